@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::limits::{ANSWER_SHARE, Limits, TURN_SHARE};
 
-/// Why a turn is the last one.
+/// The reasons for which a turn is the last one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LastTurn {

@@ -23,7 +23,7 @@ pub struct EarlierExchange {
     pub question: String,
     /// The answer.
     pub answer: String,
-    /// Who answered.
+    /// The models that answered.
     pub models: Vec<String>,
     /// The calls that were made, with the first line of what came of each.
     pub calls: Vec<String>,

@@ -67,5 +67,5 @@ pub enum AgentEvent<'a> {
     },
 }
 
-/// Who watches. Calls that run in parallel report from their own threads.
+/// A function that is told of every event. Calls that run in parallel report from their own threads.
 pub type EventListener<'a> = &'a (dyn Fn(&AgentEvent<'_>) + Sync);

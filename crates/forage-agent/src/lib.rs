@@ -87,16 +87,16 @@ pub use transcript::{ToolCallRecord, Transcript, Turn, TurnEnd};
 /// An agent. One agent can be asked many questions, one after the other or at the same time.
 #[derive(Clone)]
 pub struct Agent {
-    /// Who is asked, in order of preference. The second goes on when the first fails.
+    /// The models that are asked, in order of preference. The second goes on when the first fails.
     pub models: Vec<Arc<dyn ChatModel>>,
-    /// What the models may call. A program's own tools come by [`Agent::add_tool`].
+    /// The tools that the models may call. A program's own tools come by [`Agent::add_tool`].
     pub tools: Vec<Arc<dyn AnyTool>>,
     /// Roots, limits and settings of the tools. Its redactor is the conversation's, too, and its `stop` ends it.
     pub context: Context,
-    /// How they are told of what can be done about an error.
+    /// The words in which they are told of what can be done about an error.
     pub manner: &'static dyn Manner,
-    /// What the models are told of their work in place of what is built in: a template, in which `{grep_search}` stands for
-    /// what that tool is called. What tells data from instructions stands behind it always.
+    /// The text that tells the models of their work in place of what is built in: a template, in which `{grep_search}`
+    /// stands for what that tool is called. What tells data from instructions stands behind it always.
     pub prompt: Option<Arc<str>>,
     /// Bounds of a conversation.
     pub limits: Limits,
@@ -107,7 +107,7 @@ pub struct Agent {
     pub repeatable: bool,
 }
 
-/// Why a question is not asked at all.
+/// The reasons for which a question is not asked at all.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     /// There is nobody to ask.

@@ -87,7 +87,7 @@ pub const GUEST_ERROR_BYTES: usize = 2_000;
 /// Bytes of arguments, and of the first line of a result, that a transcript in text shows.
 pub const SHOWN_BYTES: usize = 160;
 
-/// What a user may change.
+/// The limits of a conversation that a user may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// See [`TURNS`].

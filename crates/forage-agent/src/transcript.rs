@@ -12,7 +12,7 @@ use super::budget::LastTurn;
 use super::citation::Citation;
 use super::limits::SHOWN_BYTES;
 
-/// How a conversation ended.
+/// The ways in which a conversation ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnEnd {
@@ -44,20 +44,20 @@ pub struct Transcript {
     pub turns: Vec<Turn>,
     /// The answer with a mark behind each citation that is wrong.
     pub answer: Option<String>,
-    /// What a model had written of an answer when its call was ended; only where answers are streamed.
+    /// The text that a model had written of an answer when its call was ended; only where answers are streamed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unfinished: Option<String>,
     /// The places that the answer cites.
     pub citations: Vec<Citation>,
-    /// How many of them are wrong.
+    /// The number of them that are wrong.
     pub wrong_citations: usize,
     /// Citations that were not checked, because there are too many.
     pub unchecked_citations: usize,
-    /// How it ended.
+    /// The way in which it ended.
     pub stop_reason: TurnEnd,
-    /// Why the model was told to answer when it was.
+    /// The reason for which the model was told to answer when it was; `None` if it was not told to.
     pub last_turn: Option<LastTurn>,
-    /// What went wrong without ending the conversation, or what ended it.
+    /// Sentences about what went wrong without ending the conversation, or what ended it.
     pub warnings: Vec<String>,
     /// Secrets taken out of what was sent, by rule.
     pub redacted: BTreeMap<String, usize>,
@@ -75,9 +75,9 @@ pub struct Transcript {
 /// One turn of the model.
 #[derive(Debug, Serialize)]
 pub struct Turn {
-    /// Who answered.
+    /// The model that answered.
     pub model: String,
-    /// What it said; in the last turn the answer, as the model wrote it.
+    /// The text that it said; in the last turn the answer, as the model wrote it.
     pub text: String,
     /// The calls that it wanted made.
     pub calls: Vec<ToolCallRecord>,
@@ -110,7 +110,7 @@ pub struct ToolCallRecord {
     pub bytes: usize,
     /// Wall time.
     pub elapsed_ms: u64,
-    /// Why there is no result.
+    /// The reason for which there is no result.
     pub error: Option<String>,
     /// The first line of the result.
     #[serde(skip)]
@@ -182,8 +182,9 @@ impl Transcript {
         text
     }
 
-    /// What stands behind the answer, for whoever has read what the models wrote while they did: the citations that are
-    /// wrong, which nothing marks there, and the notes. Without an answer, why there is none, and what is known.
+    /// Returns what stands behind the answer, for whoever has read what the models wrote while they did: the citations
+    /// that are wrong, which nothing marks there, and the notes. Without an answer, why there is none, and what is
+    /// known.
     pub fn text_behind_answer(&self) -> String {
         let mut text = match &self.answer {
             Some(_) => String::new(),
@@ -206,7 +207,7 @@ impl Transcript {
         text
     }
 
-    /// Why there is no answer, in a sentence; `None` when there is one.
+    /// Returns why there is no answer, in a sentence; `None` when there is one.
     pub fn why_no_answer(&self) -> Option<String> {
         let why = match self.stop_reason {
             TurnEnd::Answered => return None,

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// A thread that goes on until this is dropped, which waits for its end.
 pub struct Background(Option<(Sender<()>, JoinHandle<()>)>);
 
-/// What the thread is told of the work.
+/// The handle by which a [`Background`] thread learns whether the work beside it still goes on.
 pub struct BackgroundWork(Receiver<()>);
 
 impl BackgroundWork {
@@ -18,7 +18,8 @@ impl BackgroundWork {
 }
 
 impl Background {
-    /// Where there is no thread to be had, nothing is done.
+    /// Starts a named thread that runs `run`. Where the system gives no thread, `run` is never called, and nothing is
+    /// reported.
     pub fn start(name: &str, run: impl FnOnce(BackgroundWork) + Send + 'static) -> Self {
         let (end, ended) = channel();
         let thread =

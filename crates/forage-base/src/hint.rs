@@ -1,7 +1,7 @@
 //! What can be done about an error, as data.
 
-/// What somebody can do about an error. How it is done, by a command, a setting or a tool, is known to the program alone, which
-/// says it in the words of whoever reads.
+/// An action that may resolve an error. How it is done, by a command, a setting or a tool, is known to the program
+/// alone, which says it in the words of whoever reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Hint {
     /// A directory was named where a file was wanted: list it.

@@ -6,10 +6,10 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long anybody waits before the next look at a [`Stop`]: what is cancelled ends about as soon.
+/// The longest sleep between two looks at a [`Stop`]: a wait that is cancelled ends about as soon.
 pub const WAIT_SLICE: Duration = Duration::from_millis(20);
 
-/// Why a call ended before it was done.
+/// The reasons for which a call ends before it is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
     /// The deadline passed.
@@ -67,7 +67,7 @@ impl Stop {
         }
     }
 
-    /// Whether [`Stop::end_within`] was called.
+    /// Returns whether [`Stop::end_within`] was called, on this or on a clone.
     pub fn is_called_off(&self) -> bool {
         self.called_off.get().is_some()
     }
@@ -85,12 +85,13 @@ impl Stop {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Whether [`Stop::cancel`] was called.
+    /// Returns whether it was cancelled: by [`Stop::cancel`] on this or a clone, or by the flag of [`Stop::when`].
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Whether the call must end now. Costs a clock reading: ask per file or per 256 KiB, not per line.
+    /// Returns why the call must end now; `None` while it may go on. Costs a clock reading: ask per file or per 256
+    /// KiB, not per line.
     pub fn check(&self) -> Option<Stopped> {
         if self.is_cancelled() {
             return Some(Stopped::Cancelled);
@@ -158,12 +159,12 @@ impl Pace {
         !self.stopped.get()
     }
 
-    /// What it looks at.
+    /// Returns the [`Stop`] that it looks at.
     pub fn stop(&self) -> &Stop {
         &self.stop
     }
 
-    /// Whether work was refused: what was being looked for may be there, and was not found.
+    /// Returns whether work was refused: what was being looked for may be there, and was not found.
     pub fn is_stopped(&self) -> bool {
         self.stopped.get()
     }

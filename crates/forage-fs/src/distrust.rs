@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
 
-/// Why something is not believed.
+/// The reasons for which a file or a directory is not trusted.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Distrust {
     /// It belongs to another user.
@@ -42,7 +42,7 @@ pub enum Distrust {
     },
 }
 
-/// What can go wrong below a directory of the user's own.
+/// An error of using what lies below a directory of the user's own.
 #[derive(Debug, thiserror::Error)]
 pub enum PrivateError {
     /// Somebody else may have a say in what is there.
@@ -64,13 +64,13 @@ pub enum PrivateError {
 }
 
 impl PrivateError {
-    /// Whether something is there that is not believed, rather than nothing or nothing that can be used.
+    /// Returns whether something is there that is not trusted, rather than nothing or nothing that can be used.
     #[must_use]
     pub fn is_distrust(&self) -> bool {
         matches!(self, Self::Distrusted { .. })
     }
 
-    /// Whether an error of the system's kind is one of these.
+    /// Returns whether an [`io::Error`] was made of one for which [`PrivateError::is_distrust`] holds.
     #[must_use]
     pub fn is_behind(error: &io::Error) -> bool {
         error.get_ref().and_then(|error| error.downcast_ref::<Self>()).is_some_and(Self::is_distrust)

@@ -37,7 +37,7 @@ pub enum RootError {
 }
 
 impl RootError {
-    /// What can be done about it beside naming another directory.
+    /// Returns what can be done about it beside naming another directory, if anything.
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::TooBroad { .. } => Some(Hint::AllowBroadRoot),
@@ -46,7 +46,8 @@ impl RootError {
     }
 }
 
-/// Why the states of a root's files do not tell of all changes, so that nothing that was learned of them can be kept.
+/// The reasons for which the states of a root's files do not tell of all changes, so that nothing learned of them can
+/// be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoStates {
     /// A network file system, one of another program's, one of an image, or one that is not known.
@@ -123,7 +124,7 @@ pub enum OpenError {
 }
 
 impl OpenError {
-    /// What can be done about it beside naming another path.
+    /// Returns what can be done about it beside naming another path, if anything.
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::Secret { .. } => Some(Hint::AllowSecret),

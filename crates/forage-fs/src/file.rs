@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::state::{FileState, nanoseconds_now};
 use crate::sys::{self, NodeKind};
 
-/// What the state of a file tells of changes that come after it was taken.
+/// The extent to which the state of a file tells of changes that come after it was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeTelling {
     /// Every change of the content changes the state.
@@ -18,8 +18,8 @@ pub enum ChangeTelling {
     Never,
 }
 
-/// Whether an open file can be mapped into memory without others being able to change or take away what is read there: it
-/// is on a disk of this machine, and only this user may write it. False where the system does not tell.
+/// Returns whether an open file can be mapped into memory without others being able to change or take away what is read
+/// there: it is on a disk of this machine, and only this user may write it. False where the system does not tell.
 pub fn is_safe_to_map(file: &File) -> bool {
     sys::is_local(file) && sys::is_ours_alone(file)
 }
@@ -33,7 +33,7 @@ pub struct OpenedFile {
     state: Option<FileState>,
 }
 
-/// What reading a file into a buffer gave.
+/// The outcome of reading a file into a buffer with a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contents {
     /// All of it is in the buffer.

@@ -28,7 +28,8 @@ pub use named::NamedFile;
 /// The extension of a file that is being written. One that was left behind by a program that ended may go.
 const TEMPORARY: &str = "tmp";
 
-/// Where a directory of the user's own would be: names below a directory that the user or the system has chosen.
+/// The location of a directory of the user's own, which may not be there yet: names below a directory that the user or
+/// the system has chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrivatePlace {
     base: PathBuf,
@@ -144,12 +145,12 @@ pub struct PrivateEntry {
     pub is_file: bool,
     /// Bytes.
     pub size: u64,
-    /// When it was modified.
+    /// The time of its last modification.
     pub modified: SystemTime,
 }
 
 impl PrivateEntry {
-    /// Whether it is what [`PrivateDirectory::replace`] writes before it has its name.
+    /// Returns whether it is a file that [`PrivateDirectory::replace`] has not given its name yet, by its extension.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
         Path::new(&self.name).extension().is_some_and(|extension| extension == TEMPORARY)
@@ -362,7 +363,7 @@ impl PrivateDirectory {
         }
     }
 
-    /// What is in it, in no order.
+    /// Returns what is in it, in no order.
     ///
     /// # Errors
     /// It can't be read.
@@ -372,7 +373,7 @@ impl PrivateDirectory {
         Ok(names.filter_map(|name| self.entry(name)).collect())
     }
 
-    /// What has this name; `None` when nothing has.
+    /// Returns the entry with this name; `None` when nothing has it, or the system refuses to tell.
     pub fn entry(&self, name: impl Into<OsString>) -> Option<PrivateEntry> {
         let name = name.into();
         let facts = self.facts(&name).ok()?;

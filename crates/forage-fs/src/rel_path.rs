@@ -85,7 +85,7 @@ impl RelPath {
         &self.0
     }
 
-    /// Whether this is the root itself.
+    /// Returns whether this is the root itself.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
@@ -114,7 +114,7 @@ impl RelPath {
         Some(Self(Arc::from(&self.0[..end])))
     }
 
-    /// Whether `self` is `ancestor` or lies below it.
+    /// Returns whether `self` is `ancestor` or lies below it.
     pub fn starts_with(&self, ancestor: &RelPath) -> bool {
         ancestor.is_root()
             || (self.0.starts_with(&ancestor.0)
@@ -145,8 +145,8 @@ impl RelPath {
     }
 }
 
-/// Whether a character could steer a terminal, hide or reorder text, or forge a line: control characters, ends of lines
-/// and paragraphs, and all that Unicode has no glyph for: its default ignorable and format characters.
+/// Returns whether a character could steer a terminal, hide or reorder text, or forge a line: control characters, ends
+/// of lines and paragraphs, and all that Unicode has no glyph for: its default ignorable and format characters.
 ///
 /// Left are the variation selector of emoji, and the format characters that are signs with a glyph, such as that of an
 /// Arabic year. Joiners are not, though emoji and some scripts need them: they are as invisible in a name of a program.

@@ -11,7 +11,7 @@ use crate::rel_path::{RelPath, RelPathError, os_bytes, path_bytes};
 use crate::secrets::SecretPolicy;
 use crate::sys::{self, Directory, NodeKind};
 
-/// What may be a root.
+/// The limits on which directories may be a root.
 #[derive(Clone, Debug, Default)]
 pub struct RootPolicy {
     /// The user's home directory: it and its parents are too broad.
@@ -76,8 +76,8 @@ impl Root {
         }))
     }
 
-    /// Whether files can be told from what they were before without reading them: on some file systems, and some
-    /// operating systems, they can't.
+    /// Returns whether files can be told from what they were before without reading them: on some file systems, and
+    /// some operating systems, they can't.
     pub fn knows_states(&self) -> bool {
         self.device_with_states.is_ok()
     }
@@ -97,7 +97,7 @@ impl Root {
         self.device_with_states().filter(|_| self.directories_have_states)
     }
 
-    /// Whether both are the same directory, not only the same path, and what may be read of it is the same.
+    /// Returns whether both are the same directory under the same path, and what may be read of it is the same.
     pub fn is_same(&self, other: &Self) -> bool {
         let rest = |root: &Self| (root.inside_git, root.device_with_states);
         let identity = sys::identity(&self.directory);
@@ -276,7 +276,8 @@ impl Roots {
         Self { standing, ..self }
     }
 
-    /// Where the caller stands, below the first root: what is relative and not there may be below this.
+    /// Returns the directory in which the caller stands, below the first root: what is relative and not there may be
+    /// below this.
     pub fn standing(&self) -> &RelPath {
         &self.standing
     }

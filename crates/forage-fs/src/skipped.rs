@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why a file or directory was left out.
+/// The reasons for which a file or directory is left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum SkipReason {
@@ -110,7 +110,7 @@ impl Skipped {
         REASONS.into_iter().map(|reason| (reason, self.get(reason))).filter(|&(_, count)| count > 0)
     }
 
-    /// Whether nothing was left out.
+    /// Returns whether nothing was left out.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|&count| count == 0)
     }

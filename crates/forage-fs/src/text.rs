@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::limits;
 
-/// How the bytes of a file were read.
+/// The encoding as which the bytes of a file were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
     /// Valid UTF-8 (ASCII included), or not looked at closely.
@@ -51,7 +51,7 @@ pub fn decode(raw: &[u8]) -> DecodedText<'_> {
     }
 }
 
-/// Whether decoded text holds a NUL byte.
+/// Returns whether decoded text holds a NUL byte.
 pub fn is_binary(text: &[u8]) -> bool {
     memchr::memchr(0, text).is_some()
 }

@@ -88,18 +88,18 @@ impl Globs {
         Self { label: Arc::from(label), ..self }
     }
 
-    /// Where they come from.
+    /// Returns the name of where they come from, given by [`Globs::labelled`]; `globs` without one.
     pub fn label(&self) -> &Arc<str> {
         &self.label
     }
 
-    /// Whether a walk with these as [`WalkOptions::only`] visits a file.
+    /// Returns whether a walk with these as [`WalkOptions::only`] visits a file.
     pub fn choose(&self, file: &RelPath) -> bool {
         os_str(file.as_bytes())
             .is_some_and(|path| self.matcher.matched(Path::new(&*path), false).is_whitelist())
     }
 
-    /// Whether a walk with these as [`WalkOptions::excludes`] leaves a file out, or a directory that holds it.
+    /// Returns whether a walk with these as [`WalkOptions::excludes`] leaves a file out, or a directory that holds it.
     pub fn leave_out(&self, file: &RelPath) -> bool {
         let Some(path) = os_str(file.as_bytes()) else { return false };
         let path = Path::new(&*path);
@@ -148,7 +148,7 @@ pub const NOISE: &[&str] = &[
     ".idea",
 ];
 
-/// How a tree is walked. The default is ripgrep's: ignore rules on, hidden names and links left out.
+/// The options of a walk. The default is ripgrep's: ignore rules on, hidden names and links left out.
 #[derive(Clone, Debug)]
 pub struct WalkOptions {
     /// Visit names that begin with a dot.
@@ -176,7 +176,7 @@ pub struct WalkOptions {
     pub label_hidden: bool,
     /// Leave out everything before this path, as if it had been visited.
     pub from: Option<RelPath>,
-    /// What an earlier walk found: directories that are as it found them are not listed again.
+    /// The names that an earlier walk found: directories that are as it found them are not listed again.
     pub snapshot: Option<Arc<Snapshot>>,
     /// Worker threads; 0 for one per processor.
     pub threads: usize,
@@ -237,7 +237,7 @@ impl WalkOptions {
     }
 }
 
-/// What an entry is.
+/// The kinds of entries that a walk visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
     /// A regular file, or a link to one where links are followed.
@@ -259,7 +259,7 @@ impl EntryKind {
     }
 }
 
-/// Whether a file is visited.
+/// The decision whether a file is visited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dismissal {
     /// It is.
@@ -268,7 +268,7 @@ pub enum Dismissal {
     Leave(Option<SkipReason>),
 }
 
-/// What a visitor made of an entry.
+/// The result of visiting an entry.
 #[derive(Debug)]
 pub enum WalkStep<T> {
     /// Nothing to report.
@@ -277,20 +277,20 @@ pub enum WalkStep<T> {
     Item(T, usize),
 }
 
-/// How a walk went.
+/// The report of a walk: what it visited and left out, and how it ended.
 #[derive(Debug, Default)]
 pub struct WalkReport {
-    /// What was left out, up to the point where the walk ended.
+    /// Counts of what was left out, by reason, up to the point where the walk ended.
     pub skipped: Skipped,
     /// Files that were visited.
     pub visited: u64,
     /// Names of directories that were pruned and occur, in order.
     pub pruned: Vec<String>,
-    /// What went wrong on the way, in words; [`limits::WARNINGS_KEPT`] at the most.
+    /// Warnings of what went wrong on the way, in words; [`limits::WARNINGS_KEPT`] at the most.
     pub warnings: Vec<String>,
     /// Warnings beyond those.
     pub more_warnings: u64,
-    /// Why the walk ended early, if it did.
+    /// The reason for which the walk ended early, if it did.
     pub stopped: Option<Stopped>,
     /// The receiver had enough.
     pub broke_off: bool,
@@ -333,11 +333,11 @@ pub fn walk<W, T: Send>(
 pub struct Walk<'a> {
     /// The root.
     pub root: &'a Arc<Root>,
-    /// Where it begins.
+    /// The path at which it begins, below the root.
     pub start: &'a RelPath,
-    /// How it goes.
+    /// Its options.
     pub options: &'a WalkOptions,
-    /// What ends it.
+    /// The deadline and the cancellation that end it.
     pub stop: &'a Stop,
 }
 

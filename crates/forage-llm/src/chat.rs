@@ -17,7 +17,7 @@ pub struct ChatRequest {
     pub system: Redacted,
     /// The turns in order; the first is the user's.
     pub messages: Vec<ChatMessage>,
-    /// What the model may call.
+    /// The tools that the model may call.
     pub tools: Vec<ToolDefinition>,
     /// Whether it has to answer in text now. The tools stay declared for the results that the conversation holds.
     pub must_answer: bool,
@@ -60,8 +60,8 @@ impl ChatMessage {
     }
 }
 
-/// What a model said in one turn. It can only be made by an answer, so its text holds nothing but what a model made of
-/// redacted text.
+/// The text and the calls of a model in one turn. It can only be made by an answer, so its text holds nothing but what
+/// a model made of redacted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelTurn {
     text: String,
@@ -103,7 +103,7 @@ pub(crate) struct ProviderState {
 pub struct ToolDefinition {
     /// Its name: letters, digits, `_` and `-`, at most 64.
     pub name: String,
-    /// What it does, for the model.
+    /// A description of what it does, for the model.
     pub description: String,
     /// Its arguments as a JSON schema of an object.
     pub parameters: Value,
@@ -120,14 +120,14 @@ pub struct ToolCall {
     pub arguments: String,
 }
 
-/// What became of a call.
+/// The result of a call.
 #[derive(Debug, Clone)]
 pub struct ToolResult {
     /// [`ToolCall::id`].
     pub call_id: String,
     /// [`ToolCall::name`].
     pub name: String,
-    /// What the model is to read.
+    /// The text that the model is to read.
     pub text: Redacted,
     /// Whether the call failed.
     pub is_error: bool,
@@ -156,9 +156,9 @@ pub struct ChatAnswer {
     pub model: String,
     /// Tokens used, when the provider reported them.
     pub usage: Option<Usage>,
-    /// What the call cost in US dollars, when tokens and prices are known.
+    /// The cost of the call in US dollars, when tokens and prices are known.
     pub cost_usd: Option<f64>,
-    /// Whether the answer is whole.
+    /// The reason for which the model stopped, which tells whether the answer is whole.
     pub finish: Finish,
     /// Wall time of this call, retries not included.
     pub elapsed: Duration,
@@ -236,7 +236,7 @@ pub trait ChatModel: Send + Sync {
     }
 }
 
-/// How long a call may take, and a way to end it earlier.
+/// The time that a call may take, and a way to end it earlier.
 #[derive(Clone, Debug)]
 pub struct CallBudget {
     /// Ends the call: by its deadline, by which the call must have returned, or when the caller gives up.

@@ -8,7 +8,7 @@ use ureq::http::Uri;
 
 use crate::chat::Usage;
 
-/// Which field of a chat-completions request carries the output limit.
+/// The field of a chat-completions request that carries the output limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OutputLimitField {
     /// `max_tokens`, which nearly every server understands.
@@ -18,7 +18,7 @@ pub enum OutputLimitField {
     MaxCompletionTokens,
 }
 
-/// How a model that reasons is kept from it where it is not needed.
+/// The way in which a model that reasons is kept from it where it is not needed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Reasoning {
     /// Nothing is sent: it does not reason, or can't be kept from it.
@@ -40,7 +40,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// What these tokens cost in US dollars.
+    /// Returns the cost of these tokens in US dollars.
     pub fn of(&self, usage: &Usage) -> f64 {
         let cached = usage.cached_input_tokens.min(usage.input_tokens);
         let sum = (usage.input_tokens - cached) as f64 * self.input
@@ -50,7 +50,7 @@ impl Price {
     }
 }
 
-/// What is known about a model beyond its id. The default suits an unknown model.
+/// The facts about a model beyond its id. The default suits an unknown model.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ModelFacts {
     /// The field for the output limit.
@@ -58,11 +58,11 @@ pub struct ModelFacts {
     /// Whether the model accepts `temperature: 0`. When false the field is left out, because reasoning models
     /// answer it with an error.
     pub accepts_temperature: bool,
-    /// How it is kept from reasoning.
+    /// The way in which it is kept from reasoning.
     pub reasoning: Reasoning,
     /// Whether the endpoint can hold the answer to a JSON schema.
     pub answer_schema: bool,
-    /// What it costs, if that is known.
+    /// Its price, if that is known.
     pub price: Option<Price>,
     /// Tokens of request and answer together that it takes, if that is known.
     pub context_tokens: Option<u64>,
@@ -252,8 +252,8 @@ fn check_url(provider: &str, base_url: &str, allow_insecure: bool) -> Result<Str
     Ok(text.trim_end_matches('/').to_owned())
 }
 
-/// Whether the host of a URL is this machine, so that it may be asked without a key and in plain text. False for what
-/// is no URL.
+/// Returns whether the host of a URL is this machine, so that it may be asked without a key and in plain text. False
+/// for what is no URL.
 pub fn is_loopback_url(url: &str) -> bool {
     let uri = url.parse::<Uri>().ok();
     uri.as_ref().and_then(Uri::host).is_some_and(is_loopback)

@@ -180,7 +180,7 @@ fn advice(finish: Finish) -> &'static str {
 }
 
 impl ChatError {
-    /// Whether the same request to the same model may succeed shortly after.
+    /// Returns whether the same request to the same model may succeed shortly after.
     ///
     /// An unreachable server is not retried: it was given up only after every address failed. Nor is one that fell
     /// silent: it has had its time.
@@ -188,18 +188,18 @@ impl ChatError {
         matches!(self, Self::RateLimited { .. } | Self::Server { .. } | Self::ConnectionLost { .. })
     }
 
-    /// Whether the budget ended the call, so that no other model may be asked either.
+    /// Returns whether the budget ended the call, so that no other model may be asked either.
     pub fn is_stop(&self) -> bool {
         matches!(self, Self::Cancelled { .. } | Self::DeadlineExceeded { .. })
     }
 
-    /// Whether no model of this provider will answer until the user changes something: the key is refused, the credit
-    /// is used up, or nothing is reached.
+    /// Returns whether no model of this provider will answer until the user changes something: the key is refused, the
+    /// credit is used up, or nothing is reached.
     pub fn rules_out_provider(&self) -> bool {
         matches!(self, Self::Unauthorized { .. } | Self::OutOfCredit { .. } | Self::Unreachable { .. })
     }
 
-    /// Whether this model will not answer any request, so that it need not be asked again; true also where
+    /// Returns whether this model will not answer any request, so that it need not be asked again; true also where
     /// [`Self::rules_out_provider`] is.
     pub fn rules_out_model(&self) -> bool {
         self.rules_out_provider() || matches!(self, Self::ModelUnusable { .. })

@@ -22,7 +22,7 @@ fn listed(errors: &[ChatError]) -> String {
 }
 
 impl AllFailed {
-    /// Whether the caller gave up, as opposed to the models failing.
+    /// Returns whether the caller gave up, as opposed to the models failing.
     pub fn is_cancelled(&self) -> bool {
         matches!(self.errors.last(), Some(ChatError::Cancelled { .. }))
     }
@@ -45,7 +45,7 @@ pub fn complete_first<M: AsRef<dyn ChatModel>>(
     first(models, budget, |model| model.complete(request, budget))
 }
 
-/// What a streamed search for an answer passes on.
+/// The events that a streamed search for an answer passes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passed<'a> {
     /// A piece of the answer's text.

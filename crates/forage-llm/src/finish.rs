@@ -1,6 +1,6 @@
 //! Why a model stopped.
 
-/// Why the model stopped.
+/// The reasons for which a model stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finish {
     /// It had said everything.

@@ -22,7 +22,7 @@ use crate::wire_name::Wire;
 /// The version of the format, in every line.
 const FORMAT: u64 = 1;
 
-/// Where answers come from.
+/// The source of answers: the network, with a record or without, or a recording.
 #[derive(Debug, Clone, Default)]
 pub enum Exchanges {
     /// The network.
@@ -369,12 +369,12 @@ impl Recordings {
         &self.models
     }
 
-    /// How many exchanges there are.
+    /// Returns the number of exchanges.
     pub fn len(&self) -> usize {
         self.exchanges.values().map(Vec::len).sum()
     }
 
-    /// Whether there is none.
+    /// Returns whether there is no exchange.
     pub fn is_empty(&self) -> bool {
         self.exchanges.is_empty()
     }

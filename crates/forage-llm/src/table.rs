@@ -26,7 +26,7 @@ pub use resolve::ResolvedModel;
 /// The table that is built in.
 const BUILT_IN: &str = include_str!("providers.toml");
 
-/// What a model is wanted for.
+/// The purposes for which a model is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelRole {
     /// Keeping the relevant files of a search.
@@ -48,19 +48,19 @@ impl ModelRole {
     }
 }
 
-/// What one file says of providers, roles and models. Every field may be missing.
+/// The providers, roles and models that one file describes. Every field may be missing.
 #[derive(Debug, Clone, Default)]
 pub struct TableSettings {
     /// Providers by name.
     pub providers: BTreeMap<String, ProviderSettings>,
-    /// Who is preferred for what.
+    /// The models that are preferred for each role.
     pub roles: RoleTable,
     /// Facts about models; they stand before those of the table below.
     pub model_facts: Vec<FactSettings>,
 }
 
 impl TableSettings {
-    /// Whether nothing is said.
+    /// Returns whether nothing is said.
     pub fn is_empty(&self) -> bool {
         self.providers.is_empty() && self.roles == RoleTable::default() && self.model_facts.is_empty()
     }
@@ -156,7 +156,7 @@ pub struct Provider {
     origin: Origin,
 }
 
-/// Where an entry comes from.
+/// The origin of an entry of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// The table that is built in.
@@ -173,7 +173,7 @@ impl Provider {
         self.settings.wire.unwrap_or_default()
     }
 
-    /// Where it is described.
+    /// Returns where it is described: in the table that is built in, in the user's configuration, or in both.
     pub fn origin(&self) -> Origin {
         self.origin
     }

@@ -43,7 +43,7 @@ use super::limits;
 const PATH: &str = "/mcp";
 const SESSION: &str = "mcp-session-id";
 
-/// Where and for whom the server listens.
+/// The address at which the server listens, and the clients that it listens to.
 #[derive(Clone, Debug)]
 pub struct HttpSettings {
     /// The address. Port 0 takes a free one.
@@ -81,7 +81,7 @@ impl std::fmt::Debug for BearerToken {
     }
 }
 
-/// Why the server does not listen.
+/// The reasons for which the server does not listen.
 #[derive(Debug, Error)]
 pub enum HttpError {
     /// Anybody could reach it.

@@ -3,7 +3,7 @@
 //!
 //! Measured with the real clients, in the versions that stand beside each, against a scripted model, in November 2026.
 
-/// What is known of a client.
+/// The facts that are known of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
     /// Part of the name by which it introduces itself, in lower case.
@@ -115,7 +115,7 @@ impl Profile {
             .unwrap_or(name)
     }
 
-    /// Whether the client reads files and lists directories itself.
+    /// Returns whether the client reads files and lists directories itself.
     pub fn has_files(&self) -> bool {
         self.has_files
     }

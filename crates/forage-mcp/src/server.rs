@@ -28,7 +28,7 @@ use super::limits;
 use super::profiles::Profile;
 use forage_sandbox::Starter;
 
-/// Where calls run.
+/// The workspace in which calls run.
 pub trait McpWorkspace: Send + Sync + 'static {
     /// Whether clients that offer roots are asked for them.
     fn asks_clients(&self) -> bool;
@@ -75,7 +75,7 @@ pub enum OutputForm {
     Structured,
 }
 
-/// Which of a server's tools a client is shown; all of them can be called.
+/// The tools of a server that a client is shown; all of them can be called.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ToolSet {
     /// [`Self::Agent`] for clients that are known to read and list files themselves, and all for others.
@@ -87,17 +87,17 @@ pub enum ToolSet {
     All,
 }
 
-/// What a server is made of.
+/// The tools, the workspace and the settings of a server.
 pub struct McpSettings {
     /// The tools, in the order in which they are listed.
     pub tools: Vec<&'static dyn AnyTool>,
-    /// Where calls run.
+    /// The workspace in which calls run.
     pub workspace: Box<dyn McpWorkspace>,
-    /// Which of them are listed.
+    /// The choice of those tools that are listed.
     pub tool_set: ToolSet,
-    /// How answers come.
+    /// The form in which answers come.
     pub output: OutputForm,
-    /// How agents are told of what can be done about an error.
+    /// The words in which agents are told of what can be done about an error.
     pub manner: &'static dyn Manner,
 }
 

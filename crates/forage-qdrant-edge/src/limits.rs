@@ -53,7 +53,7 @@ pub const REASON_CHARACTERS: usize = 300;
 /// anew. A segment is written anew when it has more.
 pub const DEAD_SHARE: f64 = 0.01;
 
-/// How long a child that is being started may keep a copy of a lock that was had before. It takes milliseconds.
+/// The longest that a child that is being started may keep a copy of a lock that was had before. It takes milliseconds.
 pub const LOCK_WAIT: Duration = Duration::from_secs(2);
 
 /// Times that the engine loads a collection which is closed, until it leaves the files as they are.

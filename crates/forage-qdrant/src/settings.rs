@@ -10,7 +10,7 @@ use tonic::codegen::http::Uri;
 use crate::limits;
 use crate::shown::clean;
 
-/// Which collection of which server, and how it is asked.
+/// A collection on a server, and the way in which it is asked.
 #[derive(Clone, Debug)]
 pub struct ServerSettings {
     /// `http://host:port` or `https://host:port`; without a port that of gRPC, 6334. Not the REST port 6333.

@@ -4,7 +4,7 @@ use forage_base::Hint;
 use tantivy::TantivyError;
 use tantivy::directory::error::OpenReadError;
 
-/// What can go wrong with an index.
+/// An error of a ranked index.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
     /// The index's files can't be read or written, or hold something else. It can be made anew from the files.
@@ -35,8 +35,8 @@ pub enum IndexError {
 }
 
 impl IndexError {
-    /// Whether the files of the index are to blame, so that others in their place will do. A system that is out of
-    /// memory, handles or rights is not.
+    /// Returns whether the files of the index are to blame, so that others in their place will do. A system that is out
+    /// of memory, handles or rights is not.
     #[must_use]
     pub fn is_damage(&self) -> bool {
         use std::io::ErrorKind::{InvalidData, NotFound, UnexpectedEof};
@@ -52,7 +52,7 @@ impl IndexError {
         }
     }
 
-    /// What can be done about it beside trying again.
+    /// Returns what can be done about it beside trying again, if anything.
     #[must_use]
     pub fn hint(&self) -> Option<Hint> {
         match self {

@@ -23,12 +23,12 @@ pub use fit::{FOLDS, Fold, Paired, Validation, cross_validate, fit};
 /// Queries on a repository.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct QuerySet {
-    /// What the repository is called.
+    /// The repository's name.
     pub name: String,
     /// Its main language.
     #[serde(default)]
     pub language: String,
-    /// Where it comes from.
+    /// The URL that it comes from; empty where the set names none.
     #[serde(default)]
     pub url: String,
     /// The commit that the answers hold for.
@@ -41,7 +41,7 @@ pub struct QuerySet {
     pub queries: Vec<KnownQuery>,
 }
 
-/// Why a set can't be run.
+/// The reasons for which a set can't be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SetError {
     /// A query without words.
@@ -73,7 +73,7 @@ pub enum SetError {
 }
 
 impl QuerySet {
-    /// Whether it can be run.
+    /// Checks that it can be run.
     ///
     /// # Errors
     /// A query has no words, no targets, or too many.
@@ -97,11 +97,11 @@ impl QuerySet {
 /// A query and its answers.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct KnownQuery {
-    /// What is asked.
+    /// The text of the query.
     pub query: String,
-    /// What has to be found.
+    /// The targets that have to be found.
     pub relevant: Vec<EvaluationTarget>,
-    /// What is good to find too.
+    /// The targets that are good to find too.
     #[serde(default)]
     pub secondary: Vec<EvaluationTarget>,
     /// The kind of query.
@@ -135,7 +135,7 @@ impl EvaluationTarget {
         }
     }
 
-    /// Whether a path is the target's: either may begin further down.
+    /// Returns whether a path is the target's: either may begin further down.
     #[must_use]
     pub fn is_in(&self, path: &str) -> bool {
         let within = |longer: &str, shorter: &str| {
@@ -144,7 +144,7 @@ impl EvaluationTarget {
         within(path, self.path()) || within(self.path(), path)
     }
 
-    /// Whether lines overlap the target's.
+    /// Returns whether lines, both counted in, overlap the target's; those of a whole file always do.
     #[must_use]
     pub fn covers(&self, start: u32, end: u32) -> bool {
         match self {

@@ -42,7 +42,7 @@ use crate::limits;
 use crate::panics::guarded;
 use crate::rules::is_aside;
 
-/// What a file was when it was read for an index.
+/// Hashes of a file as it was when it was read for an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stamp {
     /// A hash of what was read of it.
@@ -206,7 +206,7 @@ impl RankIndex {
         self.state().segments.iter().map(|segment| segment.beginnings().count() as u64).sum()
     }
 
-    /// Whether a file that can be found is one of these, by its path.
+    /// Returns whether a file that can be found is one of these, by its path.
     pub fn any_file(&self, is_one: impl Fn(&str) -> bool) -> bool {
         self.state().segments.iter().any(|segment| {
             let mut living = segment.reader.doc_ids_alive();
@@ -244,8 +244,8 @@ impl RankIndex {
         state.segments.iter().map(|segment| unread(segment) as u64).sum()
     }
 
-    /// Whether another process has written the index since it was opened here. What is seen of it is as it was; who
-    /// wants to write has to open it anew.
+    /// Returns whether another process has written the index since it was opened here. What is seen of it is as it was;
+    /// who wants to write has to open it anew.
     ///
     /// # Errors
     /// The files can't be read, or are of another version by now.
@@ -259,8 +259,8 @@ impl RankIndex {
         }
     }
 
-    /// Whether the engine failed since the index was opened, so that another has to come in its place. The files were
-    /// as they should be when they were checked.
+    /// Returns whether the engine failed since the index was opened, so that another has to come in its place. The
+    /// files were as they should be when they were checked.
     #[must_use]
     pub fn is_damaged(&self) -> bool {
         self.is_damaged.load(Ordering::Relaxed)

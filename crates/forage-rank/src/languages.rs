@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 pub(crate) use table::LANGUAGES;
 use table::{DATA_NAME, OTHER};
 
-/// What a definition defines.
+/// The kinds of definitions, by what they define.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum DefinitionKind {
@@ -192,16 +192,16 @@ pub(crate) fn called(name: &str) -> Option<&'static LanguageRow> {
     found.filter(|language| language.name != DATA_NAME)
 }
 
-/// What the language of a file is called, by its path, in lower case (`rust`, `cpp`, `csharp`, `markdown`, `json`);
-/// nothing for a file of no language that is known.
+/// Returns the name of the language of a file, by its path, in lower case (`rust`, `cpp`, `csharp`, `markdown`,
+/// `json`); `None` for a file of no language that is known.
 #[must_use]
 pub fn language_of(path: &str) -> Option<&'static str> {
     let name = language(path).name;
     (!name.is_empty() && name != DATA_NAME).then_some(name)
 }
 
-/// What [`language_of`] calls a language that somebody calls by its name, by an alias (`c++`, `golang`) or by an
-/// extension (`ts`, `.md`), in upper or lower case; nothing for what is no language that is known.
+/// Returns what [`language_of`] calls a language that is given by its name, by an alias (`c++`, `golang`) or by an
+/// extension (`ts`, `.md`), in upper or lower case; `None` for what is no language that is known.
 #[must_use]
 pub fn known_language(name: &str) -> Option<&'static str> {
     called(name).map(|language| language.name)

@@ -26,7 +26,7 @@ impl QueryWords {
         Self(words)
     }
 
-    /// What a line says: the sum over distinct words of the query; 0 for none of them.
+    /// Returns the worth of a line: the sum over distinct words of the query; 0 for none of them.
     #[must_use]
     pub fn worth(&self, line: &str) -> f32 {
         let mut met: Vec<(usize, f32)> = Vec::new();
@@ -48,7 +48,8 @@ impl QueryWords {
         met.iter().map(|(_, worth)| worth).sum()
     }
 
-    /// Where the word of a line stands that says most; of equal ones the first.
+    /// Returns the bytes of the word of a line that says most; of equal ones the first. `None` where none is one of the
+    /// query's.
     #[must_use]
     pub fn place(&self, line: &str) -> Option<Range<usize>> {
         let mut best: Option<(f32, Range<usize>)> = None;

@@ -88,7 +88,7 @@ pub(crate) enum PieceRole {
     Joined,
 }
 
-/// What of a query has which weight.
+/// The weights of the parts of a query, where a word that is searched for as it is has 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct QueryWeights {
     /// Parts of a name, beside the whole.

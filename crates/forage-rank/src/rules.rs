@@ -10,7 +10,7 @@ mod paths;
 pub(crate) use evidence::{Evidence, gather};
 pub(crate) use paths::{PathWords, is_aside, place_values};
 
-/// What a rule's value does to a file.
+/// The effect of a rule's value on the score of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Its value times its weight is added.
@@ -22,13 +22,13 @@ pub enum Effect {
 /// A rule of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct RankingRule {
-    /// What ablation and configuration call it.
+    /// The name that ablation and configuration have for it.
     pub name: &'static str,
     /// Its weight, fitted on the evaluation set over several languages.
     pub weight: f32,
-    /// What its value does.
+    /// The effect of its value.
     pub effect: Effect,
-    /// What its value is.
+    /// The meaning of its value, in words.
     pub about: &'static str,
 }
 

@@ -21,7 +21,7 @@ pub struct RankWeights {
     pub query: QueryWeights,
 }
 
-/// What is asked of an index.
+/// A question to an index, with the bounds of its answer.
 #[derive(Clone, Copy)]
 pub struct RankedSearch<'a> {
     /// Words, names, a question or a whole report; `path:`, `lang:`, `-word` and `"a phrase"` in a short one. Of more
@@ -31,11 +31,11 @@ pub struct RankedSearch<'a> {
     pub limit: usize,
     /// Other weights than those that are built in.
     pub weights: Option<&'a RankWeights>,
-    /// Whether a file may be part of the answer, by its path as it was indexed. Asked before candidates are chosen, so
-    /// that what is ruled out takes no places; once per file that has something of the query.
+    /// Tells whether a file may be part of the answer, by its path as it was indexed. Asked before candidates are
+    /// chosen, so that what is ruled out takes no places; once per file that has something of the query.
     pub allow: Option<&'a (dyn Fn(&str) -> bool + Sync)>,
-    /// Whether the answer isn't wanted any more. Asked every few thousand steps; it should cost no more than a look at
-    /// a flag or a clock.
+    /// Tells whether the answer isn't wanted any more. Asked every few thousand steps; it should cost no more than a
+    /// look at a flag or a clock.
     pub stop: &'a (dyn Fn() -> bool + Sync),
 }
 
@@ -71,7 +71,7 @@ pub struct Ranking {
     pub unknown: Vec<String>,
     /// Phrases, filters and words to leave out, as they were written.
     pub understood: Vec<String>,
-    /// What looks like one of these and leaves out nothing: a language that isn't known, words beyond the limit.
+    /// Parts that look like one of these and leave out nothing: a language that isn't known, words beyond the limit.
     pub ignored: Vec<String>,
     /// Files that have all words of the phrases and were not looked at for their places, being beyond the first
     /// [`limits::PHRASE_CANDIDATES`], or not to the end, having a word more than [`limits::PHRASE_HITS`] times: they
@@ -84,7 +84,8 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    /// Whether the best file has so little of what is asked for that it may be no answer.
+    /// Returns whether the best file has so little of what is asked for that it may be no answer: a
+    /// [`Ranking::strength`] below [`limits::WEAK_STRENGTH`].
     #[must_use]
     pub fn is_weak(&self) -> bool {
         self.strength < limits::WEAK_STRENGTH
@@ -111,7 +112,7 @@ pub struct ChunkHit {
     pub start_line: u32,
     /// The last line.
     pub end_line: u32,
-    /// What it defines first, if anything.
+    /// The symbol that it defines first, with its kind, if it defines any.
     pub symbol: Option<(String, DefinitionKind)>,
     /// Comparable within one answer.
     pub score: f32,

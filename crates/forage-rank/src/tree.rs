@@ -51,7 +51,7 @@ impl Changes {
     }
 }
 
-/// Why an index is not as its tree.
+/// The reasons for which an index is not as its tree.
 #[derive(Debug, thiserror::Error)]
 pub enum UpdateError {
     /// The tree can't be walked.
@@ -92,7 +92,7 @@ pub enum UpdateError {
 }
 
 impl UpdateError {
-    /// What can be done about it beside what the message says.
+    /// Returns what can be done about it beside what the message says, if anything.
     #[must_use]
     pub fn hint(&self) -> Option<Hint> {
         match self {
@@ -108,7 +108,7 @@ impl UpdateError {
     }
 }
 
-/// What an update may use.
+/// The threads and the time that an update may use.
 #[derive(Clone, Debug)]
 pub struct UpdateEffort {
     /// Worker threads.
@@ -122,13 +122,13 @@ pub struct UpdateEffort {
 /// An index that is as its tree.
 #[derive(Debug)]
 pub struct Updated {
-    /// How the walk went that told so.
+    /// The report of the walk that told so.
     pub report: WalkReport,
     /// Whether the index stays right for as long as nobody tells of a change: some files have to be looked at each time.
     pub is_settled: bool,
 }
 
-/// Which files of a tree an index is of.
+/// Returns the options of the walk that finds the files of a ranked index.
 pub fn walk_options() -> WalkOptions {
     WalkOptions { noise: NOISE, ..WalkOptions::default() }
 }

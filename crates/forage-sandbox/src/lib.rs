@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 pub use outside::{Outside, Starter};
 use program::Loader;
 
-/// What the process may still do. Everything else is refused; what does not exist is passed over.
+/// The accesses that are left to the process. Everything else is refused; what does not exist is passed over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     /// Files and directories to read.
@@ -42,7 +42,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// What any process needs, which is little: nothing is loaded or run any more.
+    /// Returns what any process needs, which is little: nothing is loaded or run any more.
     pub fn of_the_system() -> Self {
         Self { read: paths(PROCESSORS), write: paths(DEVICES), ..Self::default() }
     }
@@ -165,7 +165,7 @@ const NEVER_REFUSED: &[&str] = &[
     "changing modes, owners, times and extended attributes of the user's own files",
 ];
 
-/// How far the wall stands.
+/// The extent to which the wall stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Level {
     /// Not at all, and why.
@@ -195,12 +195,12 @@ impl Level {
         }
     }
 
-    /// Whether everything is enforced that is promised.
+    /// Returns whether everything is enforced that is promised.
     pub fn is_full(&self) -> bool {
         matches!(self, Self::Full { .. })
     }
 
-    /// Whether there is a wall.
+    /// Returns whether there is a wall.
     pub fn stands(&self) -> bool {
         !matches!(self, Self::None { .. })
     }
@@ -240,7 +240,7 @@ pub fn restrict(access: &Access) -> Level {
     system::restrict(access)
 }
 
-/// What [`restrict`] would give here: a thread of its own tries it.
+/// Returns what [`restrict`] would give here: a thread of its own tries it.
 pub fn probe() -> Level {
     let access = Access::of_the_system();
     std::thread::spawn(move || restrict(&access))

@@ -6,7 +6,7 @@ use forage_fs::RelPath;
 
 use crate::shown_part::shown_part;
 
-/// What a line is to the search.
+/// The role of a line in a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
     /// It matches.
@@ -17,7 +17,7 @@ pub enum EventKind {
     Margin,
 }
 
-/// Where in a line the pattern matches.
+/// A place in a line that the pattern matches, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// Its first byte.
@@ -46,9 +46,9 @@ pub struct SearchEvent {
     pub kind: EventKind,
     /// The line with its line feed, if it has one and was not cut; not always UTF-8.
     pub bytes: Vec<u8>,
-    /// Where in `bytes` the pattern matches; empty for context.
+    /// The places in `bytes` that the pattern matches; empty for context.
     pub spans: Vec<Span>,
-    /// What a limit on line length took off.
+    /// The bytes that a limit on line length took off.
     pub cut: CutLine,
     /// The parts of `bytes` that lie in a block of a private key, wherever in the file that begins; known with
     /// [`crate::ScanOptions::margin`].
@@ -98,7 +98,7 @@ pub struct FileEvents {
     pub matches: u64,
     /// A limit per file cut the events short: there is at least one more matching line.
     pub more: bool,
-    /// Why the file is not searched by default, when hidden files were asked for with their reason.
+    /// The reason for which the file is not searched by default, when hidden files were asked for with their reason.
     pub hidden_by: Option<std::sync::Arc<str>>,
 }
 

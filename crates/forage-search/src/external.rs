@@ -54,21 +54,21 @@ use crate::event::FileEvents;
 use crate::options::ScanOptions;
 use crate::pattern::PatternOptions;
 
-/// What is searched for.
+/// A pattern for an external engine.
 #[derive(Clone, Copy, Debug)]
 pub struct ExternalRequest<'a> {
     /// The pattern, in the embedded engine's syntax; ugrep also takes look-around and backreferences.
     pub pattern: &'a str,
-    /// How it is read. Edits are allowed with ugrep only.
+    /// The options with which it is read. Edits are allowed with ugrep only.
     pub options: PatternOptions,
 }
 
-/// How an external search went.
+/// The report of an external search.
 #[derive(Debug, Default)]
 pub struct ExternalReport {
-    /// How the walk went.
+    /// The report of the walk that found the files.
     pub walk: WalkReport,
-    /// What is to be said of the engine's runs.
+    /// Sentences about the engine's runs that the user has to be told.
     pub notes: Vec<String>,
     /// The engine failed after it had found something, or gave up within a file: lines may be missing.
     pub incomplete: bool,
@@ -79,7 +79,7 @@ pub struct ExternalReport {
     pub stderr: String,
 }
 
-/// Why an external search failed. The messages say what to do instead.
+/// The reasons for which an external search fails. The messages say what to do instead.
 #[derive(Debug, thiserror::Error)]
 pub enum ExternalError {
     /// The place to start from can't be opened.

@@ -63,7 +63,7 @@ impl KeyBlocks {
         this
     }
 
-    /// Whether none was found.
+    /// Returns whether no block was found, nor the beginning of one.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty() && self.open.is_none()
     }

@@ -35,7 +35,7 @@ use crate::scan::{ScanScope, ScanText, with_text};
 use account::Printed;
 use file::{Gathering, TermFinder};
 
-/// What becomes of terms that match more than there is room for.
+/// The treatment of terms that match more than there is room for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Breadth {
     /// They are left out, by the requirement's rule.
@@ -51,7 +51,7 @@ pub enum Breadth {
     },
 }
 
-/// How much of a kept term's lines is in the evidence.
+/// The part of a kept term's lines that is in the evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TermDetail {
     /// All of them, with all their context.
@@ -68,7 +68,7 @@ pub enum TermDetail {
     },
 }
 
-/// What became of a term.
+/// The outcomes that a term can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TermFate {
     /// Its lines are in the evidence.
@@ -89,7 +89,7 @@ pub enum TermFate {
 pub struct TermReport {
     /// As given.
     pub term: String,
-    /// What became of it.
+    /// Its outcome.
     pub fate: TermFate,
     /// Bytes that ripgrep prints for it alone; exact unless `at_least`.
     pub bytes: u64,
@@ -101,11 +101,11 @@ pub struct TermReport {
     pub files: u64,
     /// There may be more such lines, or files: they were not all counted.
     pub lines_at_least: bool,
-    /// How much of it is shown, when it is kept.
+    /// The part of its lines that is shown, when it is kept.
     pub detail: TermDetail,
 }
 
-/// How terms are gathered; with the requirement's bounds by default.
+/// The options with which terms are gathered; with the requirement's bounds by default.
 #[derive(Clone, Debug)]
 pub struct KeywordOptions {
     /// Bytes of output from which on a term is too broad: more than this.
@@ -114,7 +114,7 @@ pub struct KeywordOptions {
     pub evidence_bytes: u64,
     /// Lines of context around a match.
     pub context: u64,
-    /// What becomes of terms that match more.
+    /// The treatment of terms that match more.
     pub breadth: Breadth,
     /// Bytes of a file; larger ones are counted and left out. `None` for no limit.
     pub max_file_bytes: Option<u64>,
@@ -135,7 +135,7 @@ impl Default for KeywordOptions {
     }
 }
 
-/// What a keyword search gathers.
+/// The findings of a keyword search: a report of each term, and the evidence of the kept ones.
 #[derive(Debug)]
 pub struct KeywordFindings {
     /// Every term in the order given.
@@ -148,7 +148,7 @@ pub struct KeywordFindings {
     pub candidates: u64,
     /// Files behind the [`limits::CANDIDATES`] among which the evidence was chosen.
     pub beyond: u64,
-    /// How the walk went.
+    /// The report of the walk.
     pub report: WalkReport,
 }
 

@@ -156,7 +156,7 @@ pub const EXTERNAL_FIRST_BATCH_BYTES: usize = 64 << 10;
 /// piece of a file too large to be read whole. One process per so much text makes starting it cheap by comparison.
 pub const EXTERNAL_BATCH_BYTES: usize = 4 << 20;
 
-/// How much larger each batch is than the one before it, until [`EXTERNAL_BATCH_BYTES`].
+/// The factor by which each batch is larger than the one before it, until [`EXTERNAL_BATCH_BYTES`].
 pub const EXTERNAL_BATCH_GROWTH: usize = 4;
 
 /// Batches per worker that are filled, searched or wait for earlier ones at a time.

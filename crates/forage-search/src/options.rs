@@ -7,7 +7,7 @@ use forage_fs::RelPath;
 use crate::index::Index;
 use crate::limits;
 
-/// What a search keeps of each file.
+/// The options of a scan: what it keeps of each file, and its limits.
 #[derive(Clone, Debug)]
 pub struct ScanOptions {
     /// Lines of context before a match.
@@ -28,7 +28,7 @@ pub struct ScanOptions {
     pub margin: Option<usize>,
     /// Places of matches kept per line.
     pub max_spans: usize,
-    /// What an earlier answer had.
+    /// The place where an earlier answer ended, behind which this one begins.
     pub after: Option<Delivered>,
     /// Tells files that can't match without reading them.
     pub index: Option<Arc<Index>>,
@@ -36,7 +36,7 @@ pub struct ScanOptions {
     pub exhaustive: bool,
 }
 
-/// What an earlier answer had of the file in which it ended.
+/// The place where an earlier answer ended: the file, and the lines of it that the answer had.
 #[derive(Clone, Debug)]
 pub enum Delivered {
     /// All matching lines up to this number, with their context: neither comes again.

@@ -15,7 +15,7 @@ use crate::prefilter::Prefilter;
 use crate::size;
 use crate::stepped::SteppedRegex;
 
-/// How letters compare.
+/// The ways in which letters compare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Case {
     /// As they are.
@@ -27,10 +27,10 @@ pub enum Case {
     Smart,
 }
 
-/// How a pattern is read.
+/// The options with which a pattern is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PatternOptions {
-    /// How letters compare.
+    /// The way in which letters compare.
     pub case: Case,
     /// The pattern is text, not a regex.
     pub literal: bool,
@@ -159,7 +159,7 @@ impl Pattern {
         self.fuzzy.as_ref()
     }
 
-    /// How lines are found, in words.
+    /// Describes in words how lines are found: with edits, by a prefilter, or by the regex over the whole text.
     pub fn describe(&self) -> String {
         if let Some(fuzzy) = &self.fuzzy {
             return fuzzy.describe();

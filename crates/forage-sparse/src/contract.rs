@@ -8,7 +8,7 @@ use std::fmt;
 pub struct Contract(String);
 
 impl Contract {
-    /// Where a collection says it, in its metadata.
+    /// The key of a collection's metadata under which its contract stands.
     pub const KEY: &str = "sparse_encoding_contract";
 
     /// `name` ends with the version of the encoding; parameters are those that change a number.

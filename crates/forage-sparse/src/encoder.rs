@@ -40,7 +40,7 @@ pub trait Encoder: Send + Sync {
     }
 }
 
-/// Which of the two vectors of a text.
+/// The two vectors that a text has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EncodedForm {
     /// As it is stored.

@@ -47,19 +47,19 @@ mod field {
     pub(super) const CHUNKS: &str = "chunks";
 }
 
-/// What a filling needs to know.
+/// The store, the encoder and the settings with which a collection is filled.
 pub struct Filling<'a> {
-    /// Where points go.
+    /// The store that points are written to.
     pub store: &'a dyn PointStore,
-    /// What makes their vectors.
+    /// The encoder that makes their vectors.
     pub encoder: &'a dyn Encoder,
     /// The name of the sparse vector.
     pub using: &'a str,
-    /// What the repository is called in the collection.
+    /// The name of the repository in the collection.
     pub repository: &'a str,
-    /// How the collection is spread if it has to be made.
+    /// The way in which a server spreads the collection, if it has to be made.
     pub sharding: Sharding,
-    /// What a language is called, by the path of a file.
+    /// A function that names the language of a file, by its path.
     pub language: fn(&str) -> Option<&'static str>,
     /// Bytes of a file; larger ones are left out, as are those over [`limits::FILE_BYTES`].
     pub max_file_bytes: Option<u64>,
@@ -72,7 +72,7 @@ pub struct Filling<'a> {
 /// Takes secrets out of a text.
 pub type Redact<'a> = &'a (dyn Fn(&str) -> (String, u64) + Sync);
 
-/// What a filling did.
+/// The outcome of a filling.
 #[derive(Debug, Default)]
 pub struct Filled {
     /// Files that were written, whole.
@@ -85,7 +85,7 @@ pub struct Filled {
     pub points: u64,
     /// Secrets that were taken out of them.
     pub redacted: u64,
-    /// How the walk went. One that ended early removed nothing.
+    /// The report of the walk. One that ended early removed nothing.
     pub report: WalkReport,
 }
 

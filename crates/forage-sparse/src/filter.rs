@@ -5,25 +5,25 @@ use std::fmt;
 use crate::limits;
 use crate::store::PointId;
 
-/// Which points are looked at: those of which every condition holds. Without a condition: all points.
+/// A filter of points: those pass of which every condition holds. Without a condition: all points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PointFilter {
-    /// What the payload has to say.
+    /// The conditions that the payload has to meet.
     pub conditions: Vec<Condition>,
     /// The points have to be among these.
     pub ids: Option<Vec<PointId>>,
 }
 
-/// What a payload field has to be. Of a list one of its items has to be that.
+/// A condition on a field of the payload. Of a list one of its items has to meet it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     /// The field; dots lead into objects: `lines.start`.
     pub field: String,
-    /// What it has to be.
+    /// The test that it has to pass.
     pub test: Test,
 }
 
-/// What a field is compared with.
+/// The tests of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Test {
     /// It has one of the values.
@@ -41,7 +41,7 @@ pub enum WantedValue {
     Word(String),
 }
 
-/// Which numbers.
+/// The side of a bound on which a number has to lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Larger.
@@ -67,7 +67,7 @@ pub struct Readings {
     pub flags: Vec<bool>,
 }
 
-/// Why a condition is none.
+/// The reasons for which a condition is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
     /// It is not of the form.
@@ -122,12 +122,12 @@ impl PointFilter {
         Self { conditions: self.conditions.clone(), ids: Some(ids) }
     }
 
-    /// Whether it leaves nothing out.
+    /// Returns whether it leaves nothing out.
     pub fn is_empty(&self) -> bool {
         self.conditions.is_empty() && self.ids.is_none()
     }
 
-    /// Whether it leaves everything out.
+    /// Returns whether it leaves everything out.
     pub fn is_nothing(&self) -> bool {
         let is_nothing =
             |condition: &Condition| matches!(&condition.test, Test::AnyOf(values) if values.is_empty());

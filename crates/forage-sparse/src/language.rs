@@ -73,7 +73,7 @@ impl Language {
     }
 }
 
-/// What FastEmbed's BM25 makes of the words of a text.
+/// The treatment of the words of a text by FastEmbed's BM25.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prose {
     /// Stop words of the language are left out, and what is left has its ending taken off.

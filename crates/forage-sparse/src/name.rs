@@ -4,7 +4,7 @@ use crate::language::is_word_character;
 use crate::limits;
 use crate::superset::identifiers;
 
-/// What a text has of a name. The best first.
+/// The extent to which a text has a name. The best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NameMatch {
     /// All of it, as it is written.
@@ -39,12 +39,12 @@ impl NameMatch {
         }
     }
 
-    /// Whether all of the name is there, in any case, and nothing is joined to it.
+    /// Returns whether all of the name is there, in any case, and nothing is joined to it.
     pub fn is_whole(self) -> bool {
         matches!(self, Self::Whole | Self::OtherCase)
     }
 
-    /// Whether the name is there in any spelling.
+    /// Returns whether the name is there in any spelling.
     pub fn is_same(self) -> bool {
         self.is_whole() || self == Self::OtherSpelling
     }

@@ -20,13 +20,14 @@ use crate::superset::CodeSuperset;
 
 /// Looks words up in one collection.
 pub struct Retriever {
-    /// Where the points are.
+    /// The store with the points.
     pub store: Arc<dyn PointStore>,
-    /// What makes vectors of queries, or why there is none; `None` for what the collection says of itself.
+    /// The encoder of queries, or the reason for which there is none; `None` for the one that the collection names
+    /// itself.
     pub encoder: Option<EncoderSource>,
-    /// What a collection that says itself what it was encoded with has to say of its words; `None` for anything.
+    /// The treatment of words that a collection must have which names its encoder itself; `None` for any.
     pub prose: Option<Prose>,
-    /// What telemetry calls the store.
+    /// The name of the store in telemetry.
     pub backend: &'static str,
     /// The name of the sparse vector.
     pub using: String,
@@ -44,39 +45,40 @@ pub type EncoderSource = LazyLock<
     Box<dyn FnOnce() -> Result<Arc<dyn Encoder>, EncodingError> + Send>,
 >;
 
-/// What became of a lookup.
+/// The outcome of a lookup.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lookup {
     /// The best first: by score, and by id where scores are the same to [`SCORE_STEP`]. Where the query is a name, those
     /// that have it as a whole come before all others.
     pub hits: Vec<PointHit>,
-    /// What each of the hits has of the name that the query is; empty if it is none.
+    /// The extent to which each of the hits has the name that the query is; empty if it is none.
     pub held: Vec<NameMatch>,
-    /// Why there are so many and no more.
+    /// The state of the lookup, which says why there are hits or none.
     pub state: LookupState,
-    /// What is known of the name that the query is.
+    /// The facts that are known of the name that the query is.
     pub name: Option<NameFacts>,
     /// Results that were left out because they score less than [`limits::SCORE_SHARE`] of the best.
     pub cut: usize,
-    /// Where nothing was found under a filter, what there is without it.
+    /// Counts of what there is without the filter, where nothing was found under one.
     pub beyond: Option<Beyond>,
     /// More points than could be asked for score as the last one, so that which of them are returned is the store's
     /// choice.
     pub is_arbitrary: bool,
-    /// What the store gave no answer to any more, after it had given the hits: they are an answer without that.
+    /// The questions that the store did not answer any more, after it had given the hits: they are an answer without
+    /// that.
     pub unanswered: Vec<Unanswered>,
 }
 
 /// A question of a lookup that the store gave no answer to, and why.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unanswered {
-    /// What was asked.
+    /// The question.
     pub question: Question,
-    /// What came instead.
+    /// The error that came in place of an answer.
     pub error: StoreError,
 }
 
-/// What a lookup asks a store beside the best points.
+/// The questions that a lookup asks a store beside that for the best points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
     /// Which of the points that score as the last one come first by id.
@@ -87,7 +89,7 @@ pub enum Question {
     Beyond,
 }
 
-/// What is known of a name in a collection, under the filter.
+/// The facts that are known of a name in a collection, under the filter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NameFacts {
     /// The name.
@@ -102,18 +104,18 @@ pub struct NameFacts {
     pub without_text: usize,
     /// All points that can have it are among those: what none of them has, the collection doesn't have.
     pub is_complete: bool,
-    /// Where none has it under the filter: how many have it without the filter, in any case.
+    /// The number of points that have it without the filter, in any case, where none has it under the filter.
     pub beyond: Option<usize>,
 }
 
 impl NameFacts {
-    /// Whether the collection doesn't have it, for certain.
+    /// Returns whether the collection doesn't have it, for certain.
     pub fn is_absent(&self) -> bool {
         self.is_complete && self.without_text == 0 && self.whole + self.other_case == 0
     }
 }
 
-/// What there is without a filter that let nothing through.
+/// Counts of what there is without a filter under which nothing was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beyond {
     /// Points with any of the words.
@@ -166,7 +168,7 @@ impl Lookup {
     }
 }
 
-/// Why a lookup gave what it gave.
+/// The states in which a lookup ends.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LookupState {
     /// There are hits.
@@ -185,7 +187,8 @@ pub enum LookupState {
 /// the sixth digit on.
 pub const SCORE_STEP: f32 = 1e-4;
 
-/// Why a collection can't be asked. These are mistakes of the configuration, and no answer would be true.
+/// The reasons for which a collection can't be asked. These are mistakes of the configuration, and no answer would be
+/// true.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CollectionError {
     /// There is none.
@@ -239,7 +242,7 @@ pub enum CollectionError {
 }
 
 impl CollectionError {
-    /// What can be done about it.
+    /// Returns what can be done about it, if anything.
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::Missing(_) => Some(Hint::FillCollection),

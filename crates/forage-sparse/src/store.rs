@@ -82,30 +82,30 @@ pub trait PointStore: Send + Sync {
     fn drop_collection(&self, stop: &Stop) -> Result<bool, StoreError>;
 }
 
-/// What a collection says of itself.
+/// The facts that a collection tells of itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Collection {
     /// Its sparse vectors by name.
     pub sparse_vectors: BTreeMap<String, VectorFacts>,
-    /// What it was encoded with; `None` where nobody has said so.
+    /// The contract of its encoding; `None` where nobody has named one.
     pub contract: Option<Contract>,
     /// About how many points it has.
     pub points: u64,
 }
 
-/// What a collection says of one sparse vector.
+/// The facts that a collection tells of one sparse vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VectorFacts {
     /// Whether the store weighs dimensions by their rarity. Without that every word counts the same.
     pub has_idf: bool,
 }
 
-/// How a collection is made.
+/// The settings with which a collection is made.
 #[derive(Clone, Debug)]
 pub struct Creation {
     /// The name of the sparse vector.
     pub using: String,
-    /// What it will be encoded with.
+    /// The contract of its encoding.
     pub contract: Contract,
     /// Payload fields that filters name.
     pub indexed_fields: Vec<String>,
@@ -113,7 +113,7 @@ pub struct Creation {
     pub sharding: Sharding,
 }
 
-/// How a server spreads a collection. `None` for the server's own default.
+/// The way in which a server spreads a collection. `None` for the server's own default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sharding {
     /// Shards.
@@ -170,14 +170,14 @@ pub struct Point {
     pub id: PointId,
     /// Its vector.
     pub vector: SparseVector,
-    /// What is told of it.
+    /// The fields that are stored with it.
     pub payload: Map<String, Value>,
 }
 
 /// A query.
 #[derive(Clone, Debug)]
 pub struct PointQuery<'a> {
-    /// What is looked for.
+    /// The vector that is looked for.
     pub vector: &'a SparseVector,
     /// The name of the sparse vector.
     pub using: &'a str,
@@ -185,7 +185,7 @@ pub struct PointQuery<'a> {
     pub limit: usize,
     /// Payload fields that are wanted.
     pub fields: &'a [String],
-    /// Which points are looked at.
+    /// The filter of the points that are looked at.
     pub filter: &'a PointFilter,
 }
 
@@ -203,7 +203,7 @@ pub struct PointHit {
 /// A page of all points.
 #[derive(Clone, Debug)]
 pub struct PointScan<'a> {
-    /// Which points.
+    /// The filter of the points.
     pub filter: &'a PointFilter,
     /// Payload fields that are wanted.
     pub fields: &'a [String],
@@ -218,7 +218,7 @@ pub struct PointScan<'a> {
 pub struct PointPage {
     /// Ids, and the payload fields that were wanted.
     pub points: Vec<(PointId, Map<String, Value>)>,
-    /// Where the next page begins; `None` at the end.
+    /// The id with which the next page begins; `None` at the end.
     pub next: Option<PointId>,
 }
 
@@ -278,7 +278,7 @@ impl StoreError {
         }
     }
 
-    /// What can be done about it beside trying again.
+    /// Returns what can be done about it beside trying again, if anything.
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::NoCollection(_) => Some(Hint::FillCollection),
@@ -294,7 +294,7 @@ impl StoreError {
         }
     }
 
-    /// Whether the same request may succeed in a moment.
+    /// Returns whether the same request may succeed in a moment.
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Unavailable(_) | Self::RateLimited { .. })
     }

@@ -41,7 +41,7 @@ impl SparseVector {
         &self.weights
     }
 
-    /// Whether nothing of the text has a dimension.
+    /// Returns whether nothing of the text has a dimension.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }

@@ -23,9 +23,9 @@ pub trait AnswerCache: Send + Sync {
 /// An answer from a cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachedAnswer {
-    /// What the model said. It is validated again as if the model had just said it.
+    /// The text of the model's answer. It is validated again as if the model had just said it.
     pub text: String,
-    /// How long ago it was said.
+    /// The time since it was said.
     pub age: Duration,
 }
 

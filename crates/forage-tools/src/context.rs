@@ -22,7 +22,7 @@ use crate::models::Models;
 use crate::names::ToolNames;
 use crate::telemetry::{Telemetry, TelemetryTarget};
 
-/// Who keeps the relevant files of a `keyword_search`.
+/// The ways in which the relevant files of a `keyword_search` are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FilterMode {
     /// A model.
@@ -32,7 +32,7 @@ pub enum FilterMode {
     Lexical,
 }
 
-/// What to do when every model failed.
+/// The behaviour of a call for which every model failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnModelFailure {
     /// The call fails.
@@ -42,7 +42,7 @@ pub enum OnModelFailure {
     Lexical,
 }
 
-/// What a model is shown of the files that match.
+/// The forms in which a model is shown the files that match.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum EvidenceForm {
     /// Every matching line with 10 lines of context, files in path order: what the requirement asks for.
@@ -52,7 +52,7 @@ pub enum EvidenceForm {
     Compact,
 }
 
-/// What becomes of terms of a `keyword_search` that match more than there is room for.
+/// The treatment of terms of a `keyword_search` that match more than there is room for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FilterBreadth {
     /// A model is shown less of them, and a ranking takes them as they are.
@@ -62,7 +62,7 @@ pub enum FilterBreadth {
     Requirement,
 }
 
-/// What a model is asked to answer.
+/// The forms of the answer that a model is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AnswerForm {
     /// Lines `path: why`: what the requirement asks for.
@@ -77,12 +77,12 @@ pub enum AnswerForm {
     },
 }
 
-/// How `keyword_search` filters.
+/// The settings by which `keyword_search` filters.
 #[derive(Clone)]
 pub struct FilterSettings {
-    /// Who filters.
+    /// The way in which relevant files are chosen.
     pub mode: FilterMode,
-    /// What happens when all models fail.
+    /// The behaviour when all models fail.
     pub on_model_failure: OnModelFailure,
     /// The models in order of preference.
     pub models: Models,
@@ -92,7 +92,7 @@ pub struct FilterSettings {
     pub redactor: Arc<Redactor>,
     /// Time for all models together.
     pub timeout: Duration,
-    /// What becomes of terms that match more than there is room for.
+    /// The treatment of terms that match more than there is room for.
     pub breadth: FilterBreadth,
     /// Bytes of one term, and of all together, as ripgrep would print them; more is too broad.
     pub term_bytes: u64,
@@ -100,9 +100,9 @@ pub struct FilterSettings {
     pub evidence_bytes: u64,
     /// Lines of context around a match.
     pub context_lines: u64,
-    /// What a model is shown.
+    /// The form in which a model is shown the files.
     pub evidence: EvidenceForm,
-    /// What a model is asked for.
+    /// The form of the answer that a model is asked for.
     pub answer: AnswerForm,
     /// The system prompt in place of the one that belongs to the form of the answer.
     pub prompt: Option<Arc<str>>,
@@ -143,7 +143,7 @@ impl Default for FilterSettings {
     }
 }
 
-/// Whom a call waits for at this moment beside its own work, for whoever shows progress.
+/// The name of whom a call waits for at this moment beside its own work, for whoever shows progress.
 #[derive(Clone, Debug, Default)]
 pub struct WaitingFor(Arc<Mutex<Option<String>>>);
 
@@ -153,13 +153,13 @@ impl WaitingFor {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = whom;
     }
 
-    /// Whom it waits for.
+    /// Returns whom it waits for; `None` for nobody.
     pub fn whom(&self) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// Which engine answers a `Search`.
+/// The engine that answers a `Search`.
 #[derive(Clone, Debug, Default)]
 pub enum EngineSetting {
     /// Ours.
@@ -174,7 +174,7 @@ pub enum EngineSetting {
     },
 }
 
-/// How `Search` works.
+/// The settings of `Search`.
 #[derive(Clone, Debug)]
 pub struct SearchSettings {
     /// The engine.
@@ -195,10 +195,10 @@ impl Default for SearchSettings {
     }
 }
 
-/// How `keyword_lookup` works.
+/// The settings of `keyword_lookup`.
 #[derive(Clone)]
 pub struct LookupSettings {
-    /// What looks words up, or why there is nothing that does and what to do about it.
+    /// The retriever that looks words up, or the reason for which there is none and what to do about it.
     pub retriever: Result<Arc<Retriever>, String>,
     /// Results of an answer when the call names no number.
     pub limit: u64,
@@ -227,10 +227,10 @@ pub(crate) enum NotRanked {
     Never(ToolError),
 }
 
-/// What a call may use.
+/// The roots, limits and settings of a call, and the services that it may use.
 #[derive(Clone)]
 pub struct Context {
-    /// Where files may be read.
+    /// The roots beneath which files may be read.
     pub roots: Roots,
     /// Files that are left out of every search, over all other rules.
     pub excludes: Option<Globs>,
@@ -242,13 +242,13 @@ pub struct Context {
     pub timeout: Duration,
     /// Worker threads; 0 for one per processor.
     pub threads: usize,
-    /// How `keyword_search` filters.
+    /// The settings by which `keyword_search` filters.
     pub filter: FilterSettings,
-    /// How `Search` works.
+    /// The settings of `Search`.
     pub search: SearchSettings,
-    /// How `keyword_lookup` works.
+    /// The settings of `keyword_lookup`.
     pub lookup: LookupSettings,
-    /// What `search_index` ranks with, instead of the weights that are built in.
+    /// The weights that `search_index` ranks with, instead of those that are built in.
     pub ranking: Option<Arc<RankWeights>>,
     /// Time for bringing a ranked index up to date. What is not done in it, the next call goes on with, and this one ranks
     /// what a search for the words finds. It is a part of [`Context::timeout`], unless it is longer: then somebody waits for
@@ -260,13 +260,13 @@ pub struct Context {
     /// because whoever calls tools for an agent hands on what they answer; [`Redactor::off`] for a person, who sees files
     /// as they are. What goes to a filter model has a redactor of its own, in [`FilterSettings`].
     pub redactor: Arc<Redactor>,
-    /// Who is told of calls.
+    /// The receiver of what is told of calls.
     pub telemetry: TelemetryTarget,
-    /// What the tools are called that answers and errors name.
+    /// The names of the tools that answers and errors name.
     pub names: Arc<ToolNames>,
     /// Cancels the call.
     pub stop: Stop,
-    /// What the caller must know of this call's roots; it stands in the answer.
+    /// Sentences about this call's roots that the caller must know; they stand in the answer.
     pub notices: Vec<String>,
     /// The text of the answer names the root, for a caller who has not been told of it. That of several roots always does.
     pub names_root: bool,

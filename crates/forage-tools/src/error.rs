@@ -9,7 +9,7 @@ use forage_search::PatternError;
 use crate::names::ToolNames;
 use crate::sanitize::sanitize;
 
-/// Why a call has no answer.
+/// The reasons for which a call has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     /// No tool has this name.
@@ -141,7 +141,7 @@ impl ToolError {
         format!("{self}{}", names.hint(self.hint()))
     }
 
-    /// What can be done about it beside what the message says.
+    /// Returns what can be done about it beside what the message says, if anything.
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::Path(error) => error.hint(),

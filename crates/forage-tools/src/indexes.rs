@@ -10,7 +10,7 @@ use forage_rank::RankIndex;
 use forage_rank::tree::{UpdateEffort, UpdateError, Updated, update};
 use forage_search::index::Index;
 
-/// Where indexes come from.
+/// A source of the indexes of roots.
 pub trait Indexes: Send + Sync {
     /// The index of a root, if there is one. A search asks once and waits for the answer.
     fn of(&self, root: &Arc<Root>) -> Option<Arc<Index>>;
@@ -31,9 +31,9 @@ pub trait Indexes: Send + Sync {
 pub struct Ranked {
     /// The index.
     pub index: Arc<RankIndex>,
-    /// How the walk went that told so.
+    /// The report of the walk that told so.
     pub report: Arc<WalkReport>,
-    /// What must be known of how it came about.
+    /// A warning about how it came about.
     pub warning: Option<String>,
     /// It is of some files alone, and stands in for one that is not there yet.
     pub is_provisional: bool,

@@ -44,7 +44,7 @@ const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(600);
 /// An update may take this part of the time: the others go to those who wait for answers.
 const UPDATES_PART: u32 = 20;
 
-/// What `index` of the configuration says.
+/// The values of `index` in the configuration, but for the one that turns indexes off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexMode {
     /// An index is used where there is one; what lives on makes one of a large tree, in the background.
@@ -53,7 +53,7 @@ pub enum IndexMode {
     Always,
 }
 
-/// How long the process lives that uses indexes.
+/// The lifetimes of processes that use indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifetime {
     /// It ends with its search.
@@ -156,7 +156,7 @@ impl KeptIndexes {
         roots.all().iter().any(|root| self.path.starts_with(root.path()))
     }
 
-    /// Whether the index of a root is kept: never in the root itself.
+    /// Returns whether the index of a root is kept: never in the root itself.
     pub fn may_keep(&self, root: &Root) -> bool {
         !self.path.starts_with(root.path())
     }
@@ -398,7 +398,7 @@ pub fn cache_place() -> Option<PrivatePlace> {
     Some(PrivatePlace::below(cache).join("forage"))
 }
 
-/// What a call holds of [`KeptIndexes`].
+/// The indexes of [`KeptIndexes`] as one call has them.
 pub struct SharedIndexes {
     kept: Arc<KeptIndexes>,
     /// Why one is not used that is there.

@@ -6,12 +6,12 @@ use std::sync::{Arc, LazyLock};
 
 use forage_llm::ChatModel;
 
-/// What a look for models has found.
+/// The models that a look for them has found.
 #[derive(Default)]
 pub struct FoundModels {
     /// In order of preference.
     pub models: Vec<Arc<dyn ChatModel>>,
-    /// Why others, or all, are not among them, in sentences. Names, never values.
+    /// The reasons for which others, or all, are not among them, in sentences. Names, never values.
     pub passed_over: String,
 }
 
@@ -46,7 +46,7 @@ impl Models {
         })
     }
 
-    /// Why others, or all, are not among them.
+    /// Returns why others, or all, are not among them, in sentences.
     pub fn passed_over(&self) -> &str {
         &self.0.passed_over
     }

@@ -16,7 +16,8 @@ pub struct ToolNames {
     manner: &'static dyn Manner,
 }
 
-/// How whoever reads is told of a tool, a call, and of what can be done: a person has commands, an agent has tools.
+/// The words in which a reader is told of a tool, a call, and of what can be done: a person has commands, an agent has
+/// tools.
 pub trait Manner: Debug + Send + Sync {
     /// What a sentence calls the tool with this name of its own, which is called `name`.
     fn tool(&self, _id: &str, name: &str) -> String {
@@ -39,7 +40,7 @@ pub trait Manner: Debug + Send + Sync {
     fn hint(&self, hint: Hint) -> &'static str;
 }
 
-/// What a program is told that has no front: the tools, and nothing of commands and settings.
+/// The manner of a program that has no front: it tells of the tools, and nothing of commands and settings.
 #[derive(Debug)]
 pub struct Plain;
 
@@ -93,12 +94,12 @@ impl ToolNames {
         Arc::clone(&OWN)
     }
 
-    /// What the tool with this name of its own is called; that name, where it is not offered.
+    /// Returns what the tool with this name of its own is called; that name, where it is not offered.
     pub fn called<'a>(&'a self, id: &'a str) -> &'a str {
         self.called.iter().find(|(own, _)| own == id).map_or(id, |(_, name)| name)
     }
 
-    /// What a sentence calls the tool with this name of its own.
+    /// Returns what a sentence calls the tool with this name of its own.
     pub fn tool(&self, id: &str) -> String {
         self.manner.tool(id, self.called(id))
     }
@@ -108,12 +109,13 @@ impl ToolNames {
         self.manner.call(id, self.called(id), arguments)
     }
 
-    /// What is added to the sentence of an error about which this can be done; it begins with what parts them.
+    /// Returns what is added to the sentence of an error about which this can be done; it begins with what parts them,
+    /// and is empty for `None`.
     pub fn hint(&self, hint: Option<Hint>) -> String {
         hint.map(|hint| self.fill(self.manner.hint(hint))).unwrap_or_default()
     }
 
-    /// Whether the tool with this name of its own is offered.
+    /// Returns whether the tool with this name of its own is offered.
     pub fn has(&self, id: &str) -> bool {
         self.called.iter().any(|(own, _)| own == id)
     }

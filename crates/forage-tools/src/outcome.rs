@@ -64,13 +64,13 @@ pub struct ToolOutcome<R> {
     pub response: R,
     /// Whether anything was found: decides the exit status of the command line.
     pub found: bool,
-    /// What was not searched, by reason.
+    /// Counts of what was not searched, by reason.
     pub skipped: Skipped,
     /// Names of directories of dependencies and caches that were not entered.
     pub noise_directories: Vec<String>,
-    /// What includes them, in words for the caller.
+    /// The way to include them, in words for the caller: a template for [`ToolNames::fill`].
     pub included_by: &'static str,
-    /// What went wrong without ending the call.
+    /// Warnings of what went wrong without ending the call.
     pub warnings: Vec<String>,
     /// The limit that cut the answer, if one did.
     pub truncated_by: Option<Limit>,
@@ -80,7 +80,7 @@ pub struct ToolOutcome<R> {
     pub root: Option<(String, bool)>,
     /// Secrets that were taken out.
     pub hidden: Hidden,
-    /// What the tools are called that the text names.
+    /// The names of the tools that the text names.
     pub names: Arc<ToolNames>,
     /// Wall time of the call.
     pub elapsed: Duration,
@@ -174,7 +174,7 @@ impl Answer {
         &self.records
     }
 
-    /// Whether the answer is cut by its deadline or by cancellation.
+    /// Returns whether the answer is cut by its deadline or by cancellation.
     pub fn partial(&self) -> bool {
         self.truncated_by.is_some_and(Limit::ends_early)
     }

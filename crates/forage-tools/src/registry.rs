@@ -206,32 +206,32 @@ macro_rules! tools {
 
 tools![KeywordSearch, GrepSearch, SearchIndex, ListDirectory, ReadFile, Search, KeywordLookup,];
 
-/// What the user calls a tool, and says of it.
+/// The user's name and description of a tool.
 #[derive(Clone, Debug, Default)]
 pub struct Wording {
     /// The tool, by its own name.
     pub tool: &'static str,
-    /// What it is called.
+    /// The user's name for it; `None` for its own.
     pub name: Option<String>,
     /// The setting that calls it so, for errors.
     pub name_key: String,
-    /// What models read of it, in place of what is built in.
+    /// The description that models read, in place of the one that is built in.
     pub description: Option<String>,
-    /// What they read behind that.
+    /// Text that they read behind the description.
     pub more: Option<String>,
 }
 
-/// Which tools agents are told of, by which names, and what.
+/// The tools that agents are told of, with their names and descriptions.
 #[derive(Clone, Debug, Default)]
 pub struct ToolSelection {
     /// Tools that are on although they are off by default.
     pub on: Vec<&'static str>,
     /// Tools that are off although they are on by default.
     pub off: Vec<&'static str>,
-    /// What stands in front of every name.
+    /// The prefix of every name.
     pub prefix: String,
-    /// What the user calls tools. Without a name of the user's, `keyword_lookup` is `keyword_search`, as its requirement
-    /// calls it, where the other tool of that name is off.
+    /// The user's names and descriptions of tools. Without a name of the user's, `keyword_lookup` is `keyword_search`,
+    /// as its requirement calls it, where the other tool of that name is off.
     pub wordings: Vec<Wording>,
 }
 
@@ -240,7 +240,8 @@ pub fn setting(tool: &str, name: &str) -> String {
     format!("tools.{}.{name}", tool.to_ascii_lowercase())
 }
 
-/// Whether a tool may have this name: what MCP and all providers take.
+/// Returns whether a tool may have this name, which MCP and all providers take: 1 to 64 of ASCII letters, digits, `_`
+/// and `-`.
 pub fn is_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     (1..=64).contains(&name.len()) && name.bytes().all(is_plain)
@@ -264,7 +265,7 @@ impl ToolSelection {
         self
     }
 
-    /// What is said of a tool, to be changed.
+    /// Returns the user's name and description of a tool, to be changed; empty ones are added if there are none.
     pub fn wording_of(&mut self, tool: &'static str) -> &mut Wording {
         let at = self.wordings.iter().position(|wording| wording.tool == tool).unwrap_or_else(|| {
             self.wordings.push(Wording { tool, ..Wording::default() });
@@ -277,7 +278,7 @@ impl ToolSelection {
         self.wordings.iter().find(|wording| wording.tool == tool)
     }
 
-    /// Whether agents are told of this one.
+    /// Returns whether agents are told of this one.
     pub fn has(&self, tool: &dyn AnyTool) -> bool {
         let id = tool.id();
         (tool.is_on_by_default() || self.on.contains(&id)) && !self.off.contains(&id)

@@ -20,7 +20,7 @@ pub trait Telemetry: Send + Sync {
     fn record(&self, event: Map<String, Value>);
 }
 
-/// Who is told of calls, and from where these come.
+/// The receiver of what is told of calls, and the place where these come from.
 #[derive(Clone, Default)]
 pub struct TelemetryTarget {
     /// Is told of each call that is made by [`call`].
@@ -101,7 +101,7 @@ pub fn asked(name: &str, told: &TelemetryTarget, status: &str, latency: Duration
     to.record(event);
 }
 
-/// What is told of a model, `provider/model`, that was asked.
+/// Returns what is told of a model, `provider/model`, that was asked, as a JSON object.
 pub fn of_model(name: &str, status: &str, attempts: u32, latency: Duration) -> Value {
     let (provider, model) = name.split_once('/').unwrap_or(("", name));
     json!({

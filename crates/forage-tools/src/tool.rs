@@ -24,7 +24,7 @@ macro_rules! setters {
     };
 }
 
-/// Whether text of the repository leaves the machine.
+/// The text of the repository that leaves the machine in a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Egress {
     /// Never.

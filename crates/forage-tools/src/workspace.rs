@@ -21,7 +21,7 @@ use crate::tools::{
     search,
 };
 
-/// Why a directory can't be opened as a workspace.
+/// The reasons for which a directory can't be opened as a workspace.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WorkspaceError {

@@ -72,7 +72,7 @@ impl NamedFile {
         renamed.map_err(|source| io_error(&self.directory.join(&self.name), source))
     }
 
-    /// Whether it still is the file that was opened.
+    /// Returns whether the file of this name still is the one that was opened; false when there is none.
     ///
     /// # Errors
     /// The system refuses.

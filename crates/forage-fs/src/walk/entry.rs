@@ -20,9 +20,9 @@ use forage_base::Stop;
 pub struct Entry<'a> {
     /// The path by which it was reached, below the root.
     pub path: RelPath,
-    /// What it is.
+    /// The kind of the entry.
     pub kind: EntryKind,
-    /// Why it would not have been visited without [`super::WalkOptions::label_hidden`].
+    /// The reason for which it would not have been visited without [`super::WalkOptions::label_hidden`].
     pub hidden_by: Option<Arc<str>>,
     /// Its number in the [`super::FileListing`] that is gone through, if one is.
     pub number: Option<u32>,

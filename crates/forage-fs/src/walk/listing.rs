@@ -56,7 +56,8 @@ impl ListingPiece {
     }
 }
 
-/// Which files of a listing are visited, and why others need not be: sets of their numbers as bits, 64 to a word.
+/// The files of a listing that are visited, and the reasons for which others need not be: sets of their numbers as
+/// bits, 64 to a word.
 #[derive(Clone, Debug, Default)]
 pub struct ListingFilter {
     /// Those that are visited.
@@ -139,7 +140,7 @@ impl FileListing {
         self.links.iter().all(|(link, reason)| reason_of_link(&self.root, link) == *reason)
     }
 
-    /// How many files there are.
+    /// Returns the number of files.
     pub fn files(&self) -> u32 {
         self.firsts.last().copied().unwrap_or(0)
     }

@@ -40,7 +40,8 @@ impl Mounts {
     }
 }
 
-/// What a root's tree is like, per set of options with which it is walked, as the kernel tells of its changes.
+/// The listings of a root's tree, one per set of options with which it is walked, kept true by the kernel's notices of
+/// changes.
 #[derive(Debug)]
 pub struct WatchedTree {
     root: Arc<Root>,
@@ -151,9 +152,9 @@ impl WatchedTree {
         listing
     }
 
-    /// Whether the tree is other than its listing said that was given since then, now that the states of all files are
-    /// compared once more: for who is about to say that there is nothing.
-    /// It is not known if `stop` says so meanwhile.
+    /// Compares the states of all files once more, unless that was begun after `since`, and returns whether the tree is
+    /// other than its listing said that was given since then: for who is about to say that there is nothing. True also
+    /// where there is no listing. If `stop` ends the comparison, false says nothing.
     pub fn has_changed_unseen(&self, options: &WalkOptions, since: Instant, stop: &Stop) -> bool {
         let Some(place) = self.place(options) else { return true };
         let mut state = lock(&place);

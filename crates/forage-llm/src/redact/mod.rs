@@ -29,7 +29,7 @@ use regex::Regex;
 use crate::limits::MAX_REDACTION_ROUNDS;
 use engine::{ENGINE, FoundSecret};
 
-/// How many secrets each rule found.
+/// The number of secrets that each rule found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RedactionCounts(BTreeMap<&'static str, usize>);
 
@@ -93,7 +93,7 @@ impl Redacted {
         &self.text
     }
 
-    /// What was replaced in it.
+    /// Returns the counts of the secrets that were replaced in it, by rule.
     pub fn counts(&self) -> &RedactionCounts {
         &self.counts
     }
@@ -127,7 +127,7 @@ impl Redactor {
         Self { active: false }
     }
 
-    /// Whether there are rules.
+    /// Returns whether there are rules: false for [`Redactor::off`] alone.
     pub fn is_active(&self) -> bool {
         self.active
     }

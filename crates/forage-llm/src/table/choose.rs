@@ -15,9 +15,9 @@ pub struct ModelCandidate {
     pub provider: String,
     /// The id.
     pub model: String,
-    /// Why it stands where it stands.
+    /// The reason for its place among the candidates, in words.
     pub reason: String,
-    /// What is known about it.
+    /// The facts that are known about it.
     pub facts: ModelFacts,
 }
 
@@ -28,7 +28,7 @@ pub struct PassedOver {
     pub provider: String,
     /// The ids; empty when it is the provider as a whole.
     pub models: Vec<String>,
-    /// Why.
+    /// The reason for which they are not asked, in words.
     pub reason: String,
 }
 
@@ -37,7 +37,7 @@ pub struct PassedOver {
 pub struct ModelChoice {
     /// Best first.
     pub candidates: Vec<ModelCandidate>,
-    /// What is not a candidate, and why.
+    /// The providers and models that are no candidates, with the reasons.
     pub passed_over: Vec<PassedOver>,
     /// Providers whose lists have to be known before there is a choice; then the rest is not complete.
     pub needs: Vec<String>,

@@ -89,7 +89,7 @@ impl From<LeastEffort> for Reasoning {
 }
 
 impl ProviderTable {
-    /// What is known about a model. A provider that is not in the table has the facts that hold of any.
+    /// Returns what is known about a model. A provider that is not in the table has the facts that hold of any.
     pub fn facts(&self, provider: &str, id: &str) -> ModelFacts {
         let facts: Vec<&FactSettings> =
             self.facts.iter().filter(|facts| facts.is_about(provider, id)).collect();

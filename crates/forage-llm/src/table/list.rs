@@ -6,7 +6,7 @@ use crate::error::ChatError;
 use crate::recording::Exchanges;
 use crate::wire::ListedModel;
 
-/// What came of asking for a list.
+/// The outcome of asking for a list.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelListing {
     /// The list.
@@ -15,7 +15,7 @@ pub enum ModelListing {
     Failed(ListFailure),
 }
 
-/// Why a list can't be read.
+/// An error of asking a provider for its list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListFailure {
     /// The provider does not accept the key, so no model of it can be asked.
@@ -43,7 +43,7 @@ pub trait ModelLister: Sync {
 /// Asks the providers themselves, each over its wire.
 #[derive(Debug, Default)]
 pub struct WireLister {
-    /// Where answers come from.
+    /// The source of answers.
     pub exchanges: Exchanges,
 }
 

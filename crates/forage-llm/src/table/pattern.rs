@@ -11,7 +11,7 @@ pub struct IdPattern {
 }
 
 impl IdPattern {
-    /// Whether the id matches.
+    /// Returns whether the id matches, in any case of ASCII letters.
     pub fn matches(&self, id: &str) -> bool {
         let mut parts = self.lower.split('*').map(str::as_bytes);
         let id = id.to_ascii_lowercase();
@@ -26,7 +26,7 @@ impl IdPattern {
         rest.ends_with(last)
     }
 
-    /// Whether it is the id of one model.
+    /// Returns whether it is the id of one model: it has no `*`.
     pub fn is_exact(&self) -> bool {
         !self.lower.contains('*')
     }

@@ -13,7 +13,7 @@ pub struct ResolvedModel {
     pub name: String,
     /// The protocol.
     pub wire: Wire,
-    /// Where the entry is described.
+    /// The origin of its entry.
     pub origin: Origin,
     /// The address, if there is a valid one.
     pub base_url: Option<String>,
@@ -29,7 +29,7 @@ pub struct ResolvedModel {
     pub is_local: bool,
     /// Whether plain `http` to another machine is permitted.
     pub allow_insecure: bool,
-    /// Why it can't be asked.
+    /// The reason for which it can't be asked, if there is one.
     pub obstacle: Option<String>,
 }
 

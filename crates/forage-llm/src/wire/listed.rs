@@ -13,9 +13,9 @@ pub struct ListedModel {
     /// The id to ask for. It comes from the server, but is printable ASCII without spaces, of at most
     /// [`MAX_MODEL_ID_BYTES`].
     pub id: String,
-    /// When it came to be, in seconds since 1970 (UTC), where the provider says so.
+    /// The time at which it came to be, in seconds since 1970 (UTC), where the provider says so.
     pub created: Option<u64>,
-    /// What it costs, where the provider says so.
+    /// Its price, where the provider says so.
     pub price: Option<Price>,
     /// Tokens of request and answer together, where the provider says so.
     pub context_tokens: Option<u64>,

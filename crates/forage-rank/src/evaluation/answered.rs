@@ -66,7 +66,7 @@ pub struct AnsweredQuery {
     pub language: String,
     /// The kind of query.
     pub category: String,
-    /// What was asked.
+    /// The text of the query.
     pub query: String,
     /// In the order in which they were ranked.
     pub candidates: Vec<RankedCandidate>,
@@ -76,7 +76,7 @@ pub struct AnsweredQuery {
     pub targets: Vec<String>,
     /// Paths of targets that the index lacks.
     pub missing: Vec<String>,
-    /// How long the ranking took, when it was asked for the second time.
+    /// The time that the ranking took when it was asked for the second time, in milliseconds.
     pub milliseconds: f64,
 }
 
@@ -87,7 +87,7 @@ pub struct RankedCandidate {
     pub path: String,
     /// Values of the rules, in the order of [`RULES`].
     pub values: [f32; RULES.len()],
-    /// Which targets it is, as bits.
+    /// The targets that it is, as bits: the lowest for the first of [`AnsweredQuery::targets`].
     pub targets: u64,
 }
 

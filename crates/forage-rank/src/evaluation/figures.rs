@@ -12,7 +12,7 @@ pub const RECALL_CUTS: [usize; 3] = [1, 5, 10];
 /// Means over queries.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// How many queries.
+    /// The number of queries.
     pub queries: usize,
     /// Gain of the first [`NDCG_CUT`] files.
     pub ndcg: f64,
@@ -57,7 +57,7 @@ pub fn mean_ndcg(
     sum / f64::from(count.max(1))
 }
 
-/// What a rule gives.
+/// The effect of a rule: the mean gain without it.
 #[derive(Clone, Copy, Debug)]
 pub struct Ablated {
     /// The rule.
@@ -70,7 +70,7 @@ pub struct Ablated {
     pub difference: f64,
 }
 
-/// What each rule gives: the means without it, the worst first. The others' weights stay as they are.
+/// Computes the mean gain without each rule, the worst first. The others' weights stay as they are.
 #[must_use]
 pub fn ablate(queries: &[AnsweredQuery], rules: &RuleWeights) -> Vec<Ablated> {
     let full = mean_ndcg(queries, rules, |_| true);

@@ -62,7 +62,7 @@ pub fn fit(
     best
 }
 
-/// What weights that were fitted to some queries do to the others.
+/// The outcome of a cross-validation: how weights that were fitted to some queries do on the others.
 #[derive(Clone, Debug)]
 pub struct Validation {
     /// The folds.
@@ -175,7 +175,7 @@ impl Paired {
         Self { mean, standard_error: (squares / (count - 1.0) / count).sqrt() }
     }
 
-    /// Whether the mean is a gain that chance would seldom give.
+    /// Returns whether the mean is a gain that chance would seldom give: more than twice its standard error.
     #[must_use]
     pub fn is_above_noise(&self) -> bool {
         self.mean > 0.0 && self.mean > STANDARD_ERRORS * self.standard_error
@@ -183,7 +183,7 @@ impl Paired {
 }
 
 impl Validation {
-    /// What the fit gives queries that it has not seen.
+    /// Returns the gain that the fit adds to queries that it has not seen.
     #[must_use]
     pub fn held_out(&self) -> Paired {
         Paired::of(&self.gains)

@@ -29,7 +29,7 @@ pub struct Program {
     kind: ProgramKind,
 }
 
-/// Why a program is not taken as an engine. The messages say what to do instead.
+/// The reasons for which a program is not taken as an engine. The messages say what to do instead.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
     /// `ug`, which loads `.ugrep` files.
@@ -142,8 +142,8 @@ impl Program {
         &self.path
     }
 
-    /// What the program says of its version, in its first line; `None` when it says nothing by the deadline. It runs as
-    /// for a search, over nothing.
+    /// Returns the first line of what the program says of its version; `None` when it says nothing by the deadline. It
+    /// runs as for a search, over nothing.
     #[cfg(all(feature = "external-engines", any(target_os = "linux", target_os = "android")))]
     pub fn version(&self, stop: &forage_base::Stop) -> Option<String> {
         let halt = super::process::ProcessHalt { stop, ended: &|| false };
@@ -159,7 +159,7 @@ impl Program {
         None
     }
 
-    /// Which engine it is.
+    /// Returns which engine it is.
     pub fn kind(&self) -> ProgramKind {
         self.kind
     }

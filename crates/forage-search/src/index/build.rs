@@ -15,13 +15,13 @@ use super::segment::{Content, PartEnd, Segment};
 use super::trigrams::Trigrams;
 use crate::limits;
 
-/// What was read for an index.
+/// An index that was read from the files below a root, to be written.
 pub struct Built {
     /// The index.
     pub builder: SegmentBuilder,
     /// Files of the index below it that are as they were.
     pub unchanged: u64,
-    /// How the walk went. An index of a walk that ended early is right, and of less use.
+    /// The report of the walk. An index of a walk that ended early is right, and of less use.
     pub report: WalkReport,
 }
 

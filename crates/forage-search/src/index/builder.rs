@@ -16,7 +16,7 @@ pub struct IndexedFile<'a> {
     pub path: &'a [u8],
     /// The state in which it was read.
     pub state: FileState,
-    /// What it holds.
+    /// The kind of its content: indexed, or the reason for which it is not.
     pub content: Content,
     /// Its lines, where they are known.
     pub lines: Option<u32>,
@@ -31,7 +31,7 @@ pub struct IndexedFile<'a> {
 pub struct SegmentPart {
     /// Its distinct trigrams.
     pub trigrams: Box<[Trigram]>,
-    /// Where it ends; the default where the text of the file is not its bytes.
+    /// The place in the file where it ends; the default where the text of the file is not its bytes.
     pub end: PartEnd,
 }
 
@@ -80,7 +80,7 @@ impl SegmentBuilder {
         self.count
     }
 
-    /// Whether no file is in it.
+    /// Returns whether no file is in it.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -188,8 +188,8 @@ impl Index {
         self.strangers.load(Ordering::Relaxed)
     }
 
-    /// Whether a search found since the last question that it is damaged or can't be read: an update looks through all
-    /// of it.
+    /// Returns whether a search found, since the last call of this, that it is damaged or can't be read: an update
+    /// looks through all of it.
     pub fn take_damage(&self) -> bool {
         self.is_damaged.swap(false, Ordering::Relaxed)
     }
@@ -239,7 +239,7 @@ impl Index {
         Some(listed.choose(candidates, max_file_bytes))
     }
 
-    /// What it could say for the last search, in words; `None` when it was not asked.
+    /// Describes what it could say for the last search, such as the number of candidates; `None` when it was not asked.
     pub fn explain(&self) -> Option<String> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if asked.is_empty() {

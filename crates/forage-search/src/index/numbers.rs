@@ -23,7 +23,7 @@ impl NumberSet {
         set
     }
 
-    /// Whether a number is in it.
+    /// Returns whether a number is in it.
     pub fn contains(&self, number: u32) -> bool {
         self.words.get(number as usize / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
     }
@@ -33,7 +33,7 @@ impl NumberSet {
         self.words.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Whether there are none.
+    /// Returns whether no number is in it.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
     }

@@ -32,7 +32,7 @@ const MAX_TRIGRAMS: usize = 4_096;
 /// Trigrams of a pattern that are looked for in a match within some edits: a bit for each.
 const MAX_DISTORTED: usize = 64;
 
-/// What a file must have.
+/// A condition on the trigrams of a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TrigramQuery {
     /// Nothing: every file may match.
@@ -101,7 +101,7 @@ impl fmt::Display for TrigramQuery {
 }
 
 impl TrigramQuery {
-    /// What every file has in which the pattern matches a line.
+    /// Returns a condition that every file meets in which the pattern matches a line.
     pub fn of(pattern: &Pattern) -> Self {
         match pattern.fuzzy() {
             None => Self::of_hir(pattern.outline()),

@@ -46,7 +46,7 @@ pub(super) const PAGE_BYTES: usize = 128 * TRIGRAM_BYTES;
 const PAGE_RECORD_BYTES: usize = 16;
 const PART_END_BYTES: usize = 8;
 
-/// What an index knows of a file.
+/// The content of a file as an index knows it: its trigrams, or the reason for which it has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Its trigrams.
@@ -65,7 +65,7 @@ impl Content {
     const ALL: [Self; 5] = [Self::Indexed, Self::Binary, Self::Large, Self::Young, Self::Untold];
 }
 
-/// Where a part of a file ends.
+/// The end of a part of a file, counted from the beginning of the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartEnd {
     /// Bytes of the file up to there.
@@ -111,7 +111,7 @@ pub trait ReadAt {
     fn byte_len(&self) -> io::Result<u64>;
 }
 
-/// Why an index can't be used. Whoever sees one scans instead, and builds a new index.
+/// The reasons for which an index can't be used. Whoever sees one scans instead, and builds a new index.
 #[derive(Debug, Error)]
 pub enum TrigramIndexError {
     /// It can't be read.
@@ -219,7 +219,7 @@ impl Segment {
         (self.files.len() / FILE_BYTES) as u32
     }
 
-    /// Whether no file is in it.
+    /// Returns whether no file is in it.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }

@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Trigram(u32);
 
 impl Trigram {
-    /// How many there are.
+    /// The number of all trigrams that there can be.
     pub const COUNT: usize = 1 << 24;
 
     /// Of three bytes.

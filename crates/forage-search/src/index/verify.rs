@@ -10,7 +10,7 @@ use super::numbers::NumberSet;
 use super::segment::{Content, PartEnd, Segment, TrigramIndexError};
 use crate::limits;
 
-/// What was compared of an index with the text of files.
+/// The outcome of a comparison of an index with the text of files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
     /// Files that were read and compared.
@@ -176,7 +176,7 @@ impl VerifyBatch {
     }
 }
 
-/// What reading a file again gave.
+/// The outcome of reading a file of an index again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reread {
     /// Nothing is told from its text, or it is not in the state that the index has seen: searches read it.

@@ -91,7 +91,7 @@ pub struct FileEvidence {
     pub(super) printed_path: String,
     /// Lines in order.
     pub lines: Vec<EvidenceLine>,
-    /// How many lines each term matches, whether they are here or not, in the order of the terms.
+    /// The numbers of lines that the terms match, whether they are here or not, in the order of the terms.
     pub matched: Vec<TermMatches>,
     /// Lines of context around matches.
     pub(super) context: u64,

@@ -2,8 +2,8 @@
 
 use super::{FileEvidence, TermReport};
 
-/// What a match of each term is worth, in the order of the terms: by its place in the caller's order, and by its rarity
-/// among `files` files (inverse document frequency, as BM25 smooths it).
+/// Returns the weight of a match of each term, in the order of the terms: by its place in the caller's order, and by
+/// its rarity among `files` files (inverse document frequency, as BM25 smooths it).
 pub fn weights(terms: &[TermReport], files: u64) -> Vec<f64> {
     let weight = |(place, term): (usize, &TermReport)| {
         let importance = 1.0 / (1.0 + place as f64 / 4.0);

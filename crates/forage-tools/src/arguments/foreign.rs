@@ -6,7 +6,7 @@ use super::ArgumentDefinition;
 use crate::error::ToolError;
 use crate::text::clip;
 
-/// What an argument stands for that another tool has, and this one by another name or not at all.
+/// The meaning of an argument that another tool has, and this one by another name or not at all.
 #[derive(Clone, Copy, Debug)]
 pub enum Foreign {
     /// The argument of this name.

@@ -11,14 +11,15 @@ use forage_search::limits;
 
 use super::KeptIndexes;
 
-/// How far the files of an index are read again, kept beside it, so that one server goes on where another has ended.
+/// The progress of reading the files of an index again, kept beside it, so that one server goes on where another has
+/// ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RereadProgress {
     /// Files of the round that are done, in the order of the index.
     pub done: u64,
-    /// When the round began, in seconds since 1970.
+    /// The time at which the round began, in seconds since 1970.
     pub began: u64,
-    /// When the last whole round ended; 0 if there was none.
+    /// The time at which the last whole round ended, likewise; 0 if there was none.
     pub ended: u64,
     /// Files that were found to have changed without their state, in all rounds.
     pub different: u64,

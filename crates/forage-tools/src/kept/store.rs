@@ -89,7 +89,7 @@ pub struct IndexStore {
     root: PathBuf,
 }
 
-/// What an update did.
+/// The outcome of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
     /// The index was built from nothing, with so many files.
@@ -100,7 +100,7 @@ pub enum Update {
     Busy,
 }
 
-/// Why the files of an index can't be written or removed.
+/// The reasons for which the files of an index can't be written or removed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum IndexStoreError {
@@ -169,7 +169,7 @@ impl IndexStore {
         self.indexes.join(&self.name)
     }
 
-    /// Where it is.
+    /// Returns the path of its directory, which need not be there.
     pub fn directory(&self) -> PathBuf {
         self.place().path()
     }
@@ -179,7 +179,7 @@ impl IndexStore {
         self.place().open().ok().flatten()
     }
 
-    /// Whether what is there, if anything is, can be believed: nobody else may have made or changed it.
+    /// Checks that what is there, if anything is, can be trusted: nobody else may have made or changed it.
     pub fn check(&self) -> Result<(), PrivateError> {
         let Some(directory) = self.place().open()? else { return Ok(()) };
         let files = FILES.map(|name| (name, most_bytes(name)));
@@ -239,12 +239,13 @@ impl IndexStore {
         (layers, problems)
     }
 
-    /// Whether there is one, usable or not.
+    /// Returns whether there is one, usable or not.
     pub fn exists(&self) -> bool {
         self.opened().is_some_and(|directory| LAYERS.iter().any(|name| directory.entry(*name).is_some()))
     }
 
-    /// What changes whenever one of its files is replaced.
+    /// Returns the modification time and the bytes of each of its files, which change whenever one is replaced; `None`
+    /// for a file that is not there.
     pub fn version(&self) -> Vec<Option<(std::time::SystemTime, u64)>> {
         let Some(directory) = self.opened() else { return vec![None; FILES.len()] };
         let version = |name| directory.entry(name).map(|entry| (entry.modified, entry.size));
@@ -301,7 +302,7 @@ impl IndexStore {
         root.is_some_and(|path| path == self.root.as_os_str().as_encoded_bytes())
     }
 
-    /// How far servers have read its files again; all zeros if they have not.
+    /// Returns how far servers have read its files again; all zeros if they have not.
     pub fn reread(&self) -> RereadProgress {
         let read = self.opened().and_then(|own| own.read(REREAD, RereadProgress::BYTES).ok().flatten());
         read.and_then(|text| RereadProgress::parse(&text)).unwrap_or_default()

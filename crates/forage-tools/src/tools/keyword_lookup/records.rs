@@ -39,7 +39,7 @@ pub struct LookupName {
     pub name: String,
     /// Whether the collection has it, under the filter.
     pub presence: Presence,
-    /// Chunks that have it is written, as far as they were compared.
+    /// Chunks that have it as it is written, as far as they were compared.
     pub whole: usize,
     /// Chunks that have it in another case alone.
     pub other_case: usize,

@@ -14,7 +14,7 @@ use crate::outcome::{Answer, Limit, ToolOutcome};
 use crate::text::notes;
 use crate::tool::Tool as _;
 
-/// What a stream is made of.
+/// The forms in which a stream is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamFormat {
     /// `path:line:text`, and `path-line-text` for context, with `--` between groups.
@@ -51,7 +51,7 @@ fn prepare_all(context: &Context, request: SearchRequest) -> Result<PreparedSear
     Ok(prepared)
 }
 
-/// How a streamed search ended.
+/// The outcome of a streamed search.
 #[derive(Debug)]
 pub struct Streamed {
     /// Whether anything was found.
@@ -66,7 +66,7 @@ pub struct Streamed {
     pub truncated: bool,
     /// The time did.
     pub timed_out: bool,
-    /// What was not searched, what was cut and what went wrong.
+    /// Sentences about what was not searched, what was cut and what went wrong.
     pub notes: Vec<String>,
 }
 

@@ -11,6 +11,7 @@ use crate::{Project, Run};
 /// Pages whose first example is no command of the program, with the first line of what they have instead.
 const OTHERS: &[(&str, Option<&str>, &str)] = &[
     ("agentic-search.md", None, "a table of tests, without an example"),
+    ("glossary.md", None, "words, without an example"),
     ("keyword-search-requirements.md", None, "a table of tests, without an example"),
     ("local-search.md", None, "a table of tests, without an example"),
     ("lookup-requirements.md", None, "a table of tests, without an example"),
