@@ -5,7 +5,7 @@
 //! only one way is taken, and what says nothing of the question is left out with a note. An argument that narrows the
 //! question and that a tool does not have is refused: without it the answer would be to another one.
 
-mod foreign;
+pub(crate) mod foreign;
 
 use forage_fs::{Globs, RelPath};
 use serde::de::DeserializeOwned;

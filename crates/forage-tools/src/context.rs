@@ -20,7 +20,7 @@ use crate::indexes::{Indexes, Ranked};
 use crate::limits;
 use crate::models::Models;
 use crate::names::ToolNames;
-use crate::telemetry::{Telemetry, TelemetryTarget};
+use crate::telemetry::target::{Telemetry, TelemetryTarget};
 
 /// The ways in which the relevant files of a `keyword_search` are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -45,6 +45,7 @@ mod lines;
 mod models;
 mod names;
 mod noise;
+mod notes;
 mod outcome;
 mod place;
 pub mod registry;

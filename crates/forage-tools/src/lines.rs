@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use forage_search::{EventKind, SearchEvent};
 
 use crate::names::ToolNames;
+use crate::notes::{notes_bytes, with_notes};
 use crate::sanitize::{line_text, record_text};
-use crate::text::{count, grouped, notes_bytes, with_notes};
+use crate::text::{count, grouped};
 
 /// `match` or `context`, as records say it.
 pub(crate) fn kind_name(kind: EventKind) -> &'static str {

@@ -1,11 +1,8 @@
 //! What tools are called where a text names several of them.
 
 use std::fmt::Debug;
-use std::sync::{Arc, LazyLock};
 
 use forage_base::Hint;
-
-use crate::registry::{AnyTool, TOOLS};
 
 /// The names by which the tools that are offered are called. A text for models is a template: `{grep_search}` stands for
 /// what that tool is called, and what stands between `[[` and `]]` is left out where it names a tool that is not offered.
@@ -63,21 +60,7 @@ pub const WITHOUT_MODEL: &str =
 pub const OTHER_SEARCH: &str = "[[ {search_index} ranks files for a question as it stands.]][[ {grep_search} finds a \
                                 pattern in one directory or kind of file.]]";
 
-/// Those of the registry, which no configuration has changed.
-static OWN: LazyLock<Arc<ToolNames>> = LazyLock::new(|| Arc::new(ToolNames::of(TOOLS)));
-
 impl ToolNames {
-    /// Those of these tools.
-    pub fn of<T: AsRef<dyn AnyTool>>(tools: &[T]) -> Self {
-        Self::written(tools, str::to_owned)
-    }
-
-    /// The same as `write` has it: clients put a prefix in front of names.
-    pub fn written<T: AsRef<dyn AnyTool>>(tools: &[T], write: impl Fn(&str) -> String) -> Self {
-        let pair = |tool: &dyn AnyTool| (tool.id().to_owned(), write(tool.name()));
-        Self::new(tools.iter().map(|tool| pair(tool.as_ref())).collect())
-    }
-
     /// Of tools by their own names, with what they are called.
     pub fn new(named: Vec<(String, String)>) -> Self {
         Self { called: named, manner: &Plain }
@@ -87,11 +70,6 @@ impl ToolNames {
     #[must_use]
     pub fn told(self, manner: &'static dyn Manner) -> Self {
         Self { manner, ..self }
-    }
-
-    /// Those that all tools have by themselves.
-    pub fn own() -> Arc<Self> {
-        Arc::clone(&OWN)
     }
 
     /// Returns what the tool with this name of its own is called; that name, where it is not offered.

@@ -241,3 +241,39 @@ fn records<R: Serialize>(
     }
     Value::Object(records)
 }
+
+/// The schema of what the records of all tools have.
+pub(crate) fn records_of_all() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "type": { "type": "string", "description": "\"error\", of an answer that is an error and nothing else" },
+            "error": { "type": "string", "description": "what kept the call from its answer, or from finding anything" },
+            "root": { "type": "string", "description": "the directory that relative paths are below" },
+            "truncated": { "type": "boolean", "description": "whether there is at least one more result" },
+            "truncated_by": { "type": ["string", "null"], "description": "the limit that cut the answer" },
+            "text_cut": { "type": "boolean", "description": "the text shows less than the records" },
+            "next_cursor": {
+                "type": ["string", "null"],
+                "description": "passed back as `cursor`, the call goes on where this one ended"
+            },
+            "skipped": {
+                "type": "object",
+                "description": "files that were not searched, counted by reason",
+                "additionalProperties": { "type": "integer" }
+            },
+            "noise_directories": {
+                "type": "array",
+                "items": { "type": "string" },
+                "description": "names of directories of dependencies and caches that were not entered"
+            },
+            "warnings": { "type": "array", "items": { "type": "string" } },
+            "redacted": {
+                "type": "object",
+                "description": "secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there",
+                "additionalProperties": { "type": "integer" }
+            },
+            "elapsed_ms": { "type": "integer" },
+        },
+    })
+}

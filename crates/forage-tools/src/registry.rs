@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use forage_base::Stop;
 use serde_json::Value;
@@ -12,66 +12,13 @@ use crate::context::{Context, FilterMode};
 use crate::correction;
 use crate::error::ToolError;
 use crate::finish::{Begun, internal};
+use crate::names::ToolNames;
 use crate::outcome::{Answer, ToolOutcome};
 use crate::schema;
-use crate::telemetry::TelemetryTarget;
+use crate::telemetry::target::TelemetryTarget;
+pub use crate::tool::AnyTool;
 use crate::tool::{Egress, Tool};
 use crate::tools::{GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex};
-
-/// A tool without its types.
-///
-/// A program's own tool implements it, too, and joins an agent by `Agent::add_tool` of the crate `forage`. It needs a
-/// name, a title, a description, a schema and the call.
-pub trait AnyTool: Send + Sync {
-    /// The name that callers use.
-    fn name(&self) -> &str;
-    /// The name that it has by itself, whatever callers use.
-    fn id(&self) -> &str {
-        self.name()
-    }
-    /// Names that are resolved and not advertised.
-    fn aliases(&self) -> &[&'static str] {
-        &[]
-    }
-    /// A short title for people.
-    fn title(&self) -> &str;
-    /// What a model reads: a template for [`ToolNames::fill`](crate::ToolNames::fill).
-    fn description(&self) -> &str;
-    /// Whether its description is such a template, and not the words of somebody who does not know of them.
-    fn is_template(&self) -> bool {
-        true
-    }
-    /// Whether agents are told of it unless the configuration says otherwise.
-    fn is_on_by_default(&self) -> bool {
-        true
-    }
-    /// Whether text leaves the machine.
-    fn egress(&self) -> Egress {
-        Egress::None
-    }
-    /// The arguments as a JSON schema in the subset that every provider takes.
-    fn input_schema(&self) -> Value;
-    /// The records of an answer as a JSON schema. None of its fields is required: an error has `type` and `error` alone.
-    fn output_schema(&self) -> Value {
-        schema::records_of_all()
-    }
-    /// Whether a call reads one file or lists one directory, and ends soon on any tree.
-    fn is_quick(&self) -> bool {
-        false
-    }
-    /// The refused request as the tool would take it, where that can be told.
-    fn corrected(&self, _context: &Context, _request: Value, _error: &ToolError) -> Option<Value> {
-        None
-    }
-    /// Runs a call from JSON. A panic is this call's error and nobody else's.
-    fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError>;
-}
-
-impl<'a> AsRef<dyn AnyTool + 'a> for dyn AnyTool + 'a {
-    fn as_ref(&self) -> &(dyn AnyTool + 'a) {
-        self
-    }
-}
 
 struct RegistryEntry<T> {
     /// Made when it is asked for first.
@@ -205,6 +152,27 @@ macro_rules! tools {
 }
 
 tools![KeywordSearch, GrepSearch, SearchIndex, ListDirectory, ReadFile, Search, KeywordLookup,];
+
+/// Those of the registry, which no configuration has changed.
+static OWN: LazyLock<Arc<ToolNames>> = LazyLock::new(|| Arc::new(ToolNames::of(TOOLS)));
+
+impl ToolNames {
+    /// Those of these tools.
+    pub fn of<T: AsRef<dyn AnyTool>>(tools: &[T]) -> Self {
+        Self::written(tools, str::to_owned)
+    }
+
+    /// The same as `write` has it: clients put a prefix in front of names.
+    pub fn written<T: AsRef<dyn AnyTool>>(tools: &[T], write: impl Fn(&str) -> String) -> Self {
+        let pair = |tool: &dyn AnyTool| (tool.id().to_owned(), write(tool.name()));
+        Self::new(tools.iter().map(|tool| pair(tool.as_ref())).collect())
+    }
+
+    /// Those that all tools have by themselves.
+    pub fn own() -> Arc<Self> {
+        Arc::clone(&OWN)
+    }
+}
 
 /// The user's name and description of a tool.
 #[derive(Clone, Debug, Default)]

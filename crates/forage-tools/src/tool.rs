@@ -5,10 +5,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::arguments::Foreign;
+use crate::arguments::foreign::Foreign;
 use crate::context::Context;
 use crate::error::ToolError;
-use crate::outcome::{Render, ToolOutcome};
+use crate::outcome::{Answer, Render, ToolOutcome, records_of_all};
 
 /// Methods that set the optional arguments of a request, each called as its field.
 macro_rules! setters {
@@ -76,4 +76,59 @@ pub trait Tool {
     }
     /// Runs a call.
     fn run(context: &Context, request: Self::Request) -> Result<ToolOutcome<Self::Response>, ToolError>;
+}
+
+/// A tool without its types.
+///
+/// A program's own tool implements it, too, and joins an agent by `Agent::add_tool` of the crate `forage`. It needs a
+/// name, a title, a description, a schema and the call.
+pub trait AnyTool: Send + Sync {
+    /// The name that callers use.
+    fn name(&self) -> &str;
+    /// The name that it has by itself, whatever callers use.
+    fn id(&self) -> &str {
+        self.name()
+    }
+    /// Names that are resolved and not advertised.
+    fn aliases(&self) -> &[&'static str] {
+        &[]
+    }
+    /// A short title for people.
+    fn title(&self) -> &str;
+    /// What a model reads: a template for [`ToolNames::fill`](crate::ToolNames::fill).
+    fn description(&self) -> &str;
+    /// Whether its description is such a template, and not the words of somebody who does not know of them.
+    fn is_template(&self) -> bool {
+        true
+    }
+    /// Whether agents are told of it unless the configuration says otherwise.
+    fn is_on_by_default(&self) -> bool {
+        true
+    }
+    /// Whether text leaves the machine.
+    fn egress(&self) -> Egress {
+        Egress::None
+    }
+    /// The arguments as a JSON schema in the subset that every provider takes.
+    fn input_schema(&self) -> Value;
+    /// The records of an answer as a JSON schema. None of its fields is required: an error has `type` and `error` alone.
+    fn output_schema(&self) -> Value {
+        records_of_all()
+    }
+    /// Whether a call reads one file or lists one directory, and ends soon on any tree.
+    fn is_quick(&self) -> bool {
+        false
+    }
+    /// The refused request as the tool would take it, where that can be told.
+    fn corrected(&self, _context: &Context, _request: Value, _error: &ToolError) -> Option<Value> {
+        None
+    }
+    /// Runs a call from JSON. A panic is this call's error and nobody else's.
+    fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError>;
+}
+
+impl<'a> AsRef<dyn AnyTool + 'a> for dyn AnyTool + 'a {
+    fn as_ref(&self) -> &(dyn AnyTool + 'a) {
+        self
+    }
 }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use forage_base::{Stop, Stopped};
 use forage_sparse::{
-    CodeSuperset, Collection, Creation, Encoder, EncodingError, FastEmbedBm25, Point, PointFilter,
-    PointHit, PointId, PointPage, PointQuery, PointScan, PointStore, Prose, StoreError,
+    CodeSuperset, Collection, Creation, Encoder, EncodingError, FastEmbedBm25, Point, PointFilter, PointHit,
+    PointId, PointPage, PointQuery, PointScan, PointStore, Prose, StoreError,
 };
 
 use crate::limits::COLLECTION_IDLE;

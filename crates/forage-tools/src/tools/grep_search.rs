@@ -24,9 +24,10 @@ use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
 use crate::lines::{ContextDetail, event_text, kind_name, shown_line};
+use crate::notes::{MORE, notes, notes_bytes, with_notes};
 use crate::outcome::{Limit, Render, ToolOutcome};
 use crate::place::{PathTarget, globs_in_path, no_file_fits};
-use crate::text::{MORE, count, grouped, notes, notes_bytes, quoted, with_notes};
+use crate::text::{count, grouped, quoted};
 use crate::tool::Tool;
 use crate::verdict::{CallVerdict, unseen_matches};
 
@@ -124,7 +125,7 @@ pub struct GrepResponse {
 pub struct GrepFile {
     #[serde(skip)]
     place: RelPath,
-    /// Where was searched, or the file, below the root.
+    /// Its path below the root.
     pub path: String,
     /// The path's own bytes in base64, where `path` quotes them.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -17,10 +17,11 @@ use crate::border::Border;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
+use crate::notes::{notes, notes_bytes, with_notes};
 use crate::outcome::{Limit, Render, ToolOutcome};
 use crate::place::PathTarget;
 use crate::sanitize::path_bytes;
-use crate::text::{count, grouped, notes, notes_bytes, with_notes};
+use crate::text::{count, grouped};
 use crate::tool::Tool;
 
 /// The tool.

@@ -20,10 +20,11 @@ use crate::border::{Border, BorderLine, Hidden, without_cut_word};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
+use crate::notes::{notes, with_notes};
 use crate::outcome::{Limit, Render, ToolOutcome};
 use crate::place::PathTarget;
 use crate::sanitize::{line_text, path_bytes, record_text};
-use crate::text::{count, grouped, notes, with_notes};
+use crate::text::{count, grouped};
 use crate::tool::Tool;
 
 /// The tool.

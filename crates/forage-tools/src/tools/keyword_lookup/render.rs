@@ -8,9 +8,10 @@ use super::records::{Has, LookupHit, LookupResponse, LookupStatus, Presence};
 use crate::border::Border;
 use crate::limits;
 use crate::lines::fit_steps;
+use crate::notes::{notes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
 use crate::sanitize::sanitize_line;
-use crate::text::{clip_line, count, notes, quoted, with_notes};
+use crate::text::{clip_line, count, quoted};
 
 /// How much is shown of each hit; each step less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -25,7 +25,7 @@ use crate::context::{AnswerForm, Context, EvidenceForm, FilterSettings, OnModelF
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::ToolOutcome;
-use crate::telemetry::TelemetryTarget;
+use crate::telemetry::target::TelemetryTarget;
 use crate::text::{count, grouped};
 
 /// Fills the answer with the files that a model keeps.

@@ -7,9 +7,10 @@ use super::answer::LineRange;
 use super::{KeywordFile, KeywordResponse, ShownRecord, TermRecord};
 use crate::border::Border;
 use crate::context::FilterBreadth;
+use crate::notes::{notes, notes_bytes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
 use crate::sanitize::sanitize_line;
-use crate::text::{clip, count, grouped, notes, notes_bytes, quoted, with_notes};
+use crate::text::{clip, count, grouped, quoted};
 
 /// Line numbers shown per file.
 const LINES_SHOWN: usize = 12;

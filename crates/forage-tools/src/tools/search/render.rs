@@ -6,8 +6,9 @@ use super::SearchResponse;
 use super::record::SearchRecord;
 use crate::border::Border;
 use crate::lines::{ContextDetail, fit, shown_line, summary};
+use crate::notes::{notes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
-use crate::text::{count, notes, quoted, with_notes};
+use crate::text::{count, quoted};
 
 impl Render for SearchResponse {
     const CONTENT_IN_RECORDS: bool = true;

@@ -10,8 +10,8 @@ use super::{Search, SearchResponse, render, run};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::finish::Begun;
+use crate::notes::notes;
 use crate::outcome::{Answer, Limit, ToolOutcome};
-use crate::text::notes;
 use crate::tool::Tool as _;
 
 /// The forms in which a stream is written.

@@ -6,8 +6,9 @@ use super::{RankResponse, RankedFile, RankedReason};
 use crate::border::Border;
 use crate::lines::fit_steps;
 use crate::names::ToolNames;
+use crate::notes::{notes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
-use crate::text::{count, grouped, notes, quoted, with_notes};
+use crate::text::{count, grouped, quoted};
 
 /// How much is shown of each file; each step less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -186,7 +186,9 @@ pub(super) fn engines(report: &mut DoctorReport, subject: &DoctorSubject) {
             Err(problem) => {
                 lines.push(match cfg!(feature = "external-engines") {
                     true => format!("{name:<9} not found, and not needed by the embedded engine"),
-                    false => format!("{name:<9} not run by this build, and not needed by the embedded engine"),
+                    false => {
+                        format!("{name:<9} not run by this build, and not needed by the embedded engine")
+                    }
                 });
                 records.push(json!({ "engine": name, "found": false, "used": false, "problem": problem }));
             }

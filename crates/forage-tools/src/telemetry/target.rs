@@ -1,0 +1,132 @@
+//! Who is told of calls, and what is told of a model.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use forage_llm::{ChatAnswer, ChatError, ChatModel};
+use serde_json::{Map, Value, json};
+
+/// Takes events. Telling of a call must not fail it: what can't be written is lost.
+pub trait Telemetry: Send + Sync {
+    /// Takes one event: names with dots or without, values that are numbers, truth values, names of tools and models, or one of
+    /// a few words.
+    fn record(&self, event: Map<String, Value>);
+}
+
+/// The receiver of what is told of calls, and the place where these come from.
+#[derive(Clone, Default)]
+pub struct TelemetryTarget {
+    /// Is told of each call that is made by [`super::call`].
+    pub to: Option<Arc<dyn Telemetry>>,
+    /// `command`, `call`, `mcp`, `ask`, or what a program calls itself.
+    pub surface: &'static str,
+    /// The client, if it is one that is known: what it calls itself can be anything.
+    pub client: Option<&'static str>,
+    /// Collects the models that one call asks.
+    pub(super) asked: Option<Arc<Mutex<Vec<Value>>>>,
+}
+
+/// Returns what is told of a model, `provider/model`, that was asked, as a JSON object.
+pub fn of_model(name: &str, status: &str, attempts: u32, latency: Duration) -> Value {
+    let (provider, model) = name.split_once('/').unwrap_or(("", name));
+    json!({
+        "provider": plain(provider),
+        "model": plain(model),
+        "status": status,
+        "attempts": attempts,
+        "latency_ms": milliseconds(latency),
+    })
+}
+
+/// Adds tokens and cost, as far as they are known.
+pub fn add_usage(model: &mut Value, usage: Option<forage_llm::Usage>, cost_usd: Option<f64>) {
+    if let Some(usage) = usage {
+        model["input_tokens"] = json!(usage.input_tokens);
+        model["cached_input_tokens"] = json!(usage.cached_input_tokens);
+        model["output_tokens"] = json!(usage.output_tokens);
+    }
+    if let Some(cost) = cost_usd {
+        model["cost_usd"] = json!(cost);
+    }
+}
+
+impl TelemetryTarget {
+    /// Calls from a surface, and who is told of them.
+    pub fn new(to: Option<Arc<dyn Telemetry>>, surface: &'static str) -> Self {
+        Self { to, surface, ..Self::default() }
+    }
+
+    /// Notes a model that a call has asked.
+    pub(crate) fn model(
+        &self,
+        model: &dyn ChatModel,
+        attempts: u32,
+        began: Instant,
+        answer: Result<(&ChatAnswer, bool), &ChatError>,
+    ) {
+        let status = match answer {
+            Ok((_, true)) => "answered",
+            Ok((_, false)) => "unreadable",
+            Err(error) => {
+                if error.is_stop() {
+                    "stopped"
+                } else {
+                    "failed"
+                }
+            }
+        };
+        let mut told = of_model(&model.name(), status, attempts, began.elapsed());
+        if let Ok((answer, _)) = answer {
+            told["provider"] = json!(plain(&answer.provider));
+            told["model"] = json!(plain(&answer.model));
+            add_usage(&mut told, answer.usage, answer.cost_usd);
+        }
+        self.note(told);
+    }
+
+    /// Notes a model whose answer was kept.
+    pub(crate) fn kept(&self, model: &dyn ChatModel) {
+        self.note(of_model(&model.name(), "from_cache", 0, Duration::ZERO));
+    }
+
+    fn note(&self, model: Value) {
+        if let Some(asked) = &self.asked {
+            asked.lock().unwrap_or_else(PoisonError::into_inner).push(model);
+        }
+    }
+}
+
+pub(super) fn milliseconds(time: Duration) -> Value {
+    json!(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
+
+/// The name of a model or a provider. Servers on one's own machine call a model by the path of its file, of which the last
+/// name is left.
+fn plain(name: &str) -> String {
+    let is_path = name.starts_with(['/', '~', '.']) || name.contains('\\') || name.ends_with(".gguf");
+    let name = if is_path { name.rsplit(['/', '\\']).next().unwrap_or_default() } else { name };
+    name.chars().filter(|c| c.is_ascii_graphic()).take(NAME_BYTES).collect()
+}
+
+/// Bytes of a name.
+const NAME_BYTES: usize = 120;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_named_and_its_path_is_not() {
+        for (name, provider, model) in [
+            ("acme/small-0", "acme", "small-0"),
+            ("openrouter/qwen/qwen3-coder", "openrouter", "qwen/qwen3-coder"),
+            ("local//home/someone/models/tiny.gguf", "local", "tiny.gguf"),
+            ("local/models/tiny.gguf", "local", "tiny.gguf"),
+            ("local/C:\\Users\\someone\\tiny", "local", "tiny"),
+            ("small", "", "small"),
+        ] {
+            let told = of_model(name, "answered", 1, Duration::ZERO);
+            assert_eq!((&told["provider"], &told["model"]), (&json!(provider), &json!(model)), "{name}");
+        }
+    }
+}
