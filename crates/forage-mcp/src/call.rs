@@ -117,7 +117,7 @@ async fn answer(
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         move || {
             // The place is free only when the work has really ended, whoever still waits for it.
-            let place = CallPermit::new(place, Arc::clone(&shared));
+            let place = CallPermit::new(place, &shared.gate);
             let mut context = match shared.workspace.open(&roots.found) {
                 Ok(context) => context,
                 Err(problem) => return CallEnd::Failed(problem),

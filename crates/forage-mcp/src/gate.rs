@@ -7,7 +7,6 @@ use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::limits;
-use super::server::Shared;
 
 /// What a call costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,17 +92,18 @@ impl Drop for QueuedCall<'_> {
 /// call then.
 pub(super) struct CallPermit {
     permit: Mutex<Option<OwnedSemaphorePermit>>,
-    shared: Arc<Shared>,
+    /// Places of those who wait for a model.
+    asking: Arc<Semaphore>,
 }
 
 impl CallPermit {
-    pub(super) fn new(permit: OwnedSemaphorePermit, shared: Arc<Shared>) -> Self {
-        Self { permit: Mutex::new(Some(permit)), shared }
+    pub(super) fn new(permit: OwnedSemaphorePermit, gate: &Gate) -> Self {
+        Self { permit: Mutex::new(Some(permit)), asking: Arc::clone(&gate.asking) }
     }
 
     /// Takes a place among those who wait for a model instead, where there is one.
     fn leave(&self) {
-        if let Ok(asking) = Arc::clone(&self.shared.gate.asking).try_acquire_owned() {
+        if let Ok(asking) = Arc::clone(&self.asking).try_acquire_owned() {
             *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = Some(asking);
         }
     }

@@ -7,6 +7,7 @@
 
 mod build;
 mod builder;
+mod candidates;
 mod listed;
 mod lookup;
 mod numbers;

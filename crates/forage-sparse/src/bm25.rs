@@ -4,7 +4,6 @@ use crate::contract::Contract;
 use crate::encoder::{EncodedForm, Encoder, EncodingError};
 use crate::language::{Prose, Stems, counts, dimension, is_word_character};
 use crate::limits;
-use crate::superset::CodeSuperset;
 use crate::vector::SparseVector;
 
 /// Saturation of term counts.
@@ -15,6 +14,9 @@ const B: f64 = 0.75;
 
 /// Words of a text of average length. A constant, whatever the collection: FastEmbed knows one text at a time.
 const AVERAGE_LENGTH: f64 = 256.0;
+
+/// Parts of code that a chunk of average length has.
+pub(crate) const CODE_AVERAGE_LENGTH: f64 = 256.0;
 
 /// Equal to FastEmbed's `Qdrant/bm25` in ids and weights, so that a collection may be filled by one and asked by the
 /// other.
@@ -58,6 +60,21 @@ impl FastEmbedBm25 {
         self.weighed(text, |stem, _| (dimension(stem), stem.to_owned()))
     }
 
+    /// The contract of [`CodeSuperset`](crate::CodeSuperset) over these words, whose vectors hold these and more: what is
+    /// asked with one finds the words of the other.
+    pub(crate) fn contract_with_code(&self) -> Contract {
+        let most = limits::IDENTIFIER_BYTES;
+        Contract::new(
+            "code-superset/2",
+            &format!(
+                "{} code_avg_len={} max_identifier={most} pairs={}",
+                self.parameters(),
+                CODE_AVERAGE_LENGTH,
+                limits::PAIRED_PARTS
+            ),
+        )
+    }
+
     fn weighed<T>(&self, text: &str, make: impl Fn(&str, f64) -> T) -> Vec<T> {
         let words = words(text);
         // A text has its words more than once: each is judged and stemmed once.
@@ -98,7 +115,7 @@ impl Encoder for FastEmbedBm25 {
     }
 
     fn reads(&self, contract: &Contract) -> bool {
-        *contract == self.contract() || *contract == CodeSuperset::of(self.prose).contract()
+        *contract == self.contract() || *contract == self.contract_with_code()
     }
 
     fn words(&self, text: &str, _: EncodedForm) -> Result<Vec<(u32, String)>, EncodingError> {

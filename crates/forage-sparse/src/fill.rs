@@ -22,8 +22,9 @@ use crate::encoder::{Encoder, EncodingError};
 use crate::filter::PointFilter;
 use crate::limits;
 use crate::patience::again;
+use crate::point_id::PointId;
 use crate::retriever::{CollectionError, check};
-use crate::store::{Creation, Point, PointId, PointScan, PointStore, Sharding, StoreError};
+use crate::store::{Creation, Point, PointScan, PointStore, Sharding, StoreError};
 
 /// Changes when the same file would be cut or described otherwise.
 const FORMAT: &str = "1";

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::limits;
-use crate::store::PointId;
+use crate::point_id::PointId;
 
 /// A filter of points: those pass of which every condition holds. Without a condition: all points.
 #[derive(Clone, Debug, Default, PartialEq)]

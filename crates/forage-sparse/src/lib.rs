@@ -28,6 +28,7 @@ mod language;
 pub mod limits;
 mod name;
 mod patience;
+mod point_id;
 mod retriever;
 mod store;
 mod superset;
@@ -42,12 +43,13 @@ pub use fill::{FillError, Filled, Filling, Redact};
 pub use filter::{Condition, FilterError, PointFilter, Readings, Side, Test, WantedValue};
 pub use language::{Language, Prose};
 pub use name::NameMatch;
+pub use point_id::PointId;
 pub use retriever::{
     Beyond, CollectionError, EncoderSource, Lookup, LookupState, NameFacts, Question, Retriever, SCORE_STEP,
     Unanswered,
 };
 pub use store::{
-    Collection, Creation, Point, PointHit, PointId, PointPage, PointQuery, PointScan, PointStore, Sharding,
+    Collection, Creation, Point, PointHit, PointPage, PointQuery, PointScan, PointStore, Sharding,
     StoreError, VectorFacts,
 };
 pub use superset::CodeSuperset;

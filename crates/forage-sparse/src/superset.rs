@@ -5,7 +5,7 @@
 //! FastEmbed's dimensions, because rarity is counted per dimension; asked in those of code, it finds identifiers however
 //! they are spelled, and whoever remembers a part of their words.
 
-use crate::bm25::{FastEmbedBm25, weight};
+use crate::bm25::{CODE_AVERAGE_LENGTH, FastEmbedBm25, weight};
 use crate::contract::Contract;
 use crate::encoder::{EncodedForm, Encoder, EncodingError};
 use crate::language::{Language, Prose, counts, dimension, is_word_character};
@@ -14,9 +14,6 @@ use crate::vector::SparseVector;
 
 /// Begins every word of code before it is hashed: no text that FastEmbed hashes has a control character in it.
 const NAMESPACE: char = '\u{1f}';
-
-/// Parts of code that a chunk of average length has.
-const AVERAGE_LENGTH: f64 = 256.0;
 
 /// What two words of a query count that are parts of one identifier.
 const APART: f64 = 2.0;
@@ -148,21 +145,13 @@ impl CodeSuperset {
 
 impl Encoder for CodeSuperset {
     fn contract(&self) -> Contract {
-        let most = limits::IDENTIFIER_BYTES;
-        Contract::new(
-            "code-superset/2",
-            &format!(
-                "{} code_avg_len={AVERAGE_LENGTH} max_identifier={most} pairs={}",
-                self.prose.parameters(),
-                limits::PAIRED_PARTS
-            ),
-        )
+        self.prose.contract_with_code()
     }
 
     fn document(&self, text: &str) -> Result<SparseVector, EncodingError> {
         let (words, length) = Self::document_words(text);
         let code = counts(words.iter().map(|(word, count)| (word.as_str(), *count))).into_iter();
-        let code = code.map(|(word, count)| (dimension(word), weight(count, length, AVERAGE_LENGTH)));
+        let code = code.map(|(word, count)| (dimension(word), weight(count, length, CODE_AVERAGE_LENGTH)));
         // FastEmbed's come last, so that they stay what they are where a dimension of code falls on one of them.
         Ok(SparseVector::new(code.chain(self.prose.weights(text))))
     }

@@ -9,6 +9,7 @@ mod ranked;
 mod ranking;
 mod reread;
 mod store;
+mod wait;
 
 use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;

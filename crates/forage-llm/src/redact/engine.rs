@@ -11,25 +11,14 @@ use regex::Regex;
 use regex_automata::{Anchored, Input, meta, util::captures::Captures};
 
 use super::assignment::{self, AssignmentScan};
+use super::found::FoundSecret;
 use super::judge::{has_random_piece, is_filled_in_later, is_wordy, stands_in};
 use super::names;
 use super::private_key::PrivateKeys;
 use super::randomness::entropy;
-use super::rules::{PUBLISHED, RULES, RedactionRule, Unless};
+use super::rules::{ASSIGNMENT, PUBLISHED, RULES, RedactionRule, Unless};
 use super::{encoded, kubernetes};
 use crate::limits::{MAX_FORM_BYTES, MAX_LOOKS};
-
-/// The rule of values behind telling names.
-pub(super) const ASSIGNMENT: &str = "secret-assignment";
-
-/// Where a secret stands, and the rule that found it. It does not go over the end of a line.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct FoundSecret {
-    pub(super) range: Range<usize>,
-    pub(super) rule: &'static str,
-    /// Whether it goes on with a secret whose beginning was counted.
-    pub(super) continues: bool,
-}
 
 /// All rules, compiled.
 pub(super) struct RedactionEngine {

@@ -5,10 +5,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::compile;
-use super::engine::FoundSecret;
+use super::found::FoundSecret;
 use super::judge::is_filled_in_later;
-
-pub(super) const NAME: &str = "kubernetes-secret";
+use super::rules::KUBERNETES;
 
 /// Most lines of one document that are gone through. A secret holds at most a MiB.
 const MAX_LINES: usize = 2000;
@@ -60,7 +59,7 @@ fn in_document(text: &str, lines: &[std::ops::Range<usize>], found: &mut Vec<Fou
                 if let Some(value) = value.filter(|value| !is_filled_in_later(value) && !is_template(value)) {
                     found.push(FoundSecret {
                         range: line.end - value.len()..line.end,
-                        rule: NAME,
+                        rule: KUBERNETES,
                         continues: indent > keys,
                     });
                 }
@@ -92,7 +91,11 @@ fn in_json(text: &str, found: &mut Vec<FoundSecret>) {
         for value in JSON.value.captures_iter(data.as_str()).filter_map(|value| value.get(1)) {
             if !is_filled_in_later(value.as_str()) && !is_template(value.as_str()) {
                 let start = data.start() + value.start();
-                found.push(FoundSecret { range: start..start + value.len(), rule: NAME, continues: false });
+                found.push(FoundSecret {
+                    range: start..start + value.len(),
+                    rule: KUBERNETES,
+                    continues: false,
+                });
             }
         }
     }

@@ -6,12 +6,12 @@
 
 use std::sync::LazyLock;
 
-use super::{engine, kubernetes, private_key, rules};
+use super::rules::{ASSIGNMENT, KUBERNETES, PRIVATE_KEY, RULES};
 
 /// The names of all rules.
 pub(super) static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let mut names: Vec<_> = rules::RULES.iter().map(|rule| rule.name).collect();
-    names.extend([private_key::NAME, engine::ASSIGNMENT, kubernetes::NAME]);
+    let mut names: Vec<_> = RULES.iter().map(|rule| rule.name).collect();
+    names.extend([PRIVATE_KEY, ASSIGNMENT, KUBERNETES]);
     names.sort_unstable();
     names.dedup();
     names

@@ -12,6 +12,7 @@
 mod assignment;
 mod encoded;
 mod engine;
+mod found;
 mod judge;
 mod kubernetes;
 mod mark;
@@ -27,7 +28,8 @@ use std::fmt;
 use regex::Regex;
 
 use crate::limits::MAX_REDACTION_ROUNDS;
-use engine::{ENGINE, FoundSecret};
+use engine::ENGINE;
+use found::FoundSecret;
 
 /// The number of secrets that each rule found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -7,9 +7,8 @@
 use regex::Regex;
 
 use super::compile;
-use super::engine::FoundSecret;
-
-pub(super) const NAME: &str = "private-key";
+use super::found::FoundSecret;
+use super::rules::PRIVATE_KEY;
 
 /// What a text with a block in it has.
 const HEADS: [&str; 2] = ["PRIVATE KEY", PUTTY_LINES];
@@ -84,7 +83,7 @@ impl PrivateKeys {
         }
         let marked = |(at, range): (usize, Option<(usize, usize)>)| {
             let (start, end) = range?;
-            Some(FoundSecret { range: start..end, rule: NAME, continues: !firsts.contains(&at) })
+            Some(FoundSecret { range: start..end, rule: PRIVATE_KEY, continues: !firsts.contains(&at) })
         };
         found.into_iter().enumerate().filter_map(marked).collect()
     }

@@ -25,6 +25,15 @@ pub(super) enum Unless {
     NoKey,
 }
 
+/// The rule of values behind telling names, which is code of `assignment`.
+pub(super) const ASSIGNMENT: &str = "secret-assignment";
+
+/// The rule of manifests, which is code of `kubernetes`.
+pub(super) const KUBERNETES: &str = "kubernetes-secret";
+
+/// The rule of keys in blocks, which is code of `private_key`.
+pub(super) const PRIVATE_KEY: &str = "private-key";
+
 /// A rule of the table.
 pub(super) struct RedactionRule {
     pub(super) name: &'static str,

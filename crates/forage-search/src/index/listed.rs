@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use forage_fs::{Entry, FileListing, ListingFilter, SkipReason};
 
-use super::lookup::{LayerCandidates, may_match};
+use super::candidates::{LayerCandidates, may_match};
 use super::numbers::NumberSet;
 use super::segment::{Content, Segment};
 

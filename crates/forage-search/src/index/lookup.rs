@@ -27,8 +27,8 @@ use std::time::{Duration, Instant};
 use forage_base::Stop;
 use forage_fs::{Entry, FileState, SkipReason, Snapshot, Unvisited, WalkOptions, WatchedTree};
 
+use super::candidates::{LayerCandidates, may_match};
 use super::listed::{Listed, ListedFiles};
-use super::numbers::NumberSet;
 use super::plan::TrigramQuery;
 use super::segment::{Content, Segment, Stretch, TrigramIndexError};
 use crate::limits;
@@ -288,12 +288,6 @@ pub(crate) struct Selection<'a> {
     candidates: OnceLock<Option<Vec<Vec<LayerCandidates>>>>,
 }
 
-/// What of a layer may match.
-pub(super) struct LayerCandidates {
-    pub(super) files: NumberSet,
-    parts: NumberSet,
-}
-
 /// What is known of a file that need not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnreadFile {
@@ -322,11 +316,6 @@ impl<'a> Selection<'a> {
         };
         self.candidates.get_or_init(find).as_deref()
     }
-}
-
-/// Whether a file is in one of the sets that are wanted.
-pub(super) fn may_match<'a>(sets: impl IntoIterator<Item = &'a NumberSet>, file: u32, wanted: u64) -> bool {
-    sets.into_iter().enumerate().any(|(query, set)| wanted >> query & 1 == 1 && set.contains(file))
 }
 
 /// A worker's way through an index. It meets the files of a directory one after the other.

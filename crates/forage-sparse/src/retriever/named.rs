@@ -12,7 +12,8 @@ use crate::filter::PointFilter;
 use crate::limits;
 use crate::name::NameMatch;
 use crate::patience::again;
-use crate::store::{PointHit, PointId, PointQuery, StoreError};
+use crate::point_id::PointId;
+use crate::store::{PointHit, PointQuery, StoreError};
 use crate::vector::SparseVector;
 
 /// A name that is looked for.

@@ -1,18 +1,15 @@
 //! The ranked index of a root: kept on the disk, and brought up to date before every answer.
 
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
-use std::time::Duration;
 
 use crate::indexes::Ranked;
-use forage_base::{Stop, Stopped};
+use forage_base::Stop;
 use forage_fs::{FileListing, Root, WalkReport, WatchedTree};
 use forage_rank::tree::{UpdateEffort, UpdateError, Updated, update, walk_options};
 use forage_rank::{IndexError, RankIndex};
 
 use super::store::IndexStore;
-
-/// How often it is looked whether another call or process has done with an index.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
+use super::wait::wait_for;
 
 /// How often an index is opened anew in one call.
 const ATTEMPTS: usize = 4;
@@ -113,18 +110,4 @@ fn lock_until<'a, T>(mutex: &'a Mutex<T>, stop: &Stop) -> Result<MutexGuard<'a, 
         Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
         Err(TryLockError::WouldBlock) => None,
     })
-}
-
-/// Asks again and again until there is an answer or no time.
-pub(super) fn wait_for<T>(stop: &Stop, ask: impl Fn() -> Option<T>) -> Result<T, UpdateError> {
-    loop {
-        if let Some(answer) = ask() {
-            return Ok(answer);
-        }
-        match stop.check() {
-            Some(Stopped::Cancelled) => return Err(UpdateError::Cancelled),
-            Some(Stopped::Deadline) => return Err(UpdateError::Busy),
-            None => std::thread::sleep(BETWEEN_LOOKS),
-        }
-    }
 }

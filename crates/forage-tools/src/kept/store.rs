@@ -24,8 +24,8 @@ use thiserror::Error;
 
 use super::building;
 use super::mapped::Mapped;
-use super::ranked::wait_for;
 use super::reread::RereadProgress;
+use super::wait::wait_for;
 
 /// The files of an index, the newest first.
 const LAYERS: [&str; 2] = [CHANGES, BASE];
