@@ -38,7 +38,15 @@ const STEPS: &[(&str, Step)] = &[
 ];
 
 /// What `--all` adds: what takes gigabytes, or many minutes.
-const FURTHER: &[(&str, Step)] = &[("real clients", clients::check), ("frameworks", frameworks::check)];
+const FURTHER: &[(&str, Step)] = &[
+    ("real clients", clients::check),
+    ("frameworks", frameworks::check),
+    // Each as it would be published, built from its own package and those that it depends on.
+    ("packages", |workspace| {
+        let unpublished = ["--exclude", "xtask", "--exclude", "forage-fuzz"];
+        workspace.cargo(&[&["package", "--workspace", "--allow-dirty", "--quiet"], &unpublished[..]].concat())
+    }),
+];
 
 /// Installs what the tests compare with, then runs the steps, each announced, up to the first that fails.
 pub(crate) fn run(workspace: &Workspace, all: bool) -> Result<(), String> {

@@ -305,6 +305,17 @@ impl WalkReport {
         self.visited.saturating_sub(unread.iter().map(|reason| self.skipped.get(*reason)).sum())
     }
 
+    /// Adds the report of a walk that went on in the file in which this one ended, which both have counted.
+    pub fn go_on(&mut self, next: Self) {
+        self.visited += next.visited.saturating_sub(1);
+        self.skipped.merge(&next.skipped);
+        self.warnings.extend(next.warnings);
+        self.more_warnings += next.more_warnings;
+        self.stopped = next.stopped;
+        self.broke_off = next.broke_off;
+        self.too_many_entries |= next.too_many_entries;
+    }
+
     fn warn(&mut self, text: String) {
         if self.warnings.len() < limits::WARNINGS_KEPT {
             self.warnings.push(text);

@@ -61,14 +61,14 @@ pub(crate) struct Outline {
 #[must_use]
 pub(crate) fn outline(text: &str, language: &LanguageRow) -> Outline {
     let mut outline = Outline::default();
-    let mut open: Option<OpenBlock> = None;
+    let mut reader = LineReader::new(language);
     // Where the chunk of a definition would begin: at the comment and the attributes above it.
     let mut lead: Option<u32> = None;
     let mut starts: Vec<(u32, u32)> = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let number = number as u32;
-        let within_string = matches!(open, Some(OpenBlock::String(_)));
-        let kind = line_kind(line, language, &mut open);
+        let within_string = reader.is_in_string();
+        let kind = reader.read(line);
         outline.lines.push(kind);
         match kind {
             LineKind::Blank => lead = None,
@@ -106,7 +106,8 @@ fn push(symbols: &mut Vec<ChunkSymbol>, found: Option<SymbolDefinition<'_>>, lin
     }
 }
 
-fn indent(line: &str) -> u32 {
+/// White space in front of a line, in columns.
+pub(crate) fn indent(line: &str) -> u32 {
     line.bytes()
         .map_while(|byte| match byte {
             b' ' => Some(1),
@@ -117,11 +118,34 @@ fn indent(line: &str) -> u32 {
 }
 
 /// Attributes, decorators and template heads stand above what they belong to.
-fn is_lead(trimmed: &str) -> bool {
+pub(crate) fn is_lead(trimmed: &str) -> bool {
     trimmed.starts_with('@')
         || trimmed.starts_with("#[")
         || trimmed.starts_with('[')
         || trimmed.starts_with("template")
+}
+
+/// Tells the lines of a file apart, one after the other.
+pub(crate) struct LineReader<'l> {
+    language: &'l LanguageRow,
+    open: Option<OpenBlock>,
+}
+
+impl<'l> LineReader<'l> {
+    /// At the beginning of a file.
+    pub(crate) fn new(language: &'l LanguageRow) -> Self {
+        Self { language, open: None }
+    }
+
+    /// Whether the next line begins within a string that is a value.
+    pub(crate) fn is_in_string(&self) -> bool {
+        matches!(self.open, Some(OpenBlock::String(_)))
+    }
+
+    /// What the next line is.
+    pub(crate) fn read(&mut self, line: &str) -> LineKind {
+        line_kind(line, self.language, &mut self.open)
+    }
 }
 
 /// What a line leaves open, with the mark that ends it.

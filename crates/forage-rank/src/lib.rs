@@ -33,6 +33,7 @@ mod languages;
 #[doc(hidden)]
 pub mod limits;
 mod lines;
+mod outline;
 mod panics;
 mod query;
 mod retrieve;
@@ -45,6 +46,7 @@ pub use error::IndexError;
 pub use index::{FORMAT, RankIndex, Stamp, Writer};
 pub use languages::{DefinitionKind, known_language, language_of};
 pub use lines::QueryWords;
+pub use outline::{Definition, definitions};
 pub use query::QueryWeights;
 pub use retrieve::FieldWeights;
 pub use rules::{Effect, RULES, RankingRule, RuleWeights};

@@ -200,6 +200,11 @@ impl RankQuery {
         self.phrases.push(places);
     }
 
+    /// Whether the query says where, and nothing of what: all files there are its answer.
+    pub(crate) fn is_of_paths(&self) -> bool {
+        self.concepts.is_empty() && !self.filters.is_empty()
+    }
+
     /// Whether a concept is a word of a phrase.
     pub(crate) fn is_in_phrase(&self, concept: usize) -> bool {
         self.phrases.iter().flatten().any(|(of_phrase, _)| *of_phrase == concept)

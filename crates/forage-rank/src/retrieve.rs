@@ -209,7 +209,7 @@ pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, HaltReason> {
     let total = state.files as f32;
     let mut retrieved = Retrieved::default();
     pace.check()?;
-    if total == 0.0 || query.concepts.is_empty() {
+    if total == 0.0 || query.concepts.is_empty() && !query.is_of_paths() {
         return Ok(retrieved);
     }
     retrieved.files = total;
@@ -310,7 +310,10 @@ impl RetrieveScope<'_> {
         for (document, (score, bonus)) in segment.scores.iter().zip(&segment.bonus).enumerate() {
             let id = document as DocId;
             let has = |nth: &usize| segment.found[*nth].binary_search_by_key(&id, |entry| entry.0).is_ok();
-            if *score <= 0.0 || excluded.get(document) == Some(&true) || !needed.iter().all(has) {
+            if *score <= 0.0 && !query.is_of_paths()
+                || excluded.get(document) == Some(&true)
+                || !needed.iter().all(has)
+            {
                 continue;
             }
             // A path is looked at in many steps, with filters in thousands.

@@ -79,6 +79,8 @@ pub struct Ranking {
     pub not_looked_at: usize,
     /// For choosing the lines of a file that are shown.
     pub words: QueryWords,
+    /// The query says where, and nothing of what: `files` are all there, in the order of their paths.
+    pub is_list: bool,
     /// The search was stopped: there are no files, whatever the index has.
     pub stopped: bool,
 }
@@ -150,8 +152,14 @@ fn answer(index: &RankIndex, request: &RankedSearch<'_>) -> Result<Ranking, Halt
     let retrieved = retrieve(&demand)?;
     let evidence = gather(&query, &retrieved, fields, &pace)?;
     pace.check()?;
-    let order = order(&retrieved, &evidence, &weights.rules);
-    let strength = order.first().map_or(0.0, |&(_, best)| strength(&query, &retrieved, best));
+    let (order, strength) = if query.is_of_paths() {
+        // All of them are what was asked for, in the order of paths.
+        ((0..evidence.len()).map(|nth| (0.0, nth)).collect(), if evidence.is_empty() { 0.0 } else { 1.0 })
+    } else {
+        let order = order(&retrieved, &evidence, &weights.rules);
+        let strength = order.first().map_or(0.0, |&(_, best)| strength(&query, &retrieved, best));
+        (order, strength)
+    };
     let hit = |(score, nth): (f32, usize)| file_hit(&retrieved.candidates[nth].record, &evidence[nth], score);
     let words = QueryWords::new(&query, &retrieved);
     Ok(Ranking {
@@ -160,6 +168,7 @@ fn answer(index: &RankIndex, request: &RankedSearch<'_>) -> Result<Ranking, Halt
         strength,
         unknown: unknown(&query, &retrieved),
         not_looked_at: retrieved.not_looked_at,
+        is_list: query.is_of_paths(),
         stopped: false,
         understood: query.understood,
         ignored: query.ignored,

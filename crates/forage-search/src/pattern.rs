@@ -110,6 +110,8 @@ impl Pattern {
         self.matcher.clone()
     }
 
+    /// The whole of it, which may be large.
+    #[cfg(any(test, feature = "external-engines"))]
     pub(crate) fn hir(&self) -> &Hir {
         &self.hir
     }

@@ -9,7 +9,7 @@
 //! Only what is shown is looked at, never all that was searched.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
 use forage_fs::RelPath;
@@ -251,6 +251,7 @@ impl<'a> Border<'a> {
         }
         near.sort_unstable();
         near.dedup();
+        let shown: HashSet<usize> = chosen.iter().copied().collect();
         let in_keys: Vec<_> = near.iter().map(|&at| text.in_key(at)).collect();
         let lines: Vec<BorderLine<'_>> = near
             .iter()
@@ -259,7 +260,7 @@ impl<'a> Border<'a> {
                 number: at as u64,
                 bytes: text.lines[at].as_bytes(),
                 in_key,
-                is_shown: chosen.contains(&at),
+                is_shown: shown.contains(&at),
             })
             .collect();
         let mut texts = self.lines(&lines);

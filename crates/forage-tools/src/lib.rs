@@ -25,7 +25,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Workspace::keep_indexes`] makes it as fast as the command line, with the same indexes. [`registry`] has the tools without
+//! [`Workspace::keep_indexes`] makes it as fast as the command line, with the same indexes; [`Workspace::grep_each`] and
+//! [`Workspace::search_each`] hand over all there is, file by file, while it is found. [`registry`] has the tools without
 //! their types, for a front whose callers write JSON.
 //!
 //! This is the only crate that writes text that a model reads. It knows no protocol, no command line and no stdout.

@@ -71,6 +71,21 @@ pub const GREP_DIRECTORIES_SHOWN: usize = 8;
 /// Directories by which it is counted.
 pub const GREP_DIRECTORIES_COUNTED: usize = 10_000;
 
+/// Characters of a line of an outline: a signature, as far as it tells what is defined.
+pub const OUTLINE_CHARACTERS: usize = 100;
+
+/// An outline has no more than this part of the bytes of its file.
+pub const OUTLINE_PART: usize = 6;
+
+/// Bytes that an outline may have of a file however short it is.
+pub const OUTLINE_BYTES: usize = 400;
+
+/// Definitions, or names, that an error about a symbol tells of.
+pub const SYMBOL_PLACES: usize = 8;
+
+/// Matching lines of one file that a program is handed at once which asked for all there is.
+pub const GREP_PIECE_MATCHES: usize = 10_000;
+
 /// See [`GREP_MATCHES`].
 pub const GREP_MATCHES_MAX: u64 = 10_000;
 

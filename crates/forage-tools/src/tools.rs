@@ -1,7 +1,7 @@
 //! One file per tool.
 
 mod adapted;
-mod grep_search;
+pub(crate) mod grep_search;
 mod keyword_lookup;
 mod keyword_search;
 mod list_directory;
@@ -19,7 +19,7 @@ pub use keyword_search::{
     ModelRecord, ShownRecord, TermRecord,
 };
 pub use list_directory::{ListDirectory, ListEntry, ListRequest, ListResponse};
-pub use read_file::{ReadFile, ReadRequest, ReadResponse};
+pub use read_file::{OutlineEntry, ReadFile, ReadRequest, ReadResponse};
 pub use search::{
     CaseRule, Search, SearchData, SearchRecord, SearchRequest, SearchResponse, SearchText, Submatch,
 };

@@ -15,10 +15,10 @@ use crate::outcome::ToolOutcome;
 use crate::registry;
 use crate::tool::Tool;
 use crate::tools::{
-    GrepRequest, GrepResponse, GrepSearch, KeywordLookup, KeywordRequest, KeywordResponse, KeywordSearch,
-    ListDirectory, ListRequest, ListResponse, LookupRequest, LookupResponse, RankRequest, RankResponse,
-    ReadFile, ReadRequest, ReadResponse, Search, SearchIndex, SearchRecord, SearchRequest, SearchResponse,
-    search,
+    GrepFile, GrepRequest, GrepResponse, GrepSearch, KeywordLookup, KeywordRequest, KeywordResponse,
+    KeywordSearch, ListDirectory, ListRequest, ListResponse, LookupRequest, LookupResponse, RankRequest,
+    RankResponse, ReadFile, ReadRequest, ReadResponse, Search, SearchIndex, SearchRecord, SearchRequest,
+    SearchResponse, grep_search, search,
 };
 
 /// The reasons for which a directory can't be opened as a workspace.
@@ -159,6 +159,20 @@ impl Workspace {
     /// The pattern or another argument can't be used, or the call was cancelled.
     pub fn grep(&self, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
         self.call::<GrepSearch>(request)
+    }
+
+    /// The same for all there is: hands over each file with matches as soon as no earlier file can have any, and waits
+    /// meanwhile. A file of very many matches comes in pieces. The search ends when `receive` breaks off. The response has counts
+    /// and no files.
+    ///
+    /// # Errors
+    /// As of [`Workspace::grep`]; also for `max_results` and `cursor`, which are for pages.
+    pub fn grep_each(
+        &self,
+        request: GrepRequest,
+        receive: impl FnMut(GrepFile) -> ControlFlow<()> + Send,
+    ) -> Result<ToolOutcome<GrepResponse>, ToolError> {
+        grep_search::each::each(&self.context, request, receive)
     }
 
     /// Searches for lines as [`Workspace::grep`] does, in the records of `rg --json`: whole words, plain text, edits.

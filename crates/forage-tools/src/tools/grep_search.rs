@@ -1,5 +1,6 @@
 //! `grep_search`: regex over files, grouped per file.
 
+pub(crate) mod each;
 pub(super) mod rest;
 
 use std::fmt::Write as _;
@@ -58,7 +59,7 @@ pub struct GrepRequest {
 }
 
 impl GrepRequest {
-    /// Returns the request for what is asked for by default: a search for this pattern in all files, 100 matches at the most.
+    /// Returns the request for what is asked for by default: a search for this pattern in all files, 50 matches at the most.
     pub fn new(pattern: impl Into<String>) -> Self {
         Self {
             pattern: pattern.into(),
@@ -223,20 +224,10 @@ impl Tool for GrepSearch {
         walk.from = cursor.as_ref().map(|cursor| cursor.path.clone());
         let mut hidden = Hidden::default();
         let mut border = Border::new(&context.redactor, &mut hidden);
-        let scan = ScanOptions {
-            before_context: context_lines,
-            after_context: context_lines,
-            line_bytes: None,
-            // One more than is wanted tells whether there is more.
-            max_file_matches: usize::try_from(max_results + 1).unwrap_or(usize::MAX),
-            max_file_bytes: context.max_file_bytes,
-            max_spans: limits::GREP_SPANS,
-            after: cursor.as_ref().map(|cursor| Delivered::Matches(cursor.path.clone(), cursor.line)),
-            count_only: false,
-            margin: None,
-            index: context.index(&root),
-            exhaustive: false,
-        };
+        // One more than is wanted tells whether there is more.
+        let most = usize::try_from(max_results + 1).unwrap_or(usize::MAX);
+        let after = cursor.as_ref().map(|cursor| Delivered::Matches(cursor.path.clone(), cursor.line));
+        let scan = scan_options(context, &root, context_lines, most, after);
         let scan = border.widen(scan, Some(limits::GREP_LINE_CHARACTERS));
         let mut page = GrepPage::new(max_results, context_lines as u64);
         let report =
@@ -298,6 +289,28 @@ impl Tool for GrepSearch {
             outcome.truncated_by = Some(if page.by_bytes { Limit::FileBytes } else { Limit::MaxResults });
         }
         Ok(outcome)
+    }
+}
+
+fn scan_options(
+    context: &Context,
+    root: &Arc<Root>,
+    context_lines: usize,
+    max_file_matches: usize,
+    after: Option<Delivered>,
+) -> ScanOptions {
+    ScanOptions {
+        before_context: context_lines,
+        after_context: context_lines,
+        line_bytes: None,
+        max_file_matches,
+        max_file_bytes: context.max_file_bytes,
+        max_spans: limits::GREP_SPANS,
+        after,
+        count_only: false,
+        margin: None,
+        index: context.index(root),
+        exhaustive: false,
     }
 }
 
@@ -387,19 +400,8 @@ impl GrepPage {
             self.full = true;
             border.truncate(&mut file.events, end);
         }
-        border.events(&mut file.events, limits::GREP_LINE_CHARACTERS, limits::GREP_SPANS);
-        let (path, path_bytes) = border.path(&file.path);
-        let mut record =
-            GrepFile { place: file.path.clone(), path, path_bytes, match_count: 0, lines: Vec::new() };
-        let mut last_match = 0;
-        for event in file.events {
-            if event.kind == EventKind::Match {
-                self.matches += 1;
-                record.match_count += 1;
-                last_match = event.line_number;
-            }
-            record.lines.push(line_record(&event));
-        }
+        let (mut record, last_match) = file_record(&mut file, border);
+        self.matches += record.match_count;
         if file.more && !self.full {
             (self.full, self.by_bytes) = (true, true);
         }
@@ -414,6 +416,22 @@ impl GrepPage {
         }
         if self.full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
+}
+
+/// What is told of a file, and the line of its last match.
+fn file_record(file: &mut FileEvents, border: &mut Border<'_>) -> (GrepFile, u64) {
+    border.events(&mut file.events, limits::GREP_LINE_CHARACTERS, limits::GREP_SPANS);
+    let (path, path_bytes) = border.path(&file.path);
+    let matches = || file.events.iter().filter(|event| event.kind == EventKind::Match);
+    let last_match = matches().next_back().map_or(0, |event| event.line_number);
+    let record = GrepFile {
+        place: file.path.clone(),
+        path,
+        path_bytes,
+        match_count: matches().count() as u64,
+        lines: file.events.iter().map(line_record).collect(),
+    };
+    (record, last_match)
 }
 
 fn line_record(event: &SearchEvent) -> GrepLine {

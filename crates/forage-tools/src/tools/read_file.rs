@@ -1,4 +1,6 @@
-//! `read_file`: a file, or a range of its lines.
+//! `read_file`: a file, a range of its lines, one of its definitions, or its outline.
+
+mod structure;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -26,6 +28,7 @@ use crate::place::PathTarget;
 use crate::sanitize::{line_text, path_bytes, record_text};
 use crate::text::{count, grouped};
 use crate::tool::Tool;
+pub use structure::OutlineEntry;
 
 /// The tool.
 pub struct ReadFile;
@@ -35,23 +38,29 @@ pub struct ReadFile;
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ReadRequest {
-    /// File to read, relative to the project root or absolute within it.
+    /// File, relative to the project root or absolute within it.
     pub path: String,
     /// First line to read, counted from 1 (default: 1).
     pub start_line: Option<i64>,
     /// Last line to read, inclusive (default: the last line that fits).
     pub end_line: Option<i64>,
+    /// Definition to read instead of lines, such as "Client::send".
+    pub symbol: Option<String>,
+    /// Show what the file defines, with lines, not its text (default: false).
+    pub outline: Option<bool>,
 }
 
 impl ReadRequest {
     /// Returns the request for what is asked for by default: the whole file, as far as there is room.
     pub fn new(path: impl Into<String>) -> Self {
-        Self { path: path.into(), start_line: None, end_line: None }
+        Self { path: path.into(), start_line: None, end_line: None, symbol: None, outline: None }
     }
 
     setters! {
         start_line: i64,
         end_line: i64,
+        symbol: String,
+        outline: bool,
     }
 }
 
@@ -78,6 +87,12 @@ pub struct ReadResponse {
     /// Lines as they are in the file, without line ends; U+FFFD for what is not UTF-8, and what hides or reorders text
     /// written out.
     pub lines: Vec<String>,
+    /// What the file defines, in the order of lines, where an outline was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outline: Vec<OutlineEntry>,
+    /// Definitions that the outline leaves out, the deepest.
+    #[serde(skip_serializing_if = "crate::lines::is_zero")]
+    pub outline_left_out: usize,
     /// Of lines that are not wholly in `lines`, by their number, the bytes in base64.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, String>")]
@@ -92,6 +107,9 @@ pub struct ReadResponse {
     not_utf8: bool,
     #[serde(skip)]
     wanted_end: Option<u64>,
+    /// An outline was asked for.
+    #[serde(skip)]
+    is_outline: bool,
 }
 
 impl Tool for ReadFile {
@@ -132,8 +150,25 @@ impl Tool for ReadFile {
     }
 
     fn run(context: &Context, request: ReadRequest) -> Result<ToolOutcome<ReadResponse>, ToolError> {
-        let PathTarget { root, path, lines, note, .. } =
-            context.place(Some(&request.path))?.without_globs(&context.names)?;
+        let (target, symbol) = named_symbol(context, &request)?;
+        let PathTarget { root, path, lines, note, .. } = target;
+        let stop = context.stop.within(context.timeout);
+        if request.outline == Some(true) {
+            return outline(context, (&root, &path), note, &stop);
+        }
+        let of_symbol = match &symbol {
+            Some(_) if request.start_line.is_some() || request.end_line.is_some() => {
+                return Err(ToolError::argument(
+                    "symbol",
+                    "it names the lines; leave start_line and end_line out",
+                ));
+            }
+            Some(symbol) => {
+                Some(structure::lines_of(&path, &whole_text(context, (&root, &path))?.0, symbol)?)
+            }
+            None => None,
+        };
+        let lines = of_symbol.map(|(first, last)| first.cast_signed()..=last.cast_signed()).or(lines);
         let named = lines.filter(|_| request.start_line.is_none() && request.end_line.is_none());
         let mut clamp = Clamp::default();
         let first = request.start_line.or(named.as_ref().map(|lines| *lines.start()));
@@ -141,7 +176,6 @@ impl Tool for ReadFile {
         let last = named.map(|lines| *lines.end()).filter(|last| *last < i64::MAX);
         let asked_end = request.end_line.or(last);
         let mut end = Clamp::default().at_least("end_line", asked_end, start);
-        let stop = context.stop.within(context.timeout);
         let mut hidden = Hidden::default();
         let mut border = Border::new(&context.redactor, &mut hidden);
         let mut wanted = WantedLines::read(context, (&root, &path), (start, end), &mut border, &stop)?;
@@ -180,9 +214,12 @@ impl Tool for ReadFile {
                 crlf: reader.crlf,
                 not_utf8: shown.not_utf8,
                 lines: shown.lines,
+                outline: Vec::new(),
+                outline_left_out: 0,
                 line_bytes: shown.bytes,
                 redacted_lines: shown.redacted,
                 wanted_end: end,
+                is_outline: false,
             },
             // At a deadline before the first of its lines a file that has some has given nothing.
             lines > 0 || reader.complete,
@@ -198,6 +235,95 @@ impl Tool for ReadFile {
         }
         Ok(outcome)
     }
+}
+
+/// What a request names: a file, and the definition that it says or that stands behind `#` in its path, where no file is called
+/// like the whole of it.
+fn named_symbol(context: &Context, request: &ReadRequest) -> Result<(PathTarget, Option<String>), ToolError> {
+    let place = |path: &str| context.place(Some(path))?.without_globs(&context.names);
+    let is_file = |target: &PathTarget| target.root.open_file(&target.path).is_ok();
+    if request.symbol.is_none()
+        && let Some((path, name)) = request.path.rsplit_once('#')
+        && !name.is_empty()
+        && !place(&request.path).is_ok_and(|target| is_file(&target))
+        && let Ok(target) = place(path)
+        && is_file(&target)
+    {
+        return Ok((target, Some(name.to_owned())));
+    }
+    Ok((place(&request.path)?, request.symbol.clone()))
+}
+
+/// The text of a file that is taken apart as a whole, the name of its encoding, and its bytes.
+fn whole_text(
+    context: &Context,
+    (root, path): (&Arc<Root>, &RelPath),
+) -> Result<(String, &'static str, u64), ToolError> {
+    let mut file = root.open_file(path).map_err(|error| not_opened(context, root, path, error))?;
+    let size = file.size();
+    let mut bytes = Vec::new();
+    let contents = file
+        .read_into(&mut bytes, limits::READ_DECODE_BYTES)
+        .map_err(|error| ToolError::argument("path", format!("it can't be read: {error}")))?;
+    if contents != Contents::Whole {
+        let most = grouped(limits::READ_DECODE_BYTES as u64);
+        let problem =
+            format!("it has {} bytes, over the {most} that are taken apart; read lines", grouped(size));
+        return Err(ToolError::argument("path", problem));
+    }
+    match decode(&bytes) {
+        DecodedText::Binary => Err(is_binary(path, size)),
+        DecodedText::Text { bytes, encoding } => {
+            Ok((String::from_utf8_lossy(&bytes).into_owned(), encoding.name(), size))
+        }
+    }
+}
+
+fn is_binary(path: &RelPath, size: u64) -> ToolError {
+    let (path, size) = (path.display(), count(size, "byte"));
+    ToolError::argument("path", format!("{path} is a binary file of {size} and can't be shown as text"))
+}
+
+fn outline(
+    context: &Context,
+    (root, path): (&Arc<Root>, &RelPath),
+    note: Option<String>,
+    stop: &Stop,
+) -> Result<ToolOutcome<ReadResponse>, ToolError> {
+    let (text, encoding, size) = whole_text(context, (root, path))?;
+    let mut hidden = Hidden::default();
+    let (outline, left_out) =
+        structure::outline(path, &text, &mut Border::new(&context.redactor, &mut hidden));
+    let total_lines = text.lines().count() as u64;
+    let mut outcome = ToolOutcome::new(
+        ReadResponse {
+            path: path.display().into_owned(),
+            path_bytes: path_bytes(path),
+            start_line: 1,
+            end_line: 0,
+            total_lines,
+            total_exact: true,
+            size,
+            encoding,
+            cut_lines: 0,
+            crlf: false,
+            not_utf8: false,
+            lines: Vec::new(),
+            outline,
+            outline_left_out: left_out,
+            line_bytes: BTreeMap::new(),
+            redacted_lines: Vec::new(),
+            wanted_end: None,
+            is_outline: true,
+        },
+        true,
+    );
+    outcome.hidden = hidden;
+    outcome.warnings.extend(note);
+    if stop.check().is_some_and(|stopped| stopped == forage_base::Stopped::Cancelled) {
+        return Err(ToolError::Cancelled);
+    }
+    Ok(outcome)
 }
 
 /// Why a file is not opened, with what to do instead.
@@ -260,11 +386,7 @@ impl WantedLines {
         let mut file = root.open_file(path).map_err(|error| not_opened(context, root, path, error))?;
         let size = file.size();
         let mut reader = LineReader::new(start, end, context.text_bytes, border.margin());
-        let encoding = read(&mut file, &mut reader, stop, size)?.ok_or_else(|| {
-            let (path, size) = (path.display(), count(size, "byte"));
-            let problem = format!("{path} is a binary file of {size} and can't be shown as text");
-            ToolError::argument("path", problem)
-        })?;
+        let encoding = read(&mut file, &mut reader, stop, size)?.ok_or_else(|| is_binary(path, size))?;
         let shown = reader.finish(border);
         Ok(Self { reader, shown, encoding, size })
     }
@@ -548,8 +670,11 @@ impl Render for ReadResponse {
         // The path is the caller's own.
     }
 
-    fn render(outcome: &ToolOutcome<Self>, _budget: usize) -> (String, bool) {
+    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;
+        if response.is_outline {
+            return structure::render(outcome, budget);
+        }
         let mut text = String::new();
         for (number, line) in (response.start_line..).zip(&response.lines) {
             let _ = writeln!(text, "{number:>6}\t{}", line_text(line.as_bytes()));

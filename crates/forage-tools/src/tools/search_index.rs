@@ -111,6 +111,9 @@ pub struct RankResponse {
     pub continued: bool,
     /// For an answer without files: what is in those that the configuration leaves out.
     pub not_searched: CallVerdict,
+    /// The files are in the order of their paths.
+    #[serde(skip)]
+    is_list: bool,
 }
 
 /// A ranked file.
@@ -314,6 +317,7 @@ impl Tool for SearchIndex {
             no_file_chosen,
             continued: cursor.is_some(),
             not_searched,
+            is_list: ranking.is_list,
         };
         let mut outcome = ToolOutcome::new(response, found);
         outcome.hidden = hidden;

@@ -24,6 +24,7 @@ mod lookup;
 mod memory;
 mod names;
 mod one_rule;
+mod outline;
 mod output;
 mod paging;
 mod race;

@@ -50,6 +50,30 @@ fn a_question_leads_to_files_ranges_symbols_and_lines() {
     assert_eq!(found.records()["weak"], false);
 }
 
+/// A query that says where and nothing of what is answered with all files there, page after page.
+#[test]
+fn filters_alone_list_the_files_that_they_let_through() {
+    let tree = tree();
+    let context = tree.context();
+    let listed = answer(&context, "search_index", json!({"query": "path:src lang:rust"}));
+    assert_eq!(paths(&listed.records().clone()), ["src/router.rs", "src/session.rs"]);
+    let text = &listed.text;
+    assert!(text.contains("2 files for `path:src lang:rust`, in the order of paths. Taken as"), "{text}");
+    assert!(!text.contains("WEAK") && !text.contains("of 100 such tests"), "{text}");
+    let mut all = Vec::new();
+    let mut request = json!({"query": "lang:rust -path:tests", "max_results": 7});
+    loop {
+        let page = answer(&context, "search_index", request.clone());
+        assert_eq!(page.records()["matching_files"], 32);
+        all.extend(paths(&page.records().clone()));
+        let Some(cursor) = page.records()["next_cursor"].as_str() else { break };
+        request["cursor"] = json!(cursor);
+    }
+    assert!(all.is_sorted() && all.len() == 32, "{all:?}");
+    let nothing = answer(&context, "search_index", json!({"query": "path:nowhere"}));
+    assert!(!nothing.found && paths(&nothing.records().clone()).is_empty());
+}
+
 #[test]
 fn what_narrows_narrows_before_files_are_chosen() {
     let tree = tree();

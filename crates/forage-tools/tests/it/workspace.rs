@@ -125,6 +125,71 @@ fn a_stream_hands_over_each_file_in_order_and_ends_when_nobody_wants_more() {
     assert!(outcome.response.files_searched < 300, "{}", outcome.response.files_searched);
 }
 
+/// The pages of a grep, put together, are what a stream hands over; a file of many matches comes in pieces, of which no line is
+/// lost and none comes twice, context included.
+#[test]
+fn a_grep_hands_over_all_there_is_as_its_pages_do() {
+    let tree = Tree::new();
+    for file in 0..40 {
+        tree.write(format!("few/{file:02}.txt"), "one\nneedle\nthree\nfour\nfive\n".repeat(file % 3));
+    }
+    let lines = |number: usize| if number.is_multiple_of(4) { "needle\n" } else { "hay\n" };
+    let most = forage_tools::limits::GREP_PIECE_MATCHES;
+    tree.write("many.txt", (0..most * 10).map(lines).collect::<String>());
+    let workspace = Workspace::open(tree.root()).unwrap();
+    for context in [0, 1, 3] {
+        let request = || GrepRequest::new("needle").context_lines(context);
+        let mut streamed = Vec::new();
+        let mut pieces = 0;
+        let outcome = workspace
+            .grep_each(request(), |file| {
+                pieces += usize::from(file.path == "many.txt");
+                streamed.extend(
+                    file.lines.into_iter().map(|line| (file.path.clone(), line.line_number, line.kind)),
+                );
+                ControlFlow::Continue(())
+            })
+            .unwrap();
+        assert_eq!(pieces, 3, "10 lines in 4 match, in pieces of one");
+        let (mut paged, mut cursor) = (Vec::new(), None::<String>);
+        loop {
+            let mut request = request().max_results(10_000);
+            request.cursor = cursor;
+            let page = workspace.grep(request).unwrap();
+            for file in page.response.files {
+                paged.extend(
+                    file.lines.into_iter().map(|line| (file.path.clone(), line.line_number, line.kind)),
+                );
+            }
+            cursor = page.next_cursor;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        // Where a page ends, lines between two matches can be the context of either.
+        paged.sort();
+        paged.dedup();
+        let mut sorted = streamed.clone();
+        sorted.dedup();
+        assert_eq!(sorted.len(), streamed.len(), "no line comes twice");
+        sorted.sort();
+        assert_eq!(sorted.len(), paged.len());
+        assert!(sorted == paged);
+        let response = outcome.response;
+        let matches = streamed.iter().filter(|(_, _, kind)| *kind == "match").count() as u64;
+        assert_eq!((response.match_count, response.file_count), (matches, 1 + 26));
+        assert!(response.totals_exact && response.files.is_empty());
+    }
+    let mut files = 0;
+    let ended = workspace.grep_each(GrepRequest::new("needle"), |_| {
+        files += 1;
+        if files < 5 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    assert!(files == 5 && !ended.unwrap().response.totals_exact);
+    let paged = workspace.grep_each(GrepRequest::new("needle").max_results(5), |_| ControlFlow::Continue(()));
+    assert!(matches!(paged, Err(ToolError::Argument { .. })));
+}
+
 /// A program gets the same index that the command line keeps, and one that goes on makes it by itself.
 #[test]
 fn indexes_are_kept_and_used() {

@@ -18,6 +18,12 @@ pub(crate) struct Arguments {
     /// Last line, inclusive
     #[arg(short, long, value_name = "LINE")]
     end_line: Option<i64>,
+    /// Definition to read instead of lines: a name, or a qualified one, such as Client::send
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["start_line", "end_line"])]
+    symbol: Option<String>,
+    /// Show what the file defines, with ranges of lines, instead of its text
+    #[arg(long, conflicts_with_all = ["start_line", "end_line", "symbol"])]
+    outline: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
@@ -25,5 +31,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         session::open(global, CommandLineSettings::default(), ReadFile::NAME, Some(&arguments.path), output)?;
     let mut request = ReadRequest::new(path_argument(&context, Some(&arguments.path))?);
     (request.start_line, request.end_line) = (arguments.start_line, arguments.end_line);
+    request.symbol.clone_from(&arguments.symbol);
+    request.outline = arguments.outline.then_some(true);
     session::call::<ReadFile>(request, &context, output)
 }

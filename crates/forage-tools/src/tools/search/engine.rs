@@ -39,14 +39,7 @@ impl SearchEnd {
 
     /// Takes over what a search adds that went on where this one ended.
     pub(super) fn go_on(&mut self, next: Self) {
-        // The file in which it went on was counted.
-        self.walk.visited += next.walk.visited.saturating_sub(1);
-        self.walk.skipped.merge(&next.walk.skipped);
-        self.walk.warnings.extend(next.walk.warnings);
-        self.walk.more_warnings += next.walk.more_warnings;
-        self.walk.stopped = next.walk.stopped;
-        self.walk.broke_off = next.walk.broke_off;
-        self.walk.too_many_entries |= next.walk.too_many_entries;
+        self.walk.go_on(next.walk);
         self.exit_code = self.exit_code.max(next.exit_code);
         self.stderr = self.stderr.take().or(next.stderr);
         self.notes.extend(next.notes);

@@ -82,13 +82,17 @@ fn headline(response: &RankResponse) -> String {
         true => format!("{} of {}", grouped(shown), count(all, "file")),
         false => count(shown, "file"),
     };
-    let order = if response.continued { "further down the ranking" } else { "best first" };
+    let order = match response.continued {
+        _ if response.is_list => "in the order of paths",
+        true => "further down the ranking",
+        false => "best first",
+    };
     let _ = write!(text, " for {}, {order}.", quoted(&response.query));
     if response.weak {
         text.push_str(" WEAK: even the first has little of what is asked for, so these may be no answer.");
     }
     // The tests were of whole indexes.
-    let is_measured = !response.continued && !response.provisional && !response.weak;
+    let is_measured = !response.continued && !response.provisional && !response.weak && !response.is_list;
     if is_measured && response.files.len() > 1 {
         let _ = write!(
             text,

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Times a program on the library beside `forage grep`, with the same index, after checking that both find the same lines.
+
+The program is `cargo build --release --package forage-tools --example grep`. The index is that of the user's cache directory;
+`forage index build` has to have made it. Both are started anew for each search.
+"""
+
+import argparse
+import json
+import sys
+
+sys.dont_write_bytecode = True  # nothing is left behind in the sources
+from measure import RATIO_COLUMNS, TIME_COLUMNS, Bench, arguments, in_turn, program, ratio, setting, table, times
+
+# For the Linux sources.
+PATTERNS = [
+    ("rare literal", "rhashtable_walk_peek"),
+    ("identifier regex", r"EXPORT_SYMBOL_GPL\(\w+_walk"),
+    ("common literal", "struct device"),
+    ("nothing", "no_such_text_7f3a"),
+]
+
+
+def lines_of_library(text):
+    *lines, total = text.splitlines()
+    return [tuple(line.split(":", 2)[:2]) for line in lines], total
+
+
+def lines_of_command(text):
+    answer = json.loads(text)
+    lines = [(file["path"], str(line["line_number"])) for file in answer["files"] for line in file["lines"]]
+    return lines, f"{answer['match_count']} matches in {answer['file_count']} files"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--library", required=True, help="the example `grep` of forage-tools")
+    options = arguments(parser)
+    library = program(options.library)
+    bench = Bench(options.tree)
+    rows, ratios = [], []
+    for name, pattern in PATTERNS:
+        ours, command = [library, ".", pattern], [options.forage, "grep", "--json", "-C", "0", pattern]
+        bench.run(ours, "library")
+        bench.run(command, "command")
+        found = lines_of_library(bench.output("library").read_text(errors="replace"))
+        expected = lines_of_command(bench.output("command").read_text(errors="replace"))
+        if found != expected:
+            sys.exit(f"{name}: the library and the command differ: {found[1]}, {expected[1]}")
+        series = in_turn(
+            options.runs, {"library": lambda: bench.run(ours), "command": lambda: bench.run(command)}
+        )
+        rows += [[name, found[1], side, *times(samples)] for side, samples in series.items()]
+        ratios.append([name, *ratio(series["command"], series["library"])])
+    print(setting(bench, options.forage, options.rg, options.runs) + "\n")
+    print(table(["search", "found", "", *TIME_COLUMNS], rows))
+    print("\nTime of the command divided by that of the library in the same round:\n")
+    print(table(["search", *RATIO_COLUMNS], ratios))
+
+
+if __name__ == "__main__":
+    main()

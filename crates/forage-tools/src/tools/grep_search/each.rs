@@ -1,0 +1,107 @@
+//! `grep_search` for a program: every file as it is found.
+
+use std::ops::ControlFlow;
+
+use forage_fs::{RelPath, SkipReason, WalkReport};
+use forage_search::{Delivered, search};
+
+use super::{GrepFile, GrepRequest, GrepResponse, GrepSearch, PreparedGrep, file_record, scan_options};
+use crate::border::{Border, Hidden};
+use crate::context::Context;
+use crate::cursor::fingerprint;
+use crate::error::ToolError;
+use crate::finish::Begun;
+use crate::limits;
+use crate::outcome::ToolOutcome;
+use crate::place::no_file_fits;
+use crate::tool::Tool as _;
+use crate::verdict::{CallVerdict, unseen_matches};
+
+/// Searches for all there is and hands over each file with matches, in path order, until `receive` breaks off. A file of very
+/// many matches comes in several pieces, one after the other, so that what is held is bounded.
+///
+/// # Errors
+/// Of [`GrepSearch`]; also for `max_results` and `cursor`, which are for pages.
+pub(crate) fn each(
+    context: &Context,
+    request: GrepRequest,
+    mut receive: impl FnMut(GrepFile) -> ControlFlow<()> + Send,
+) -> Result<ToolOutcome<GrepResponse>, ToolError> {
+    let of_pages = [("max_results", request.max_results.is_some()), ("cursor", request.cursor.is_some())];
+    if let Some((name, _)) = of_pages.iter().find(|(_, is_given)| *is_given) {
+        return Err(ToolError::argument(name, "all there is comes without pages; leave it out"));
+    }
+    let begun = Begun::with(context, GrepSearch::path(&request));
+    let stop = context.stop.within(context.timeout);
+    let PreparedGrep { root, start, pattern, mut walk, context_lines, globs, warnings } =
+        request.prepare(context, &stop)?;
+    let bound = fingerprint::<GrepSearch>(&request, &root, &start, globs.as_deref());
+    let mut hidden = Hidden::default();
+    let mut border = Border::new(&context.redactor, &mut hidden);
+    let (mut matches, mut files) = (0, 0);
+    // Where a file goes on of which a piece was handed over, by its last line.
+    let mut given: Option<(RelPath, u64)> = None;
+    let mut report: Option<WalkReport> = None;
+    loop {
+        let behind = given.take();
+        walk.from = behind.as_ref().map(|(path, _)| path.clone());
+        let after = behind.clone().map(|(path, line)| Delivered::Lines(path, line));
+        let scan = scan_options(context, &root, context_lines, limits::GREP_PIECE_MATCHES, after);
+        let scan = border.widen(scan, Some(limits::GREP_LINE_CHARACTERS));
+        let next = search(&root, &start, &walk, &pattern, &scan, &stop, |mut file| {
+            let (record, _) = file_record(&mut file, &mut border);
+            let Some(last) = record.lines.last().map(|line| line.line_number) else {
+                return ControlFlow::Continue(());
+            };
+            matches += record.match_count;
+            files += u64::from(behind.as_ref().is_none_or(|(path, _)| *path != file.path));
+            receive(record)?;
+            if file.more {
+                given = Some((file.path, last));
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        })?;
+        match &mut report {
+            Some(report) => report.go_on(next),
+            None => report = Some(next),
+        }
+        if given.is_none() {
+            break;
+        }
+    }
+    let report = report.unwrap_or_default();
+    if globs.is_some() && report.visited == 0 && report.stopped.is_none() {
+        return Err(no_file_fits(request.path.as_deref()));
+    }
+    let is_whole = report.stopped.is_none() && !report.too_many_entries && !report.broke_off;
+    let not_searched = match matches == 0 && is_whole {
+        true if walk.no_ignore && context.excludes.is_none() => CallVerdict::nothing_hidden(&report),
+        true => unseen_matches(context, &root, &start, &walk, &pattern, &stop),
+        false => CallVerdict::none(),
+    };
+    let mut outcome = ToolOutcome::new(
+        GrepResponse {
+            pattern: request.pattern,
+            path: start.display().into_owned(),
+            match_count: matches,
+            file_count: files,
+            totals_exact: is_whole && report.skipped.get(SkipReason::LineTooLong) == 0,
+            files_searched: report.searched(),
+            files: Vec::new(),
+            elsewhere: Vec::new(),
+            depth: start.depth() + 1,
+            bound,
+            context_is_asked_for: request.context_lines.is_some(),
+            continued: false,
+            not_searched,
+            no_file_chosen: request.file_pattern.is_some() && report.visited == 0,
+        },
+        matches > 0,
+    );
+    outcome.warnings = warnings;
+    outcome.add_report(&report);
+    outcome.hidden = hidden;
+    begun.complete::<GrepSearch>(&mut outcome, context, Vec::new());
+    Ok(outcome)
+}

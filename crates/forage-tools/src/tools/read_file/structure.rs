@@ -1,0 +1,214 @@
+//! What a file defines: its outline, and the lines of one definition.
+//!
+//! Both are syntactic: a definition is told by its first line and its indentation (`forage_rank::definitions`).
+
+use std::fmt::Write as _;
+
+use forage_fs::RelPath;
+use forage_rank::{Definition, DefinitionKind, definitions};
+use forage_search::shown_part;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::ReadResponse;
+use crate::border::{Border, Excerpt};
+use crate::error::ToolError;
+use crate::limits;
+use crate::notes::{notes as notes_of, notes_bytes, with_notes};
+use crate::outcome::ToolOutcome;
+use crate::sanitize::line_text;
+use crate::text::{count, quoted};
+
+/// A definition of the outline.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct OutlineEntry {
+    /// The name, without what qualifies it.
+    pub name: String,
+    /// `type`, `function`, `module`, `constant`, `extension`, `declaration` or `heading`.
+    pub kind: &'static str,
+    /// The first line of the comments and attributes above it, from 1.
+    pub start_line: u32,
+    /// The line that has the name.
+    pub line: u32,
+    /// The last line of its body.
+    pub end_line: u32,
+    /// Definitions around it.
+    pub depth: u32,
+    /// The line that has the name, without white space in front, cut.
+    pub text: String,
+}
+
+/// The outline of a text in the bytes that an outline may have, and how many definitions are left out of it: the deepest.
+pub(super) fn outline(path: &RelPath, text: &str, border: &mut Border<'_>) -> (Vec<OutlineEntry>, usize) {
+    let found = definitions(&path.display(), text);
+    let excerpt = Excerpt::new(text);
+    let chosen: Vec<usize> = found.iter().map(|definition| definition.line as usize - 1).collect();
+    let mut unique = chosen.clone();
+    unique.dedup();
+    let texts = border.chosen(&excerpt, &unique);
+    let entry = |definition: Definition| {
+        let nth = unique.binary_search(&(definition.line as usize - 1)).unwrap_or_default();
+        let line = texts.get(nth).map(|line| line.trim()).unwrap_or_default();
+        let line = line.trim_end_matches(['{', ' ']);
+        let part = shown_part(line.as_bytes(), limits::OUTLINE_CHARACTERS, None);
+        let mark = if part.end < line.len() { "…" } else { "" };
+        OutlineEntry {
+            kind: definition.kind.name(),
+            start_line: definition.start_line,
+            line: definition.line,
+            end_line: definition.end_line,
+            depth: definition.depth,
+            text: format!("{}{mark}", &line[part]),
+            name: definition.name,
+        }
+    };
+    let mut entries: Vec<OutlineEntry> = found.into_iter().map(entry).collect();
+    let all = entries.len();
+    let most = (text.len() / limits::OUTLINE_PART).max(limits::OUTLINE_BYTES);
+    let size = |entries: &[OutlineEntry]| entries.iter().map(|entry| shown(entry).len()).sum::<usize>();
+    while size(&entries) > most
+        && let Some(deepest) = entries.iter().map(|entry| entry.depth).max().filter(|depth| *depth > 0)
+    {
+        entries.retain(|entry| entry.depth < deepest);
+    }
+    let left_out = all - entries.len();
+    (entries, left_out)
+}
+
+/// The text of an outline.
+pub(super) fn render(outcome: &ToolOutcome<ReadResponse>, budget: usize) -> (String, bool) {
+    let response = &outcome.response;
+    let mut notes = vec![format!("{} of {}", response.path, count(response.total_lines, "line"))];
+    if response.outline.is_empty() {
+        notes.push("no definitions are seen in it".to_owned());
+    }
+    if response.outline_left_out > 0 {
+        let left_out = count(response.outline_left_out as u64, "deeper definition");
+        notes.push(format!("{left_out} left out; a symbol shows what is in it"));
+    }
+    notes.extend(notes_of(outcome, None));
+    let room = budget.saturating_sub(notes_bytes(&notes));
+    let mut text = String::new();
+    for (nth, entry) in response.outline.iter().enumerate() {
+        let line = shown(entry);
+        if text.len() + line.len() > room {
+            let rest = count((response.outline.len() - nth) as u64, "definition");
+            notes.insert(
+                0,
+                format!("{rest} behind line {} left out for the length of the answer", entry.line - 1),
+            );
+            return (with_notes(text, &notes), true);
+        }
+        text.push_str(&line);
+    }
+    (with_notes(text, &notes), false)
+}
+
+/// An entry as a line of text.
+pub(super) fn shown(entry: &OutlineEntry) -> String {
+    let mut line = String::new();
+    let indent = "  ".repeat(entry.depth as usize);
+    let lines = match entry.start_line == entry.end_line {
+        true => entry.end_line.to_string(),
+        false => format!("{}-{}", entry.start_line, entry.end_line),
+    };
+    let _ = writeln!(line, "{lines}\t{indent}{}", line_text(entry.text.as_bytes()));
+    line
+}
+
+/// The lines of the definition that `symbol` names, the first and the last.
+pub(super) fn lines_of(path: &RelPath, text: &str, symbol: &str) -> Result<(u64, u64), ToolError> {
+    let found = definitions(&path.display(), text);
+    let segments = segments(symbol);
+    let Some((name, outer)) = segments.split_last() else {
+        return Err(ToolError::argument("symbol", "it names nothing; give the name of a definition"));
+    };
+    let around = |at: usize| {
+        let mut depth = found[at].depth;
+        found[..at].iter().rev().filter(move |other| {
+            let is_around = other.depth < depth;
+            depth = depth.min(other.depth);
+            is_around
+        })
+    };
+    // The innermost first; names between may be left out.
+    let is_within = |at: &usize| {
+        let mut names = outer.iter().rev().peekable();
+        around(*at).for_each(|definition| {
+            names.next_if(|name| **name == definition.name);
+        });
+        names.peek().is_none()
+    };
+    let named: Vec<usize> =
+        (0..found.len()).filter(|at| found[*at].name == *name).filter(is_within).collect();
+    let is_lesser =
+        |kind: DefinitionKind| matches!(kind, DefinitionKind::Declaration | DefinitionKind::Extension);
+    // A type is meant before what extends it, and a function before its prototype.
+    let main: Vec<usize> = named.iter().copied().filter(|at| !is_lesser(found[*at].kind)).collect();
+    let chosen = if main.is_empty() { &named } else { &main };
+    if let [only] = chosen[..] {
+        return Ok((found[only].start_line.into(), found[only].end_line.into()));
+    }
+    let shown_path = path.display();
+    if chosen.is_empty() {
+        let near = nearest(&found, name);
+        let instead = match near.is_empty() {
+            true if found.is_empty() => " no definitions are seen in it;".to_owned(),
+            true => String::new(),
+            false => format!(" the nearest names are {};", near.join(", ")),
+        };
+        let problem = format!(
+            "{shown_path} defines no {};{instead} outline = true shows what it defines",
+            quoted(symbol)
+        );
+        return Err(ToolError::argument("symbol", problem));
+    }
+    let place = |at: &usize| {
+        let within = around(*at).next().map(|outer| format!(" in {}", outer.name)).unwrap_or_default();
+        let Definition { kind, start_line, end_line, .. } = &found[*at];
+        format!("{}{within} ({start_line}-{end_line})", kind.name())
+    };
+    let places: Vec<String> = chosen.iter().take(limits::SYMBOL_PLACES).map(place).collect();
+    let more = chosen.len().saturating_sub(limits::SYMBOL_PLACES);
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    Err(ToolError::argument(
+        "symbol",
+        format!(
+            "{shown_path} has {} called {}: {}{more}; say which by what is around it (`Outer::name`), or by start_line \
+             and end_line",
+            count(chosen.len() as u64, "definition"),
+            quoted(symbol),
+            places.join(", "),
+        ),
+    ))
+}
+
+/// The names of a qualified one, however its language writes it, without arguments and parameters.
+fn segments(symbol: &str) -> Vec<String> {
+    let mut depth = 0_usize;
+    let outside = |c: char| {
+        depth += usize::from(matches!(c, '(' | '<' | '['));
+        let is_outside = depth == 0;
+        depth = depth.saturating_sub(usize::from(matches!(c, ')' | '>' | ']')));
+        is_outside.then_some(c)
+    };
+    let plain: String = symbol.replace("->", ".").chars().filter_map(outside).collect();
+    let names = plain.split([':', '.', '#', '/', ' ']);
+    names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
+}
+
+/// Names that are written like one that is not there, the nearest first.
+fn nearest(found: &[Definition], name: &str) -> Vec<String> {
+    let lower = name.to_lowercase();
+    let distance = |other: &str| {
+        let other = other.to_lowercase();
+        let is_part = other.contains(&lower) || lower.contains(&other) && other.len() > 3;
+        let edits = strsim::damerau_levenshtein(&other, &lower);
+        if is_part { Some(edits.min(1)) } else { Some(edits).filter(|edits| edits * 3 <= lower.len()) }
+    };
+    let mut near: Vec<(usize, &str)> =
+        found.iter().filter_map(|it| Some((distance(&it.name)?, it.name.as_str()))).collect();
+    near.sort();
+    near.dedup();
+    near.into_iter().take(limits::SYMBOL_PLACES).map(|(_, name)| quoted(name)).collect()
+}

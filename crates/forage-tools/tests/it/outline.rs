@@ -1,0 +1,136 @@
+//! `read_file` by structure: the outline of a file, and one definition of it.
+
+use forage_tools::tools::{ReadRequest, ReadResponse};
+use forage_tools::{Context, Workspace};
+use serde_json::json;
+
+use crate::support::{Tree, answer, refusal};
+
+const SOURCE: &str = "\
+//! A queue.
+
+use std::collections::VecDeque;
+
+/// Bytes at most.
+pub const MOST: usize = 10;
+
+/// Takes turns.
+#[derive(Debug)]
+pub struct Queue<T> {
+    items: VecDeque<T>,
+}
+
+impl<T> Queue<T> {
+    /// Adds to the end.
+    pub fn push(&mut self, item: T) {
+        self.items.push_back(item);
+    }
+
+    fn len(&self) -> usize {
+        self.items.len()
+    }
+}
+
+pub struct Stack<T>(Vec<T>);
+
+impl<T> Stack<T> {
+    pub fn push(&mut self, item: T) {
+        self.0.push(item);
+    }
+}
+";
+
+fn tree() -> (Tree, Workspace) {
+    let tree = Tree::new();
+    tree.write("src/queue.rs", SOURCE);
+    tree.write("notes.txt", "nothing\n");
+    tree.write("a#b.txt", "a file with a sign in its name\n");
+    tree.write("binary", b"\0\x01\x02");
+    let workspace = Workspace::open(tree.root()).unwrap();
+    (tree, workspace)
+}
+
+fn read(workspace: &Workspace, request: ReadRequest) -> ReadResponse {
+    workspace.read(request).unwrap().response
+}
+
+fn text(context: &Context, request: serde_json::Value) -> String {
+    answer(context, "read_file", request).text
+}
+
+#[test]
+fn an_outline_has_the_definitions_with_their_lines() {
+    let (_tree, workspace) = tree();
+    assert_eq!(
+        text(workspace.context(), json!({"path": "src/queue.rs", "outline": true})),
+        "5-6\tpub const MOST: usize = 10;\n8-12\tpub struct Queue<T>\n14-23\timpl<T> Queue<T>\n15-18\t  pub fn push(&mut \
+         self, item: T)\n20-22\t  fn len(&self) -> usize\n25\tpub struct Stack<T>(Vec<T>);\n27-31\timpl<T> Stack<T>\n28-30\t  \
+         pub fn push(&mut self, item: T)\n\n[src/queue.rs of 31 lines]\n"
+    );
+    let none = text(workspace.context(), json!({"path": "notes.txt", "outline": true}));
+    assert!(none.contains("no definitions are seen in it"), "{none}");
+}
+
+#[test]
+fn an_outline_is_a_small_part_of_its_file_and_counts_what_it_leaves_out() {
+    let (tree, workspace) = tree();
+    let methods = |class: usize| {
+        (0..20)
+            .map(|method| format!("    def method_{class}_{method}(self):\n        pass\n"))
+            .collect::<String>()
+    };
+    let classes = (0..50).map(|class| format!("class Class{class}:\n{}\n", methods(class)));
+    tree.write("many.py", classes.collect::<String>());
+    let response = read(&workspace, ReadRequest::new("many.py").outline(true));
+    assert_eq!((response.outline.len(), response.outline_left_out), (50, 1_000));
+    let shown = text(workspace.context(), json!({"path": "many.py", "outline": true}));
+    assert!(shown.len() * 6 <= response.size as usize, "{} of {}", shown.len(), response.size);
+    assert!(shown.contains("1,000 deeper definitions left out"), "{shown}");
+}
+
+#[test]
+fn one_definition_is_read_by_its_name() {
+    let (_tree, workspace) = tree();
+    let lines = |symbol: &str| {
+        let response = read(&workspace, ReadRequest::new("src/queue.rs").symbol(symbol));
+        (response.start_line, response.end_line, response.lines[0].clone())
+    };
+    assert_eq!(lines("MOST"), (5, 6, "/// Bytes at most.".to_owned()));
+    assert_eq!(lines("Queue"), (8, 12, "/// Takes turns.".to_owned()), "the type, not what extends it");
+    for symbol in ["Queue::push", "Queue.push", "Queue#push", "Queue::push(item)", "Queue<T>::push"] {
+        assert_eq!(lines(symbol), (15, 18, "    /// Adds to the end.".to_owned()), "{symbol}");
+    }
+    let by_path = read(&workspace, ReadRequest::new("src/queue.rs#len"));
+    assert_eq!((by_path.start_line, by_path.end_line), (20, 22));
+    let file = read(&workspace, ReadRequest::new("a#b.txt"));
+    assert_eq!(file.lines, ["a file with a sign in its name"]);
+}
+
+#[test]
+fn a_name_that_does_not_say_which_is_refused_with_what_there_is() {
+    let (_tree, workspace) = tree();
+    let problem = |request| refusal(workspace.context(), "read_file", request);
+    let ambiguous = problem(json!({"path": "src/queue.rs", "symbol": "push"}));
+    assert!(
+        ambiguous
+            .contains("2 definitions called `push`: function in Queue (15-18), function in Stack (28-30)"),
+        "{ambiguous}"
+    );
+    let unknown = problem(json!({"path": "src/queue.rs", "symbol": "Queue::pusj"}));
+    assert!(unknown.contains("defines no `Queue::pusj`; the nearest names are `push`"), "{unknown}");
+    let none = problem(json!({"path": "notes.txt", "symbol": "x"}));
+    assert!(none.contains("no definitions are seen in it"), "{none}");
+    let both = problem(json!({"path": "src/queue.rs", "symbol": "len", "start_line": 3}));
+    assert!(both.contains("leave start_line and end_line out"), "{both}");
+    for request in [json!({"path": "binary", "outline": true}), json!({"path": "binary", "symbol": "x"})] {
+        assert!(problem(request).contains("is a binary file"));
+    }
+}
+
+#[test]
+fn an_outline_hides_the_secrets_of_the_lines_that_it_shows() {
+    let (tree, workspace) = tree();
+    tree.write("keys.py", "TOKEN = \"ghp_0123456789abcdefghijABCDEFGHIJ012345\"\n");
+    let response = workspace.read(ReadRequest::new("keys.py").outline(true)).unwrap();
+    assert_eq!(response.response.outline[0].text, "TOKEN = \"[redacted:github-token]\"");
+}
