@@ -71,11 +71,14 @@ pub const GREP_DIRECTORIES_SHOWN: usize = 8;
 /// Directories by which it is counted.
 pub const GREP_DIRECTORIES_COUNTED: usize = 10_000;
 
-/// Characters of a line of an outline: a signature, as far as it tells what is defined.
-pub const OUTLINE_CHARACTERS: usize = 100;
+/// Characters of a line of an outline: a signature, as far as it tells what is defined; less where there are many.
+pub const OUTLINE_CHARACTERS: [usize; 3] = [100, 60, 40];
 
-/// An outline has no more than this part of the bytes of its file.
+/// An outline has no more than this part of the bytes of its file, if shorter lines help.
 pub const OUTLINE_PART: usize = 6;
+
+/// And no more than this part whatever is in it.
+pub const OUTLINE_LARGEST_PART: usize = 3;
 
 /// Bytes that an outline may have of a file however short it is.
 pub const OUTLINE_BYTES: usize = 400;

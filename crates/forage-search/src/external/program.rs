@@ -97,7 +97,7 @@ pub enum ProgramError {
     Unsupported,
     /// The feature that runs them is not compiled in.
     #[error(
-        "this build runs no external engines; build it with `--features external-engines`, or use the embedded engine"
+        "this build runs no external engines: its feature `external-engines` is off; use the embedded engine"
     )]
     NotBuilt,
 }

@@ -150,11 +150,11 @@ impl Tool for ReadFile {
     }
 
     fn run(context: &Context, request: ReadRequest) -> Result<ToolOutcome<ReadResponse>, ToolError> {
-        let (target, symbol) = named_symbol(context, &request)?;
+        let (target, symbol) = structure::named(context, &request)?;
         let PathTarget { root, path, lines, note, .. } = target;
         let stop = context.stop.within(context.timeout);
         if request.outline == Some(true) {
-            return outline(context, (&root, &path), note, &stop);
+            return structure::answer(context, (&root, &path), note, &stop);
         }
         let of_symbol = match &symbol {
             Some(_) if request.start_line.is_some() || request.end_line.is_some() => {
@@ -164,7 +164,7 @@ impl Tool for ReadFile {
                 ));
             }
             Some(symbol) => {
-                Some(structure::lines_of(&path, &whole_text(context, (&root, &path))?.0, symbol)?)
+                Some(structure::lines_of(&path, &structure::whole_text(context, (&root, &path))?.0, symbol)?)
             }
             None => None,
         };
@@ -237,93 +237,9 @@ impl Tool for ReadFile {
     }
 }
 
-/// What a request names: a file, and the definition that it says or that stands behind `#` in its path, where no file is called
-/// like the whole of it.
-fn named_symbol(context: &Context, request: &ReadRequest) -> Result<(PathTarget, Option<String>), ToolError> {
-    let place = |path: &str| context.place(Some(path))?.without_globs(&context.names);
-    let is_file = |target: &PathTarget| target.root.open_file(&target.path).is_ok();
-    if request.symbol.is_none()
-        && let Some((path, name)) = request.path.rsplit_once('#')
-        && !name.is_empty()
-        && !place(&request.path).is_ok_and(|target| is_file(&target))
-        && let Ok(target) = place(path)
-        && is_file(&target)
-    {
-        return Ok((target, Some(name.to_owned())));
-    }
-    Ok((place(&request.path)?, request.symbol.clone()))
-}
-
-/// The text of a file that is taken apart as a whole, the name of its encoding, and its bytes.
-fn whole_text(
-    context: &Context,
-    (root, path): (&Arc<Root>, &RelPath),
-) -> Result<(String, &'static str, u64), ToolError> {
-    let mut file = root.open_file(path).map_err(|error| not_opened(context, root, path, error))?;
-    let size = file.size();
-    let mut bytes = Vec::new();
-    let contents = file
-        .read_into(&mut bytes, limits::READ_DECODE_BYTES)
-        .map_err(|error| ToolError::argument("path", format!("it can't be read: {error}")))?;
-    if contents != Contents::Whole {
-        let most = grouped(limits::READ_DECODE_BYTES as u64);
-        let problem =
-            format!("it has {} bytes, over the {most} that are taken apart; read lines", grouped(size));
-        return Err(ToolError::argument("path", problem));
-    }
-    match decode(&bytes) {
-        DecodedText::Binary => Err(is_binary(path, size)),
-        DecodedText::Text { bytes, encoding } => {
-            Ok((String::from_utf8_lossy(&bytes).into_owned(), encoding.name(), size))
-        }
-    }
-}
-
 fn is_binary(path: &RelPath, size: u64) -> ToolError {
     let (path, size) = (path.display(), count(size, "byte"));
     ToolError::argument("path", format!("{path} is a binary file of {size} and can't be shown as text"))
-}
-
-fn outline(
-    context: &Context,
-    (root, path): (&Arc<Root>, &RelPath),
-    note: Option<String>,
-    stop: &Stop,
-) -> Result<ToolOutcome<ReadResponse>, ToolError> {
-    let (text, encoding, size) = whole_text(context, (root, path))?;
-    let mut hidden = Hidden::default();
-    let (outline, left_out) =
-        structure::outline(path, &text, &mut Border::new(&context.redactor, &mut hidden));
-    let total_lines = text.lines().count() as u64;
-    let mut outcome = ToolOutcome::new(
-        ReadResponse {
-            path: path.display().into_owned(),
-            path_bytes: path_bytes(path),
-            start_line: 1,
-            end_line: 0,
-            total_lines,
-            total_exact: true,
-            size,
-            encoding,
-            cut_lines: 0,
-            crlf: false,
-            not_utf8: false,
-            lines: Vec::new(),
-            outline,
-            outline_left_out: left_out,
-            line_bytes: BTreeMap::new(),
-            redacted_lines: Vec::new(),
-            wanted_end: None,
-            is_outline: true,
-        },
-        true,
-    );
-    outcome.hidden = hidden;
-    outcome.warnings.extend(note);
-    if stop.check().is_some_and(|stopped| stopped == forage_base::Stopped::Cancelled) {
-        return Err(ToolError::Cancelled);
-    }
-    Ok(outcome)
 }
 
 /// Why a file is not opened, with what to do instead.

@@ -86,6 +86,13 @@ fn an_outline_is_a_small_part_of_its_file_and_counts_what_it_leaves_out() {
     let shown = text(workspace.context(), json!({"path": "many.py", "outline": true}));
     assert!(shown.len() * 6 <= response.size as usize, "{} of {}", shown.len(), response.size);
     assert!(shown.contains("1,000 deeper definitions left out"), "{shown}");
+    // One class of many methods: an outline without them would be none.
+    let argument = "argument: Optional[Dictionary] = None, ".repeat(5);
+    let methods = |nth: usize| format!("    def method_{nth}(self, {argument}):\n        pass\n\n");
+    tree.write("class.py", format!("class Only:\n{}", (0..60).map(methods).collect::<String>()));
+    let response = read(&workspace, ReadRequest::new("class.py").outline(true));
+    assert_eq!((response.outline.len(), response.outline_left_out), (61, 0));
+    assert!(response.outline[1].text.ends_with('…'), "{:?}", response.outline[1]);
 }
 
 #[test]

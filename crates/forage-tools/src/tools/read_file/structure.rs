@@ -2,22 +2,27 @@
 //!
 //! Both are syntactic: a definition is told by its first line and its indentation (`forage_rank::definitions`).
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
-use forage_fs::RelPath;
+use forage_base::{Stop, Stopped};
+use forage_fs::{Contents, DecodedText, RelPath, Root, decode};
 use forage_rank::{Definition, DefinitionKind, definitions};
 use forage_search::shown_part;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::ReadResponse;
-use crate::border::{Border, Excerpt};
+use super::{ReadRequest, ReadResponse, is_binary, not_opened};
+use crate::border::{Border, Excerpt, Hidden};
+use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
 use crate::notes::{notes as notes_of, notes_bytes, with_notes};
 use crate::outcome::ToolOutcome;
-use crate::sanitize::line_text;
-use crate::text::{count, quoted};
+use crate::place::PathTarget;
+use crate::sanitize::{line_text, path_bytes};
+use crate::text::{count, grouped, quoted};
 
 /// A definition of the outline.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -38,41 +43,139 @@ pub struct OutlineEntry {
     pub text: String,
 }
 
-/// The outline of a text in the bytes that an outline may have, and how many definitions are left out of it: the deepest.
+/// What a request names: a file, and the definition that it says or that stands behind `#` in its path, where no file is called
+/// like the whole of it.
+pub(super) fn named(
+    context: &Context,
+    request: &ReadRequest,
+) -> Result<(PathTarget, Option<String>), ToolError> {
+    let place = |path: &str| context.place(Some(path))?.without_globs(&context.names);
+    let is_file = |target: &PathTarget| target.root.open_file(&target.path).is_ok();
+    if request.symbol.is_none()
+        && let Some((path, name)) = request.path.rsplit_once('#')
+        && !name.is_empty()
+        && !place(&request.path).is_ok_and(|target| is_file(&target))
+        && let Ok(target) = place(path)
+        && is_file(&target)
+    {
+        return Ok((target, Some(name.to_owned())));
+    }
+    Ok((place(&request.path)?, request.symbol.clone()))
+}
+
+/// The text of a file that is taken apart as a whole, the name of its encoding, and its bytes.
+pub(super) fn whole_text(
+    context: &Context,
+    (root, path): (&Arc<Root>, &RelPath),
+) -> Result<(String, &'static str, u64), ToolError> {
+    let mut file = root.open_file(path).map_err(|error| not_opened(context, root, path, error))?;
+    let size = file.size();
+    let mut bytes = Vec::new();
+    let contents = file
+        .read_into(&mut bytes, limits::READ_DECODE_BYTES)
+        .map_err(|error| ToolError::argument("path", format!("it can't be read: {error}")))?;
+    if contents != Contents::Whole {
+        let most = grouped(limits::READ_DECODE_BYTES as u64);
+        let problem =
+            format!("it has {} bytes, over the {most} that are taken apart; read lines", grouped(size));
+        return Err(ToolError::argument("path", problem));
+    }
+    match decode(&bytes) {
+        DecodedText::Binary => Err(is_binary(path, size)),
+        DecodedText::Text { bytes, encoding } => {
+            Ok((String::from_utf8_lossy(&bytes).into_owned(), encoding.name(), size))
+        }
+    }
+}
+
+/// The answer with the outline of a file.
+pub(super) fn answer(
+    context: &Context,
+    (root, path): (&Arc<Root>, &RelPath),
+    note: Option<String>,
+    stop: &Stop,
+) -> Result<ToolOutcome<ReadResponse>, ToolError> {
+    let (text, encoding, size) = whole_text(context, (root, path))?;
+    let mut hidden = Hidden::default();
+    let (entries, left_out) = outline(path, &text, &mut Border::new(&context.redactor, &mut hidden));
+    let total_lines = text.lines().count() as u64;
+    let mut outcome = ToolOutcome::new(
+        ReadResponse {
+            path: path.display().into_owned(),
+            path_bytes: path_bytes(path),
+            start_line: 1,
+            end_line: 0,
+            total_lines,
+            total_exact: true,
+            size,
+            encoding,
+            cut_lines: 0,
+            crlf: false,
+            not_utf8: false,
+            lines: Vec::new(),
+            outline: entries,
+            outline_left_out: left_out,
+            line_bytes: BTreeMap::new(),
+            redacted_lines: Vec::new(),
+            wanted_end: None,
+            is_outline: true,
+        },
+        true,
+    );
+    outcome.hidden = hidden;
+    outcome.warnings.extend(note);
+    if stop.check().is_some_and(|stopped| stopped == Stopped::Cancelled) {
+        return Err(ToolError::Cancelled);
+    }
+    Ok(outcome)
+}
+
+/// The outline of a text in the bytes that an outline may have, and how many definitions are left out of it. Lines give way
+/// first, then, as an outline without its names is none, the deepest definitions of a file that has very many.
 pub(super) fn outline(path: &RelPath, text: &str, border: &mut Border<'_>) -> (Vec<OutlineEntry>, usize) {
     let found = definitions(&path.display(), text);
     let excerpt = Excerpt::new(text);
-    let chosen: Vec<usize> = found.iter().map(|definition| definition.line as usize - 1).collect();
-    let mut unique = chosen.clone();
-    unique.dedup();
-    let texts = border.chosen(&excerpt, &unique);
-    let entry = |definition: Definition| {
-        let nth = unique.binary_search(&(definition.line as usize - 1)).unwrap_or_default();
-        let line = texts.get(nth).map(|line| line.trim()).unwrap_or_default();
-        let line = line.trim_end_matches(['{', ' ']);
-        let part = shown_part(line.as_bytes(), limits::OUTLINE_CHARACTERS, None);
-        let mark = if part.end < line.len() { "…" } else { "" };
-        OutlineEntry {
-            kind: definition.kind.name(),
-            start_line: definition.start_line,
-            line: definition.line,
-            end_line: definition.end_line,
-            depth: definition.depth,
-            text: format!("{}{mark}", &line[part]),
-            name: definition.name,
-        }
+    let mut lines: Vec<usize> = found.iter().map(|definition| definition.line as usize - 1).collect();
+    lines.dedup();
+    let texts = border.chosen(&excerpt, &lines);
+    let entries = |most: usize| -> Vec<OutlineEntry> {
+        let line = |definition: &Definition| {
+            let nth = lines.binary_search(&(definition.line as usize - 1)).unwrap_or_default();
+            texts.get(nth).map(String::as_str).unwrap_or_default()
+        };
+        found.iter().map(|definition| entry(definition, line(definition), most)).collect()
     };
-    let mut entries: Vec<OutlineEntry> = found.into_iter().map(entry).collect();
-    let all = entries.len();
-    let most = (text.len() / limits::OUTLINE_PART).max(limits::OUTLINE_BYTES);
     let size = |entries: &[OutlineEntry]| entries.iter().map(|entry| shown(entry).len()).sum::<usize>();
-    while size(&entries) > most
-        && let Some(deepest) = entries.iter().map(|entry| entry.depth).max().filter(|depth| *depth > 0)
-    {
-        entries.retain(|entry| entry.depth < deepest);
+    let part = |of: usize| (text.len() / of).max(limits::OUTLINE_BYTES);
+    let mut outline = Vec::new();
+    for most in limits::OUTLINE_CHARACTERS {
+        outline = entries(most);
+        if size(&outline) <= part(limits::OUTLINE_PART) {
+            return (outline, 0);
+        }
     }
-    let left_out = all - entries.len();
-    (entries, left_out)
+    while size(&outline) > part(limits::OUTLINE_LARGEST_PART)
+        && let Some(deepest) = outline.iter().map(|entry| entry.depth).max().filter(|depth| *depth > 0)
+    {
+        outline.retain(|entry| entry.depth < deepest);
+    }
+    let left_out = found.len() - outline.len();
+    (outline, left_out)
+}
+
+fn entry(definition: &Definition, line: &str, most: usize) -> OutlineEntry {
+    let line = line.trim().trim_end_matches(['{', ' ']);
+    let part = shown_part(line.as_bytes(), most, None);
+    let mark = if part.end < line.len() { "…" } else { "" };
+    OutlineEntry {
+        name: definition.name.clone(),
+        kind: definition.kind.name(),
+        start_line: definition.start_line,
+        line: definition.line,
+        end_line: definition.end_line,
+        depth: definition.depth,
+        text: format!("{}{mark}", &line[part]),
+    }
 }
 
 /// The text of an outline.
