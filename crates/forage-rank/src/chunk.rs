@@ -61,7 +61,7 @@ pub(crate) struct Outline {
 #[must_use]
 pub(crate) fn outline(text: &str, language: &LanguageRow) -> Outline {
     let mut outline = Outline::default();
-    let mut reader = LineReader::new(language);
+    let mut reader = LineClassifier::new(language);
     // Where the chunk of a definition would begin: at the comment and the attributes above it.
     let mut lead: Option<u32> = None;
     let mut starts: Vec<(u32, u32)> = Vec::new();
@@ -126,12 +126,12 @@ pub(crate) fn is_lead(trimmed: &str) -> bool {
 }
 
 /// Tells the lines of a file apart, one after the other.
-pub(crate) struct LineReader<'l> {
+pub(crate) struct LineClassifier<'l> {
     language: &'l LanguageRow,
     open: Option<OpenBlock>,
 }
 
-impl<'l> LineReader<'l> {
+impl<'l> LineClassifier<'l> {
     /// At the beginning of a file.
     pub(crate) fn new(language: &'l LanguageRow) -> Self {
         Self { language, open: None }

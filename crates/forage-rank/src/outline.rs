@@ -72,7 +72,7 @@ enum LineSort {
 }
 
 fn lines<'t>(text: &'t str, language: &LanguageRow) -> Vec<OutlineLine<'t>> {
-    let mut reader = chunk::LineReader::new(language);
+    let mut reader = chunk::LineClassifier::new(language);
     let line = |line: &'t str| {
         let quoted = reader.is_in_string();
         let sort = match reader.read(line) {
