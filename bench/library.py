@@ -22,7 +22,7 @@ PATTERNS = [
 
 
 def lines_of_library(text):
-    *lines, total = text.splitlines()
+    *lines, total = text.removesuffix("\n").split("\n")
     return [tuple(line.split(":", 2)[:2]) for line in lines], total
 
 
@@ -34,13 +34,13 @@ def lines_of_command(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--library", required=True, help="the example `grep` of forage-tools")
+    parser.add_argument("--example", required=True, help="the example `grep` of forage-tools")
     options = arguments(parser)
-    library = program(options.library)
+    example = program(options.example)
     bench = Bench(options.tree)
     rows, ratios = [], []
     for name, pattern in PATTERNS:
-        ours, command = [library, ".", pattern], [options.forage, "grep", "--json", "-C", "0", pattern]
+        ours, command = [example, ".", pattern], [options.forage, "grep", "--json", "-C", "0", pattern]
         bench.run(ours, "library")
         bench.run(command, "command")
         found = lines_of_library(bench.output("library").read_text(errors="replace"))

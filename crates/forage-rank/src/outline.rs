@@ -32,14 +32,15 @@ pub fn definitions(path: &str, text: &str) -> Vec<Definition> {
     let symbols = chunk::outline(text, language).symbols;
     let is_heading = |symbol: &&ChunkSymbol| symbol.kind == DefinitionKind::Heading;
     let headings: Vec<usize> = symbols.iter().filter(is_heading).map(|symbol| symbol.line as usize).collect();
+    let limits = next_beside(&symbols, lines.len());
     let mut found: Vec<Definition> = Vec::with_capacity(symbols.len());
     // The definitions around the next one, by their last lines.
     let mut around: Vec<u32> = Vec::new();
-    for symbol in symbols {
+    for (symbol, limit) in symbols.into_iter().zip(limits) {
         let line = symbol.line as usize;
         let end = match symbol.kind {
             DefinitionKind::Heading => end_of_section(&lines, &headings, line),
-            _ => end_of_block(&lines, line, symbol.indent, language),
+            _ => end_of_block(&lines[..limit], line, symbol.indent, language),
         };
         while around.pop_if(|end| *end < symbol.line).is_some() {}
         found.push(Definition {
@@ -53,6 +54,19 @@ pub fn definitions(path: &str, text: &str) -> Vec<Definition> {
         around.push(end as u32);
     }
     found
+}
+
+/// For each symbol the line of the next one that is indented no deeper, in which it can't go on; else the number of lines.
+fn next_beside(symbols: &[ChunkSymbol], lines: usize) -> Vec<usize> {
+    let mut limits = vec![lines; symbols.len()];
+    // Symbols behind that nothing between them and here closes, the nearest last.
+    let mut behind: Vec<&ChunkSymbol> = Vec::new();
+    for (symbol, limit) in symbols.iter().zip(&mut limits).rev() {
+        while behind.pop_if(|other| other.indent > symbol.indent).is_some() {}
+        *limit = behind.last().map_or(lines, |other| other.line as usize);
+        behind.push(symbol);
+    }
+    limits
 }
 
 /// A line as far as it tells where definitions end.
@@ -88,13 +102,12 @@ fn lines<'t>(text: &'t str, language: &LanguageRow) -> Vec<OutlineLine<'t>> {
 
 /// Comments and attributes without a blank line between belong to what is below them.
 fn first_line(lines: &[OutlineLine<'_>], line: usize) -> usize {
-    let belongs = |above: &&usize| {
-        let OutlineLine { trimmed, indent, sort } = &lines[**above];
+    let belongs = |above: &usize| {
+        let OutlineLine { trimmed, indent, sort } = &lines[*above];
         *indent == lines[line].indent
             && (*sort == LineSort::Comment || *sort == LineSort::Code && chunk::is_lead(trimmed))
     };
-    let above: Vec<usize> = (0..line).rev().collect();
-    above.iter().take_while(belongs).last().copied().unwrap_or(line)
+    (0..line).rev().take_while(belongs).last().unwrap_or(line)
 }
 
 /// The last line of the block that a definition opens, or its own.
@@ -142,7 +155,8 @@ fn end_of_section(lines: &[OutlineLine<'_>], headings: &[usize], line: usize) ->
         mark.map_or(1, |mark| trimmed.chars().take_while(|c| *c == mark).count())
     };
     let own = level(lines[line].trimmed);
-    let next = headings.iter().find(|other| **other > line && level(lines[**other].trimmed) <= own);
+    let behind = &headings[headings.partition_point(|heading| *heading <= line)..];
+    let next = behind.iter().find(|other| level(lines[**other].trimmed) <= own);
     let last = next.map_or(lines.len(), |next| *next) - 1;
     (line..=last).rev().find(|number| lines[*number].sort != LineSort::Blank).unwrap_or(line)
 }
@@ -174,6 +188,9 @@ mod tests {
         let c = "static int\nf(int a)\n{\n\tif (a)\n\t\tgoto out;\n#ifdef DEBUG\n\tlog(a);\n#endif\nout:\n\treturn \
                  a;\n}\n\n#ifdef X\nint g(void)\n{\n\treturn 0;\n}\n#endif\n";
         assert_eq!(shown("a.c", c), "function f 2-11\nfunction g 14-17\n");
+        // A directive ends nothing, but is the beginning of its own definition.
+        let header = "#define A 1\n#define B \\\n\t2\n#define C 3\n";
+        assert_eq!(shown("a.h", header), "constant A 1-1\nconstant B 2-3\nconstant C 4-4\n");
         let cpp = "class A {\npublic:\n    int b();\n};\nint c() { return 1; }\n";
         let shown_cpp = shown("a.cpp", cpp);
         assert!(

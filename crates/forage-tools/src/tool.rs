@@ -80,7 +80,7 @@ pub trait Tool {
 
 /// A tool without its types.
 ///
-/// A program's own tool implements it, too, and joins an agent by `Agent::add_tool` of the crate `forage`. It needs a
+/// A program's own tool implements it, too, and joins an agent by `Agent::add_tool` of the crate `forage-agent`. It needs a
 /// name, a title, a description, a schema and the call.
 pub trait AnyTool: Send + Sync {
     /// The name that callers use.

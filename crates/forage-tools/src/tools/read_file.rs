@@ -153,11 +153,16 @@ impl Tool for ReadFile {
         let (target, symbol) = structure::named(context, &request)?;
         let PathTarget { root, path, lines, note, .. } = target;
         let stop = context.stop.within(context.timeout);
+        let names_lines = request.start_line.is_some() || request.end_line.is_some();
         if request.outline == Some(true) {
+            if names_lines || symbol.is_some() {
+                let problem = "it is of the whole file; leave start_line, end_line and symbol out";
+                return Err(ToolError::argument("outline", problem));
+            }
             return structure::answer(context, (&root, &path), note, &stop);
         }
         let of_symbol = match &symbol {
-            Some(_) if request.start_line.is_some() || request.end_line.is_some() => {
+            Some(_) if names_lines => {
                 return Err(ToolError::argument(
                     "symbol",
                     "it names the lines; leave start_line and end_line out",

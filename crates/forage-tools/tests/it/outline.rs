@@ -129,9 +129,31 @@ fn a_name_that_does_not_say_which_is_refused_with_what_there_is() {
     assert!(none.contains("no definitions are seen in it"), "{none}");
     let both = problem(json!({"path": "src/queue.rs", "symbol": "len", "start_line": 3}));
     assert!(both.contains("leave start_line and end_line out"), "{both}");
+    for more in [json!({"symbol": "len"}), json!({"end_line": 3})] {
+        let mut request = json!({"path": "src/queue.rs", "outline": true});
+        request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        assert!(problem(request).contains("leave start_line, end_line and symbol out"));
+    }
     for request in [json!({"path": "binary", "outline": true}), json!({"path": "binary", "symbol": "x"})] {
         assert!(problem(request).contains("is a binary file"));
     }
+}
+
+/// A file can be made of one name, or of one that is like none.
+#[test]
+fn a_file_of_very_many_definitions_is_answered_soon() {
+    let (tree, workspace) = tree();
+    tree.write("many.h", "#define A 1\n".repeat(300_000));
+    tree.write("many.py", format!("class A:\n{}", "    def b(self): pass\n".repeat(200_000)));
+    let began = std::time::Instant::now();
+    let problem = |request| refusal(workspace.context(), "read_file", request);
+    let header = read(&workspace, ReadRequest::new("many.h").outline(true));
+    assert_eq!((header.outline.len(), header.outline[7].end_line), (300_000, 8));
+    let all = problem(json!({"path": "many.py", "symbol": "A.b"}));
+    assert!(all.contains("200,000 definitions called `A.b`"), "{all}");
+    assert!(problem(json!({"path": "many.h", "symbol": "x".repeat(20_000)})).contains("defines no"));
+    // Minutes, if each definition looked at all others.
+    assert!(began.elapsed() < std::time::Duration::from_secs(30), "{:?}", began.elapsed());
 }
 
 #[test]

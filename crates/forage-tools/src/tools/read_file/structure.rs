@@ -132,7 +132,7 @@ pub(super) fn answer(
 
 /// The outline of a text in the bytes that an outline may have, and how many definitions are left out of it. Lines give way
 /// first, then, as an outline without its names is none, the deepest definitions of a file that has very many.
-pub(super) fn outline(path: &RelPath, text: &str, border: &mut Border<'_>) -> (Vec<OutlineEntry>, usize) {
+fn outline(path: &RelPath, text: &str, border: &mut Border<'_>) -> (Vec<OutlineEntry>, usize) {
     let found = definitions(&path.display(), text);
     let excerpt = Excerpt::new(text);
     let mut lines: Vec<usize> = found.iter().map(|definition| definition.line as usize - 1).collect();
@@ -208,7 +208,7 @@ pub(super) fn render(outcome: &ToolOutcome<ReadResponse>, budget: usize) -> (Str
 }
 
 /// An entry as a line of text.
-pub(super) fn shown(entry: &OutlineEntry) -> String {
+fn shown(entry: &OutlineEntry) -> String {
     let mut line = String::new();
     let indent = "  ".repeat(entry.depth as usize);
     let lines = match entry.start_line == entry.end_line {
@@ -226,14 +226,8 @@ pub(super) fn lines_of(path: &RelPath, text: &str, symbol: &str) -> Result<(u64,
     let Some((name, outer)) = segments.split_last() else {
         return Err(ToolError::argument("symbol", "it names nothing; give the name of a definition"));
     };
-    let around = |at: usize| {
-        let mut depth = found[at].depth;
-        found[..at].iter().rev().filter(move |other| {
-            let is_around = other.depth < depth;
-            depth = depth.min(other.depth);
-            is_around
-        })
-    };
+    let parents = parents(&found);
+    let around = |at: usize| std::iter::successors(parents[at], |at| parents[*at]).map(|at| &found[at]);
     // The innermost first; names between may be left out.
     let is_within = |at: &usize| {
         let mut names = outer.iter().rev().peekable();
@@ -286,6 +280,18 @@ pub(super) fn lines_of(path: &RelPath, text: &str, symbol: &str) -> Result<(u64,
     ))
 }
 
+/// The definition around each, by its place.
+fn parents(found: &[Definition]) -> Vec<Option<usize>> {
+    let mut open: Vec<usize> = Vec::new();
+    let parent = |(at, definition): (usize, &Definition)| {
+        open.truncate(definition.depth as usize);
+        let parent = open.last().copied();
+        open.push(at);
+        parent
+    };
+    found.iter().enumerate().map(parent).collect()
+}
+
 /// The names of a qualified one, however its language writes it, without arguments and parameters.
 fn segments(symbol: &str) -> Vec<String> {
     let mut depth = 0_usize;
@@ -303,15 +309,25 @@ fn segments(symbol: &str) -> Vec<String> {
 /// Names that are written like one that is not there, the nearest first.
 fn nearest(found: &[Definition], name: &str) -> Vec<String> {
     let lower = name.to_lowercase();
+    let characters = lower.chars().count();
     let distance = |other: &str| {
         let other = other.to_lowercase();
         let is_part = other.contains(&lower) || lower.contains(&other) && other.len() > 3;
-        let edits = strsim::damerau_levenshtein(&other, &lower);
-        if is_part { Some(edits.min(1)) } else { Some(edits).filter(|edits| edits * 3 <= lower.len()) }
+        // As many edits as that are too many in any case.
+        let is_far = other.chars().count().abs_diff(characters) * 3 > lower.len();
+        match is_part {
+            true => Some(usize::from(other != lower)),
+            false if is_far => None,
+            false => {
+                Some(strsim::damerau_levenshtein(&other, &lower)).filter(|edits| edits * 3 <= lower.len())
+            }
+        }
     };
+    let mut names: Vec<&str> = found.iter().map(|definition| definition.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
     let mut near: Vec<(usize, &str)> =
-        found.iter().filter_map(|it| Some((distance(&it.name)?, it.name.as_str()))).collect();
+        names.into_iter().filter_map(|name| Some((distance(name)?, name))).collect();
     near.sort();
-    near.dedup();
     near.into_iter().take(limits::SYMBOL_PLACES).map(|(_, name)| quoted(name)).collect()
 }
