@@ -217,7 +217,6 @@ impl Tool for GrepSearch {
         let stop = context.stop.within(context.timeout);
         let PreparedGrep { root, start, pattern, mut walk, context_lines, globs, warnings } =
             request.prepare(context, &stop)?;
-        let include_ignored = walk.no_ignore;
         let bound = fingerprint::<Self>(&request, &root, &start, globs.as_deref());
         let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
 
@@ -236,12 +235,6 @@ impl Tool for GrepSearch {
         if globs.is_some() && report.visited == 0 && report.stopped.is_none() {
             return Err(no_file_fits(request.path.as_deref()));
         }
-        // A file whose search ended early counts as seen in part.
-        let is_whole = |report: &WalkReport| {
-            report.stopped.is_none()
-                && !report.too_many_entries
-                && report.skipped.get(SkipReason::LineTooLong) == 0
-        };
         let complete = is_whole(&report);
         let rest = match page.last.as_ref().filter(|_| page.full) {
             Some(last) => Rest::count(context, &root, &start, &walk, &pattern, last, &stop),
@@ -256,9 +249,7 @@ impl Tool for GrepSearch {
         };
         let nothing = matches == 0;
         let not_searched = match nothing && complete && cursor.is_none() {
-            // What the configuration leaves out is left out in any case.
-            true if include_ignored && context.excludes.is_none() => CallVerdict::nothing_hidden(&report),
-            true => unseen_matches(context, &root, &start, &walk, &pattern, &stop),
+            true => unseen(context, (&root, &start), &walk, &pattern, &report, &stop),
             false => CallVerdict::none(),
         };
         let context_is_asked_for = request.context_lines.is_some();
@@ -289,6 +280,27 @@ impl Tool for GrepSearch {
             outcome.truncated_by = Some(if page.by_bytes { Limit::FileBytes } else { Limit::MaxResults });
         }
         Ok(outcome)
+    }
+}
+
+/// Whether all of what was to be searched was: a file whose search ended early counts as seen in part.
+fn is_whole(report: &WalkReport) -> bool {
+    report.stopped.is_none() && !report.too_many_entries && report.skipped.get(SkipReason::LineTooLong) == 0
+}
+
+/// What is in the files that a search without matches did not look into.
+fn unseen(
+    context: &Context,
+    (root, start): (&Arc<Root>, &RelPath),
+    walk: &WalkOptions,
+    pattern: &Pattern,
+    report: &WalkReport,
+    stop: &Stop,
+) -> CallVerdict {
+    // What the configuration leaves out is left out in any case.
+    match walk.no_ignore && context.excludes.is_none() {
+        true => CallVerdict::nothing_hidden(report),
+        false => unseen_matches(context, root, start, walk, pattern, stop),
     }
 }
 

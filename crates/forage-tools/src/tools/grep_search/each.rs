@@ -2,10 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use forage_fs::{RelPath, SkipReason, WalkReport};
+use forage_fs::{RelPath, WalkReport};
 use forage_search::{Delivered, search};
 
-use super::{GrepFile, GrepRequest, GrepResponse, GrepSearch, PreparedGrep, file_record, scan_options};
+use super::{
+    GrepFile, GrepRequest, GrepResponse, GrepSearch, PreparedGrep, file_record, is_whole, scan_options,
+    unseen,
+};
 use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::cursor::fingerprint;
@@ -15,7 +18,7 @@ use crate::limits;
 use crate::outcome::ToolOutcome;
 use crate::place::no_file_fits;
 use crate::tool::Tool as _;
-use crate::verdict::{CallVerdict, unseen_matches};
+use crate::verdict::CallVerdict;
 
 /// Searches for all there is and hands over each file with matches, in path order, until `receive` breaks off. A file of very
 /// many matches comes in several pieces, one after the other, so that what is held is bounded.
@@ -74,10 +77,9 @@ pub(crate) fn each(
     if globs.is_some() && report.visited == 0 && report.stopped.is_none() {
         return Err(no_file_fits(request.path.as_deref()));
     }
-    let is_whole = report.stopped.is_none() && !report.too_many_entries && !report.broke_off;
-    let not_searched = match matches == 0 && is_whole {
-        true if walk.no_ignore && context.excludes.is_none() => CallVerdict::nothing_hidden(&report),
-        true => unseen_matches(context, &root, &start, &walk, &pattern, &stop),
+    let complete = is_whole(&report) && !report.broke_off;
+    let not_searched = match matches == 0 && complete {
+        true => unseen(context, (&root, &start), &walk, &pattern, &report, &stop),
         false => CallVerdict::none(),
     };
     let mut outcome = ToolOutcome::new(
@@ -86,7 +88,7 @@ pub(crate) fn each(
             path: start.display().into_owned(),
             match_count: matches,
             file_count: files,
-            totals_exact: is_whole && report.skipped.get(SkipReason::LineTooLong) == 0,
+            totals_exact: complete,
             files_searched: report.searched(),
             files: Vec::new(),
             elsewhere: Vec::new(),
