@@ -300,7 +300,7 @@ pub const LOOKUP_CONDITION_BYTES: usize = 2_000;
 pub const LOOKUP_LINES: usize = 3;
 
 /// Bytes of lines of a lookup's results that are compared with words between two looks at the deadline: some milliseconds.
-pub const LOOKUP_COMPARED_BYTES: u64 = 4 << 20;
+pub const LOOKUP_COMPARED_BYTES: u64 = 256 << 10;
 
 /// Lines around those that are shown that are looked at for what says that a line has a secret: a name above its value,
 /// which formatters put one line apart, and people with a comment between.

@@ -5,8 +5,10 @@ mod event;
 mod records;
 mod render;
 
+use std::collections::{BTreeSet, HashSet};
 use std::time::Instant;
 
+use aho_corasick::AhoCorasick;
 use forage_base::{Pace, Stop};
 use forage_sparse::{
     CollectionError, Lookup, LookupState, PointFilter, PointHit, Question, Retriever, Unanswered,
@@ -153,7 +155,7 @@ fn outcome(
         LookupState::StoreUnavailable(error) => Some(format!("{error}{}", context.names.hint(error.hint()))),
         _ => None,
     };
-    let words = words(&query);
+    let words = Words::of(&query);
     let text_field = &context.lookup.text_field;
     let pace = Pace::new(stop, limits::LOOKUP_COMPARED_BYTES);
     let unanswered = unanswered(&lookup);
@@ -220,19 +222,31 @@ fn unanswered(lookup: &Lookup) -> Vec<String> {
     warnings
 }
 
-/// The words of a query as lines are compared with them: in lower case.
-fn words(query: &str) -> Vec<String> {
-    let words = query.split(|character: char| !character.is_alphanumeric() && character != '_');
-    words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
+/// The words of a query, as lines are compared with them: in lower case, all in one pass of a line.
+struct Words(Option<AhoCorasick>);
+
+impl Words {
+    fn of(query: &str) -> Self {
+        let words = query.split(|character: char| !character.is_alphanumeric() && character != '_');
+        let words: BTreeSet<String> = words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
+        // It fails beyond billions of states; a query is bounded. Without words the first lines are the best.
+        Self(AhoCorasick::new(words).ok())
+    }
+
+    /// Returns how many of the words a line has, and the byte at which the first is, in its lower case.
+    fn in_line(&self, line: &str) -> (usize, Option<usize>) {
+        let lower = line.to_lowercase();
+        let matches = self.0.iter().flat_map(|words| words.find_overlapping_iter(&lower));
+        let (mut seen, mut first) = (HashSet::new(), None);
+        for found in matches {
+            seen.insert(found.pattern());
+            first = Some(first.map_or(found.start(), |first: usize| first.min(found.start())));
+        }
+        (seen.len(), first)
+    }
 }
 
-fn record(
-    hit: PointHit,
-    text_field: &str,
-    words: &[String],
-    pace: &Pace,
-    border: &mut Border<'_>,
-) -> LookupHit {
+fn record(hit: PointHit, text_field: &str, words: &Words, pace: &Pace, border: &mut Border<'_>) -> LookupHit {
     let PointHit { id, score, mut payload } = hit;
     // Redacted whole, before anything is cut; a collection on a server was filled with redacted text already.
     payload.values_mut().for_each(|value| redact(value, border));
@@ -269,14 +283,14 @@ fn cut(value: &mut Value) {
     }
 }
 
-/// The lines with most of the words, in the order of the text; the first ones if none has any, or if there is no time to
-/// look for them.
-fn best_lines(text: &str, first: Option<u64>, words: &[String], pace: &Pace) -> Vec<LookupLine> {
+/// The lines with most of the words, in the order of the text; the first ones if none has any. Those for which there is
+/// no time have none.
+fn best_lines(text: &str, first: Option<u64>, words: &Words, pace: &Pace) -> Vec<LookupLine> {
     let lines: Vec<&str> = text.lines().collect();
-    let counted = lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty()).map(|(nth, line)| {
-        let lower = line.to_lowercase();
-        let is_in = |word: &&String| pace.allows(lower.len() as u64 + 1) && lower.contains(*word);
-        (words.iter().filter(is_in).count(), nth)
+    let filled = lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let counted = filled.map(|(nth, line)| {
+        let count = if pace.allows(line.len() as u64 + 1) { words.in_line(line).0 } else { 0 };
+        (count, nth)
     });
     let mut best: Vec<(usize, usize)> = counted.collect();
     best.sort_by_key(|&(count, nth)| (std::cmp::Reverse(count), nth));
@@ -293,14 +307,12 @@ fn best_lines(text: &str, first: Option<u64>, words: &[String], pace: &Pace) -> 
 }
 
 /// A line, or of a long one the part around the first word.
-fn around(line: &str, words: &[String], pace: &Pace) -> String {
+fn around(line: &str, words: &Words, pace: &Pace) -> String {
     if line.len() <= limits::RANKED_LINE_CHARACTERS {
         return line.to_owned();
     }
-    let lower = line.to_lowercase();
-    let find = |word: &String| if pace.allows(lower.len() as u64) { lower.find(word) } else { None };
-    let first = words.iter().filter_map(find).min().unwrap_or(0);
+    let first = if pace.allows(line.len() as u64) { words.in_line(line).1 } else { None };
     // Lower case may be of another length: it is a place to look around.
-    let place = line.floor_char_boundary(first.min(line.len()));
+    let place = line.floor_char_boundary(first.unwrap_or(0).min(line.len()));
     around_place(line, limits::RANKED_LINE_CHARACTERS, Some(&(place..place)))
 }

@@ -308,6 +308,8 @@ fn the_worst_ends_by_its_deadline() {
         for row in WORST {
             with_row(row, |mut context, request| {
                 context.timeout = DEADLINE;
+                // A ranking may be given more than a call, which is not what is measured.
+                context.indexing_time = DEADLINE;
                 let (started, before) = (Instant::now(), processor_time());
                 let result = call(&context, row.tool, request);
                 let (wall, took) = (started.elapsed(), processor_time() - before);
