@@ -14,7 +14,7 @@
 //!
 //! let root = Root::open("src".as_ref(), &RootPolicy::default(), SecretPolicy::standard(&[]))?;
 //! let index = RankIndex::in_memory()?;
-//! let effort = Effort { threads: 2, stop: Stop::never(), progress: Arc::default() };
+//! let effort = UpdateEffort { threads: 2, stop: Stop::never(), progress: Arc::default() };
 //! // Nobody else writes an index in memory.
 //! update(&index, &root, None, &effort, || Ok(()))?;
 //! let ranking = search(&index, &RankedSearch::new("where is a file cut into chunks at definitions", 3))?;

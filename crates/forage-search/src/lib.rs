@@ -26,7 +26,7 @@
 //!     &ScanOptions::default(),
 //!     &Stop::never(),
 //!     |file| {
-//!         let number = |event: &forage_search::Event| (file.path.display().to_string(), event.line_number);
+//!         let number = |event: &forage_search::SearchEvent| (file.path.display().to_string(), event.line_number);
 //!         lines.extend(file.events.iter().map(number));
 //!         ControlFlow::Continue(())
 //!     },
