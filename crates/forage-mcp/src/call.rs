@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
-use super::client::{self, ClientRoots, NamedRoots, RememberedRoots};
+use super::client::{self, ClientRoots, ConnectionMemory, NamedRoots, is_stateless};
 use super::client_model::{self, ClientModel, Questions};
 use super::gate::{CallPermit, Cost, WithoutPlace};
 use super::limits;
@@ -78,7 +78,7 @@ impl McpServer {
 
 async fn answer(
     shared: &Arc<Shared>,
-    known: &Arc<RememberedRoots>,
+    known: &Arc<ConnectionMemory>,
     served: &Served,
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
@@ -114,6 +114,8 @@ async fn answer(
         let (shared, known, stop) = (Arc::clone(shared), Arc::clone(known), stop.0.clone());
         let (names, questions) = (Arc::clone(&names), rounds.may_ask().then(|| Arc::clone(&questions)));
         let text_bytes = profile.text_bytes;
+        // Requests without a connection may be anybody's.
+        let shown = (!is_stateless(context)).then(|| Arc::clone(&known.shown));
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         move || {
             // The place is free only when the work has really ended, whoever still waits for it.
@@ -126,6 +128,7 @@ async fn answer(
             context.names_root = !known.is_told(&root_paths);
             context.stop = stop;
             context.names = names;
+            context.shown_earlier = shown;
             (context.progress, context.waiting) = (visited, waiting);
             context.telemetry.client = profile.name();
             if let Some(questions) = questions {

@@ -3,9 +3,9 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use forage_tools::{clip, sanitize_line};
+use forage_tools::{ShownEarlier, clip, sanitize_line};
 use rmcp::RoleServer;
 use rmcp::model::{InputRequest, InputRequests, InputResponses, ListRootsRequest};
 use rmcp::service::RequestContext;
@@ -46,16 +46,18 @@ pub(super) enum ClientRoots {
     Ask(InputRequests),
 }
 
-/// What is remembered of the roots of a connection.
+/// What is remembered of a connection.
 #[derive(Debug, Default)]
-pub(super) struct RememberedRoots {
+pub(super) struct ConnectionMemory {
     /// The client offers roots and has not named them when it was asked: it is not waited for again.
     is_silent: AtomicBool,
     /// The roots that an answer has named last.
     told: Mutex<Vec<PathBuf>>,
+    /// The code that its answers have shown.
+    pub(super) shown: Arc<ShownEarlier>,
 }
 
-impl RememberedRoots {
+impl ConnectionMemory {
     /// The client says that its roots have changed: so it can say which they are.
     pub(super) fn has_changed(&self) {
         self.is_silent.store(false, Ordering::Relaxed);
@@ -79,7 +81,7 @@ impl RememberedRoots {
 pub(super) async fn roots(
     request: &RequestContext<RoleServer>,
     answers: &InputResponses,
-    known: &RememberedRoots,
+    known: &ConnectionMemory,
 ) -> Result<ClientRoots, String> {
     if request.client_capabilities().is_none_or(|capabilities| capabilities.roots.is_none()) {
         return Ok(ClientRoots::None);

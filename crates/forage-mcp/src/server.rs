@@ -21,7 +21,7 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::client::{self, RememberedRoots, is_stateless};
+use super::client::{self, ConnectionMemory, is_stateless};
 use super::gate::{Cost, Gate};
 use super::instructions::instructions;
 use super::limits;
@@ -104,7 +104,7 @@ pub struct McpSettings {
 /// The server of one connection; its clone is the same server for another one.
 pub struct McpServer {
     pub(super) shared: Arc<Shared>,
-    pub(super) known: Arc<RememberedRoots>,
+    pub(super) known: Arc<ConnectionMemory>,
 }
 
 pub(super) struct Shared {

@@ -43,7 +43,7 @@ pub const PHRASE_BATCH: usize = 128;
 /// Files of an answer.
 pub const RESULTS: usize = 1000;
 
-/// Chunks of a file that an answer has, the best first; who wants more reads the file.
+/// Chunks of a file that an answer has unless more are asked for.
 pub const CHUNKS_OF_A_FILE: usize = 5;
 
 /// Steps of a search (a posting read, a position) after which it asks whether to stop: some microseconds.
@@ -141,3 +141,12 @@ pub const WRITING_TIME: Duration = Duration::from_millis(40);
 /// Time after its deadline in which an update may still write what it has gathered. More would keep whoever waits;
 /// with none, work of seconds is lost for a few milliseconds.
 pub const WRITE_GRACE: Duration = Duration::from_millis(100);
+
+/// Lines of a passage that is chosen as one; longer definitions are cut into such parts.
+pub const PASSAGE_LINES: usize = 120;
+
+/// Bytes that a line of a passage counts at the most. Nobody wrote longer ones.
+pub const PASSAGE_LINE_BYTES: usize = 400;
+
+/// Tokens that a run of lines counts beside its file's path: a mark and two numbers.
+pub const PASSAGE_HEAD_TOKENS: usize = 6;

@@ -29,6 +29,8 @@ pub struct RankedSearch<'a> {
     pub query: &'a str,
     /// Files of the answer, up to [`limits::RESULTS`]. The first of a longer answer are those of a shorter one.
     pub limit: usize,
+    /// Chunks of a file, the best first.
+    pub chunks: usize,
     /// Other weights than those that are built in.
     pub weights: Option<&'a RankWeights>,
     /// Tells whether a file may be part of the answer, by its path as it was indexed. Asked before candidates are
@@ -43,15 +45,15 @@ impl<'a> RankedSearch<'a> {
     /// A request for any files, which nothing stops.
     #[must_use]
     pub fn new(query: &'a str, limit: usize) -> Self {
-        Self { query, limit, weights: None, allow: None, stop: &|| false }
+        Self { query, limit, chunks: limits::CHUNKS_OF_A_FILE, weights: None, allow: None, stop: &|| false }
     }
 }
 
 impl std::fmt::Debug for RankedSearch<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { query, limit, weights, allow, .. } = self;
+        let Self { query, limit, chunks, weights, allow, .. } = self;
         let mut shown = formatter.debug_struct("Request");
-        shown.field("query", query).field("limit", limit).field("weights", weights);
+        shown.field("query", query).field("limit", limit).field("chunks", chunks).field("weights", weights);
         shown.field("allow", &allow.is_some()).finish_non_exhaustive()
     }
 }
@@ -160,7 +162,9 @@ fn answer(index: &RankIndex, request: &RankedSearch<'_>) -> Result<Ranking, Halt
         let strength = order.first().map_or(0.0, |&(_, best)| strength(&query, &retrieved, best));
         (order, strength)
     };
-    let hit = |(score, nth): (f32, usize)| file_hit(&retrieved.candidates[nth].record, &evidence[nth], score);
+    let hit = |(score, nth): (f32, usize)| {
+        file_hit(&retrieved.candidates[nth].record, &evidence[nth], score, request.chunks)
+    };
     let words = QueryWords::new(&query, &retrieved);
     Ok(Ranking {
         files: order.into_iter().take(limit).map(hit).collect(),
@@ -222,7 +226,7 @@ fn unknown(query: &RankQuery, retrieved: &Retrieved) -> Vec<String> {
         .collect()
 }
 
-fn file_hit(record: &StoredFile, evidence: &Evidence, score: f32) -> FileHit {
+fn file_hit(record: &StoredFile, evidence: &Evidence, score: f32, most: usize) -> FileHit {
     let hit = |nth: usize, share: f32| {
         let chunk = &record.chunks[nth];
         let symbol = record
@@ -232,12 +236,8 @@ fn file_hit(record: &StoredFile, evidence: &Evidence, score: f32) -> FileHit {
             .map(|symbol| (record.name(symbol).to_owned(), symbol.kind));
         ChunkHit { start_line: chunk.start_line, end_line: chunk.end_line, symbol, score: share }
     };
-    let mut chunks: Vec<ChunkHit> = evidence
-        .chunks
-        .iter()
-        .take(limits::CHUNKS_OF_A_FILE)
-        .map(|chunk| hit(chunk.chunk, chunk.score))
-        .collect();
+    let mut chunks: Vec<ChunkHit> =
+        evidence.chunks.iter().take(most).map(|chunk| hit(chunk.chunk, chunk.score)).collect();
     if chunks.is_empty() && !record.chunks.is_empty() {
         // Only its path has been found.
         chunks.push(hit(0, 0.0));

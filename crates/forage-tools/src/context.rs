@@ -20,6 +20,7 @@ use crate::indexes::{Indexes, Ranked};
 use crate::limits;
 use crate::models::Models;
 use crate::names::ToolNames;
+use crate::shown_earlier::ShownEarlier;
 use crate::telemetry::target::{Telemetry, TelemetryTarget};
 
 /// The ways in which the relevant files of a `keyword_search` are chosen.
@@ -256,6 +257,8 @@ pub struct Context {
     pub indexing_time: Duration,
     /// Indexes of roots, which change nothing but the time that a search takes.
     pub indexes: Option<Arc<dyn Indexes>>,
+    /// Remembers the code that the caller has been shown, who is not shown it again. `None` for one who may have forgotten it.
+    pub shown_earlier: Option<Arc<ShownEarlier>>,
     /// Takes secrets out of answers: of lines, names and messages, in text and records. All rules unless it is changed,
     /// because whoever calls tools for an agent hands on what they answer; [`Redactor::off`] for a person, who sees files
     /// as they are. What goes to a filter model has a redactor of its own, in [`FilterSettings`].
@@ -292,6 +295,7 @@ impl Context {
             ranking: None,
             indexing_time: limits::INDEXING_TIME,
             indexes: None,
+            shown_earlier: None,
             redactor: Arc::new(Redactor::standard()),
             telemetry: TelemetryTarget::default(),
             names: ToolNames::own(),

@@ -52,6 +52,7 @@ mod place;
 pub mod registry;
 mod sanitize;
 pub mod schema;
+mod shown_earlier;
 pub mod telemetry;
 mod text;
 #[macro_use]
@@ -75,6 +76,7 @@ pub use models::{FoundModels, Models};
 pub use names::{Manner, OTHER_SEARCH, Plain, ToolNames, WITHOUT_MODEL};
 pub use outcome::{Answer, Limit, ToolOutcome};
 pub use sanitize::{sanitize, sanitize_line};
+pub use shown_earlier::ShownEarlier;
 pub use telemetry::{Telemetry, TelemetryTarget};
 pub use text::clip;
 pub use tool::{Egress, Tool};

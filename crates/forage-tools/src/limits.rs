@@ -116,6 +116,36 @@ pub const RANKED_CHUNKS: (usize, usize) = (3, 3);
 /// See [`RANKED_CHUNKS`].
 pub const RANKED_CHUNKS_LATER: (usize, usize) = (2, 1);
 
+/// Tokens of code that can be asked of `search_index`, at the least and at the most.
+pub const CODE_TOKENS: (u64, u64) = (500, 32_000);
+
+/// Files that an answer with code names by default.
+pub const CODE_FILES: u64 = 30;
+
+/// Of them, those whose code is looked at.
+pub const CODE_FILES_READ: usize = 20;
+
+/// Of these, the first ones get an outline of what is not shown of them.
+pub const CODE_OUTLINES: usize = 3;
+
+/// Tokens of a definition in it beside its name: what it is, and two numbers.
+pub const CODE_OUTLINE_TOKENS: usize = 6;
+
+/// Bytes of a line of code; longer ones are cut.
+pub const CODE_LINE_BYTES: usize = forage_rank::limits::PASSAGE_LINE_BYTES;
+
+/// Bytes of code that a token seldom exceeds.
+pub const CODE_TOKEN_BYTES: usize = 5;
+
+/// The part of the tokens of code that outlines of what is not shown may take: one of so many.
+pub const CODE_OUTLINE_PART: usize = 12;
+
+/// Bytes that an answer with code keeps free for what is said around it.
+pub const CODE_NOTES_BYTES: usize = 1_500;
+
+/// Files of which it is remembered which lines a caller has been shown.
+pub const SHOWN_EARLIER_FILES: usize = 10_000;
+
 /// Characters of a line in `search_index`.
 pub const RANKED_LINE_CHARACTERS: usize = 160;
 

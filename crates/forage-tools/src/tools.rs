@@ -24,5 +24,6 @@ pub use search::{
     CaseRule, Search, SearchData, SearchRecord, SearchRequest, SearchResponse, SearchText, Submatch,
 };
 pub use search_index::{
-    RankRequest, RankResponse, RankedChunk, RankedFile, RankedLine, RankedReason, SearchIndex,
+    EarlierLines, RankRequest, RankResponse, RankedChunk, RankedCode, RankedFile, RankedLine, RankedReason,
+    SearchIndex, UnshownDefinition,
 };

@@ -1,5 +1,6 @@
 //! `search_index`: files ranked for a question, without a model.
 
+mod code;
 mod provisional;
 mod render;
 
@@ -9,12 +10,14 @@ use forage_base::Stop;
 use forage_fs::{Contents, DecodedText, Globs, RelPath, Root, SkipReason, Skipped, decode};
 use forage_rank::{
     ChunkHit, Effect, FileHit, QueryWords, RankIndex, RankWeights, Ranking, RuleWeights, known_language,
-    language_of, search,
+    language_of, model_tokens, search,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use self::code::Remembered;
+pub use self::code::{EarlierLines, RankedCode, UnshownDefinition};
 use super::adapted;
 use crate::arguments::{Clamp, Foreign, file_globs};
 use crate::border::{Border, Excerpt, Hidden};
@@ -46,8 +49,10 @@ pub struct RankRequest {
     pub file_pattern: Option<String>,
     /// Languages to search, such as "rust".
     pub languages: Option<Vec<String>>,
-    /// Files to return, 1 to 100 (default: 10).
+    /// Files to return, 1 to 100 (default: 10; with code_tokens 30).
     pub limit: Option<i64>,
+    /// Return code, whole definitions of the best files, about so many tokens: 8000 is usual, 500 to 32000.
+    pub code_tokens: Option<i64>,
     /// Say which rules ranked each file.
     pub explain: Option<bool>,
     /// Where to go on: from a previous answer to the same request.
@@ -63,6 +68,7 @@ impl RankRequest {
             file_pattern: None,
             languages: None,
             limit: None,
+            code_tokens: None,
             explain: None,
             cursor: None,
         }
@@ -73,6 +79,7 @@ impl RankRequest {
         file_pattern: String,
         languages: Vec<String>,
         limit: i64,
+        code_tokens: i64,
         explain: bool,
         cursor: String,
     }
@@ -114,6 +121,9 @@ pub struct RankResponse {
     /// The files are in the order of their paths.
     #[serde(skip)]
     is_list: bool,
+    /// Of an answer with code, what is to be remembered of it.
+    #[serde(skip)]
+    code: Option<Remembered>,
 }
 
 /// A ranked file.
@@ -126,8 +136,20 @@ pub struct RankedFile {
     pub path_bytes: Option<String>,
     /// Comparable within one answer.
     pub score: f32,
-    /// The best first.
+    /// The best first; none where code was asked for.
     pub chunks: Vec<RankedChunk>,
+    /// Lines that help most, in order, where code was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub code: Vec<RankedCode>,
+    /// Lines that an earlier answer has shown, which are as they were and are not shown again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shown_earlier: Vec<EarlierLines>,
+    /// Definitions of which no line was shown, of the first files with code.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unshown: Vec<UnshownDefinition>,
+    /// Definitions that are not among `unshown` for their number.
+    #[serde(skip_serializing_if = "crate::lines::is_zero")]
+    pub unshown_more: usize,
     /// What each rule gave or took, the strongest first; with `explain`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reasons: Vec<RankedReason>,
@@ -192,6 +214,8 @@ impl Tool for SearchIndex {
         ("max_results", Foreign::Same("limit")),
         ("top_k", Foreign::Same("limit")),
         ("k", Foreign::Same("limit")),
+        ("max_tokens", Foreign::Same("code_tokens")),
+        ("token_budget", Foreign::Same("code_tokens")),
         ("n", Foreign::Same("limit")),
     ];
     type Request = RankRequest;
@@ -207,7 +231,11 @@ impl Tool for SearchIndex {
 
     fn run(context: &Context, request: RankRequest) -> Result<ToolOutcome<RankResponse>, ToolError> {
         let mut clamp = Clamp::default();
-        let limit = clamp.number("limit", request.limit, limits::RANKED_FILES, 1, limits::RANKED_FILES_MAX);
+        let (fewest, most) = limits::CODE_TOKENS;
+        let code_tokens =
+            request.code_tokens.map(|tokens| clamp.number("code_tokens", Some(tokens), most, fewest, most));
+        let files = if code_tokens.is_some() { limits::CODE_FILES } else { limits::RANKED_FILES };
+        let limit = clamp.number("limit", request.limit, files, 1, limits::RANKED_FILES_MAX);
         let PathTarget { root, path: start, globs, note, .. } = context.place(request.path.as_deref())?;
         // Files are in the index by their own paths, and a path that is not there is no place where nothing is found.
         let (start, is_directory) = root.locate(&start)?;
@@ -245,7 +273,11 @@ impl Tool for SearchIndex {
                 }
             };
             let allow = |path: &str| scope.allows(path);
-            let ranking = scope.search(&ranked.index, &request.query, wanted, &allow, &stop);
+            let chunks = match code_tokens {
+                Some(_) => usize::MAX,
+                None => limits::RANKED_CHUNKS.0,
+            };
+            let ranking = scope.search(&ranked.index, &request.query, (wanted, chunks), &allow, &stop);
             Ok::<_, ToolError>((ranked, stop, ranking))
         };
         let (mut ranked, mut stop, mut ranking) = search()?;
@@ -261,6 +293,7 @@ impl Tool for SearchIndex {
         let explain = request.explain.unwrap_or(false).then(|| scope.rules());
         let mut hidden = Hidden::default();
         let border = Border::new(&context.redactor, &mut hidden);
+        let mut texts: Vec<String> = Vec::new();
         let mut reader = ChunkReader {
             context,
             root: &root,
@@ -270,11 +303,32 @@ impl Tool for SearchIndex {
             border,
         };
         let mut skipped = Skipped::default();
-        let files: Vec<RankedFile> = hits
-            .iter()
-            .enumerate()
-            .filter_map(|(nth, hit)| reader.record(hit, first + nth, &mut skipped))
-            .collect();
+        let mut shown: Vec<&FileHit> = Vec::with_capacity(hits.len());
+        let mut files: Vec<RankedFile> = Vec::with_capacity(hits.len());
+        for (nth, hit) in hits.iter().enumerate() {
+            let Some(text) = reader.text_or_why(hit, &mut skipped) else { continue };
+            let detail = match (code_tokens, first + nth) {
+                (Some(_), _) => (0, 0),
+                (None, 0..limits::RANKED_WELL_SHOWN) => limits::RANKED_CHUNKS,
+                (None, _) => limits::RANKED_CHUNKS_LATER,
+            };
+            files.push(reader.record(hit, &text, detail));
+            shown.push(hit);
+            if code_tokens.is_some() && texts.len() < limits::CODE_FILES_READ {
+                texts.push(text);
+            }
+        }
+        let code = code_tokens.map(|tokens| {
+            // A token is some four bytes of code, seldom as many as six.
+            let most = context.text_bytes.saturating_sub(limits::CODE_NOTES_BYTES) / limits::CODE_TOKEN_BYTES;
+            let names: usize = files.iter().map(|file| model_tokens(&file.path)).sum();
+            let chooser = code::CodeReader {
+                root: &root,
+                tokens: (tokens as usize).min(most).saturating_sub(names),
+                shown: context.shown_earlier.as_ref(),
+            };
+            chooser.read(&shown, &texts, &mut files, &mut reader.border)
+        });
 
         // The next page would be one of another ranking.
         let next = hits.last().filter(|_| is_cut && !ranked.is_provisional).and_then(|last| {
@@ -318,6 +372,7 @@ impl Tool for SearchIndex {
             continued: cursor.is_some(),
             not_searched,
             is_list: ranking.is_list,
+            code,
         };
         let mut outcome = ToolOutcome::new(response, found);
         outcome.hidden = hidden;
@@ -431,7 +486,7 @@ impl<'a> IndexScope<'a> {
         &self,
         index: &RankIndex,
         query: &str,
-        limit: usize,
+        (limit, chunks): (usize, usize),
         allow: &(dyn Fn(&str) -> bool + Sync),
         stop: &Stop,
     ) -> Result<Ranking, ToolError> {
@@ -440,6 +495,7 @@ impl<'a> IndexScope<'a> {
             weights: self.weights,
             allow: Some(allow),
             stop: &is_over,
+            chunks,
             ..forage_rank::RankedSearch::new(query, limit)
         };
         let ranking = search(index, &request).map_err(|error| ToolError::index(&error, error.hint()))?;
@@ -473,7 +529,7 @@ impl<'a> IndexScope<'a> {
         query: &str,
         stop: &Stop,
     ) -> Result<CallVerdict, ToolError> {
-        let ranking = self.search(index, query, 1, &|path| self.chosen(path) == Some(false), stop)?;
+        let ranking = self.search(index, query, (1, 1), &|path| self.chosen(path) == Some(false), stop)?;
         let shown = ranking.files.first().zip(self.excludes);
         let line = shown.map(|(file, excludes)| {
             let files = count(ranking.matching as u64, "file");
@@ -523,35 +579,38 @@ struct ChunkReader<'a> {
 }
 
 impl ChunkReader<'_> {
-    /// `None` for a file that is larger than what the configuration lets searches read.
-    fn record(&mut self, hit: &FileHit, rank: usize, skipped: &mut Skipped) -> Option<RankedFile> {
-        let text = match self.text(&hit.path) {
-            Ok(text) => text,
-            Err(reason) => {
-                skipped.add(reason);
-                if reason == SkipReason::TooLarge {
-                    self.too_large.get_or_insert_with(|| self.border.uncounted(&hit.path));
-                }
-                return None;
-            }
+    /// The text of a file, unless it can't be had, which is counted.
+    fn text_or_why(&mut self, hit: &FileHit, skipped: &mut Skipped) -> Option<String> {
+        let reason = match self.text(&hit.path) {
+            Ok(text) => return Some(text),
+            Err(reason) => reason,
         };
-        let (chunks, lines) = match rank {
-            0..limits::RANKED_WELL_SHOWN => limits::RANKED_CHUNKS,
-            _ => limits::RANKED_CHUNKS_LATER,
-        };
-        let excerpt = Excerpt::new(&text);
+        skipped.add(reason);
+        if reason == SkipReason::TooLarge {
+            self.too_large.get_or_insert_with(|| self.border.uncounted(&hit.path));
+        }
+        None
+    }
+
+    /// A file with so many of its chunks, and of each so many lines.
+    fn record(&mut self, hit: &FileHit, text: &str, (chunks, lines): (usize, usize)) -> RankedFile {
+        let excerpt = Excerpt::new(text);
         let chunks = hit.chunks.iter().take(chunks).map(|chunk| self.chunk(chunk, &excerpt, lines)).collect();
         let (path, path_bytes) = match RelPath::parse(&hit.path, &RelPath::root()) {
             Ok(path) => self.border.path(&path),
             Err(_) => (self.border.uncounted(&hit.path), None),
         };
-        Some(RankedFile {
+        RankedFile {
             path,
             path_bytes,
             score: hit.score,
             chunks,
+            code: Vec::new(),
+            shown_earlier: Vec::new(),
+            unshown: Vec::new(),
+            unshown_more: 0,
             reasons: self.explain.map(|rules| reasons(hit, rules)).unwrap_or_default(),
-        })
+        }
     }
 
     fn chunk(&mut self, chunk: &ChunkHit, excerpt: &Excerpt<'_>, most: usize) -> RankedChunk {

@@ -15,7 +15,7 @@ const INDEXING_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  forage rank how are failed requests retried\n  forage rank -l rust -p src RetryPolicy\n  forage rank '\"connection reset\" path:net -windows'\n\nThe first use in a project reads all of it; after that, only what has changed."
+    after_help = "Examples:\n  forage rank how are failed requests retried\n  forage rank --code why does a retry keep the old header\n  forage rank -l rust -p src RetryPolicy\n  forage rank '\"connection reset\" path:net -windows'\n\nThe first use in a project reads all of it; after that, only what has changed."
 )]
 pub(crate) struct Arguments {
     /// What to find: a question, words, names, or a whole bug report; "quoted words" stand together, path:PART and
@@ -31,7 +31,10 @@ pub(crate) struct Arguments {
     /// Languages to search, such as rust or typescript; may be given several times
     #[arg(short = 'l', long = "language", value_name = "NAME")]
     languages: Vec<String>,
-    /// Files to show [default: 10]
+    /// Print code instead of single lines: whole definitions of the best files, about so many tokens [default: 8000]
+    #[arg(long, value_name = "TOKENS", num_args = 0..=1, require_equals = true, default_missing_value = "8000")]
+    code: Option<i64>,
+    /// Files to show [default: 10; with code 30, of which the last are only named]
     #[arg(short = 'n', long, value_name = "N", visible_alias = "max-results")]
     limit: Option<i64>,
     /// Go on where a previous answer ended
@@ -57,6 +60,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     request.file_pattern.clone_from(&arguments.glob);
     request.languages = (!arguments.languages.is_empty()).then(|| arguments.languages.clone());
     request.limit = arguments.limit;
+    request.code_tokens = arguments.code;
     request.explain = Some(output.wants_explanation());
     request.cursor.clone_from(&arguments.cursor);
     session::answer::<SearchIndex>(request, &context, output)

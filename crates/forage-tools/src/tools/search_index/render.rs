@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{RankResponse, RankedFile, RankedReason};
+use super::{EarlierLines, RankResponse, RankedCode, RankedFile, RankedReason, UnshownDefinition};
 use crate::border::Border;
 use crate::lines::fit_steps;
 use crate::names::ToolNames;
@@ -32,6 +32,15 @@ impl Render for RankResponse {
         let notes = notes(outcome, None);
         if response.files.is_empty() {
             return (with_notes(nothing(response, &outcome.names), &notes), false);
+        }
+        if let Some(code) = &response.code {
+            let steps = [(IndexDetail::Paths, "only paths are shown; ask for fewer files".to_owned())];
+            let (text, is_cut) =
+                fit_steps(IndexDetail::Lines, steps, |detail| with_code(response, detail), notes, budget);
+            if !is_cut {
+                code.remember();
+            }
+            return (text, is_cut);
         }
         let steps = [
             (IndexDetail::Ranges, outcome.names.fill("lines are left out[[; read them with {read_file}]]")),
@@ -124,6 +133,56 @@ fn body(response: &RankResponse, detail: IndexDetail) -> String {
         push_file(&mut text, file, detail);
     }
     text
+}
+
+/// Begins each line that is not code.
+const HEAD: &str = "@@ ";
+
+fn with_code(response: &RankResponse, detail: IndexDetail) -> String {
+    let mut text = headline(response);
+    let has_code = |file: &&RankedFile| !file.code.is_empty() || !file.shown_earlier.is_empty();
+    let shown = response.files.iter().filter(|file| detail != IndexDetail::Paths && has_code(file));
+    for file in shown {
+        for EarlierLines { start_line, end_line } in &file.shown_earlier {
+            let _ =
+                writeln!(text, "{HEAD}{} {start_line}-{end_line}: shown earlier, and as it was", file.path);
+        }
+        for RankedCode { start_line, end_line, lines } in &file.code {
+            let _ = writeln!(text, "{HEAD}{} {start_line}-{end_line}", file.path);
+            for line in lines {
+                // No file can feign what this program says.
+                let escape = if line.starts_with(HEAD) { "\\" } else { "" };
+                let _ = writeln!(text, "{escape}{line}");
+            }
+        }
+        push_unshown(&mut text, file);
+    }
+    let rest: Vec<&RankedFile> =
+        response.files.iter().filter(|file| detail == IndexDetail::Paths || !has_code(file)).collect();
+    if !rest.is_empty() {
+        let _ = writeln!(
+            text,
+            "{HEAD}{}",
+            if rest.len() == response.files.len() { "files" } else { "further files" }
+        );
+        rest.iter().for_each(|file| {
+            let _ = writeln!(text, "{}", file.path);
+        });
+    }
+    text
+}
+
+/// What a file defines beside what is shown of it.
+fn push_unshown(text: &mut String, file: &RankedFile) {
+    if file.unshown.is_empty() && file.unshown_more == 0 {
+        return;
+    }
+    let entry = |it: &UnshownDefinition| format!("{} {} {}-{}", it.kind, it.name, it.start_line, it.end_line);
+    let entries: Vec<String> = file.unshown.iter().map(entry).collect();
+    let more =
+        (file.unshown_more > 0).then(|| format!("{} more", count(file.unshown_more as u64, "definition")));
+    let all: Vec<String> = entries.into_iter().chain(more).collect();
+    let _ = writeln!(text, "{HEAD}{} has more: {}", file.path, all.join("; "));
 }
 
 fn push_file(text: &mut String, file: &RankedFile, detail: IndexDetail) {

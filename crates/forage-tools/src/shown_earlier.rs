@@ -1,0 +1,72 @@
+//! What a caller has been shown of files in earlier answers, so that it is not shown again.
+
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use forage_base::Hash64;
+
+use crate::limits;
+
+/// The lines that one caller has been shown, by file. They are forgotten when their file has other text.
+#[derive(Debug, Default)]
+pub struct ShownEarlier(Mutex<HashMap<ShownFile, ShownText>>);
+
+/// A root and a path below it.
+type ShownFile = (PathBuf, String);
+
+#[derive(Debug)]
+struct ShownText {
+    /// Of the whole text as it was.
+    hash: u64,
+    /// In order, none beside another.
+    lines: Vec<RangeInclusive<u32>>,
+}
+
+impl ShownEarlier {
+    /// Returns the lines of a file that were shown while it had this text, in order.
+    pub(crate) fn of(&self, root: &Path, path: &str, text: &str) -> Vec<RangeInclusive<u32>> {
+        let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match files.get(&(root.to_owned(), path.to_owned())) {
+            Some(file) if file.hash == text_hash(text) => file.lines.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Remembers that lines of a file are shown, whose text has this hash.
+    pub(crate) fn add(&self, root: &Path, path: &str, hash: u64, lines: &[RangeInclusive<u32>]) {
+        let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (root.to_owned(), path.to_owned());
+        if files.len() >= limits::SHOWN_EARLIER_FILES && !files.contains_key(&key) {
+            // Showing something twice is the lesser harm.
+            files.clear();
+        }
+        let file = files.entry(key).or_insert_with(|| ShownText { hash, lines: Vec::new() });
+        if file.hash != hash {
+            *file = ShownText { hash, lines: Vec::new() };
+        }
+        file.lines.extend_from_slice(lines);
+        file.lines = merged(std::mem::take(&mut file.lines));
+    }
+}
+
+/// By which it is told that a file has another text.
+pub(crate) fn text_hash(text: &str) -> u64 {
+    Hash64::of(&[text.as_bytes()])
+}
+
+/// The same lines in order, in as few ranges as can be.
+pub(crate) fn merged(mut ranges: Vec<RangeInclusive<u32>>) -> Vec<RangeInclusive<u32>> {
+    ranges.sort_by_key(|range| *range.start());
+    let mut merged: Vec<RangeInclusive<u32>> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if *range.start() <= last.end().saturating_add(1) => {
+                *last = *last.start()..=*last.end().max(range.end());
+            }
+            _ => merged.push(range),
+        }
+    }
+    merged
+}

@@ -1,0 +1,184 @@
+//! Code in an answer of `search_index`: the lines of the ranked files that help most within a budget.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use forage_fs::Root;
+use forage_rank::{Definition, FileHit, PassageFile, definitions, model_tokens, passages};
+use forage_search::shown_part;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::RankedFile;
+use crate::border::{Border, Excerpt};
+use crate::limits;
+use crate::sanitize::sanitize_line;
+use crate::shown_earlier::{ShownEarlier, text_hash};
+use crate::text::grouped;
+
+/// Lines of a file that stand together.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct RankedCode {
+    /// The first line, from 1.
+    pub start_line: u32,
+    /// The last line.
+    pub end_line: u32,
+    /// The lines without line ends; U+FFFD for what is not UTF-8, and what hides or reorders text written out.
+    pub lines: Vec<String>,
+}
+
+/// A definition of which no line is shown.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct UnshownDefinition {
+    /// Its name.
+    pub name: String,
+    /// What it is, such as `function`.
+    pub kind: &'static str,
+    /// Its first line, from 1.
+    pub start_line: u32,
+    /// Its last line.
+    pub end_line: u32,
+}
+
+/// Lines that an earlier answer has shown.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct EarlierLines {
+    /// The first line, from 1.
+    pub start_line: u32,
+    /// The last line.
+    pub end_line: u32,
+}
+
+/// Chooses and takes the code of the best files within a budget.
+pub(super) struct CodeReader<'a> {
+    pub(super) root: &'a Root,
+    /// That the code may be, with its outlines.
+    pub(super) tokens: usize,
+    pub(super) shown: Option<&'a Arc<ShownEarlier>>,
+}
+
+impl CodeReader<'_> {
+    /// Puts code into the records of files, of which the first have `texts`, and returns what is to be remembered once it is
+    /// shown.
+    pub(super) fn read(
+        &self,
+        hits: &[&FileHit],
+        texts: &[String],
+        files: &mut [RankedFile],
+        border: &mut Border<'_>,
+    ) -> Remembered {
+        let pairs = || hits.iter().zip(texts);
+        let earlier = |(hit, text): (&&FileHit, &String)| {
+            self.shown.map(|shown| shown.of(self.root.path(), &hit.path, text)).unwrap_or_default()
+        };
+        let earlier: Vec<Vec<RangeInclusive<u32>>> = pairs().map(earlier).collect();
+        let definitions: Vec<Vec<Definition>> =
+            pairs().map(|(hit, text)| definitions(&hit.path, text)).collect();
+        let sources: Vec<PassageFile<'_>> = pairs()
+            .zip(definitions.iter().zip(&earlier))
+            .map(|((hit, text), (definitions, known))| PassageFile { hit, text, definitions, known })
+            .collect();
+        let mut for_outlines = self.tokens / limits::CODE_OUTLINE_PART;
+        let chosen = passages(&sources, self.tokens - for_outlines);
+        let mut remembered = Remembered { shown: self.shown.cloned(), files: Vec::new() };
+        for (nth, (source, ranges)) in sources.iter().zip(chosen).enumerate() {
+            fill(&mut files[nth], source, &ranges, border);
+            if nth < limits::CODE_OUTLINES {
+                let share = for_outlines / (limits::CODE_OUTLINES - nth);
+                for_outlines -= outline(&mut files[nth], source, &ranges, share, border);
+            }
+            if self.shown.is_some() && !ranges.is_empty() {
+                remembered.files.push(RememberedFile {
+                    root: self.root.path().to_owned(),
+                    path: source.hit.path.clone(),
+                    hash: text_hash(source.text),
+                    lines: ranges,
+                });
+            }
+        }
+        remembered
+    }
+}
+
+/// Puts the chosen lines into a file's record.
+fn fill(
+    file: &mut RankedFile,
+    source: &PassageFile<'_>,
+    ranges: &[RangeInclusive<u32>],
+    border: &mut Border<'_>,
+) {
+    let numbers: Vec<usize> = ranges.iter().cloned().flatten().map(|number| number as usize - 1).collect();
+    let mut texts = border.chosen(&Excerpt::new(source.text), &numbers).into_iter();
+    let code = |range: &RangeInclusive<u32>| RankedCode {
+        start_line: *range.start(),
+        end_line: *range.end(),
+        lines: texts.by_ref().take(range.clone().count()).map(|line| shown_line(&line)).collect(),
+    };
+    file.code = ranges.iter().map(code).collect();
+    let earlier =
+        |range: &RangeInclusive<u32>| EarlierLines { start_line: *range.start(), end_line: *range.end() };
+    file.shown_earlier = source.known.iter().map(earlier).collect();
+}
+
+/// Tells what a file defines of which nothing is shown, in so many tokens at the most, and returns those that it took.
+fn outline(
+    file: &mut RankedFile,
+    source: &PassageFile<'_>,
+    ranges: &[RangeInclusive<u32>],
+    most: usize,
+    border: &mut Border<'_>,
+) -> usize {
+    let is_unshown = |definition: &&Definition| {
+        let meets = |range: &RangeInclusive<u32>| {
+            *range.start() <= definition.end_line && definition.start_line <= *range.end()
+        };
+        !ranges.iter().chain(source.known).any(meets)
+    };
+    let mut tokens = 0;
+    for definition in source.definitions.iter().filter(is_unshown) {
+        let mut name = sanitize_line(&definition.name).into_owned();
+        border.text(&mut name);
+        let cost = model_tokens(&name) + limits::CODE_OUTLINE_TOKENS;
+        if file.unshown_more > 0 || tokens + cost > most {
+            file.unshown_more += 1;
+            continue;
+        }
+        tokens += cost;
+        let Definition { kind, start_line, end_line, .. } = *definition;
+        file.unshown.push(UnshownDefinition { name, kind: kind.name(), start_line, end_line });
+    }
+    tokens
+}
+
+/// A line as it is shown, indented as it is; of one that nobody wrote, the beginning.
+fn shown_line(line: &str) -> String {
+    let part = shown_part(line.as_bytes(), limits::CODE_LINE_BYTES, None);
+    let is_cut = part.end < line.len();
+    let shown = sanitize_line(&line[part]).into_owned();
+    if is_cut { format!("{shown}… [{} bytes in all]", grouped(line.len() as u64)) } else { shown }
+}
+
+/// What an answer shows of files. It is told to who remembers it when the answer is rendered with its code.
+#[derive(Debug, Default)]
+pub(super) struct Remembered {
+    shown: Option<Arc<ShownEarlier>>,
+    files: Vec<RememberedFile>,
+}
+
+#[derive(Debug)]
+struct RememberedFile {
+    root: PathBuf,
+    path: String,
+    hash: u64,
+    lines: Vec<RangeInclusive<u32>>,
+}
+
+impl Remembered {
+    pub(super) fn remember(&self) {
+        let Some(shown) = &self.shown else { return };
+        for RememberedFile { root, path, hash, lines } in &self.files {
+            shown.add(root, path, *hash, lines);
+        }
+    }
+}
