@@ -7,6 +7,7 @@ that git has none for), where it ends is told by indentation and closing bracket
 beginning, over the comment of what follows, and takes what precedes for what encloses; what it gives is not used as it is.
 
     lines.py sets  LIST --clones DIR --checkouts DIR    checks the revisions out, prints query sets with lines
+    lines.py answers SETS CHECKOUTS --forage PROGRAM --tokens N [--way WAY] --tokenizer COMMAND    asks, prints answers
     lines.py score NAME=FILE… --sets SETS               prints what answers amount to
 
 The sets are those of `long_queries.py sets` with two more keys for each query, both by path and in lines of the file as
@@ -15,11 +16,16 @@ fix removes or changes, and the line before what it inserts. The gold is what en
 edit of a definition is there yet, it is those lines of the definition that are. A change of imports counts for nothing,
 nor does the insertion of a whole definition: neither is inside of anything that was there.
 
+The ways: `code` is `forage rank --code=N`, `lines` is `forage rank`, `whole` are whole files in the order of the ranking.
+The tokenizer reads texts with NUL between them and prints the tokens of each on a line (OpenAI's o200k: `gpt-tokenizer` of
+npm); what is beyond N tokens counts as not shown.
+
 FILE has a list of {"set", "commit", "files": [path…], "shown": {path: [[first, last]…]}, "tokens"}.
 """
 
 import argparse
 import collections
+import itertools
 import json
 import os
 import random
@@ -586,6 +592,98 @@ def mean_of(values):
     return sum(values) / len(values) if values else 0.0
 
 
+HEAD = re.compile(r"@@ (.+) (\d+)-(\d+)$")
+CHUNK_LINE = re.compile(r" +(\d+): ")
+
+
+def count_tokens(command, texts):
+    """Tokens of each text."""
+    done = subprocess.run(command, shell=True, input="\0".join(texts).encode(), stdout=subprocess.PIPE, check=True)
+    counted = [int(line.split()[0]) for line in done.stdout.decode().splitlines()]
+    if len(counted) != len(texts):
+        sys.exit(f"the tokenizer counted {len(counted)} of {len(texts)} texts")
+    return counted
+
+
+def ranked_text(options, root, query):
+    """What `forage rank` prints for an agent, with paths alone for `whole`."""
+    arguments = [f"--code={options.tokens}"] if options.way == "code" else ["-n", "30"] if options.way == "whole" else []
+    command = [options.forage, "rank", *arguments, "--", query]
+    done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if done.returncode not in (0, 1):
+        sys.exit(f"{root}: {done.stderr.decode('utf-8', 'replace')}")
+    return done.stdout.decode("utf-8", "replace")
+
+
+def shown_as_code(text):
+    """Files that an answer with code names in their order, and for each of its lines the place that it shows, or nothing."""
+    files, lines, path, number, last, are_names = [], [], None, 0, 0, False
+    for line in text.split("\n"):
+        place = None
+        if line.startswith("@@ "):
+            head = HEAD.match(line)
+            path, are_names = head and head.group(1), line in ("@@ files", "@@ further files")
+            if head:
+                files.append(path)
+                number, last = int(head.group(2)), int(head.group(3))
+        elif path and number <= last:
+            place = (path, number)
+            number += 1
+        elif are_names and line:
+            files.append(line)
+        lines.append((line, place))
+    return list(dict.fromkeys(files)), lines
+
+
+def shown_as_lines(root, text):
+    """The same of an answer with single lines."""
+    files, lines = [], []
+    for line in text.split("\n"):
+        found = CHUNK_LINE.match(line)
+        if not line.startswith(" ") and line and os.path.isfile(os.path.join(root, line)):
+            files.append(line)
+        lines.append((line, (files[-1], int(found.group(1))) if found and files else None))
+    return files, lines
+
+
+def whole_files(root, files):
+    """The lines of files, and what each shows."""
+    for path in files:
+        with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
+            yield path, None
+            for number, line in enumerate(file.read().replace("\0", "").split("\n"), 1):
+                yield line, (path, number)
+
+
+def ask(options):
+    """Asks every question of some sets."""
+    answers = []
+    with open(options.sets) as file:
+        known = json.load(file)
+    for entry in known:
+        root = os.path.join(options.checkouts, entry["name"])
+        for query in entry["queries"]:
+            text = ranked_text(options, root, query["query"])
+            files, lines = shown_as_code(text) if options.way == "code" else shown_as_lines(root, text)
+            if options.way == "whole":
+                lines = list(itertools.islice(whole_files(root, files[:10]), 20_000))
+            # With its line feed, as it is in the text.
+            counted = count_tokens(options.tokenizer, [line + "\n" for line, _ in lines] or ["\n"])
+            shown, tokens = collections.defaultdict(list), 0
+            for (_, place), cost in zip(lines, counted):
+                if tokens + cost > options.tokens:
+                    break
+                tokens += cost
+                if place:
+                    shown[place[0]].append(place[1])
+            ranges = {path: [[number, number] for number in numbers] for path, numbers in shown.items()}
+            answers.append(
+                {"set": entry["name"], "commit": query["commit"], "files": files, "shown": ranges, "tokens": tokens}
+            )
+        print(f"{entry['name']}: {len(entry['queries'])}", file=sys.stderr)
+    json.dump(answers, sys.stdout)
+
+
 def read_answers(path, tasks):
     """Answers by set and commit."""
     with open(path) as file:
@@ -670,6 +768,14 @@ def main():
     command.add_argument("--clones", required=True)
     command.add_argument("--checkouts", required=True)
     command.set_defaults(run=make_sets)
+    command = commands.add_parser("answers", help="ask forage")
+    command.add_argument("sets", help="what `sets` printed")
+    command.add_argument("checkouts")
+    command.add_argument("--forage", required=True, help="the program")
+    command.add_argument("--tokens", type=int, default=8000)
+    command.add_argument("--way", choices=["code", "lines", "whole"], default="code")
+    command.add_argument("--tokenizer", required=True)
+    command.set_defaults(run=ask)
     command = commands.add_parser("score", help="what answers amount to")
     command.add_argument("runs", nargs="+", metavar="NAME=FILE")
     command.add_argument("--sets", required=True, help="what `sets` printed")

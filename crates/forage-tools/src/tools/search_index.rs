@@ -41,17 +41,17 @@ pub struct SearchIndex;
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct RankRequest {
-    /// A question, words, names, or a whole bug report.
+    /// The question, or names.
     pub query: String,
     /// Directory or file to search (default: ".", the project root).
     pub path: Option<String>,
     /// Glob that chooses files: "*.py", or "src/**/*.rs" by path.
     pub file_pattern: Option<String>,
-    /// Languages to search, such as "rust".
+    /// Such as "rust".
     pub languages: Option<Vec<String>>,
-    /// Files to return, 1 to 100 (default: 10; with code_tokens 30).
+    /// Files to return, 1 to 100 (default: 10; 30 with code).
     pub limit: Option<i64>,
-    /// Return code, whole definitions of the best files, about so many tokens: 8000 is usual, 500 to 32000.
+    /// Tokens of code to return in place of lines, 500 to 32000.
     pub code_tokens: Option<i64>,
     /// Say which rules ranked each file.
     pub explain: Option<bool>,

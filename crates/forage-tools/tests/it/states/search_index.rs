@@ -62,6 +62,26 @@ pub(super) fn page() -> Page {
     );
     page.records("with its records", &context, json!({"query": "Cart checkout", "path": "web"}));
 
+    page.chapter("With code");
+    page.states(
+        &context,
+        [
+            ("the definitions of the best files", json!({"query": "backoff", "code_tokens": 600})),
+            (
+                "of one directory",
+                json!({"query": "cart checkout", "path": "web", "code_tokens": 500, "limit": 2}),
+            ),
+            ("fewer tokens than there may be", json!({"query": "backoff", "code_tokens": 1, "limit": 1})),
+            ("nothing found", json!({"query": "xyzzy", "code_tokens": 600})),
+        ],
+    );
+    page.records("with its records", &context, json!({"query": "Cart", "path": "web", "code_tokens": 500}));
+    let remembering = with(&context, |context| context.shown_earlier = Some(Arc::default()));
+    page.state("to who remembers", &remembering, json!({"query": "backoff", "limit": 2, "code_tokens": 600}));
+    page.state("once more", &remembering, json!({"query": "backoff", "limit": 2, "code_tokens": 600}));
+    let few = with(&context, |context| context.text_bytes = 620);
+    page.state("no room for code", &few, json!({"query": "retries", "code_tokens": 600}));
+
     page.chapter("Nothing found");
     page.states(
         &context,
