@@ -50,7 +50,7 @@ pub use languages::{DefinitionKind, known_language, language_of};
 pub use lines::QueryWords;
 pub use model_tokens::model_tokens;
 pub use outline::{Definition, definitions};
-pub use passages::{PassageFile, passages};
+pub use passages::{PassageBudget, PassageFile, passages};
 pub use query::QueryWeights;
 pub use retrieve::FieldWeights;
 pub use rules::{Effect, RULES, RankingRule, RuleWeights};

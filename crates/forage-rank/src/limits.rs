@@ -148,5 +148,7 @@ pub const PASSAGE_LINES: usize = 120;
 /// Bytes that a line of a passage counts at the most. Nobody wrote longer ones.
 pub const PASSAGE_LINE_BYTES: usize = 400;
 
-/// Tokens that a run of lines counts beside its file's path: a mark and two numbers.
+/// Tokens and bytes that a run of lines costs beside its file's path: a mark, two numbers and a line feed.
 pub const PASSAGE_HEAD_TOKENS: usize = 6;
+/// See [`PASSAGE_HEAD_TOKENS`].
+pub const PASSAGE_HEAD_BYTES: usize = 16;

@@ -30,11 +30,31 @@ pub struct PassageFile<'a> {
     pub known: &'a [RangeInclusive<u32>],
 }
 
-/// Returns the lines of each file, from 1, that help most within about so many tokens, in order. `files` are the first of a
-/// ranking. Tokens are counted by [`model_tokens`], of a line [`limits::PASSAGE_LINE_BYTES`] at the most; a run of lines costs
-/// its file's path and [`limits::PASSAGE_HEAD_TOKENS`] beside its lines.
+/// What lines may be chosen for, their heads included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PassageBudget {
+    /// As [`model_tokens`] counts them.
+    pub tokens: usize,
+    /// Bytes.
+    pub bytes: usize,
+}
+
+impl PassageBudget {
+    fn checked_sub(self, cost: Self) -> Option<Self> {
+        let tokens = self.tokens.checked_sub(cost.tokens)?;
+        Some(Self { tokens, bytes: self.bytes.checked_sub(cost.bytes)? })
+    }
+
+    fn add(self, other: Self) -> Self {
+        Self { tokens: self.tokens + other.tokens, bytes: self.bytes + other.bytes }
+    }
+}
+
+/// Returns the lines of each file, from 1, that help most within a budget, in order. `files` are the first of a ranking. Of a
+/// line [`limits::PASSAGE_LINE_BYTES`] count at the most; a run of lines costs its file's path and
+/// [`limits::PASSAGE_HEAD_TOKENS`] beside its lines.
 #[must_use]
-pub fn passages(files: &[PassageFile<'_>], tokens: usize) -> Vec<Vec<RangeInclusive<u32>>> {
+pub fn passages(files: &[PassageFile<'_>], budget: PassageBudget) -> Vec<Vec<RangeInclusive<u32>>> {
     let texts: Vec<PassageText<'_>> = files.iter().map(PassageText::of).collect();
     let mut units = units(files, &texts);
     units.sort_by(|left, right| {
@@ -44,9 +64,9 @@ pub fn passages(files: &[PassageFile<'_>], tokens: usize) -> Vec<Vec<RangeInclus
             .then_with(|| (left.file, left.first).cmp(&(right.file, right.first)))
     });
     let mut chosen: Vec<Vec<bool>> = texts.iter().map(|text| vec![false; text.lines.len()]).collect();
-    let mut left = tokens;
+    let mut left = budget;
     for unit in units {
-        if left < limits::PASSAGE_HEAD_TOKENS {
+        if left.tokens < limits::PASSAGE_HEAD_TOKENS {
             break;
         }
         let (text, lines) = (&texts[unit.file], &mut chosen[unit.file]);
@@ -58,8 +78,10 @@ pub fn passages(files: &[PassageFile<'_>], tokens: usize) -> Vec<Vec<RangeInclus
         }
         let goes_on = new(&unit.first) && unit.first > 0 && lines[unit.first - 1]
             || new(&unit.last) && lines.get(unit.last + 1) == Some(&true);
-        let head = text.head * (runs - usize::from(goes_on));
-        let cost = (unit.first..=unit.last).filter(new).map(|at| text.cost(at)).sum::<usize>() + head;
+        let heads = runs - usize::from(goes_on);
+        let head = PassageBudget { tokens: text.head.tokens * heads, bytes: text.head.bytes * heads };
+        let lines_of_unit = (unit.first..=unit.last).filter(new);
+        let cost = lines_of_unit.map(|at| text.cost(at)).fold(head, PassageBudget::add);
         let Some(rest) = left.checked_sub(cost) else { continue };
         left = rest;
         (unit.first..=unit.last).filter(new).for_each(|at| lines[at] = true);
@@ -71,8 +93,8 @@ pub fn passages(files: &[PassageFile<'_>], tokens: usize) -> Vec<Vec<RangeInclus
 struct PassageText<'a> {
     lines: Vec<&'a str>,
     is_known: Vec<bool>,
-    /// Tokens of a run of lines beside these.
-    head: usize,
+    /// What a run of lines costs beside these.
+    head: PassageBudget,
 }
 
 impl<'a> PassageText<'a> {
@@ -83,13 +105,18 @@ impl<'a> PassageText<'a> {
             let last = (*range.end() as usize).min(lines.len());
             is_known[(*range.start() as usize - 1).min(last)..last].fill(true);
         }
-        let head = model_tokens(&file.hit.path) + limits::PASSAGE_HEAD_TOKENS;
+        let path = &file.hit.path;
+        let head = PassageBudget {
+            tokens: model_tokens(path) + limits::PASSAGE_HEAD_TOKENS,
+            bytes: path.len() + limits::PASSAGE_HEAD_BYTES,
+        };
         Self { lines, is_known, head }
     }
 
-    fn cost(&self, at: usize) -> usize {
+    fn cost(&self, at: usize) -> PassageBudget {
         let line = self.lines[at];
-        model_tokens(&line[..line.floor_char_boundary(limits::PASSAGE_LINE_BYTES)]).max(1)
+        let shown = &line[..line.floor_char_boundary(limits::PASSAGE_LINE_BYTES)];
+        PassageBudget { tokens: model_tokens(shown).max(1), bytes: shown.len() + 1 }
     }
 
     /// Runs of chosen lines, without blank lines at their ends.
@@ -247,7 +274,7 @@ mod tests {
             .zip(&definitions)
             .map(|((hit, text, known), definitions)| PassageFile { hit, text, definitions, known })
             .collect();
-        passages(&files, tokens)
+        passages(&files, PassageBudget { tokens, bytes: usize::MAX })
     }
 
     #[test]

@@ -134,8 +134,8 @@ pub const CODE_OUTLINE_TOKENS: usize = 6;
 /// Bytes of a line of code; longer ones are cut.
 pub const CODE_LINE_BYTES: usize = forage_rank::limits::PASSAGE_LINE_BYTES;
 
-/// Bytes of code that a token seldom exceeds.
-pub const CODE_TOKEN_BYTES: usize = 5;
+/// Bytes of a token of code, about.
+pub const CODE_TOKEN_BYTES: usize = 4;
 
 /// The part of the tokens of code that outlines of what is not shown may take: one of so many.
 pub const CODE_OUTLINE_PART: usize = 12;

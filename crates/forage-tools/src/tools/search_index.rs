@@ -9,8 +9,8 @@ use std::time::Instant;
 use forage_base::Stop;
 use forage_fs::{Contents, DecodedText, Globs, RelPath, Root, SkipReason, Skipped, decode};
 use forage_rank::{
-    ChunkHit, Effect, FileHit, QueryWords, RankIndex, RankWeights, Ranking, RuleWeights, known_language,
-    language_of, model_tokens, search,
+    ChunkHit, Effect, FileHit, PassageBudget, QueryWords, RankIndex, RankWeights, Ranking, RuleWeights,
+    known_language, language_of, model_tokens, search,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -319,12 +319,14 @@ impl Tool for SearchIndex {
             }
         }
         let code = code_tokens.map(|tokens| {
-            // A token is some four bytes of code, seldom as many as six.
-            let most = context.text_bytes.saturating_sub(limits::CODE_NOTES_BYTES) / limits::CODE_TOKEN_BYTES;
-            let names: usize = files.iter().map(|file| model_tokens(&file.path)).sum();
+            let named: usize = files.iter().map(|file| model_tokens(&file.path)).sum();
+            let bytes: usize = files.iter().map(|file| file.path.len() + 1).sum();
             let chooser = code::CodeReader {
                 root: &root,
-                tokens: (tokens as usize).min(most).saturating_sub(names),
+                budget: PassageBudget {
+                    tokens: (tokens as usize).saturating_sub(named),
+                    bytes: context.text_bytes.saturating_sub(bytes + limits::CODE_NOTES_BYTES),
+                },
                 shown: context.shown_earlier.as_ref(),
             };
             chooser.read(&shown, &texts, &mut files, &mut reader.border)
@@ -377,6 +379,7 @@ impl Tool for SearchIndex {
         let mut outcome = ToolOutcome::new(response, found);
         outcome.hidden = hidden;
         outcome.warnings = clamp.warnings;
+        outcome.warnings.extend(code_tokens.and_then(|tokens| fewer_tokens(tokens, context.text_bytes)));
         outcome.warnings.extend(note);
         outcome.add_report(&ranked.report);
         outcome.warnings.extend(ranked.warning);
@@ -410,6 +413,19 @@ fn lead(ranking: &Ranking) -> f32 {
         [_] => 1.0,
         [first, second, ..] => ((first.score - second.score) / first.score).clamp(0.0, 1.0),
     }
+}
+
+/// What has to be known where an answer may not be as long as the code that is asked for.
+fn fewer_tokens(tokens: u64, text_bytes: usize) -> Option<String> {
+    let fit = (text_bytes / limits::CODE_TOKEN_BYTES) as u64;
+    (fit < tokens).then(|| {
+        format!(
+            "an answer has {} bytes at the most here, some {} tokens of the {} that were asked for",
+            grouped(text_bytes as u64),
+            grouped(fit),
+            grouped(tokens)
+        )
+    })
 }
 
 /// What has to be known of files that are too large for the index.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use forage_fs::Root;
-use forage_rank::{Definition, FileHit, PassageFile, definitions, model_tokens, passages};
+use forage_rank::{Definition, FileHit, PassageBudget, PassageFile, definitions, model_tokens, passages};
 use forage_search::shown_part;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -53,8 +53,8 @@ pub struct EarlierLines {
 /// Chooses and takes the code of the best files within a budget.
 pub(super) struct CodeReader<'a> {
     pub(super) root: &'a Root,
-    /// That the code may be, with its outlines.
-    pub(super) tokens: usize,
+    /// What the code may be, with its outlines.
+    pub(super) budget: PassageBudget,
     pub(super) shown: Option<&'a Arc<ShownEarlier>>,
 }
 
@@ -79,8 +79,12 @@ impl CodeReader<'_> {
             .zip(definitions.iter().zip(&earlier))
             .map(|((hit, text), (definitions, known))| PassageFile { hit, text, definitions, known })
             .collect();
-        let mut for_outlines = self.tokens / limits::CODE_OUTLINE_PART;
-        let chosen = passages(&sources, self.tokens - for_outlines);
+        let part = |all: usize| all / limits::CODE_OUTLINE_PART;
+        let PassageBudget { tokens, bytes } = self.budget;
+        let budget = PassageBudget { tokens: tokens - part(tokens), bytes: bytes - part(bytes) };
+        let chosen = passages(&sources, budget);
+        // Names are some four bytes a token.
+        let mut for_outlines = part(tokens).min(part(bytes) / 5);
         let mut remembered = Remembered { shown: self.shown.cloned(), files: Vec::new() };
         for (nth, (source, ranges)) in sources.iter().zip(chosen).enumerate() {
             fill(&mut files[nth], source, &ranges, border);
