@@ -116,8 +116,8 @@ pub const RANKED_CHUNKS: (usize, usize) = (3, 3);
 /// See [`RANKED_CHUNKS`].
 pub const RANKED_CHUNKS_LATER: (usize, usize) = (2, 1);
 
-/// Tokens of code that can be asked of `search_index`, at the least and at the most.
-pub const CODE_TOKENS: (u64, u64) = (500, 32_000);
+/// Tokens of code that can be asked of `search_index`.
+pub const CODE_TOKENS_MAX: u64 = 32_000;
 
 /// Files that an answer with code names by default.
 pub const CODE_FILES: u64 = 30;

@@ -4,6 +4,7 @@ mod code;
 mod provisional;
 mod render;
 
+use std::cell::LazyCell;
 use std::time::Instant;
 
 use forage_base::Stop;
@@ -51,7 +52,7 @@ pub struct RankRequest {
     pub languages: Option<Vec<String>>,
     /// Files to return, 1 to 100 (default: 10; 30 with code).
     pub limit: Option<i64>,
-    /// Tokens of code to return in place of lines, 500 to 32000.
+    /// Tokens of code to return in place of lines, 1 to 32000.
     pub code_tokens: Option<i64>,
     /// Say which rules ranked each file.
     pub explain: Option<bool>,
@@ -231,9 +232,9 @@ impl Tool for SearchIndex {
 
     fn run(context: &Context, request: RankRequest) -> Result<ToolOutcome<RankResponse>, ToolError> {
         let mut clamp = Clamp::default();
-        let (fewest, most) = limits::CODE_TOKENS;
+        let most = limits::CODE_TOKENS_MAX;
         let code_tokens =
-            request.code_tokens.map(|tokens| clamp.number("code_tokens", Some(tokens), most, fewest, most));
+            request.code_tokens.map(|tokens| clamp.number("code_tokens", Some(tokens), most, 1, most));
         let files = if code_tokens.is_some() { limits::CODE_FILES } else { limits::RANKED_FILES };
         let limit = clamp.number("limit", request.limit, files, 1, limits::RANKED_FILES_MAX);
         let PathTarget { root, path: start, globs, note, .. } = context.place(request.path.as_deref())?;
@@ -610,7 +611,8 @@ impl ChunkReader<'_> {
 
     /// A file with so many of its chunks, and of each so many lines.
     fn record(&mut self, hit: &FileHit, text: &str, (chunks, lines): (usize, usize)) -> RankedFile {
-        let excerpt = Excerpt::new(text);
+        // Of a file whose code is shown nothing is taken here.
+        let excerpt = LazyCell::new(|| Excerpt::new(text));
         let chunks = hit.chunks.iter().take(chunks).map(|chunk| self.chunk(chunk, &excerpt, lines)).collect();
         let (path, path_bytes) = match RelPath::parse(&hit.path, &RelPath::root()) {
             Ok(path) => self.border.path(&path),

@@ -164,7 +164,7 @@ fn shown_line(line: &str) -> String {
 }
 
 /// What an answer shows of files. It is told to who remembers it when the answer is rendered with its code.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Remembered {
     shown: Option<Arc<ShownEarlier>>,
     files: Vec<RememberedFile>,

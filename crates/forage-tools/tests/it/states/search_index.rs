@@ -71,7 +71,7 @@ pub(super) fn page() -> Page {
                 "of one directory",
                 json!({"query": "cart checkout", "path": "web", "code_tokens": 500, "limit": 2}),
             ),
-            ("fewer tokens than there may be", json!({"query": "backoff", "code_tokens": 1, "limit": 1})),
+            ("too few tokens for any code", json!({"query": "backoff", "code_tokens": 1, "limit": 1})),
             ("nothing found", json!({"query": "xyzzy", "code_tokens": 600})),
         ],
     );

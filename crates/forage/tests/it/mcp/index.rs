@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::wire::Pipes;
-use super::{PATIENCE, call, text};
+use super::{PATIENCE, REVISIONS, call, initialize, is_stateless, project, text};
 use crate::Project;
 
 const REVISION: &str = "2026-07-28";
@@ -110,5 +110,26 @@ fn a_server_finds_at_once_what_is_stored_through_a_mapping() {
         assert!(found(&needle), "round {round}");
         // Some are taken into the index, others are too young.
         std::thread::sleep(Duration::from_millis(if round % 10 == 9 { 2_300 } else { 30 }));
+    }
+}
+
+#[test]
+fn code_is_shown_once_in_a_connection() {
+    let project = project();
+    for revision in REVISIONS {
+        let mut pipes = Pipes::start(&project, &[]);
+        if !is_stateless(revision) {
+            pipes.handshake(initialize(revision, 0));
+        }
+        let mut ask = |id| {
+            let message = call(revision, id, "search_index", json!({ "query": "retry", "code_tokens": 500 }));
+            text(&pipes.ask(&message)).0.to_owned()
+        };
+        let (first, second) = (ask(1), ask(2));
+        assert!(first.contains("pub fn retry"), "{revision}: {first}");
+        // Requests without a connection may be of several agents.
+        assert_eq!(second.contains("pub fn retry"), is_stateless(revision), "{revision}: {second}");
+        let earlier = "@@ src/retry.rs 1-4: shown earlier, and as it was";
+        assert_eq!(second.contains(earlier), !is_stateless(revision), "{revision}: {second}");
     }
 }
