@@ -622,7 +622,7 @@ def shown_as_code(text):
         place = None
         if line.startswith("@@ "):
             head = HEAD.match(line)
-            path, are_names = head and head.group(1), line in ("@@ files", "@@ further files")
+            path, are_names = head and head.group(1).strip("\""), line in ("@@ files", "@@ further files")
             if head:
                 files.append(path)
                 number, last = int(head.group(2)), int(head.group(3))

@@ -73,7 +73,8 @@ pub fn passages(files: &[PassageFile<'_>], budget: PassageBudget) -> Vec<Vec<Ran
         let new = |at: &usize| !text.is_known[*at];
         let begins = |at: &usize| new(at) && (*at == unit.first || text.is_known[*at - 1]);
         let runs = (unit.first..=unit.last).filter(begins).count();
-        if runs == 0 {
+        // Of what is known, the blank lines around it may not be.
+        if (unit.first..=unit.last).filter(new).all(|at| text.lines[at].trim().is_empty()) {
             continue;
         }
         let goes_on = new(&unit.first) && unit.first > 0 && lines[unit.first - 1]
@@ -103,7 +104,7 @@ impl<'a> PassageText<'a> {
         let mut is_known = vec![false; lines.len()];
         for range in file.known {
             let last = (*range.end() as usize).min(lines.len());
-            is_known[(*range.start() as usize - 1).min(last)..last].fill(true);
+            is_known[(*range.start() as usize).saturating_sub(1).min(last)..last].fill(true);
         }
         let path = &file.hit.path;
         let head = PassageBudget {
@@ -154,6 +155,11 @@ fn units(files: &[PassageFile<'_>], texts: &[PassageText<'_>]) -> Vec<PassageUni
     let mut units = Vec::new();
     for (nth, (file, text)) in files.iter().zip(texts).enumerate() {
         let owners = owners(file.definitions, &text.lines);
+        let mut scores = vec![0.0; owners.len()];
+        for chunk in &file.hit.chunks {
+            let last = (chunk.end_line as usize).min(scores.len());
+            scores[(chunk.start_line as usize).saturating_sub(1).min(last)..last].fill(chunk.score);
+        }
         let hot = &file.hit.chunks[..file.hit.chunks.len().min(HOT_CHUNKS)];
         for unit in runs(&owners) {
             let (first, last) = (unit.start as u32 + 1, unit.end as u32);
@@ -161,12 +167,11 @@ fn units(files: &[PassageFile<'_>], texts: &[PassageText<'_>]) -> Vec<PassageUni
                 // One of the two is nothing, and for those that meet both are.
                 first.saturating_sub(chunk.end_line).max(chunk.start_line.saturating_sub(last))
             };
-            let met = file.hit.chunks.iter().filter(|chunk| distance(chunk) == 0);
             let kind = owners[unit.start].map(|at| file.definitions[at].kind);
             let evidence = UnitEvidence {
                 file: file.hit.score / best,
                 log_lines: (owners.len() as f32).ln(),
-                chunk: met.map(|chunk| chunk.score).fold(0.0, f32::max) / most,
+                chunk: scores[unit.clone()].iter().copied().fold(0.0, f32::max) / most,
                 log_distance: (1.0 + hot.iter().map(distance).min().unwrap_or(FAR) as f32).ln(),
                 is_function: f32::from(u8::from(kind == Some(DefinitionKind::Function))),
             };
@@ -209,16 +214,17 @@ impl UnitEvidence {
 
 /// The innermost definition of each line; a blank line is that of the line before it.
 fn owners(definitions: &[Definition], lines: &[&str]) -> Vec<Option<usize>> {
-    let mut owners = vec![None; lines.len()];
-    // What is inside comes behind what is around it.
-    for (at, definition) in definitions.iter().enumerate() {
-        let last = (definition.end_line as usize).min(lines.len());
-        owners[(definition.start_line as usize - 1).min(last)..last].fill(Some(at));
-    }
-    for at in 1..lines.len() {
-        if lines[at].trim().is_empty() {
-            owners[at] = owners[at - 1];
+    let mut owners: Vec<Option<usize>> = Vec::with_capacity(lines.len());
+    let mut coming = definitions.iter().enumerate().peekable();
+    // Those around the line, the innermost last.
+    let mut open: Vec<usize> = Vec::new();
+    for (number, line) in (1..).zip(lines) {
+        while let Some((at, _)) = coming.next_if(|(_, definition)| definition.start_line <= number) {
+            open.push(at);
         }
+        while open.pop_if(|at| definitions[*at].end_line < number).is_some() {}
+        let before = owners.last().copied().flatten();
+        owners.push(if line.trim().is_empty() { before } else { open.last().copied() });
     }
     owners
 }
@@ -295,6 +301,9 @@ mod tests {
         let file = (hit("a.rs", 1.0, &[(6, 9, 0.9), (1, 4, 0.3)]), text(), vec![5..=10]);
         let one = one_function();
         assert_eq!(chosen(std::slice::from_ref(&file), one), [vec![1..=4]]);
+        // The blank line behind it is nothing to show.
+        let shown = (file.0.clone(), file.1.clone(), vec![6..=9]);
+        assert_eq!(chosen(&[shown], one), [vec![1..=4]]);
         assert_eq!(chosen(&[file], 1_000), [vec![1..=4, 11..=14]]);
     }
 

@@ -134,6 +134,9 @@ pub const CODE_OUTLINE_TOKENS: usize = 6;
 /// Bytes of a line of code; longer ones are cut.
 pub const CODE_LINE_BYTES: usize = forage_rank::limits::PASSAGE_LINE_BYTES;
 
+/// Bytes of the name of a definition in it.
+pub const CODE_NAME_BYTES: usize = 80;
+
 /// Bytes of a token of code, about.
 pub const CODE_TOKEN_BYTES: usize = 4;
 

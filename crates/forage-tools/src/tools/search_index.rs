@@ -329,6 +329,7 @@ impl Tool for SearchIndex {
                     bytes: context.text_bytes.saturating_sub(bytes + limits::CODE_NOTES_BYTES),
                 },
                 shown: context.shown_earlier.as_ref(),
+                stop: &stop,
             };
             chooser.read(&shown, &texts, &mut files, &mut reader.border)
         });
@@ -358,6 +359,11 @@ impl Tool for SearchIndex {
         if !found {
             not_searched.hidden_matches.extend(too_large.clone());
         }
+        if code.is_some() && context.stop.is_cancelled() {
+            return Err(ToolError::Cancelled);
+        }
+        let is_over = code.as_ref().is_some_and(|code| !code.is_whole);
+        let about_code = code.is_some().then(|| about_code(&files, &context.names)).flatten();
         let response = RankResponse {
             query: request.query,
             path: start.display().into_owned(),
@@ -381,6 +387,11 @@ impl Tool for SearchIndex {
         outcome.hidden = hidden;
         outcome.warnings = clamp.warnings;
         outcome.warnings.extend(code_tokens.and_then(|tokens| fewer_tokens(tokens, context.text_bytes)));
+        outcome.warnings.extend(about_code);
+        if is_over {
+            outcome.truncated_by = stop.check().map(Limit::from);
+            outcome.warnings.push("there was no time to look at the code of all of these files".to_owned());
+        }
         outcome.warnings.extend(note);
         outcome.add_report(&ranked.report);
         outcome.warnings.extend(ranked.warning);
@@ -414,6 +425,21 @@ fn lead(ranking: &Ranking) -> f32 {
         [_] => 1.0,
         [first, second, ..] => ((first.score - second.score) / first.score).clamp(0.0, 1.0),
     }
+}
+
+/// What has to be known of code that is not there.
+fn about_code(files: &[RankedFile], names: &ToolNames) -> Option<String> {
+    if files.iter().any(|file| !file.shown_earlier.is_empty()) {
+        let told = names.fill("[[{read_file} shows again what was shown earlier]]");
+        return (!told.is_empty()).then_some(told);
+    }
+    let has_none = !files.is_empty() && files.iter().all(|file| file.code.is_empty());
+    has_none.then(|| {
+        let files = count(files.len() as u64, "file");
+        format!(
+            "no definition has room beside the names of {files}; ask for more tokens, or set a lower limit"
+        )
+    })
 }
 
 /// What has to be known where an answer may not be as long as the code that is asked for.

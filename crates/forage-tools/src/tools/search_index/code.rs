@@ -4,9 +4,9 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use forage_base::Stop;
 use forage_fs::Root;
 use forage_rank::{Definition, FileHit, PassageBudget, PassageFile, definitions, model_tokens, passages};
-use forage_search::shown_part;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ use crate::border::{Border, Excerpt};
 use crate::limits;
 use crate::sanitize::sanitize_line;
 use crate::shown_earlier::{ShownEarlier, text_hash};
-use crate::text::grouped;
+use crate::text::{clip, grouped};
 
 /// Lines of a file that stand together.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -56,6 +56,8 @@ pub(super) struct CodeReader<'a> {
     /// What the code may be, with its outlines.
     pub(super) budget: PassageBudget,
     pub(super) shown: Option<&'a Arc<ShownEarlier>>,
+    /// Ends it: files that are not looked at by then have no code.
+    pub(super) stop: &'a Stop,
 }
 
 impl CodeReader<'_> {
@@ -73,19 +75,32 @@ impl CodeReader<'_> {
             self.shown.map(|shown| shown.of(self.root.path(), &hit.path, text)).unwrap_or_default()
         };
         let earlier: Vec<Vec<RangeInclusive<u32>>> = pairs().map(earlier).collect();
-        let definitions: Vec<Vec<Definition>> =
-            pairs().map(|(hit, text)| definitions(&hit.path, text)).collect();
+        let definitions: Vec<Vec<Definition>> = pairs()
+            .take_while(|_| self.stop.check().is_none())
+            .map(|(hit, text)| definitions(&hit.path, text))
+            .collect();
         let sources: Vec<PassageFile<'_>> = pairs()
             .zip(definitions.iter().zip(&earlier))
             .map(|((hit, text), (definitions, known))| PassageFile { hit, text, definitions, known })
             .collect();
         let part = |all: usize| all / limits::CODE_OUTLINE_PART;
-        let PassageBudget { tokens, bytes } = self.budget;
+        // Each file with lines that were shown has a line of them.
+        let named = |(source, earlier): (&PassageFile<'_>, &Vec<RangeInclusive<u32>>)| match earlier.len() {
+            0 => 0,
+            ranges => source.hit.path.len() + EARLIER_BYTES + ranges * EARLIER_RANGE_BYTES,
+        };
+        let named: usize = sources.iter().zip(&earlier).map(named).sum();
+        let tokens = self.budget.tokens.saturating_sub(named / limits::CODE_TOKEN_BYTES);
+        let bytes = self.budget.bytes.saturating_sub(named);
         let budget = PassageBudget { tokens: tokens - part(tokens), bytes: bytes - part(bytes) };
         let chosen = passages(&sources, budget);
-        // Names are some four bytes a token.
-        let mut for_outlines = part(tokens).min(part(bytes) / 5);
-        let mut remembered = Remembered { shown: self.shown.cloned(), files: Vec::new() };
+        let mut for_outlines = part(tokens).min(part(bytes) / limits::CODE_TOKEN_BYTES);
+        let mut remembered = Remembered {
+            shown: self.shown.cloned(),
+            files: Vec::new(),
+            stop: self.stop.clone(),
+            is_whole: sources.len() == texts.len(),
+        };
         for (nth, (source, ranges)) in sources.iter().zip(chosen).enumerate() {
             fill(&mut files[nth], source, &ranges, border);
             if nth < limits::CODE_OUTLINES {
@@ -141,13 +156,14 @@ fn outline(
     };
     let mut tokens = 0;
     for definition in source.definitions.iter().filter(is_unshown) {
-        let mut name = sanitize_line(&definition.name).into_owned();
-        border.text(&mut name);
-        let cost = model_tokens(&name) + limits::CODE_OUTLINE_TOKENS;
+        let mut name = clip(&sanitize_line(&definition.name), limits::CODE_NAME_BYTES);
+        let cost =
+            model_tokens(&name).max(name.len() / limits::CODE_TOKEN_BYTES) + limits::CODE_OUTLINE_TOKENS;
         if file.unshown_more > 0 || tokens + cost > most {
             file.unshown_more += 1;
             continue;
         }
+        border.text(&mut name);
         tokens += cost;
         let Definition { kind, start_line, end_line, .. } = *definition;
         file.unshown.push(UnshownDefinition { name, kind: kind.name(), start_line, end_line });
@@ -157,17 +173,24 @@ fn outline(
 
 /// A line as it is shown, indented as it is; of one that nobody wrote, the beginning.
 fn shown_line(line: &str) -> String {
-    let part = shown_part(line.as_bytes(), limits::CODE_LINE_BYTES, None);
-    let is_cut = part.end < line.len();
-    let shown = sanitize_line(&line[part]).into_owned();
-    if is_cut { format!("{shown}… [{} bytes in all]", grouped(line.len() as u64)) } else { shown }
+    let end = line.floor_char_boundary(limits::CODE_LINE_BYTES);
+    let shown = sanitize_line(&line[..end]).into_owned();
+    if end < line.len() { format!("{shown}… [{} bytes in all]", grouped(line.len() as u64)) } else { shown }
 }
+
+/// Bytes of the line that names what was shown earlier of a file, beside its path, and of each of its ranges.
+const EARLIER_BYTES: usize = 36;
+/// See [`EARLIER_BYTES`].
+const EARLIER_RANGE_BYTES: usize = 12;
 
 /// What an answer shows of files. It is told to who remembers it when the answer is rendered with its code.
 #[derive(Debug)]
 pub(super) struct Remembered {
     shown: Option<Arc<ShownEarlier>>,
     files: Vec<RememberedFile>,
+    stop: Stop,
+    /// All files whose code could be shown were looked at.
+    pub(super) is_whole: bool,
 }
 
 #[derive(Debug)]
@@ -180,7 +203,8 @@ struct RememberedFile {
 
 impl Remembered {
     pub(super) fn remember(&self) {
-        let Some(shown) = &self.shown else { return };
+        // A cancelled answer is shown to nobody.
+        let Some(shown) = self.shown.as_ref().filter(|_| !self.stop.is_cancelled()) else { return };
         for RememberedFile { root, path, hash, lines } in &self.files {
             shown.add(root, path, *hash, lines);
         }

@@ -1,5 +1,6 @@
 //! The text of an answer of `search_index`.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use super::{EarlierLines, RankResponse, RankedCode, RankedFile, RankedReason, UnshownDefinition};
@@ -142,18 +143,18 @@ fn with_code(response: &RankResponse, detail: IndexDetail) -> String {
     let mut text = headline(response);
     let has_code = |file: &&RankedFile| !file.code.is_empty() || !file.shown_earlier.is_empty();
     let shown = response.files.iter().filter(|file| detail != IndexDetail::Paths && has_code(file));
+    let mut has_shown = false;
     for file in shown {
-        for EarlierLines { start_line, end_line } in &file.shown_earlier {
-            let _ =
-                writeln!(text, "{HEAD}{} {start_line}-{end_line}: shown earlier, and as it was", file.path);
+        has_shown = true;
+        let path = head_path(&file.path);
+        if !file.shown_earlier.is_empty() {
+            let range = |it: &EarlierLines| format!("{}-{}", it.start_line, it.end_line);
+            let ranges: Vec<String> = file.shown_earlier.iter().map(range).collect();
+            let _ = writeln!(text, "{HEAD}{path} {}: shown earlier, and as it was", ranges.join(", "));
         }
         for RankedCode { start_line, end_line, lines } in &file.code {
-            let _ = writeln!(text, "{HEAD}{} {start_line}-{end_line}", file.path);
-            for line in lines {
-                // No file can feign what this program says.
-                let escape = if line.starts_with(HEAD) { "\\" } else { "" };
-                let _ = writeln!(text, "{escape}{line}");
-            }
+            let _ = writeln!(text, "{HEAD}{path} {start_line}-{end_line}");
+            lines.iter().for_each(|line| push_foreign(&mut text, line));
         }
         push_unshown(&mut text, file);
     }
@@ -165,11 +166,27 @@ fn with_code(response: &RankResponse, detail: IndexDetail) -> String {
             "{HEAD}{}",
             if rest.len() == response.files.len() { "files" } else { "further files" }
         );
-        rest.iter().for_each(|file| {
-            let _ = writeln!(text, "{}", file.path);
-        });
+        rest.iter().for_each(|file| push_foreign(&mut text, &file.path));
+    }
+    if has_shown {
+        // What follows is the tool's own again.
+        let _ = writeln!(text, "{HEAD}end");
     }
     text
+}
+
+/// A line that is not the tool's own, and can't feign to be.
+fn push_foreign(text: &mut String, line: &str) {
+    let escape = if line.starts_with(HEAD) { "\\" } else { "" };
+    let _ = writeln!(text, "{escape}{line}");
+}
+
+/// A path in front of what the tool says of it: in quotes if that could be a part of it.
+fn head_path(path: &str) -> Cow<'_, str> {
+    match path.contains(' ') && !path.starts_with('"') {
+        true => Cow::Owned(format!("\"{path}\"")),
+        false => Cow::Borrowed(path),
+    }
 }
 
 /// What a file defines beside what is shown of it.
@@ -177,12 +194,16 @@ fn push_unshown(text: &mut String, file: &RankedFile) {
     if file.unshown.is_empty() && file.unshown_more == 0 {
         return;
     }
-    let entry = |it: &UnshownDefinition| format!("{} {} {}-{}", it.kind, it.name, it.start_line, it.end_line);
+    let is_plain = |name: &str| name.chars().all(|c| c.is_alphanumeric() || "_$:.-".contains(c));
+    let entry = |it: &UnshownDefinition| {
+        let name = if is_plain(&it.name) { it.name.clone() } else { quoted(&it.name) };
+        format!("{} {name} {}-{}", it.kind, it.start_line, it.end_line)
+    };
     let entries: Vec<String> = file.unshown.iter().map(entry).collect();
     let more =
         (file.unshown_more > 0).then(|| format!("{} more", count(file.unshown_more as u64, "definition")));
     let all: Vec<String> = entries.into_iter().chain(more).collect();
-    let _ = writeln!(text, "{HEAD}{} has more: {}", file.path, all.join("; "));
+    let _ = writeln!(text, "{HEAD}{} has more: {}", head_path(&file.path), all.join("; "));
 }
 
 fn push_file(text: &mut String, file: &RankedFile, detail: IndexDetail) {
