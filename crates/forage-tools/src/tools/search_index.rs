@@ -363,7 +363,7 @@ impl Tool for SearchIndex {
             return Err(ToolError::Cancelled);
         }
         let is_over = code.as_ref().is_some_and(|code| !code.is_whole);
-        let about_code = code.is_some().then(|| about_code(&files, &context.names)).flatten();
+        let about_code = code.is_some().then(|| code::about_code(&files, &context.names)).flatten();
         let response = RankResponse {
             query: request.query,
             path: start.display().into_owned(),
@@ -386,7 +386,9 @@ impl Tool for SearchIndex {
         let mut outcome = ToolOutcome::new(response, found);
         outcome.hidden = hidden;
         outcome.warnings = clamp.warnings;
-        outcome.warnings.extend(code_tokens.and_then(|tokens| fewer_tokens(tokens, context.text_bytes)));
+        outcome
+            .warnings
+            .extend(code_tokens.and_then(|tokens| code::fewer_tokens(tokens, context.text_bytes)));
         outcome.warnings.extend(about_code);
         if is_over {
             outcome.truncated_by = stop.check().map(Limit::from);
@@ -425,34 +427,6 @@ fn lead(ranking: &Ranking) -> f32 {
         [_] => 1.0,
         [first, second, ..] => ((first.score - second.score) / first.score).clamp(0.0, 1.0),
     }
-}
-
-/// What has to be known of code that is not there.
-fn about_code(files: &[RankedFile], names: &ToolNames) -> Option<String> {
-    if files.iter().any(|file| !file.shown_earlier.is_empty()) {
-        let told = names.fill("[[{read_file} shows again what was shown earlier]]");
-        return (!told.is_empty()).then_some(told);
-    }
-    let has_none = !files.is_empty() && files.iter().all(|file| file.code.is_empty());
-    has_none.then(|| {
-        let files = count(files.len() as u64, "file");
-        format!(
-            "no definition has room beside the names of {files}; ask for more tokens, or set a lower limit"
-        )
-    })
-}
-
-/// What has to be known where an answer may not be as long as the code that is asked for.
-fn fewer_tokens(tokens: u64, text_bytes: usize) -> Option<String> {
-    let fit = (text_bytes / limits::CODE_TOKEN_BYTES) as u64;
-    (fit < tokens).then(|| {
-        format!(
-            "an answer has {} bytes at the most here, some {} tokens of the {} that were asked for",
-            grouped(text_bytes as u64),
-            grouped(fit),
-            grouped(tokens)
-        )
-    })
 }
 
 /// What has to be known of files that are too large for the index.

@@ -13,9 +13,10 @@ use serde::Serialize;
 use super::RankedFile;
 use crate::border::{Border, Excerpt};
 use crate::limits;
+use crate::names::ToolNames;
 use crate::sanitize::sanitize_line;
 use crate::shown_earlier::{ShownEarlier, text_hash};
-use crate::text::{clip, grouped};
+use crate::text::{clip, count, grouped};
 
 /// Lines of a file that stand together.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -182,6 +183,34 @@ fn shown_line(line: &str) -> String {
 const EARLIER_BYTES: usize = 36;
 /// See [`EARLIER_BYTES`].
 const EARLIER_RANGE_BYTES: usize = 12;
+
+/// What has to be known of code that is not there.
+pub(super) fn about_code(files: &[RankedFile], names: &ToolNames) -> Option<String> {
+    if files.iter().any(|file| !file.shown_earlier.is_empty()) {
+        let told = names.fill("[[{read_file} shows again what was shown earlier]]");
+        return (!told.is_empty()).then_some(told);
+    }
+    let has_none = !files.is_empty() && files.iter().all(|file| file.code.is_empty());
+    has_none.then(|| {
+        let files = count(files.len() as u64, "file");
+        format!(
+            "no definition has room beside the names of {files}; ask for more tokens, or set a lower limit"
+        )
+    })
+}
+
+/// What has to be known where an answer may not be as long as the code that is asked for.
+pub(super) fn fewer_tokens(tokens: u64, text_bytes: usize) -> Option<String> {
+    let fit = (text_bytes / limits::CODE_TOKEN_BYTES) as u64;
+    (fit < tokens).then(|| {
+        format!(
+            "an answer has {} bytes at the most here, some {} tokens of the {} that were asked for",
+            grouped(text_bytes as u64),
+            grouped(fit),
+            grouped(tokens)
+        )
+    })
+}
 
 /// What an answer shows of files. It is told to who remembers it when the answer is rendered with its code.
 #[derive(Debug)]
