@@ -57,7 +57,7 @@ pub(crate) fn text_hash(text: &str) -> u64 {
 }
 
 /// The same lines in order, in as few ranges as can be.
-pub(crate) fn merged(mut ranges: Vec<RangeInclusive<u32>>) -> Vec<RangeInclusive<u32>> {
+fn merged(mut ranges: Vec<RangeInclusive<u32>>) -> Vec<RangeInclusive<u32>> {
     ranges.sort_by_key(|range| *range.start());
     let mut merged: Vec<RangeInclusive<u32>> = Vec::with_capacity(ranges.len());
     for range in ranges {

@@ -94,14 +94,27 @@ impl Peer {
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
-}
 
-impl Drop for Peer {
-    fn drop(&mut self) {
+    /// The same when all connections that were made are over: a client may have its answer before its request is read.
+    #[allow(dead_code, reason = "for the tests of the client")]
+    pub(crate) fn into_requests(mut self) -> Vec<String> {
+        self.end();
+        self.requests()
+    }
+
+    fn end(&mut self) {
         self.over.store(true, Ordering::SeqCst);
         let _ = TcpStream::connect(&self.address);
         if let Some(thread) = self.thread.take() {
             thread.join().unwrap();
+        }
+    }
+}
+
+impl Drop for Peer {
+    fn drop(&mut self) {
+        if self.thread.is_some() {
+            self.end();
         }
     }
 }

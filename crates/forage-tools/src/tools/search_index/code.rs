@@ -98,6 +98,7 @@ impl CodeReader<'_> {
         let mut for_outlines = part(tokens).min(part(bytes) / limits::CODE_TOKEN_BYTES);
         let mut remembered = Remembered {
             shown: self.shown.cloned(),
+            root: self.root.path().to_owned(),
             files: Vec::new(),
             stop: self.stop.clone(),
             is_whole: sources.len() == texts.len(),
@@ -110,7 +111,6 @@ impl CodeReader<'_> {
             }
             if self.shown.is_some() && !ranges.is_empty() {
                 remembered.files.push(RememberedFile {
-                    root: self.root.path().to_owned(),
                     path: source.hit.path.clone(),
                     hash: text_hash(source.text),
                     lines: ranges,
@@ -128,6 +128,13 @@ fn fill(
     ranges: &[RangeInclusive<u32>],
     border: &mut Border<'_>,
 ) {
+    let earlier =
+        |range: &RangeInclusive<u32>| EarlierLines { start_line: *range.start(), end_line: *range.end() };
+    file.shown_earlier = source.known.iter().map(earlier).collect();
+    // The whole text is looked through for keys, which is for nothing where no line of it is shown.
+    if ranges.is_empty() {
+        return;
+    }
     let numbers: Vec<usize> = ranges.iter().cloned().flatten().map(|number| number as usize - 1).collect();
     let mut texts = border.chosen(&Excerpt::new(source.text), &numbers).into_iter();
     let code = |range: &RangeInclusive<u32>| RankedCode {
@@ -136,9 +143,6 @@ fn fill(
         lines: texts.by_ref().take(range.clone().count()).map(|line| shown_line(&line)).collect(),
     };
     file.code = ranges.iter().map(code).collect();
-    let earlier =
-        |range: &RangeInclusive<u32>| EarlierLines { start_line: *range.start(), end_line: *range.end() };
-    file.shown_earlier = source.known.iter().map(earlier).collect();
 }
 
 /// Tells what a file defines of which nothing is shown, in so many tokens at the most, and returns those that it took.
@@ -216,6 +220,7 @@ pub(super) fn fewer_tokens(tokens: u64, text_bytes: usize) -> Option<String> {
 #[derive(Debug)]
 pub(super) struct Remembered {
     shown: Option<Arc<ShownEarlier>>,
+    root: PathBuf,
     files: Vec<RememberedFile>,
     stop: Stop,
     /// All files whose code could be shown were looked at.
@@ -224,7 +229,6 @@ pub(super) struct Remembered {
 
 #[derive(Debug)]
 struct RememberedFile {
-    root: PathBuf,
     path: String,
     hash: u64,
     lines: Vec<RangeInclusive<u32>>,
@@ -234,8 +238,8 @@ impl Remembered {
     pub(super) fn remember(&self) {
         // A cancelled answer is shown to nobody.
         let Some(shown) = self.shown.as_ref().filter(|_| !self.stop.is_cancelled()) else { return };
-        for RememberedFile { root, path, hash, lines } in &self.files {
-            shown.add(root, path, *hash, lines);
+        for RememberedFile { path, hash, lines } in &self.files {
+            shown.add(&self.root, path, *hash, lines);
         }
     }
 }

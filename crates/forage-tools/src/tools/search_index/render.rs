@@ -141,11 +141,10 @@ const HEAD: &str = "@@ ";
 
 fn with_code(response: &RankResponse, detail: IndexDetail) -> String {
     let mut text = headline(response);
-    let has_code = |file: &&RankedFile| !file.code.is_empty() || !file.shown_earlier.is_empty();
-    let shown = response.files.iter().filter(|file| detail != IndexDetail::Paths && has_code(file));
-    let mut has_shown = false;
-    for file in shown {
-        has_shown = true;
+    let (shown, rest): (Vec<&RankedFile>, Vec<&RankedFile>) = response.files.iter().partition(|file| {
+        detail != IndexDetail::Paths && !(file.code.is_empty() && file.shown_earlier.is_empty())
+    });
+    for file in &shown {
         let path = head_path(&file.path);
         if !file.shown_earlier.is_empty() {
             let range = |it: &EarlierLines| format!("{}-{}", it.start_line, it.end_line);
@@ -158,17 +157,11 @@ fn with_code(response: &RankResponse, detail: IndexDetail) -> String {
         }
         push_unshown(&mut text, file);
     }
-    let rest: Vec<&RankedFile> =
-        response.files.iter().filter(|file| detail == IndexDetail::Paths || !has_code(file)).collect();
     if !rest.is_empty() {
-        let _ = writeln!(
-            text,
-            "{HEAD}{}",
-            if rest.len() == response.files.len() { "files" } else { "further files" }
-        );
+        let _ = writeln!(text, "{HEAD}{}", if shown.is_empty() { "files" } else { "further files" });
         rest.iter().for_each(|file| push_foreign(&mut text, &file.path));
     }
-    if has_shown {
+    if !shown.is_empty() {
         // What follows is the tool's own again.
         let _ = writeln!(text, "{HEAD}end");
     }

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::wire::Pipes;
-use super::{PATIENCE, REVISIONS, call, initialize, is_stateless, project, text};
+use super::{PATIENCE, REVISIONS, call, is_stateless, project, text};
 use crate::Project;
 
 const REVISION: &str = "2026-07-28";
@@ -117,10 +117,7 @@ fn a_server_finds_at_once_what_is_stored_through_a_mapping() {
 fn code_is_shown_once_in_a_connection() {
     let project = project();
     for revision in REVISIONS {
-        let mut pipes = Pipes::start(&project, &[]);
-        if !is_stateless(revision) {
-            pipes.handshake(initialize(revision, 0));
-        }
+        let mut pipes = Pipes::connect(&project, &[], revision);
         let mut ask = |id| {
             let message = call(revision, id, "search_index", json!({ "query": "retry", "code_tokens": 500 }));
             text(&pipes.ask(&message)).0.to_owned()
