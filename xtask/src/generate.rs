@@ -48,7 +48,10 @@ fn generated(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
     let schema = workspace.forage_json(&["config", "--schema"])?;
     let mut files = vec![
         ("docs/configuration.md".to_owned(), crate::configuration::page(&schema)?),
-        ("docs/tools.md".to_owned(), tools_page(&tools(&["--all"])?, &tools(&[])?)?),
+        (
+            "docs/tools.md".to_owned(),
+            tools_page(&tools(&["--all", "--every-argument"])?, &tools(&["--all"])?, &tools(&[])?)?,
+        ),
         ("docs/clients.md".to_owned(), clients_page(&clients)?),
     ];
     files.extend(front_page::readmes(workspace)?);
@@ -153,11 +156,12 @@ fn client_section(page: &mut String, client: &Value) -> Option<()> {
     Some(())
 }
 
-/// The reference of the tools from their definitions; `on` are those that are on by default.
-fn tools_page(tools: &Value, on: &Value) -> Result<String, String> {
+/// The reference of the tools from their definitions with every argument; `told` have those that models are told of, and `on` are
+/// those that are on by default.
+fn tools_page(tools: &Value, told: &Value, on: &Value) -> Result<String, String> {
     let array =
         |tools: &Value| tools.as_array().cloned().ok_or("`forage tools --format mcp` prints no array");
-    let (tools, on) = (array(tools)?, array(on)?);
+    let (tools, told, on) = (array(tools)?, array(told)?, array(on)?);
     let mut page = String::from(
         "# Tools\n\n<!-- Written by `cargo xtask generate` from the definitions in the program; don't edit. -->\n\n\
          What a model reads about each tool, word for word, and the arguments that it can give. A call by hand, as an\n\
@@ -166,13 +170,15 @@ fn tools_page(tools: &Value, on: &Value) -> Result<String, String> {
     );
     for tool in &tools {
         let is_on = on.iter().any(|other| other["name"] == tool["name"]);
-        section(&mut page, tool, is_on)
+        let told = told.iter().find(|other| other["name"] == tool["name"]);
+        let told = told.map_or(&Value::Null, |told| &told["inputSchema"]["properties"]);
+        section(&mut page, tool, told, is_on)
             .ok_or_else(|| format!("a tool lacks a field that its page needs: {tool}"))?;
     }
     Ok(page)
 }
 
-fn section(page: &mut String, tool: &Value, is_on: bool) -> Option<()> {
+fn section(page: &mut String, tool: &Value, told: &Value, is_on: bool) -> Option<()> {
     let (name, title) = (tool["name"].as_str()?, tool["title"].as_str()?);
     let _ = write!(page, "\n## `{name}`\n\n{title}.\n\n");
     if !is_on {
@@ -194,6 +200,8 @@ fn section(page: &mut String, tool: &Value, is_on: bool) -> Option<()> {
             schema["required"].as_array().is_some_and(|names| names.contains(&argument.as_str().into()));
         let required = if required { "yes" } else { "no" };
         let meaning = meaning(property).replace('|', "\\|");
+        let meaning =
+            if told[argument].is_null() { format!("{meaning} Models are not told of it.") } else { meaning };
         let _ = writeln!(page, "| `{argument}` | {} | {required} | {meaning} |", kind(property)?);
     }
     Some(())
@@ -258,12 +266,14 @@ mod tests {
             },
             { "name": "rest", "title": "Rest", "description": "Nothing.", "inputSchema": { "properties": {} } },
         ]);
-        let page = tools_page(&tools, &tools).unwrap();
+        let mut told = tools.clone();
+        told[0]["inputSchema"]["properties"].as_object_mut().unwrap().remove("mode");
+        let page = tools_page(&tools, &told, &tools).unwrap();
         let expected = "\n## `find_it`\n\nFind it.\n\n> Finds &lt;it>.\n>\n> With `a<b>`.\n\n\
             | argument | type | required | meaning |\n|---|---|---|---|\n\
             | `terms` | array of string | yes | One \\| many |\n\
             | `depth` | integer | no | Levels. From 0 to 9. |\n\
-            | `mode` | string | no | One of `\"a\"`, `\"b\"`. |\n\
+            | `mode` | string | no | One of `\"a\"`, `\"b\"`. Models are not told of it. |\n\
             \n## `rest`\n\nRest.\n\n> Nothing.\n\nNo arguments.\n";
         assert!(page.ends_with(expected), "{page}");
     }
@@ -295,8 +305,8 @@ mod tests {
 
     #[test]
     fn a_tool_without_a_field_is_an_error() {
-        let error = tools_page(&json!([{ "name": "x" }]), &json!([])).unwrap_err();
+        let error = tools_page(&json!([{ "name": "x" }]), &json!([]), &json!([])).unwrap_err();
         assert!(error.contains("lacks a field"), "{error}");
-        assert!(tools_page(&json!({}), &json!([])).is_err());
+        assert!(tools_page(&json!({}), &json!([]), &json!([])).is_err());
     }
 }

@@ -6,7 +6,8 @@
 
 mod definition;
 
-use definition::{SymbolDefinition, definition};
+use definition::SymbolDefinition;
+pub(crate) use definition::definition;
 
 use crate::languages::{CommentStyle, DefinitionKind, Habit, LanguageRow};
 use crate::limits;

@@ -109,6 +109,8 @@ pub(crate) enum Habit {
     OfAnObject,
     /// `#[…]` is an attribute, though `#` begins a comment.
     Attributes,
+    /// `'…'` is a string, not a character or the name of a lifetime.
+    SingleQuotedStrings,
 }
 
 /// A language, as far as it matters here.
@@ -198,6 +200,12 @@ pub(crate) fn called(name: &str) -> Option<&'static LanguageRow> {
 pub fn language_of(path: &str) -> Option<&'static str> {
     let name = language(path).name;
     (!name.is_empty() && name != DATA_NAME).then_some(name)
+}
+
+/// Returns whether a file is text for people, by its path.
+#[must_use]
+pub fn is_prose(path: &str) -> bool {
+    language(path).style == CommentStyle::Prose
 }
 
 /// Returns what [`language_of`] calls a language that is given by its name, by an alias (`c++`, `golang`) or by an

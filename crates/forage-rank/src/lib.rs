@@ -33,6 +33,7 @@ mod languages;
 #[doc(hidden)]
 pub mod limits;
 mod lines;
+mod mentions;
 mod model_tokens;
 mod outline;
 mod panics;
@@ -46,12 +47,13 @@ pub mod tree;
 
 pub use error::IndexError;
 pub use index::{FORMAT, RankIndex, Stamp, Writer};
-pub use languages::{DefinitionKind, known_language, language_of};
+pub use languages::{DefinitionKind, is_prose, known_language, language_of};
 pub use lines::QueryWords;
+pub use mentions::{MentionKind, mentions};
 pub use model_tokens::model_tokens;
-pub use outline::{Definition, definitions};
+pub use outline::{Definition, definitions, may_define};
 pub use passages::{PassageBudget, PassageFile, passages};
 pub use query::QueryWeights;
 pub use retrieve::FieldWeights;
-pub use rules::{Effect, RULES, RankingRule, RuleWeights};
+pub use rules::{Effect, RULES, RankingRule, RuleWeights, is_test};
 pub use search::{ChunkHit, FileHit, RankWeights, RankedSearch, Ranking, search};

@@ -56,6 +56,19 @@ pub fn definitions(path: &str, text: &str) -> Vec<Definition> {
     found
 }
 
+/// Returns whether a line, looked at by itself, may be one that [`definitions`] gives for a name. It is where the line is one.
+/// `path` is only looked at for its name.
+#[must_use]
+pub fn may_define(path: &str, line: &str, name: &str) -> bool {
+    let language = language(path);
+    let code = match chunk::LineClassifier::new(language).read(line) {
+        LineKind::Blank => return false,
+        LineKind::Comment => line,
+        LineKind::Code(end) => &line[..end],
+    };
+    chunk::definition(code, language).is_some_and(|definition| definition.name == name)
+}
+
 /// For each symbol the line of the next one that is indented no deeper, in which it can't go on; else the number of lines.
 fn next_beside(symbols: &[ChunkSymbol], lines: usize) -> Vec<usize> {
     let mut limits = vec![lines; symbols.len()];

@@ -8,6 +8,7 @@ mod evidence;
 mod paths;
 
 pub(crate) use evidence::{Evidence, gather};
+pub use paths::is_test;
 pub(crate) use paths::{PathWords, is_aside, place_values};
 
 /// The effect of a rule's value on the score of a file.

@@ -66,6 +66,14 @@ pub enum ToolError {
     /// A path can't be used.
     #[error("`path`: {}", sanitize(&.0.to_string()))]
     Path(#[from] OpenError),
+    /// Nothing is at a path.
+    #[error("`path`: {}; did you mean {}?", sanitize(&error.to_string()), sanitize(&nearest.join(" or ")))]
+    NoSuchPath {
+        /// What the root says of it.
+        error: OpenError,
+        /// Paths that are there and are written like it, the nearest first.
+        nearest: Vec<String>,
+    },
     /// Every term of a keyword search is too broad. The first sentence is the requirement's.
     #[error("each of those search terms yielded too many results\n{terms}\nUse longer, more specific terms.")]
     TooBroad {
@@ -144,7 +152,7 @@ impl ToolError {
     /// Returns what can be done about it beside what the message says, if anything.
     pub fn hint(&self) -> Option<Hint> {
         match self {
-            Self::Path(error) => error.hint(),
+            Self::Path(error) | Self::NoSuchPath { error, .. } => error.hint(),
             Self::TooBroad { .. } => Some(Hint::OtherSearch),
             Self::NoModel { .. } => Some(Hint::ConfigureModel),
             Self::ModelsFailed { .. } => Some(Hint::OtherModel),
@@ -172,7 +180,7 @@ impl ToolError {
             Self::Request(_) => "request",
             Self::Argument { .. } | Self::Field { .. } => "argument",
             Self::Pattern { .. } => "pattern",
-            Self::Path(_) => "path",
+            Self::Path(_) | Self::NoSuchPath { .. } => "path",
             Self::TooBroad { .. } => "too_broad",
             Self::NoModel { .. } => "no_model",
             Self::ModelsFailed { .. } => "models_failed",

@@ -38,6 +38,8 @@ mod context;
 mod correction;
 mod cursor;
 mod error;
+mod file_names;
+mod file_text;
 mod finish;
 mod indexes;
 pub mod kept;

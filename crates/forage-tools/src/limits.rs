@@ -89,6 +89,18 @@ pub const SYMBOL_PLACES: usize = 8;
 /// Matching lines of one file that a program is handed at once which asked for all there is.
 pub const GREP_PIECE_MATCHES: usize = 10_000;
 
+/// Files in one answer of `grep_search` by files, by default; see [`GREP_MATCHES_MAX`].
+pub const GREP_FILES: u64 = 200;
+
+/// Files with a name whose uses are looked for, at the most.
+pub const GREP_USES_FILES: usize = 100_000;
+
+/// Definitions of a name that are told.
+pub const GREP_DEFINITIONS: usize = 20;
+
+/// Share of a call's time in which all files with a name are found.
+pub const GREP_GATHER_SHARE: f64 = 0.6;
+
 /// See [`GREP_MATCHES`].
 pub const GREP_MATCHES_MAX: u64 = 10_000;
 
@@ -264,6 +276,27 @@ pub const LIST_ENTRIES: usize = 400;
 /// Entries that `list_directory` reads; a wider tree is listed in part, and the answer says so.
 pub const LIST_ENTRIES_READ: usize = 200_000;
 
+/// Files that `list_directory` shows for a glob, and for a name that is nearly theirs.
+pub const LIST_FOUND: usize = 200;
+/// See [`LIST_FOUND`].
+pub const LIST_NEAR: usize = 20;
+
+/// Files whose symbols `list_directory` shows, and names of each.
+pub const LIST_SYMBOL_FILES: usize = 200;
+/// See [`LIST_SYMBOL_FILES`].
+pub const LIST_SYMBOLS: usize = 12;
+
+/// Paths whose names are like one that are ordered by how near they are.
+pub const NEAR_PATHS: usize = 100_000;
+
+/// Characters of a name of which one may be wrong.
+pub const CHARACTERS_BY_EDIT: usize = 4;
+
+/// Paths that an error names for one that is not there, and the time for finding them.
+pub const NEAREST_PATHS: usize = 3;
+/// See [`NEAREST_PATHS`].
+pub const NEAREST_TIME: Duration = Duration::from_millis(500);
+
 /// Bytes of a file whose lines `list_directory` counts; of larger ones it shows the size.
 pub const LIST_COUNT_BYTES: usize = 16 << 20;
 
@@ -275,9 +308,6 @@ pub const READ_DECODE_BYTES: usize = 16 << 20;
 
 /// Bytes that `read_file` reads to count the lines of a file; of a longer one it says «at least».
 pub const READ_COUNT_BYTES: u64 = 256 << 20;
-
-/// Time for finding the file that a path without its directory means. Tens of thousands of names are looked at in it.
-pub const MEANT_TIME: Duration = Duration::from_millis(250);
 
 /// Files with matches after which the look at what a search without hits has not seen ends.
 pub const VERDICT_FILES: u64 = 20_000;

@@ -40,6 +40,19 @@ pub(crate) fn notes<R>(outcome: &ToolOutcome<R>, searched: Option<u64>) -> Vec<S
     notes
 }
 
+/// How many of so many things an answer has room for, at least one: `fits` holds for fewer where it holds for some.
+pub(crate) fn most_that_fits(all: usize, fits: impl Fn(usize) -> bool) -> usize {
+    if all <= 1 || fits(all) {
+        return all;
+    }
+    let (mut least, mut most) = (1, all - 1);
+    while least < most {
+        let middle = least + (most - least).div_ceil(2);
+        if fits(middle) { least = middle } else { most = middle - 1 }
+    }
+    least
+}
+
 /// What stands in front of a cursor.
 pub(crate) const MORE: &str = "more results: repeat the call with cursor=\"";
 

@@ -11,6 +11,7 @@ use crate::arguments::{self, ArgumentDefinition};
 use crate::context::{Context, FilterMode};
 use crate::correction;
 use crate::error::ToolError;
+use crate::file_names::with_nearest;
 use crate::finish::{Begun, internal};
 use crate::names::ToolNames;
 use crate::outcome::{Answer, ToolOutcome};
@@ -62,6 +63,14 @@ impl<T: Tool> AnyTool for RegistryEntry<T> {
     }
 
     fn input_schema(&self) -> Value {
+        let mut schema = self.schema().clone();
+        if let Some(arguments) = schema["properties"].as_object_mut() {
+            arguments.retain(|name, _| !T::UNADVERTISED.contains(&name.as_str()));
+        }
+        schema
+    }
+
+    fn whole_schema(&self) -> Value {
         self.schema().clone()
     }
 
@@ -90,7 +99,8 @@ impl<T: Tool> AnyTool for RegistryEntry<T> {
             Err(ToolError::Request(_)
                 | ToolError::Argument { .. }
                 | ToolError::Pattern { .. }
-                | ToolError::Path(_))
+                | ToolError::Path(_)
+                | ToolError::NoSuchPath { .. })
         );
         (!refused).then_some(corrected)
     }
@@ -126,7 +136,9 @@ fn call_with<T: Tool>(
     notes: Vec<String>,
 ) -> Result<ToolOutcome<T::Response>, ToolError> {
     let begun = Begun::with(context, T::path(&request));
-    let mut outcome = run::<T>(context, request)?;
+    let path = T::path(&request).map(str::to_owned);
+    let outcome = run::<T>(context, request);
+    let mut outcome = outcome.map_err(|error| with_nearest(context, path.as_deref(), error))?;
     begun.complete::<T>(&mut outcome, context, notes);
     Ok(outcome)
 }
@@ -354,6 +366,10 @@ impl AnyTool for Worded {
 
     fn input_schema(&self) -> Value {
         self.tool.input_schema()
+    }
+
+    fn whole_schema(&self) -> Value {
+        self.tool.whole_schema()
     }
 
     fn output_schema(&self) -> Value {

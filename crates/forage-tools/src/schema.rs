@@ -26,7 +26,12 @@ pub enum SchemaFormat {
 
 /// The definition of a tool in a provider's shape, beside others by these names.
 pub fn definition(tool: &dyn AnyTool, names: &ToolNames, format: SchemaFormat) -> Value {
-    let (name, description, schema) = (tool.name(), names.fill(tool.description()), tool.input_schema());
+    definition_with(tool, names, tool.input_schema(), format)
+}
+
+/// The same with another schema of its arguments.
+pub fn definition_with(tool: &dyn AnyTool, names: &ToolNames, schema: Value, format: SchemaFormat) -> Value {
+    let (name, description) = (tool.name(), names.fill(tool.description()));
     match format {
         SchemaFormat::Mcp => json!({
             "name": name,

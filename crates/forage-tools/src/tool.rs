@@ -57,6 +57,8 @@ pub trait Tool {
     const IS_ABOUT_ROOTS: bool = true;
     /// How a caller gets what is in directories of dependencies and caches, too.
     const INCLUDES_NOISE: &'static str = "[[{grep_search} with include_ignored searches them]]";
+    /// Arguments that are taken and that agents are not told of, as what is told costs its tokens in every conversation.
+    const UNADVERTISED: &'static [&'static str] = &[];
     /// Arguments that other tools have for the same, by their names there.
     const FOREIGN: &'static [(&'static str, Foreign)] = &[];
     /// The arguments.
@@ -109,8 +111,12 @@ pub trait AnyTool: Send + Sync {
     fn egress(&self) -> Egress {
         Egress::None
     }
-    /// The arguments as a JSON schema in the subset that every provider takes.
+    /// The arguments that agents are told of, as a JSON schema in the subset that every provider takes.
     fn input_schema(&self) -> Value;
+    /// The same with all arguments that are taken, also those that agents are not told of.
+    fn whole_schema(&self) -> Value {
+        self.input_schema()
+    }
     /// The records of an answer as a JSON schema. None of its fields is required: an error has `type` and `error` alone.
     fn output_schema(&self) -> Value {
         records_of_all()

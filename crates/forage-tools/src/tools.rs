@@ -9,7 +9,10 @@ mod read_file;
 pub mod search;
 mod search_index;
 
-pub use grep_search::{GrepFile, GrepLine, GrepRequest, GrepResponse, GrepSearch, rest::GrepDirectory};
+pub use grep_search::{
+    GrepDefinition, GrepFile, GrepLine, GrepOutput, GrepRequest, GrepResponse, GrepSearch, GrepWithin,
+    rest::GrepDirectory,
+};
 pub use keyword_lookup::{
     Has, KeywordLookup, LookupHit, LookupLine, LookupName, LookupRequest, LookupResponse, LookupStatus,
     LookupWithoutFilter, Presence, fallback as lookup_fallback,

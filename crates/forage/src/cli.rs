@@ -6,6 +6,7 @@ mod check;
 mod doctor;
 mod eval;
 mod features;
+mod files;
 mod grep;
 mod hook;
 mod index;
@@ -109,6 +110,8 @@ enum Command {
     /// List a directory as a tree with line counts
     #[command(visible_aliases = ["list_directory", "tree"])]
     List(list::Arguments),
+    /// Find files by their names: globs, or names that are nearly theirs
+    Files(files::Arguments),
     /// Print a file, or a range of its lines, with line numbers
     #[command(visible_aliases = ["read_file", "cat"])]
     Read(read::Arguments),
@@ -238,6 +241,7 @@ fn command(cli: &Cli, output: &mut Terminal) -> anyhow::Result<Status> {
         Command::Rank(arguments) => rank::run(arguments, &cli.global, output),
         Command::Lookup(arguments) => lookup::run(arguments, &cli.global, output),
         Command::List(arguments) => list::run(arguments, &cli.global, output),
+        Command::Files(arguments) => files::run(arguments, &cli.global, output),
         Command::Read(arguments) => read::run(arguments, &cli.global, output),
         Command::Ask(arguments) => ask::run(arguments, &cli.global, output),
         Command::Mcp(arguments) => mcp::run(arguments, &cli.global, output),

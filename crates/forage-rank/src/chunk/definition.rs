@@ -5,8 +5,8 @@ use crate::limits;
 
 /// What a line defines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct SymbolDefinition<'a> {
-    pub(super) name: &'a str,
+pub(crate) struct SymbolDefinition<'a> {
+    pub(crate) name: &'a str,
     pub(super) kind: DefinitionKind,
 }
 
@@ -136,7 +136,7 @@ const MODIFIERS: &[&str] = &[
 ];
 
 /// The definition that a line begins, if it does. The line is code without its comment.
-pub(super) fn definition<'a>(line: &'a str, language: &LanguageRow) -> Option<SymbolDefinition<'a>> {
+pub(crate) fn definition<'a>(line: &'a str, language: &LanguageRow) -> Option<SymbolDefinition<'a>> {
     let line = &line[..line.floor_char_boundary(limits::DEFINITION_BYTES)];
     let trimmed = line.trim();
     let outermost = !line.starts_with([' ', '\t']);
@@ -287,7 +287,7 @@ fn after_bracket(text: &str, open: char, close: char) -> &str {
 fn named<'a>(
     rest: &'a str,
     kind: DefinitionKind,
-    line: &str,
+    line: &'a str,
     language: &LanguageRow,
     outermost: bool,
 ) -> Option<SymbolDefinition<'a>> {
@@ -352,7 +352,7 @@ fn named<'a>(
         return extended(rest).map(|name| SymbolDefinition { name, kind });
     }
     if language.style == CommentStyle::C {
-        return c_type(rest, kind);
+        return c_type(line.trim(), rest, kind, outermost);
     }
     if language.style == CommentStyle::JavaScript && kind == DefinitionKind::Constant {
         let name = identifier(rest)?;
@@ -439,9 +439,47 @@ fn assigned<'a>(trimmed: &'a str, sign: &str) -> Option<&'a str> {
     (after.starts_with(sign) && !after.starts_with("==")).then_some(name)
 }
 
-/// `struct Name {`, `class EXPORT Name : public Base`, `namespace name`, `typedef … Name;`, `#define NAME`.
-fn c_type(rest: &str, kind: DefinitionKind) -> Option<SymbolDefinition<'_>> {
-    if rest.ends_with(';') && kind == DefinitionKind::Type && !rest.contains('=') {
+/// `struct Name {`, `class EXPORT Name : public Base`, `namespace name`, `typedef … Name;`, `#define NAME`. A line that begins with
+/// a type may as well define a function or a value of it.
+fn c_type<'a>(
+    trimmed: &'a str,
+    rest: &'a str,
+    kind: DefinitionKind,
+    outermost: bool,
+) -> Option<SymbolDefinition<'a>> {
+    let before = trimmed[..trimmed.len() - rest.len()].trim_end();
+    let is_typedef = before.split(' ').any(|word| word == "typedef");
+    let is_tag = ["struct", "class", "union", "enum"].iter().any(|word| before.ends_with(word));
+    let rest = if is_tag { without_attributes(rest) } else { rest };
+    if is_tag && !is_typedef {
+        let head = rest.split(['{', ';']).next().unwrap_or(rest).trim_end();
+        // `Name : public Base<int (*)()>`, but not `name::Type`.
+        let has_bases = head.replace("::", "").contains(':');
+        if let Some(open) = head.find('(').filter(|_| !has_bases)
+            && is_returned(&head[..open])
+        {
+            let name = c_function(rest, outermost)?;
+            let is_declaration = trimmed.ends_with(';');
+            let kind = if is_declaration { DefinitionKind::Declaration } else { DefinitionKind::Function };
+            return Some(SymbolDefinition { name, kind });
+        }
+        if let Some((left, _)) = head.split_once('=').filter(|_| !has_bases) {
+            let left = left.split('[').next().unwrap_or(left).trim_end();
+            let name = &left[left.rfind(['*', '&', ' '])? + 1..];
+            return (outermost && identifier(name) == Some(name))
+                .then_some(SymbolDefinition { name, kind: DefinitionKind::Constant });
+        }
+        let is_parameter = head.ends_with([',', ')']) || head.contains('*') || head.contains("(*");
+        let is_member = rest.ends_with(';') && !outermost;
+        if !has_bases && (is_parameter && !rest.contains('{') || is_member) {
+            return None;
+        }
+    }
+    if rest.ends_with(';')
+        && kind == DefinitionKind::Type
+        && !rest.contains('=')
+        && (is_typedef || !rest.contains('{'))
+    {
         // A forward declaration, or a typedef, whose name comes last.
         let name = last_name(rest.trim_end_matches(';').trim_end_matches(')').trim_end())?;
         let several = rest.contains(' ');
@@ -451,13 +489,31 @@ fn c_type(rest: &str, kind: DefinitionKind) -> Option<SymbolDefinition<'_>> {
     if head.is_empty() {
         return None;
     }
-    // Macros for visibility stand before the name; a variable of the type would stand behind it.
+    // Macros for visibility stand before the name.
     let name = if kind == DefinitionKind::Constant {
         identifier(rest)?
     } else {
         head.split(' ').rev().find(|word| *word != "final" && identifier(word) == Some(word))?
     };
     Some(SymbolDefinition { name, kind })
+}
+
+/// Whether what stands between the word for a type and a bracket is a type with the name of a function behind it: `Type *name`.
+fn is_returned(head: &str) -> bool {
+    let head = head.trim_end();
+    let start = head.rfind(['*', '&', ' ']).map_or(0, |at| at + 1);
+    start > 0 && !head.contains('<')
+}
+
+/// What follows `__attribute__((…))`, `alignas(…)` and macros for the like.
+fn without_attributes(rest: &str) -> &str {
+    let name = identifier(rest).unwrap_or_default();
+    let is_attribute = matches!(name, "__attribute__" | "alignas" | "__declspec")
+        || !name.is_empty() && !name.chars().any(char::is_lowercase);
+    match rest[name.len()..].starts_with('(') && is_attribute {
+        true => without_attributes(after_bracket(&rest[name.len()..], '(', ')').trim_start()),
+        false => rest,
+    }
 }
 
 /// `type name(`, at the margin or indented with a body.
@@ -467,7 +523,9 @@ fn c_function(trimmed: &str, outermost: bool) -> Option<&str> {
     if head.contains(['=', '.', '"', '{', '+', '-', '!', '?', ',', '|', '#']) || head.ends_with("operator") {
         return None;
     }
-    let name = last_name(head.trim_start_matches(['*', '&', '~']))?.trim_start_matches(['*', '&', '~']);
+    // `type *name(`, `Type::~Type(`
+    let start = head.rfind(['*', '&', '~']).map_or(0, |at| at + 1);
+    let name = last_name(&head[start..])?;
     if is_one_of(CONTROL, name) || is_one_of(CONTROL, head.split(' ').next()?) {
         return None;
     }

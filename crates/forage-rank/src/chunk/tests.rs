@@ -103,6 +103,19 @@ fn definitions_of_each_language() {
             "Constant LIMIT, Type heap, Function uv__run, Declaration uv_run, Declaration node_t",
         ),
         (
+            "a.c",
+            "static union node *left(struct tree *t,\n\t\tstruct node *n)\n{\n\tstruct node *a = t->a;\n\tstruct node b, c;\n\tunion x \
+             y;\n}\nstruct ops fops = {\n};\nstruct ops *table[] = {\n};\nstruct ops *get(void);\nstruct __attribute__((packed)) \
+             head {\n};\nstruct ALIGNED(8) tail {\nvoid *next(struct iter *i)\nstruct late;\nenum kind { A, B };",
+            "Function left, Constant fops, Constant table, Declaration get, Type head, Type tail, Function next, Type kind",
+        ),
+        (
+            "a.cc",
+            "class Foo : public Base<int (*)(A *)>,\n            public Other {\n  struct Bar *bar() {\n  }\n  struct Bar *bar_;\n};\nusing \
+             Name = std::vector<int>;\nFoo::~Foo() {\n}\nFoo &Foo::operator=(Foo *o) {",
+            "Type Foo, Function bar, Type Name, Function Foo",
+        ),
+        (
             "a.m",
             "@interface Session : NSObject\n- (void)start:(int)count;\n@end\nstatic int run(void) {\n}\n- (BOOL)isOpen {\n}",
             "Type Session, Declaration start, Function run, Function isOpen",

@@ -3,7 +3,7 @@
 use super::DefinitionKind::{Constant, Declaration, Extension, Function, Module, Type};
 use super::Habit::{
     Attributes, MembersTo, NameBeforeBracket, NamelessFunctions, OfAnObject, QuotedNames, ReceiverInBrackets,
-    ReceiverWithDot, SignedMethods, TypeParametersFirst,
+    ReceiverWithDot, SignedMethods, SingleQuotedStrings, TypeParametersFirst,
 };
 use super::{CommentStyle, DefinitionKind, LanguageRow};
 
@@ -38,6 +38,7 @@ const MARKED_UP: LanguageRow = LanguageRow {
     block_comments: &[("/*", "*/"), ("<!--", "-->")],
     keywords: JAVASCRIPT,
     style: CommentStyle::JavaScript,
+    habits: &[SingleQuotedStrings],
     ..SLASHED
 };
 
@@ -76,6 +77,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         block_comments: &[("\"\"\"", "\"\"\""), ("'''", "'''")],
         keywords: &[("def", Function), ("class", Type)],
         style: CommentStyle::Python,
+        habits: &[SingleQuotedStrings],
         ..PLAIN
     },
     LanguageRow {
@@ -84,6 +86,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         extensions: &["js", "jsx", "mjs", "cjs"],
         keywords: JAVASCRIPT,
         style: CommentStyle::JavaScript,
+        habits: &[SingleQuotedStrings],
         ..SLASHED
     },
     LanguageRow {
@@ -91,6 +94,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         extensions: &["ts", "tsx", "mts", "cts"],
         keywords: JAVASCRIPT,
         style: CommentStyle::JavaScript,
+        habits: &[SingleQuotedStrings],
         ..SLASHED
     },
     LanguageRow {
@@ -202,7 +206,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
             ("enum", Type),
             ("const", Constant),
         ],
-        habits: &[NamelessFunctions, Attributes],
+        habits: &[SingleQuotedStrings, NamelessFunctions, Attributes],
         ..PLAIN
     },
     LanguageRow {
@@ -222,7 +226,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
             ("define_method", Function),
         ],
         style: CommentStyle::Ruby,
-        habits: &[OfAnObject],
+        habits: &[SingleQuotedStrings, OfAnObject],
         ..PLAIN
     },
     LanguageRow {
@@ -271,6 +275,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         block_comments: &[("--[[", "]]")],
         keywords: &[("function", Function), ("---@class", Type), ("---@alias", Type)],
         style: CommentStyle::Lua,
+        habits: &[SingleQuotedStrings],
         ..PLAIN
     },
     LanguageRow {
@@ -279,6 +284,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         extensions: &["sh", "bash", "zsh", "fish", "bats", "ksh"],
         keywords: &[("function", Function)],
         style: CommentStyle::Shell,
+        habits: &[SingleQuotedStrings],
         ..HASHED
     },
     LanguageRow {
@@ -300,6 +306,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
             ("typedef", Type),
         ],
         style: CommentStyle::Java,
+        habits: &[SingleQuotedStrings],
         ..SLASHED
     },
     LanguageRow {
@@ -320,9 +327,16 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         name: "perl",
         extensions: &["pl", "pm"],
         keywords: &[("sub", Function), ("package", Module)],
+        habits: &[SingleQuotedStrings],
         ..HASHED
     },
-    LanguageRow { name: "r", extensions: &["r"], style: CommentStyle::Lua, ..HASHED },
+    LanguageRow {
+        name: "r",
+        extensions: &["r"],
+        style: CommentStyle::Lua,
+        habits: &[SingleQuotedStrings],
+        ..HASHED
+    },
     LanguageRow {
         name: "julia",
         extensions: &["jl"],
@@ -367,6 +381,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         extensions: &["groovy", "gvy"],
         keywords: &[("class", Type), ("interface", Type), ("enum", Type), ("trait", Type), ("def", Function)],
         style: CommentStyle::Java,
+        habits: &[SingleQuotedStrings],
         ..SLASHED
     },
     LanguageRow {
@@ -405,6 +420,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
             ("class", Type),
             ("enum", Type),
         ],
+        habits: &[SingleQuotedStrings],
         ..HASHED
     },
     LanguageRow {
@@ -476,6 +492,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         line_comments: &["--"],
         block_comments: STARS,
         style: CommentStyle::Sql,
+        habits: &[SingleQuotedStrings],
         ..PLAIN
     },
     LanguageRow {
@@ -515,6 +532,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         block_comments: &[("\"\"\"", "\"\"\"")],
         keywords: &[("def", Function)],
         style: CommentStyle::Python,
+        habits: &[SingleQuotedStrings],
         ..HASHED
     },
     LanguageRow {

@@ -179,7 +179,7 @@ pub(crate) fn place_values(path: &str, asked: &[&str], values: &mut Values) {
     let within = |names: &[&str]| directories.split('/').any(|directory| is_among(names, directory));
     let mut set = |id: Id, on: bool| values[id as usize] = if on { 1.0 } else { 0.0 };
 
-    let tests = within(TEST_DIRECTORIES) || is_test_name(name, path);
+    let tests = is_of_tests(directories, name, path);
     set(
         Id::Example,
         within(EXAMPLE_DIRECTORIES) && !asks(&["example", "examples", "benchmark", "sample", "demo"]),
@@ -227,6 +227,19 @@ pub(crate) fn is_aside(path: &str) -> bool {
     let mut values: Values = [0.0; super::RULES.len()];
     place_values(path, &[], &mut values);
     [Id::Test, Id::Example, Id::Prose, Id::Data, Id::Generated].iter().any(|id| values[*id as usize] > 0.0)
+}
+
+/// Returns whether a file is one of tests, by its path.
+#[must_use]
+pub fn is_test(path: &str) -> bool {
+    let lower = path.to_lowercase();
+    let (directories, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
+    is_of_tests(directories, name, path)
+}
+
+/// The same of a path in lower case in its parts, and as it is.
+fn is_of_tests(directories: &str, name: &str, path: &str) -> bool {
+    directories.split('/').any(|directory| is_among(TEST_DIRECTORIES, directory)) || is_test_name(name, path)
 }
 
 fn is_test_name(name: &str, path: &str) -> bool {

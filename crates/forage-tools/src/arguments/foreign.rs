@@ -72,7 +72,7 @@ pub(super) fn translate(
     notes: &mut Vec<String>,
 ) -> Result<(), ToolError> {
     let tool = definition.tool;
-    let mut left_out = Vec::new();
+    let (mut left_out, mut taken) = (Vec::new(), Vec::new());
     let unknown: Vec<String> = fields.keys().filter(|name| !definition.has(name)).cloned().collect();
     for name in unknown {
         let Some(value) = fields.remove(&name) else { continue };
@@ -80,10 +80,14 @@ pub(super) fn translate(
         let foreign = definition.foreign.iter().find(|(foreign, _)| *foreign == name).map(|(_, it)| *it);
         match foreign {
             _ if !says_something(&value) && !matches!(foreign, Some(Foreign::Opposite(_))) => {}
-            Some(Foreign::Same(right)) => rename(definition, fields, (&shown, right), value, &mut left_out)?,
+            Some(Foreign::Same(right)) => {
+                rename(definition, fields, (&shown, right), value, &mut left_out)?;
+                taken.push(format!("`{shown}` as `{right}`"));
+            }
             Some(Foreign::Opposite(right)) => match flag(&value) {
                 Some(flag) => {
                     rename(definition, fields, (&shown, right), Value::Bool(!flag), &mut left_out)?;
+                    taken.push(format!("`{shown}` as the opposite of `{right}`"));
                 }
                 None if value.is_null() => {}
                 None => {
@@ -103,6 +107,11 @@ pub(super) fn translate(
             }
             None => left_out.push(shown),
         }
+    }
+    taken.retain(|name| !left_out.iter().any(|left_out| name.starts_with(&format!("`{left_out}`"))));
+    if !taken.is_empty() {
+        taken.truncate(NAMES_SHOWN);
+        notes.push(format!("arguments taken: {}", taken.join(", ")));
     }
     if !left_out.is_empty() {
         let more = left_out.len().saturating_sub(NAMES_SHOWN);

@@ -13,7 +13,6 @@ const EXCLUDES: [&str; 5] = ["exclude", "excludes", "exclude_pattern", "exclude_
 
 /// To those of `grep_search`.
 pub(super) fn to_grep(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
-    context_lines(fields, "context_lines");
     if fields.get("offset").is_some_and(|offset| *offset == json!(0)) {
         fields.remove("offset");
     }
@@ -22,15 +21,21 @@ pub(super) fn to_grep(fields: &mut Map<String, Value>) -> Result<(), ToolError> 
     {
         fields.insert("is_regex".to_owned(), is_regex);
     }
-    let is_regex = take_flag(fields, &["is_regex", "isRegexp", "use_regex"]);
-    let is_text = take_flag(fields, &["fixed_strings", "fixed_string", "literal", "is_literal", "-F"]);
-    if is_text.or(is_regex.map(|is_regex| !is_regex)) == Some(true) {
-        change_pattern(fields, forage_search::escape);
+    // The modes of Claude Code's `Grep`.
+    for name in ["output", "output_mode", "mode"] {
+        let output = match fields.get(name).and_then(Value::as_str) {
+            Some("content") => "lines",
+            Some("files_with_matches" | "paths" | "files_only") => "files",
+            Some("count") => "counts",
+            _ => continue,
+        };
+        fields.insert(name.to_owned(), json!(output));
     }
-    if take_flag(fields, &["word_regexp", "whole_word", "whole_words", "match_whole_word", "word", "-w"])
-        == Some(true)
-    {
-        change_pattern(fields, |pattern| format!(r"\b(?:{pattern})\b"));
+    if take_flag(fields, &["files_with_matches", "files_only", "-l"]) == Some(true) {
+        fields.entry("output").or_insert(json!("files"));
+    }
+    if take_flag(fields, &["count", "count_only", "-c"]) == Some(true) {
+        fields.entry("output").or_insert(json!("counts"));
     }
     globs(fields)
 }
@@ -105,16 +110,6 @@ fn context_lines(fields: &mut Map<String, Value>, name: &str) {
     let behind = take_number(fields, &["-A", "after_context", "context_after", "after"]);
     if let Some(lines) = before.max(behind) {
         fields.entry(name).or_insert(json!(lines));
-    }
-}
-
-fn change_pattern(fields: &mut Map<String, Value>, change: impl Fn(&str) -> String) {
-    let name =
-        ["pattern", "query", "search", "search_pattern"].into_iter().find(|name| fields.contains_key(*name));
-    if let Some(pattern) = name.and_then(|name| fields.get_mut(name))
-        && let Some(text) = pattern.as_str()
-    {
-        *pattern = json!(change(text));
     }
 }
 

@@ -1,4 +1,7 @@
-//! `list_directory`: a tree with line counts.
+//! `list_directory`: a tree with line counts, or files by their names.
+
+mod find;
+mod symbols;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -32,13 +35,17 @@ pub struct ListDirectory;
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ListRequest {
-    /// Directory to list, relative to the project root or absolute within it (default: ".", the project root).
+    /// Directory to list (default: the project root).
     pub path: Option<String>,
-    /// List subdirectories too (default: false, or true when max_depth is given).
+    /// Find files below it by name: a glob ("*.rs", "src/**/*_test.go"), or a name, a part of one, or nearly one.
+    pub name: Option<String>,
+    /// List subdirectories too.
     pub recursive: Option<bool>,
-    /// Levels to list when recursive, 1 to 20 (default: 2).
+    /// Levels to list, 1 to 20 (default: 2 when recursive).
     pub max_depth: Option<i64>,
-    /// List ignored and hidden names too (default: false).
+    /// Show what each file defines.
+    pub symbols: Option<bool>,
+    /// List ignored and hidden names too.
     pub include_ignored: Option<bool>,
 }
 
@@ -50,8 +57,10 @@ impl ListRequest {
 
     setters! {
         path: String,
+        name: String,
         recursive: bool,
         max_depth: i64,
+        symbols: bool,
         include_ignored: bool,
     }
 }
@@ -71,6 +80,12 @@ pub struct ListResponse {
     pub entries: Vec<ListEntry>,
     /// Names of directories that were not entered, wherever they occur.
     pub pruned: Vec<String>,
+    /// Of files by name of which none is found, how many are ignored or hidden.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hidden_count: Option<u64>,
+    /// The name that files were asked for by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// A name in a directory.
@@ -87,6 +102,12 @@ pub struct ListEntry {
     /// Lines of a text file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<u64>,
+    /// Names that a file defines outside of all others, in the order of lines, where symbols are asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub symbols: Vec<String>,
+    /// Such names that are not among `symbols` for their number.
+    #[serde(skip_serializing_if = "crate::lines::is_zero")]
+    pub symbols_more: usize,
     /// Why there is no line count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
@@ -124,10 +145,12 @@ impl Tool for ListDirectory {
         ("include_hidden", Foreign::Same("include_ignored")),
         ("all", Foreign::Same("include_ignored")),
         ("respect_git_ignore", Foreign::Opposite("include_ignored")),
-        (
-            "pattern",
-            Foreign::Missing("it lists all names[[; {search_index} with path:… finds files by name]]"),
-        ),
+        ("pattern", Foreign::Same("name")),
+        ("glob", Foreign::Same("name")),
+        ("glob_pattern", Foreign::Same("name")),
+        ("query", Foreign::Same("name")),
+        ("file_pattern", Foreign::Same("name")),
+        ("filename", Foreign::Same("name")),
     ];
     type Request = ListRequest;
     type Response = ListResponse;
@@ -157,6 +180,10 @@ impl Tool for ListDirectory {
                 context.names.fill("[[, or read a file with {read_file}]]")
             );
             return Err(ToolError::argument("path", problem));
+        }
+        if let Some(name) = request.name.filter(|name| !name.trim().is_empty()) {
+            let warnings = clamp.warnings.into_iter().chain(note).collect();
+            return find::run(context, (&root, &start), name, include_ignored, warnings);
         }
         let options = WalkOptions {
             hidden: include_ignored,
@@ -215,11 +242,18 @@ impl Tool for ListDirectory {
                 entry_count: entries.len() as u64,
                 pruned: report.pruned.clone(),
                 entries,
+                hidden_count: None,
+                name: None,
             },
             found,
         );
         outcome.warnings = clamp.warnings;
         outcome.warnings.extend(note);
+        if request.symbols.unwrap_or(false) {
+            let left =
+                symbols::tell(context, &root, &mut outcome.response.entries, &stop, &mut outcome.hidden);
+            outcome.warnings.extend(left);
+        }
         outcome.add_report(&report);
         if too_many {
             outcome.truncated_by = Some(Limit::Entries);
@@ -234,6 +268,8 @@ fn describe(entry: &Entry<'_>, counter: &mut FileLineCounter<'_>, skipped: &mut 
         path_bytes: path_bytes(&entry.path),
         kind: "file",
         lines: None,
+        symbols: Vec::new(),
+        symbols_more: 0,
         note: None,
         target: None,
         place: entry.path.clone(),
@@ -321,6 +357,9 @@ impl Render for ListResponse {
 
     fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;
+        if let Some(name) = &response.name {
+            return find::render(outcome, name, budget);
+        }
         let mut notes = notes(outcome, None);
         let others: Vec<&str> = response
             .pruned
@@ -430,7 +469,9 @@ fn draw(
             ("symlink", ..) => {
                 writeln!(text, "{indent}{branch}{name} -> {}", record.target.as_deref().unwrap_or_default())
             }
-            (_, Some(lines), _) => writeln!(text, "{indent}{branch}{name} ({})", count(lines, "line")),
+            (_, Some(lines), _) => {
+                writeln!(text, "{indent}{branch}{name} ({}){}", count(lines, "line"), symbols::shown(record))
+            }
             (_, None, note) => {
                 writeln!(text, "{indent}{branch}{name} ({})", note.as_deref().unwrap_or("unreadable"))
             }

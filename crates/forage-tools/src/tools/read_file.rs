@@ -6,11 +6,11 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Read;
-use std::ops::{ControlFlow, Range};
+use std::ops::Range;
 use std::sync::Arc;
 
 use forage_base::Stop;
-use forage_fs::{Contents, DecodedText, OpenError, OpenedFile, RelPath, Root, WalkStep, decode, walk};
+use forage_fs::{Contents, DecodedText, OpenedFile, RelPath, Root, decode};
 use forage_search::{CHARACTER_BYTES, KeyBlocks, shown_part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,7 @@ use crate::arguments::{Clamp, Foreign};
 use crate::border::{Border, BorderLine, Hidden, without_cut_word};
 use crate::context::Context;
 use crate::error::ToolError;
+use crate::file_text::{is_binary, whole_text};
 use crate::limits;
 use crate::notes::{notes, with_notes};
 use crate::outcome::{Limit, Render, ToolOutcome};
@@ -38,15 +39,15 @@ pub struct ReadFile;
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ReadRequest {
-    /// File, relative to the project root or absolute within it.
+    /// File, relative to the project root or absolute.
     pub path: String,
-    /// First line to read, counted from 1 (default: 1).
+    /// First line (default: 1).
     pub start_line: Option<i64>,
-    /// Last line to read, inclusive (default: the last line that fits).
+    /// Last line, inclusive (default: the last that fits).
     pub end_line: Option<i64>,
-    /// Definition to read instead of lines, such as "Client::send".
+    /// Definition to read, such as "Client::send".
     pub symbol: Option<String>,
-    /// Show what the file defines, with lines, not its text (default: false).
+    /// Show what the file defines.
     pub outline: Option<bool>,
 }
 
@@ -168,9 +169,7 @@ impl Tool for ReadFile {
                     "it names the lines; leave start_line and end_line out",
                 ));
             }
-            Some(symbol) => {
-                Some(structure::lines_of(&path, &structure::whole_text(context, (&root, &path))?.0, symbol)?)
-            }
+            Some(symbol) => Some(structure::lines_of(&path, &whole_text(&root, &path)?.0, symbol)?),
             None => None,
         };
         let lines = of_symbol.map(|(first, last)| first.cast_signed()..=last.cast_signed()).or(lines);
@@ -242,52 +241,6 @@ impl Tool for ReadFile {
     }
 }
 
-fn is_binary(path: &RelPath, size: u64) -> ToolError {
-    let (path, size) = (path.display(), count(size, "byte"));
-    ToolError::argument("path", format!("{path} is a binary file of {size} and can't be shown as text"))
-}
-
-/// Why a file is not opened, with what to do instead.
-fn not_opened(context: &Context, root: &Arc<Root>, path: &RelPath, error: OpenError) -> ToolError {
-    let OpenError::NotFound { .. } = &error else { return error.into() };
-    let meant = meant(context, root, path);
-    if meant.is_empty() { error.into() } else { ToolError::argument("path", format!("{error}{meant}")) }
-}
-
-/// The only file with the name of one that is not there, if there is such a one and it is soon found.
-fn meant(context: &Context, root: &Arc<Root>, path: &RelPath) -> String {
-    let bytes = path.as_bytes();
-    let name = bytes.rsplit(|byte| *byte == b'/').next().unwrap_or(bytes);
-    if name.is_empty() {
-        return String::new();
-    }
-    let options = context.walk_options();
-    let index = context.index(root);
-    let options = index.as_ref().map(|index| index.walk_options(&options)).unwrap_or(options);
-    let stop = context.stop.within(limits::MEANT_TIME);
-    let mut found: Vec<RelPath> = Vec::new();
-    let report = walk(
-        root,
-        &RelPath::root(),
-        &options,
-        &stop,
-        || (),
-        |(), entry, _| match entry.path.as_bytes().rsplit(|byte| *byte == b'/').next() == Some(name) {
-            true => WalkStep::Item(entry.path.clone(), entry.path.as_bytes().len()),
-            false => WalkStep::Nothing,
-        },
-        |path| {
-            found.push(path);
-            if found.len() > 1 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        },
-    );
-    let is_whole = report.is_ok_and(|report| report.stopped.is_none() && !report.broke_off);
-    match found.as_slice() {
-        [only] if is_whole => format!("; did you mean {}?", only.display()),
-        _ => String::new(),
-    }
-}
-
 /// Lines of a file that were asked for.
 struct WantedLines {
     reader: LineReader,
@@ -304,7 +257,7 @@ impl WantedLines {
         border: &mut Border<'_>,
         stop: &Stop,
     ) -> Result<Self, ToolError> {
-        let mut file = root.open_file(path).map_err(|error| not_opened(context, root, path, error))?;
+        let mut file = root.open_file(path)?;
         let size = file.size();
         let mut reader = LineReader::new(start, end, context.text_bytes, border.margin());
         let encoding = read(&mut file, &mut reader, stop, size)?.ok_or_else(|| is_binary(path, size))?;

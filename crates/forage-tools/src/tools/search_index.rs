@@ -44,9 +44,9 @@ pub struct SearchIndex;
 pub struct RankRequest {
     /// The question, or names.
     pub query: String,
-    /// Directory or file to search (default: ".", the project root).
+    /// Directory or file to search (default: the project root).
     pub path: Option<String>,
-    /// Glob that chooses files: "*.py", or "src/**/*.rs" by path.
+    /// Globs that choose files: "*.py", "src/**/*.rs", "!tests/**".
     pub file_pattern: Option<String>,
     /// Such as "rust".
     pub languages: Option<Vec<String>>,
@@ -56,7 +56,7 @@ pub struct RankRequest {
     pub code_tokens: Option<i64>,
     /// Say which rules ranked each file.
     pub explain: Option<bool>,
-    /// Where to go on: from a previous answer to the same request.
+    /// From a previous answer, to go on.
     pub cursor: Option<String>,
 }
 
@@ -195,6 +195,7 @@ impl Tool for SearchIndex {
     const NAME: &'static str = "search_index";
     const TITLE: &'static str = "Rank files for a question";
     const DESCRIPTION: &'static str = include_str!("search_index.md");
+    const UNADVERTISED: &'static [&'static str] = &["explain", "languages"];
     const FOREIGN: &'static [(&'static str, Foreign)] = &[
         ("question", Foreign::Same("query")),
         ("pattern", Foreign::Same("query")),

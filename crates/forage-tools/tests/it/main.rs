@@ -34,5 +34,6 @@ mod search;
 mod secrets;
 mod states;
 mod support;
+mod uses;
 mod workspace;
 mod worst;

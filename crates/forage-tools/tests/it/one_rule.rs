@@ -40,7 +40,7 @@ fn context(tree: &Tree) -> Context {
 /// The arguments of a tool that have this type.
 fn arguments_of(tool: &str, kind: &str) -> Vec<String> {
     let tool = TOOLS.iter().find(|other| other.name() == tool).unwrap();
-    let schema = tool.input_schema();
+    let schema = tool.whole_schema();
     let properties = schema["properties"].as_object().unwrap();
     properties.iter().filter(|(_, property)| property["type"] == kind).map(|(name, _)| name.clone()).collect()
 }

@@ -264,7 +264,7 @@ fn a_cursor_is_bound_to_every_argument_that_changes_what_is_asked_for() {
         let first = answer(&context, tool, request.clone());
         request["cursor"] = first.records()["next_cursor"].clone();
         assert!(answer(&context, tool, request.clone()).found, "{tool}: the control");
-        let schema = find(tool).unwrap().input_schema();
+        let schema = find(tool).unwrap().whole_schema();
         let mut changed = 0;
         for (name, property) in schema["properties"].as_object().unwrap() {
             let of_the_page = ["cursor", "limit", "max_results", "timeout_ms", "explain"];
@@ -276,6 +276,7 @@ fn a_cursor_is_bound_to_every_argument_that_changes_what_is_asked_for() {
                 ("file_pattern", _) => json!("*.rs"),
                 ("languages", _) => json!(["rust"]),
                 ("case", _) => json!("insensitive"),
+                ("output", _) => json!("uses"),
                 (_, "string") => json!("needle()"),
                 (_, "array") => json!(["*.rs"]),
                 (_, "integer") => json!(1),

@@ -249,11 +249,12 @@ fn nfr_ls_perf_01_records_come_as_they_are_found() {
     context.threads = 1;
     let mut seen = Vec::new();
     let progress = std::sync::Arc::clone(&context.progress);
-    let ended = stream(&context, SearchRequest::new("needle"), StreamFormat::Records, false, |text| {
-        seen.push((progress.load(Ordering::Relaxed), text.to_owned()));
-        true
-    })
-    .unwrap();
+    let ended =
+        stream(&context, SearchRequest::new("needle"), StreamFormat::Records, false, &mut |text: &str| {
+            seen.push((progress.load(Ordering::Relaxed), text.to_owned()));
+            true
+        })
+        .unwrap();
     assert!(ended.found && !ended.partial);
     let visited: Vec<u64> = seen.iter().map(|(visited, _)| *visited).collect();
     assert_eq!(visited.len(), 4, "three records and a summary: {seen:?}");
@@ -278,7 +279,7 @@ fn nfr_ls_perf_01_a_reader_that_leaves_ends_the_search() {
     let mut context = tree.context();
     context.threads = 1;
     let mut written = 0;
-    stream(&context, SearchRequest::new("needle"), StreamFormat::Lines, true, |_| {
+    stream(&context, SearchRequest::new("needle"), StreamFormat::Lines, true, &mut |_: &str| {
         written += 1;
         false
     })
@@ -411,7 +412,7 @@ fn everything_is_everything_however_large_a_file_is() {
     for context_lines in [0, 1] {
         let (mut lines, mut last) = (0, String::new());
         let request = SearchRequest::new("needle").context(context_lines);
-        let ended = stream(&tree.context(), request, StreamFormat::Records, true, |text| {
+        let ended = stream(&tree.context(), request, StreamFormat::Records, true, &mut |text: &str| {
             lines += text.lines().filter(|line| line.starts_with("{\"type\":\"match\"")).count();
             last = text.lines().last().unwrap().to_owned();
             true

@@ -18,6 +18,9 @@ pub(crate) struct Arguments {
     /// Levels to list [default: 2 with --recursive, else 1]
     #[arg(short = 'L', long, value_name = "N", visible_alias = "depth")]
     max_depth: Option<i64>,
+    /// Show what each file defines, for a directory of at most 200 files
+    #[arg(short, long)]
+    symbols: bool,
     /// List ignored and hidden names too
     #[arg(short = 'a', long)]
     include_ignored: bool,
@@ -35,6 +38,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     request.path = Some(path_argument(&context, arguments.path.as_deref())?);
     request.recursive = arguments.recursive.then_some(true);
     request.max_depth = arguments.max_depth;
+    request.symbols = arguments.symbols.then_some(true);
     request.include_ignored = Some(arguments.include_ignored);
     session::call::<ListDirectory>(request, &context, output)
 }

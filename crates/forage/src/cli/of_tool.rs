@@ -57,7 +57,7 @@ struct Argument {
 
 /// The properties that no option of every command stands for.
 fn arguments(tool: &dyn AnyTool, commands: &Command) -> Vec<Argument> {
-    let schema = tool.input_schema();
+    let schema = tool.whole_schema();
     let required = schema["required"].as_array().cloned().unwrap_or_default();
     let properties = schema["properties"].as_object().cloned().unwrap_or_default();
     let arguments = properties.into_iter().map(|(name, schema)| {

@@ -121,7 +121,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let mut failed = None;
     let ended = {
         let _progress = ProgressBar::start(&context.progress, "files");
-        let write = |text: &str| match output.text_now(text) {
+        let mut write = |text: &str| match output.text_now(text) {
             Ok(open) => open,
             Err(error) => {
                 failed = Some(error);
@@ -129,7 +129,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
             }
         };
         let began = Instant::now();
-        let ended = stream(&context, request, format, arguments.all, write);
+        let ended = stream(&context, request, format, arguments.all, &mut write);
         telemetry::streamed(context.names.called(Search::NAME), &context, began, ended.as_ref());
         ended.map_err(|error| session::for_people(error, &context.names))?
     };

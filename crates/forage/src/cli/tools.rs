@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use forage_mcp::{Profile, instructions};
 use forage_tools::registry::{AnyTool, advertised};
-use forage_tools::schema::{SchemaFormat, definition};
+use forage_tools::schema::{SchemaFormat, definition, definition_with};
 use forage_tools::{Egress, ToolNames};
 use serde_json::{Value, json};
 
@@ -21,6 +21,9 @@ pub(crate) struct Arguments {
     /// Show the tools that are off too
     #[arg(long)]
     all: bool,
+    /// Print the arguments that are taken and that models are not told of, too
+    #[arg(long, requires = "format")]
+    every_argument: bool,
     /// Show what the definitions cost a model in tokens
     #[arg(long, conflicts_with = "format")]
     cost: bool,
@@ -64,7 +67,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         Some(SchemaShape::Gemini) => SchemaFormat::Gemini,
     };
     let names = ToolNames::of(&tools);
-    output.value(&Value::Array(tools.iter().map(|tool| definition(*tool, &names, format)).collect()))?;
+    let schema = |tool: &dyn AnyTool| match arguments.every_argument {
+        true => tool.whole_schema(),
+        false => tool.input_schema(),
+    };
+    let definition = |tool: &&dyn AnyTool| definition_with(*tool, &names, schema(*tool), format);
+    output.value(&Value::Array(tools.iter().map(definition).collect()))?;
     Ok(Status::Found)
 }
 

@@ -6,8 +6,8 @@ use forage_fs::{RelPath, WalkReport};
 use forage_search::{Delivered, search};
 
 use super::{
-    GrepFile, GrepRequest, GrepResponse, GrepSearch, PreparedGrep, file_record, is_whole, scan_options,
-    unseen,
+    GrepFile, GrepOutput, GrepRequest, GrepResponse, GrepSearch, PreparedGrep, file_record, is_whole,
+    scan_options, unseen,
 };
 use crate::border::{Border, Hidden};
 use crate::context::Context;
@@ -30,13 +30,16 @@ pub(crate) fn each(
     request: GrepRequest,
     mut receive: impl FnMut(GrepFile) -> ControlFlow<()> + Send,
 ) -> Result<ToolOutcome<GrepResponse>, ToolError> {
+    if request.output.is_some_and(|output| output != GrepOutput::Lines) {
+        return Err(ToolError::argument("output", "all there is comes as lines; leave it out"));
+    }
     let of_pages = [("max_results", request.max_results.is_some()), ("cursor", request.cursor.is_some())];
     if let Some((name, _)) = of_pages.iter().find(|(_, is_given)| *is_given) {
         return Err(ToolError::argument(name, "all there is comes without pages; leave it out"));
     }
     let begun = Begun::with(context, GrepSearch::path(&request));
     let stop = context.stop.within(context.timeout);
-    let PreparedGrep { root, start, pattern, mut walk, context_lines, globs, warnings } =
+    let PreparedGrep { root, start, pattern, mut walk, around, globs, warnings } =
         request.prepare(context, &stop)?;
     let bound = fingerprint::<GrepSearch>(&request, &root, &start, globs.as_deref());
     let mut hidden = Hidden::default();
@@ -49,7 +52,7 @@ pub(crate) fn each(
         let behind = given.take();
         walk.from = behind.as_ref().map(|(path, _)| path.clone());
         let after = behind.clone().map(|(path, line)| Delivered::Lines(path, line));
-        let scan = scan_options(context, &root, context_lines, limits::GREP_PIECE_MATCHES, after);
+        let scan = scan_options(context, &root, around, limits::GREP_PIECE_MATCHES, after);
         let scan = border.widen(scan, Some(limits::GREP_LINE_CHARACTERS));
         let next = search(&root, &start, &walk, &pattern, &scan, &stop, |mut file| {
             let (record, _) = file_record(&mut file, &mut border);
@@ -84,20 +87,16 @@ pub(crate) fn each(
     };
     let mut outcome = ToolOutcome::new(
         GrepResponse {
-            pattern: request.pattern,
             path: start.display().into_owned(),
             match_count: matches,
             file_count: files,
             totals_exact: complete,
             files_searched: report.searched(),
-            files: Vec::new(),
-            elsewhere: Vec::new(),
             depth: start.depth() + 1,
             bound,
-            context_is_asked_for: request.context_lines.is_some(),
-            continued: false,
             not_searched,
             no_file_chosen: request.file_pattern.is_some() && report.visited == 0,
+            ..GrepResponse::of(&request)
         },
         matches > 0,
     );

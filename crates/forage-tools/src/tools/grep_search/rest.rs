@@ -11,7 +11,7 @@ use forage_search::{Delivered, FileEvents, Pattern, ScanOptions, search};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{GrepFile, GrepResponse};
+use super::{GrepFile, GrepOutput, GrepResponse, uses};
 use crate::context::Context;
 use crate::cursor::Cursor;
 use crate::limits;
@@ -44,10 +44,10 @@ pub struct GrepDirectory {
 
 /// Files and matches by directory.
 #[derive(Default)]
-struct DirectoryTally(BTreeMap<RelPath, (u64, u64)>);
+pub(super) struct DirectoryTally(BTreeMap<RelPath, (u64, u64)>);
 
 impl DirectoryTally {
-    fn add(&mut self, path: &RelPath, start_depth: usize, matches: u64) {
+    pub(super) fn add(&mut self, path: &RelPath, start_depth: usize, matches: u64) {
         let mut directory = path.parent().unwrap_or_else(RelPath::root);
         while directory.depth() > start_depth + 1 {
             directory = directory.parent().unwrap_or_else(RelPath::root);
@@ -60,7 +60,7 @@ impl DirectoryTally {
         (*all, *files) = (*all + matches, *files + 1);
     }
 
-    fn most_first(self) -> Vec<GrepDirectory> {
+    pub(super) fn most_first(self) -> Vec<GrepDirectory> {
         let mut directories: Vec<GrepDirectory> = self
             .0
             .into_iter()
@@ -164,9 +164,18 @@ pub(super) fn cursor(response: &GrepResponse, shown: u64) -> Option<String> {
             left -= file.match_count;
             continue;
         }
+        let distance = match response.output {
+            GrepOutput::Uses => uses::part(&file.place),
+            _ => 0,
+        };
         let mut matches = file.lines.iter().filter(|line| line.kind == "match");
         let line = matches.nth(usize::try_from(left).ok()?.checked_sub(1)?)?.line_number;
-        return Some(Cursor { distance: 0, path: file.place.clone(), line }.encode(response.bound));
+        return Some(Cursor { distance, path: file.place.clone(), line }.encode(response.bound));
     }
     None
+}
+
+/// The cursor behind all of a file.
+pub(super) fn cursor_behind(response: &GrepResponse, file: &GrepFile) -> String {
+    Cursor { distance: 0, path: file.place.clone(), line: u64::MAX }.encode(response.bound)
 }

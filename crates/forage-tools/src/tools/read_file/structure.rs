@@ -7,22 +7,23 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use forage_base::{Stop, Stopped};
-use forage_fs::{Contents, DecodedText, RelPath, Root, decode};
+use forage_fs::{RelPath, Root};
 use forage_rank::{Definition, DefinitionKind, definitions};
 use forage_search::shown_part;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ReadRequest, ReadResponse, is_binary, not_opened};
+use super::{ReadRequest, ReadResponse};
 use crate::border::{Border, Excerpt, Hidden};
 use crate::context::Context;
 use crate::error::ToolError;
+use crate::file_text::whole_text;
 use crate::limits;
 use crate::notes::{notes as notes_of, notes_bytes, with_notes};
 use crate::outcome::ToolOutcome;
 use crate::place::PathTarget;
 use crate::sanitize::{line_text, path_bytes};
-use crate::text::{count, grouped, quoted};
+use crate::text::{count, quoted};
 
 /// A definition of the outline.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -63,31 +64,6 @@ pub(super) fn named(
     Ok((place(&request.path)?, request.symbol.clone()))
 }
 
-/// The text of a file that is taken apart as a whole, the name of its encoding, and its bytes.
-pub(super) fn whole_text(
-    context: &Context,
-    (root, path): (&Arc<Root>, &RelPath),
-) -> Result<(String, &'static str, u64), ToolError> {
-    let mut file = root.open_file(path).map_err(|error| not_opened(context, root, path, error))?;
-    let size = file.size();
-    let mut bytes = Vec::new();
-    let contents = file
-        .read_into(&mut bytes, limits::READ_DECODE_BYTES)
-        .map_err(|error| ToolError::argument("path", format!("it can't be read: {error}")))?;
-    if contents != Contents::Whole {
-        let most = grouped(limits::READ_DECODE_BYTES as u64);
-        let problem =
-            format!("it has {} bytes, over the {most} that are taken apart; read lines", grouped(size));
-        return Err(ToolError::argument("path", problem));
-    }
-    match decode(&bytes) {
-        DecodedText::Binary => Err(is_binary(path, size)),
-        DecodedText::Text { bytes, encoding } => {
-            Ok((String::from_utf8_lossy(&bytes).into_owned(), encoding.name(), size))
-        }
-    }
-}
-
 /// The answer with the outline of a file.
 pub(super) fn answer(
     context: &Context,
@@ -95,7 +71,7 @@ pub(super) fn answer(
     note: Option<String>,
     stop: &Stop,
 ) -> Result<ToolOutcome<ReadResponse>, ToolError> {
-    let (text, encoding, size) = whole_text(context, (root, path))?;
+    let (text, encoding, size) = whole_text(root, path)?;
     let mut hidden = Hidden::default();
     let (entries, left_out) = outline(path, &text, &mut Border::new(&context.redactor, &mut hidden));
     let total_lines = text.lines().count() as u64;

@@ -71,13 +71,14 @@ pub struct Streamed {
 }
 
 /// Runs a `Search` request and hands its results over in pieces of whole lines until `write` returns false. With `all`
-/// there is no limit on the number of results and on the length of their lines.
+/// there is no limit on the number of results and on the length of their lines. It takes no type parameter, so that it is compiled
+/// here and not with whoever calls it, who may have been built without optimisation.
 pub fn stream(
     context: &Context,
     request: SearchRequest,
     format: StreamFormat,
     all: bool,
-    mut write: impl FnMut(&str) -> bool + Send,
+    write: &mut (dyn FnMut(&str) -> bool + Send),
 ) -> Result<Streamed, ToolError> {
     let begun = Begun::with(context, request.path.as_deref());
     let mut prepared = if all { prepare_all(context, request)? } else { request.prepare(context, false)? };

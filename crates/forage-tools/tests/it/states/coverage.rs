@@ -27,7 +27,7 @@ macro_rules! variants {
 }
 
 variants!(TOOL_ERRORS, tool_error, ToolError:
-    UnknownTool, SameName, BadName, Request, Argument, Pattern, Path, TooBroad, NoModel, ModelsFailed, NoEngine, Engine,
+    UnknownTool, SameName, BadName, Request, Argument, Pattern, Path, NoSuchPath, TooBroad, NoModel, ModelsFailed, NoEngine, Engine,
     Index, Collection, Field, Cancelled, Internal);
 variants!(OPEN_ERRORS, open_error, OpenError:
     NotFound, OutsideRoot, Secret, IsDirectory, NotDirectory, NotRegular, KernelFileSystem, Io);
@@ -66,7 +66,9 @@ impl Seen {
     pub(super) fn add_error(&mut self, error: &ToolError) {
         self.0.insert(format!("error {}", tool_error(error)));
         match error {
-            ToolError::Path(error) => drop(self.0.insert(format!("path {}", open_error(error)))),
+            ToolError::Path(error) | ToolError::NoSuchPath { error, .. } => {
+                drop(self.0.insert(format!("path {}", open_error(error))))
+            }
             ToolError::Pattern { source, .. } => {
                 self.0.insert(format!("pattern {}", pattern_error(source)));
             }
@@ -128,7 +130,7 @@ const NOT_SHOWN: &[(&str, &str)] = &[
 
 /// Limits that a tool does not have, or that no page shows, and why.
 const LIMITS_NOT_SHOWN: &[(&str, &[&str], &str)] = &[
-    ("max_results", &["keyword_search", "list_directory", "read_file", "keyword_lookup"], "has no pages"),
+    ("max_results", &["keyword_search", "read_file", "keyword_lookup"], "has no pages"),
     (
         "file_bytes",
         &["keyword_search", "search_index", "list_directory", "read_file", "keyword_lookup"],

@@ -36,12 +36,29 @@ pub(super) fn page() -> Page {
         ],
     );
     page.records("with its records", &context, json!({"pattern": "backoff", "context_lines": 0}));
+    page.states(
+        &context,
+        [
+            ("files", json!({"pattern": "retry", "output": "files"})),
+            ("counts, on two pages", json!({"pattern": "retry", "output": "counts", "max_results": 2})),
+            ("uses of a name", json!({"pattern": "with_retries", "output": "uses"})),
+            (
+                "uses of a name behind another",
+                json!({"pattern": "retry::backoff", "output": "uses", "-C": 1}),
+            ),
+            ("uses of a name that is defined nowhere", json!({"pattern": "println", "output": "uses"})),
+        ],
+    );
+    page.records("uses with their records", &context, json!({"pattern": "backoff", "output": "uses"}));
 
     page.chapter("Nothing found");
     page.states(
         &context,
         [
             ("nowhere", json!({"pattern": "absent"})),
+            ("no file", json!({"pattern": "absent", "output": "files"})),
+            ("no use", json!({"pattern": "absent", "output": "uses"})),
+            ("no use but in ignored files", json!({"pattern": "only_in_build", "output": "uses"})),
             ("in a directory", json!({"pattern": "absent", "path": "src"})),
             ("in ignored files alone", json!({"pattern": "only_in_(build|log)"})),
             ("in a hidden file alone", json!({"pattern": "only_in_hidden"})),
@@ -96,6 +113,13 @@ pub(super) fn page() -> Page {
     page.state("nothing is left behind the cursor", &context, last);
     let few = with(&context, |context| context.text_bytes = 700);
     page.state("room for a part of the text", &few, json!({"pattern": "retr"}));
+    let uses = json!({"pattern": "retry", "output": "uses"});
+    page.state("room for a part of the uses", &few, uses.clone());
+    page.state(
+        "room for a part of the files",
+        &with(&context, |context| context.text_bytes = 330),
+        json!({"pattern": "retry", "output": "files"}),
+    );
     let few = with(&context, |context| context.text_bytes = 390);
     page.state("no room for context", &few, json!({"pattern": "only_in|pay", "context_lines": 5}));
     let small = with(&context, |context| context.max_file_bytes = Some(100));
@@ -135,6 +159,7 @@ pub(super) fn page() -> Page {
         &context,
         [
             ("an empty pattern", json!({"pattern": ""})),
+            ("uses of what is no name", json!({"pattern": "a.*b", "output": "uses"})),
             ("a pattern that is too long", json!({"pattern": "a".repeat(20_000)})),
             ("look-around", json!({"pattern": "foo(?=bar)"})),
             ("a backreference", json!({"pattern": r"(a)\1"})),

@@ -27,6 +27,21 @@ pub(super) fn page() -> Page {
             ("an ignored directory", json!({"path": "build"})),
         ],
     );
+    page.states(
+        &context,
+        [
+            ("what files define", json!({"path": "src", "recursive": true, "symbols": true})),
+            ("files of a kind", json!({"name": "*.rs"})),
+            ("files by path", json!({"name": "src/**/*.rs,!*main*"})),
+            ("a name with a typing error", json!({"name": "clinet"})),
+            ("a part of a name", json!({"name": "ret"})),
+            ("words of a path", json!({"name": "http client"})),
+            ("no such name", json!({"name": "absent"})),
+            ("an ignored name", json!({"name": "server.log"})),
+            ("a kind of which there is none", json!({"name": "*.java"})),
+        ],
+    );
+    page.records("files by name with their records", &context, json!({"name": "retries"}));
     page.state("what the configuration leaves out", &excluding(&context, "!docs"), json!({}));
     page.records("with its records", &context, json!({"path": "src", "recursive": true}));
     let bare = Tree::new();
@@ -48,8 +63,11 @@ pub(super) fn page() -> Page {
     (0..60).for_each(|nth| drop(wide.write(format!("d{}/file-{nth:02}.txt", nth % 2), "x\n")));
     let few = with(&wide.context(), |context| context.text_bytes = 600);
     page.state("room for a part of the entries", &few, json!({"recursive": true}));
+    page.state("room for a part of the names", &few, json!({"name": "*.txt"}));
+    page.state("more names than are shown", &wide.context(), json!({"name": "file"}));
     let no_time = with(&context, |context| context.timeout = Duration::ZERO);
     page.state("no time", &no_time, json!({}));
+    page.state("no time for names", &no_time, json!({"name": "*.rs"}));
     page.state("cancelled", &cancelled(&context), json!({}));
     wide.write("large.txt", "x\n".repeat(9 << 20));
     page.state("a file too large to be counted", &wide.context(), json!({}));
@@ -61,6 +79,8 @@ pub(super) fn page() -> Page {
             ("a file", json!({"path": "README.md"})),
             ("a pipe", json!({"path": "pipe"})),
             ("nothing is there", json!({"path": "nowhere"})),
+            ("nothing is there, and something is called nearly so", json!({"path": "source/http"})),
+            ("a glob that can't be read", json!({"name": "[a"})),
             ("outside of the root", json!({"path": ".."})),
             ("a link that leads out", json!({"path": "away"})),
             ("globs", json!({"path": "src/*"})),

@@ -58,18 +58,11 @@ pub(super) fn page() -> Page {
     page.state("cancelled", &cancelled(&context), json!({"path": "docs/windows.txt"}));
 
     page.chapter("Errors");
-    // A deadline of its own ends the look for files of that name.
-    let suggests = |text: &str| text.contains("did you mean");
-    page.in_time(
-        "nothing is there, and one file has that name",
-        &context,
-        json!({"path": "lib/retry.rs"}),
-        suggests,
-    );
     page.states(
         &context,
         [
             ("nothing is there", json!({"path": "nowhere.rs"})),
+            ("nothing is there, and files have that name", json!({"path": "lib/retry.rs"})),
             ("a directory", json!({"path": "src"})),
             ("below a file", json!({"path": "README.md/a"})),
             ("a secrets file", json!({"path": ".env"})),

@@ -1,0 +1,205 @@
+//! Where a file mentions a name: in code, or in what the language leaves to people.
+//!
+//! It is told as the ranking tells code from comments, line by line and without a grammar: what is within quotes on its line is
+//! a string, but for what stands in brackets there, as formats have names.
+
+use std::ops::Range;
+
+use crate::chunk::{LineClassifier, LineKind};
+use crate::languages::{CommentStyle, Habit, LanguageRow, language};
+
+/// What a line has a name in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum MentionKind {
+    /// At least once in code.
+    Code,
+    /// Only in strings, or in strings and comments.
+    String,
+    /// Only in comments.
+    Comment,
+}
+
+impl MentionKind {
+    /// The word for records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Code => "code",
+            Self::String => "string",
+            Self::Comment => "comment",
+        }
+    }
+}
+
+/// Returns what the given lines of a file have a name in; `lines` are counted from 1 and rise. A line without the name as a whole
+/// word has it in code, as nothing tells otherwise. `path` is only looked at for its name.
+pub fn mentions(path: &str, text: &str, name: &str, lines: &[u32]) -> Vec<MentionKind> {
+    let language = language(path);
+    if language.style == CommentStyle::Prose {
+        return vec![MentionKind::Comment; lines.len()];
+    }
+    let mut reader = LineClassifier::new(language);
+    let mut wanted = lines.iter().peekable();
+    let mut found = Vec::with_capacity(lines.len());
+    for (number, line) in (1_u32..).zip(text.lines()) {
+        if wanted.peek().is_none() {
+            break;
+        }
+        let in_string = reader.is_in_string();
+        let kind = reader.read(line);
+        if wanted.next_if(|wanted| **wanted == number).is_some() {
+            found.push(match kind {
+                LineKind::Comment => MentionKind::Comment,
+                LineKind::Code(_) if in_string => MentionKind::String,
+                LineKind::Code(code) => in_line(line, code, name, language),
+                LineKind::Blank => MentionKind::Code,
+            });
+        }
+    }
+    found.resize(lines.len(), MentionKind::Code);
+    found
+}
+
+/// What a line has a name in that ends as code at `code`.
+fn in_line(line: &str, code: usize, name: &str, language: &LanguageRow) -> MentionKind {
+    let aside = parts_aside(&line[..code], language);
+    let kinds = whole_words(line, name).map(|at| {
+        let part = aside.iter().find(|(part, _)| part.contains(&at));
+        part.map_or(if at < code { MentionKind::Code } else { MentionKind::Comment }, |(_, kind)| *kind)
+    });
+    kinds.min().unwrap_or(MentionKind::Code)
+}
+
+/// Where a name stands as a whole word.
+fn whole_words<'a>(line: &'a str, name: &'a str) -> impl Iterator<Item = usize> + 'a {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    memchr::memmem::find_iter(line.as_bytes(), name.as_bytes()).filter(move |&at| {
+        !line[..at].chars().next_back().is_some_and(is_word)
+            && !line[at + name.len()..].chars().next().is_some_and(is_word)
+    })
+}
+
+/// Strings and block comments within a line of code.
+fn parts_aside(code: &str, language: &LanguageRow) -> Vec<(Range<usize>, MentionKind)> {
+    let bytes = code.as_bytes();
+    let mut parts = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        let comment = language
+            .block_comments
+            .iter()
+            .find(|(start, end)| start != end && bytes[at..].starts_with(start.as_bytes()));
+        if let Some((start, end)) = comment {
+            let behind = at + start.len();
+            let stop = memchr::memmem::find(&bytes[behind..], end.as_bytes())
+                .map_or(bytes.len(), |found| behind + found + end.len());
+            parts.push((at..stop, MentionKind::Comment));
+            at = stop;
+            continue;
+        }
+        let quote = bytes[at];
+        let end = match quote {
+            b'"' | b'`' => end_of_string(bytes, at),
+            b'\'' if language.has(Habit::SingleQuotedStrings) => end_of_string(bytes, at),
+            b'\'' => end_of_character(bytes, at),
+            _ => None,
+        };
+        match end {
+            Some(end) => {
+                string_parts(bytes, at..end, &mut parts);
+                at = end;
+            }
+            None => at += 1,
+        }
+    }
+    parts
+}
+
+/// Behind the quote that closes the string which begins at `at`; `None` for one that its line does not close.
+fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
+    let mut next = at + 1;
+    while next < bytes.len() {
+        match bytes[next] {
+            b'\\' => next += 2,
+            byte if byte == bytes[at] => return Some(next + 1),
+            _ => next += 1,
+        }
+    }
+    None
+}
+
+/// The same for `'x'` and `'\u{1F600}'`: what is longer is a lifetime, or a mark within a number.
+fn end_of_character(bytes: &[u8], at: usize) -> Option<usize> {
+    const LONGEST: usize = 12;
+    let end = end_of_string(bytes, at)?;
+    (end - at <= if bytes.get(at + 1) == Some(&b'\\') { LONGEST } else { 6 }).then_some(end)
+}
+
+/// A string without what stands in its brackets: a name there is one of code.
+fn string_parts(bytes: &[u8], string: Range<usize>, parts: &mut Vec<(Range<usize>, MentionKind)>) {
+    let (mut depth, mut start) = (0_usize, string.start);
+    for at in string.clone() {
+        match bytes[at] {
+            b'{' => {
+                if depth == 0 {
+                    parts.push((start..at, MentionKind::String));
+                }
+                depth += 1;
+            }
+            b'}' if depth > 0 => {
+                depth -= 1;
+                start = at;
+            }
+            _ => {}
+        }
+    }
+    // A bracket that nothing closes is a sign like any other.
+    parts.push((start..string.end, MentionKind::String));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_for_people_is_told_from_code() {
+        let rust = [
+            ("// name", "comment"),
+            ("let a = name; // other", "code"),
+            ("let a = 1; // name", "comment"),
+            ("call(\"name\");", "string"),
+            ("call(\"{name}\");", "code"),
+            ("/* name", "comment"),
+            (" name */", "comment"),
+            ("let x: &'a name = &'n';", "code"),
+            ("println!(\"name\", name);", "code"),
+            ("let b = 1; /* name */", "comment"),
+            ("fn name<'a>(b: &'a str) {}", "code"),
+        ];
+        let python = [
+            ("'''name", "comment"),
+            ("'''", "code"),
+            ("a = 'name'", "string"),
+            ("b = f'{name}' + \"it's\"", "code"),
+            ("sql = \"\"\"", "code"),
+            ("name", "string"),
+            ("\"\"\"", "code"),
+            ("c = d['name'] + name", "code"),
+        ];
+        // A bracket that a text leaves open is a sign like any other; a word that has the name in it is none.
+        let c =
+            [("f(\"{ name\");", "string"), ("f(\"} name\");", "string"), ("f(\"rename\", name);", "code")];
+        let cases =
+            [("a.rs", &rust[..]), ("a.py", &python), ("a.c", &c), ("a.md", &[("A name.", "comment")])];
+        for (path, lines) in cases {
+            let text: String = lines.iter().map(|(line, _)| format!("{line}\n")).collect();
+            let numbers: Vec<u32> = (1..=lines.len() as u32).collect();
+            let found = mentions(path, &text, "name", &numbers);
+            for ((line, expected), kind) in lines.iter().zip(found) {
+                // A line without the name tells nothing.
+                let is_told = whole_words(line, "name").next().is_some();
+                assert!(!is_told || kind.name() == *expected, "{path}: {line}: {kind:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Files by names that are nearly theirs.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use forage_base::Stop;
+use forage_fs::{EntryKind, OpenError, RelPath, Root, WalkOptions, WalkReport, WalkStep, walk};
+
+use crate::border::{Border, Hidden};
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::limits;
+
+/// A name as somebody remembers it: a name, a part of one, a path's end, or words of a path.
+pub(crate) struct FileName {
+    lower: String,
+}
+
+/// How near a path is to a name: the less, the nearer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Nearness {
+    /// The name itself.
+    Whole,
+    /// The name without its extension.
+    Stem,
+    /// The name begins with it.
+    Beginning,
+    /// A part of the name does.
+    Part,
+    /// It stands within the name.
+    Within,
+    /// It stands within the path, or its words do.
+    InPath,
+    /// So many characters are wrong.
+    Edits(usize),
+    /// Its characters are in the name, in their order.
+    Scattered,
+}
+
+impl FileName {
+    pub(crate) fn new(name: &str) -> Self {
+        Self { lower: name.trim().trim_matches('/').to_lowercase() }
+    }
+
+    /// Returns how near a path is to the name, as it is shown below its root; `None` for one that is not meant.
+    pub(crate) fn nearness(&self, path: &str) -> Option<Nearness> {
+        let wanted = self.lower.as_str();
+        let path = path.to_lowercase();
+        let (_, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        if wanted.is_empty() {
+            return None;
+        }
+        if let Some((directory, last)) = wanted.rsplit_once('/') {
+            let ends =
+                path.strip_suffix(wanted).is_some_and(|before| before.is_empty() || before.ends_with('/'));
+            return match ends {
+                true => Some(Nearness::Whole),
+                false if path.contains(wanted) => Some(Nearness::InPath),
+                // As it may stand in another directory.
+                false => {
+                    of_name(last, name).filter(|nearness| *nearness < Nearness::Scattered).map(|nearness| {
+                        match path.contains(directory) {
+                            true => nearness.max(Nearness::Within),
+                            false => nearness.max(Nearness::InPath),
+                        }
+                    })
+                }
+            };
+        }
+        let by_words = || {
+            let is_there = wanted.split_whitespace().all(|word| path.contains(word));
+            is_there.then_some(Nearness::InPath)
+        };
+        let by_name = of_name(wanted, name);
+        by_name.filter(|nearness| *nearness < Nearness::InPath).or_else(by_words).or(by_name)
+    }
+}
+
+/// How near a name is; both are in lower case.
+fn of_name(wanted: &str, name: &str) -> Option<Nearness> {
+    let stem = name.char_indices().skip(1).find(|(_, c)| *c == '.').map_or(name, |(at, _)| &name[..at]);
+    if name == wanted {
+        return Some(Nearness::Whole);
+    }
+    if stem == wanted {
+        return Some(Nearness::Stem);
+    }
+    if let Some(at) = name.find(wanted) {
+        let is_part = name[..at].ends_with(['_', '-', '.', ' ']);
+        return Some(match at {
+            0 => Nearness::Beginning,
+            _ if is_part => Nearness::Part,
+            _ => Nearness::Within,
+        });
+    }
+    let length = wanted.chars().count();
+    let most = (length / limits::CHARACTERS_BY_EDIT).max(usize::from(length > 2));
+    let edits = |other: &str| match other.chars().count().abs_diff(length) > most {
+        true => usize::MAX,
+        false => strsim::damerau_levenshtein(other, wanted),
+    };
+    let least = edits(stem).min(edits(name));
+    if least <= most {
+        return Some(Nearness::Edits(least));
+    }
+    let mut characters = name.chars();
+    let is_scattered = length > 2 && wanted.chars().all(|wanted| characters.any(|c| c == wanted));
+    is_scattered.then_some(Nearness::Scattered)
+}
+
+/// A path with its nearness.
+pub(crate) type NearPath = (Nearness, RelPath, EntryKind);
+
+/// Returns what is written like a name below `start`, the nearest first. What only has its characters counts where nothing else does.
+pub(crate) fn near(
+    context: &Context,
+    (root, start): (&Arc<Root>, &RelPath),
+    name: &FileName,
+    options: &WalkOptions,
+    stop: &Stop,
+) -> Result<(Vec<NearPath>, WalkReport), ToolError> {
+    let index = context.index(root);
+    let options = WalkOptions { all_entries: true, ..options.clone() };
+    let options = index.as_ref().map(|index| index.walk_options(&options)).unwrap_or(options);
+    let mut found: Vec<NearPath> = Vec::new();
+    let report = walk(
+        root,
+        start,
+        &options,
+        stop,
+        || (),
+        |(), entry, _| match name.nearness(&entry.path.display()) {
+            Some(nearness) => {
+                WalkStep::Item((nearness, entry.path.clone(), entry.kind), size_of::<NearPath>())
+            }
+            None => WalkStep::Nothing,
+        },
+        |near| {
+            found.push(near);
+            match found.len() < limits::NEAR_PATHS {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        },
+    )?;
+    if found.iter().any(|(nearness, ..)| *nearness < Nearness::Scattered) {
+        found.retain(|(nearness, ..)| *nearness < Nearness::Scattered);
+    }
+    found.sort_by(|(near, path, _), (other, other_path, _)| {
+        let length = |path: &RelPath| (path.depth(), path.as_bytes().len());
+        near.cmp(other).then_with(|| length(path).cmp(&length(other_path))).then_with(|| path.cmp(other_path))
+    });
+    Ok((found, report))
+}
+
+/// The error of a call whose path is not there, with the paths that may be meant.
+pub(crate) fn with_nearest(context: &Context, path: Option<&str>, error: ToolError) -> ToolError {
+    let (source, path) = match (error, path) {
+        (ToolError::Path(source @ OpenError::NotFound { .. }), Some(path)) => (source, path),
+        (error, _) => return error,
+    };
+    let name = FileName::new(path.rsplit_once('#').map_or(path, |(path, _)| path));
+    let stop = context.stop.within(limits::NEAREST_TIME);
+    let mut hidden = Hidden::default();
+    let mut border = Border::new(&context.redactor, &mut hidden);
+    let mut nearest = Vec::new();
+    for root in context.roots.all() {
+        let options = context.walk_options();
+        let Ok((found, _)) = near(context, (root, &RelPath::root()), &name, &options, &stop) else {
+            continue;
+        };
+        let sure = found.into_iter().filter(|(nearness, ..)| *nearness < Nearness::Scattered);
+        let shown = |path: &str| match Arc::ptr_eq(root, context.roots.main()) {
+            true => path.to_owned(),
+            false => format!("{}/{path}", root.path().display()),
+        };
+        nearest.extend(
+            sure.take(limits::NEAREST_PATHS)
+                .map(|(nearness, path, _)| (nearness, shown(&border.path(&path).0))),
+        );
+    }
+    // Those of the first root are first.
+    nearest.sort_by_key(|(nearness, _)| *nearness);
+    nearest.truncate(limits::NEAREST_PATHS);
+    match nearest.is_empty() {
+        true => ToolError::Path(source),
+        false => ToolError::NoSuchPath {
+            error: source,
+            nearest: nearest.into_iter().map(|(_, path)| path).collect(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_near_by_what_is_wrong_with_them() {
+        let cases = [
+            ("main.rs", "src/main.rs", Some(Nearness::Whole)),
+            ("Main", "src/main.rs", Some(Nearness::Stem)),
+            ("mai", "src/main.rs", Some(Nearness::Beginning)),
+            ("line", "src/command_line.rs", Some(Nearness::Part)),
+            ("mmand", "src/command_line.rs", Some(Nearness::Within)),
+            ("mian", "src/main.rs", Some(Nearness::Edits(1))),
+            ("src", "src/main.rs", Some(Nearness::InPath)),
+            ("src line", "src/command_line.rs", Some(Nearness::InPath)),
+            ("src/main.rs", "crates/a/src/main.rs", Some(Nearness::Whole)),
+            ("lib/main.rs", "crates/a/src/main.rs", Some(Nearness::InPath)),
+            ("a/lib/main.rs", "a/src/main.rs", Some(Nearness::InPath)),
+            ("cmdln", "src/command_line.rs", Some(Nearness::Scattered)),
+            (".env", "a/.env.example", Some(Nearness::Beginning)),
+            ("xyz", "src/main.rs", None),
+            ("", "src/main.rs", None),
+            ("ab", "a_b.rs", None),
+        ];
+        for (name, path, expected) in cases {
+            assert_eq!(FileName::new(name).nearness(path), expected, "{name}: {path}");
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Files that are taken apart as a whole.
+
+use std::sync::Arc;
+
+use forage_fs::{Contents, DecodedText, RelPath, Root, decode};
+
+use crate::error::ToolError;
+use crate::limits;
+use crate::text::{count, grouped};
+
+/// Returns the text of a file, the name of its encoding, and its bytes.
+///
+/// # Errors
+/// It can't be read, is too large to be taken apart, or is no text.
+pub(crate) fn whole_text(root: &Arc<Root>, path: &RelPath) -> Result<(String, &'static str, u64), ToolError> {
+    let mut file = root.open_file(path)?;
+    let size = file.size();
+    let mut bytes = Vec::new();
+    let contents = file
+        .read_into(&mut bytes, limits::READ_DECODE_BYTES)
+        .map_err(|error| ToolError::argument("path", format!("it can't be read: {error}")))?;
+    if contents != Contents::Whole {
+        let most = grouped(limits::READ_DECODE_BYTES as u64);
+        let problem =
+            format!("it has {} bytes, over the {most} that are taken apart; read lines", grouped(size));
+        return Err(ToolError::argument("path", problem));
+    }
+    match decode(&bytes) {
+        DecodedText::Binary => Err(is_binary(path, size)),
+        DecodedText::Text { bytes, encoding } => {
+            Ok((String::from_utf8_lossy(&bytes).into_owned(), encoding.name(), size))
+        }
+    }
+}
+
+/// The error of a file that has no text.
+pub(crate) fn is_binary(path: &RelPath, size: u64) -> ToolError {
+    let (path, size) = (path.display(), count(size, "byte"));
+    ToolError::argument("path", format!("{path} is a binary file of {size} and can't be shown as text"))
+}

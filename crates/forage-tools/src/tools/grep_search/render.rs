@@ -1,0 +1,188 @@
+//! The text of an answer of `grep_search`.
+
+use std::fmt::Write as _;
+
+use super::request::GrepOutput;
+use super::{GrepFile, GrepResponse, rest, uses};
+use crate::border::Border;
+use crate::limits;
+use crate::lines::{ContextDetail, shown_line};
+use crate::notes::{MORE, most_that_fits, notes, notes_bytes, with_notes};
+use crate::outcome::{Render, ToolOutcome};
+use crate::text::{count, grouped, quoted};
+
+impl Render for GrepResponse {
+    fn redact(&mut self, border: &mut Border<'_>) {
+        self.not_searched.redact(border);
+        for directory in &mut self.elsewhere {
+            border.name(&mut directory.path);
+        }
+        for line in self.files.iter_mut().flat_map(|file| &mut file.lines) {
+            line.within.iter_mut().for_each(|within| border.text(&mut within.symbol));
+        }
+    }
+
+    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {
+        let response = &outcome.response;
+        let searched = Some(response.files_searched);
+        if response.match_count == 0 {
+            return (with_notes(no_matches(outcome), &notes(outcome, searched)), false);
+        }
+        if matches!(response.output, GrepOutput::Files | GrepOutput::Counts) {
+            return by_file(outcome, budget);
+        }
+        let shown: u64 = response.files.iter().map(|file| file.match_count).sum();
+        let has_context = response.files.iter().any(|file| file.lines.len() as u64 > file.match_count);
+        let is_too_much = !response.context_is_asked_for && shown > limits::GREP_CONTEXT_MATCHES;
+        let texts = |shown: u64, detail: ContextDetail, note: Option<String>| {
+            let mut all: Vec<String> = note.into_iter().chain(rest::note(response, shown)).collect();
+            all.extend(notes(outcome, searched));
+            (body(response, detail, shown), all)
+        };
+        let fits = |(text, notes): &(String, Vec<String>)| text.len() + notes_bytes(notes) <= budget;
+        if !is_too_much || !has_context {
+            let whole = texts(shown, ContextDetail::Context, None);
+            if fits(&whole) {
+                return (with_notes(whole.0, &whole.1), false);
+            }
+        }
+        let note = match (has_context, is_too_much) {
+            (false, _) => None,
+            (true, true) => Some("lines of context are left out; context_lines gives them".to_owned()),
+            (true, false) => Some("lines of context are left out, as the answer was too long".to_owned()),
+        };
+        let matches = texts(shown, ContextDetail::Matches, note.clone());
+        if fits(&matches) {
+            return (with_notes(matches.0, &matches.1), has_context);
+        }
+        // As many as there is room for, and a cursor behind them.
+        let note = "the answer has room for no more; narrow `path`, `file_pattern` or `pattern`, or go on with the cursor";
+        let cut = |shown: u64| {
+            let (text, mut notes) = texts(shown, ContextDetail::Matches, Some(note.to_owned()));
+            notes.retain(|note| !note.starts_with(MORE));
+            notes.extend(rest::cursor(response, shown).map(|cursor| format!("{MORE}{cursor}\"")));
+            (text, notes)
+        };
+        let most =
+            most_that_fits(usize::try_from(shown).unwrap_or(usize::MAX), |shown| fits(&cut(shown as u64)));
+        let (text, notes) = cut(most as u64);
+        (with_notes(text, &notes), true)
+    }
+}
+
+fn no_matches(outcome: &ToolOutcome<GrepResponse>) -> String {
+    let response = &outcome.response;
+    let within = if response.path == "." { String::new() } else { format!(" in {}", response.path) };
+    // There were some on the pages before.
+    let found = if response.continued { "No further matches" } else { "No matches found" };
+    let mut text = format!("{found} for {}{within}.", quoted(&response.pattern));
+    if response.no_file_chosen {
+        text.push_str(" No file fits file_pattern.");
+    }
+    // The totals of a page are never exact.
+    let is_cut = if response.continued { outcome.truncated_by.is_some() } else { !response.totals_exact };
+    if is_cut {
+        text.push_str(" The search did not finish: this says nothing about what was not reached.");
+    }
+    if response.files_searched == 0 && !response.no_file_chosen && outcome.truncated_by.is_none() {
+        text.push_str(" Nothing was searched.");
+    }
+    let before = " But there are matches in files that are not searched by default (set include_ignored to search them):";
+    text.push_str(&response.not_searched.describe(before, ""));
+    text
+}
+
+fn headline(response: &GrepResponse, shown: u64) -> String {
+    // What is said of the matches, and of the files, which a page before may have counted already.
+    let (at_least, further) = match (response.totals_exact, response.continued) {
+        (true, _) => ("", ""),
+        (false, false) => ("at least ", ""),
+        (false, true) => ("", "further "),
+    };
+    let matches = count(response.match_count, &format!("{further}match"));
+    let files = count(response.file_count, "file");
+    let showing =
+        if shown < response.match_count { format!(" (showing {})", grouped(shown)) } else { String::new() };
+    format!("Found {at_least}{matches} in {at_least}{files}{showing}:\n")
+}
+
+/// Files with their numbers, or without, as many as there is room for, and a cursor behind them.
+fn by_file(outcome: &ToolOutcome<GrepResponse>, budget: usize) -> (String, bool) {
+    let response = &outcome.response;
+    let text = |files: &[GrepFile]| {
+        let mut text = headline_of_files(response, files.len() as u64);
+        for file in files {
+            let _ = match response.output {
+                GrepOutput::Counts => writeln!(text, "{}: {}", file.path, file.match_count),
+                _ => writeln!(text, "{}", file.path),
+            };
+        }
+        let shown = files.iter().map(|file| file.match_count).sum();
+        let mut all: Vec<String> = rest::note(response, shown).into_iter().collect();
+        all.extend(notes(outcome, Some(response.files_searched)));
+        if let Some(last) = files.last().filter(|_| files.len() < response.files.len()) {
+            all.retain(|note| !note.starts_with(MORE));
+            all.push(format!("{MORE}{}\"", rest::cursor_behind(response, last)));
+        }
+        (text, all)
+    };
+    let fits = |files: &[GrepFile]| {
+        let (text, notes) = text(files);
+        text.len() + notes_bytes(&notes) <= budget
+    };
+    let files = &response.files[..];
+    let shown = most_that_fits(files.len(), |shown| fits(&files[..shown]));
+    let (text, notes) = text(&files[..shown]);
+    (with_notes(text, &notes), shown < files.len())
+}
+
+fn headline_of_files(response: &GrepResponse, shown: u64) -> String {
+    let at_least = if response.totals_exact || response.continued { "" } else { "at least " };
+    let further = if response.continued { "further " } else { "" };
+    let files = count(response.file_count, &format!("{further}file"));
+    let matches = count(response.match_count, "matching line");
+    let showing =
+        if shown < response.file_count { format!(" (showing {})", grouped(shown)) } else { String::new() };
+    format!("{at_least}{files} with {at_least}{matches}{showing}:\n")
+}
+
+/// The first `shown` matches.
+fn body(response: &GrepResponse, detail: ContextDetail, shown: u64) -> String {
+    let is_of_uses = response.output == GrepOutput::Uses;
+    let mut text = match is_of_uses {
+        true => uses::headline(response, shown) + &uses::defined(response),
+        false => headline(response, shown),
+    };
+    let mut left = shown;
+    for file in response.files.iter() {
+        if left == 0 {
+            break;
+        }
+        if is_of_uses {
+            uses::used(file, left, &mut text);
+            left -= left.min(file.match_count);
+            continue;
+        }
+        let _ = write!(text, "\n{}:\n", file.path);
+        let mut previous: Option<u64> = None;
+        for line in file.lines.iter().filter(|line| detail == ContextDetail::Context || line.kind == "match")
+        {
+            if line.kind == "match" {
+                if left == 0 {
+                    break;
+                }
+                left -= 1;
+            }
+            if detail == ContextDetail::Context
+                && previous.is_some_and(|previous| previous + 1 != line.line_number)
+            {
+                text.push_str("  ---\n");
+            }
+            previous = Some(line.line_number);
+            let mark = if line.kind == "match" { ':' } else { '-' };
+            let shown = shown_line(&line.text, line.cut_before, line.cut_after);
+            let _ = writeln!(text, "  {}{mark} {shown}", line.line_number);
+        }
+    }
+    text
+}

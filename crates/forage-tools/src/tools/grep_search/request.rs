@@ -1,0 +1,162 @@
+//! What is asked of `grep_search`, and what its search is made of.
+
+use std::sync::Arc;
+
+use forage_base::Stop;
+use forage_fs::{RelPath, Root, WalkOptions};
+use forage_search::{Case, Pattern, PatternOptions};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::arguments::{Clamp, file_globs};
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::limits;
+use crate::place::{PathTarget, globs_in_path};
+
+/// What `grep_search` tells of files with matches.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum GrepOutput {
+    /// Their matching lines.
+    #[default]
+    Lines,
+    /// Their paths.
+    Files,
+    /// Their paths, with the number of matching lines of each.
+    Counts,
+    /// The definitions of the name that the pattern is, and the lines that use it, by the definitions that these stand in.
+    Uses,
+}
+
+/// The arguments of `grep_search`.
+#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct GrepRequest {
+    /// Regular expression to search for.
+    pub pattern: String,
+    /// Directory or file to search (default: the project root).
+    pub path: Option<String>,
+    /// Globs that choose files: "*.py", "src/**/*.rs", "!tests/**".
+    pub file_pattern: Option<String>,
+    /// "uses": the definitions of a name, then its uses by function (default: "lines").
+    pub output: Option<GrepOutput>,
+    /// Lines around each match, 0 to 50 (default: 2).
+    pub context_lines: Option<i64>,
+    /// Lines of context before each match, in place of `context_lines`.
+    pub before_context: Option<i64>,
+    /// Lines of context after each match, in place of `context_lines`.
+    pub after_context: Option<i64>,
+    /// Lines or files to return, 1 to 10000 (default: 50; files 200).
+    pub max_results: Option<i64>,
+    /// Match without regard to case.
+    pub ignore_case: Option<bool>,
+    /// Match whole words only.
+    pub word_regexp: Option<bool>,
+    /// The pattern is plain text.
+    pub fixed_strings: Option<bool>,
+    /// Search ignored and hidden files too.
+    pub include_ignored: Option<bool>,
+    /// From a previous answer, to go on.
+    pub cursor: Option<String>,
+}
+
+impl GrepRequest {
+    /// Arguments that agents are not told of: they have their effect by other arguments, or are known from `grep`.
+    pub(super) const UNADVERTISED: &[&str] =
+        &["before_context", "after_context", "ignore_case", "word_regexp", "fixed_strings"];
+
+    /// Returns the request for what is asked for by default: a search for this pattern in all files, 50 matches at the most.
+    pub fn new(pattern: impl Into<String>) -> Self {
+        Self {
+            pattern: pattern.into(),
+            path: None,
+            file_pattern: None,
+            output: None,
+            context_lines: None,
+            before_context: None,
+            after_context: None,
+            max_results: None,
+            ignore_case: None,
+            word_regexp: None,
+            fixed_strings: None,
+            include_ignored: None,
+            cursor: None,
+        }
+    }
+
+    setters! {
+        path: String,
+        file_pattern: String,
+        output: GrepOutput,
+        context_lines: i64,
+        before_context: i64,
+        after_context: i64,
+        max_results: i64,
+        ignore_case: bool,
+        word_regexp: bool,
+        fixed_strings: bool,
+        include_ignored: bool,
+        cursor: String,
+    }
+}
+
+/// A request whose arguments are checked.
+pub(super) struct PreparedGrep {
+    pub(super) root: Arc<Root>,
+    pub(super) start: RelPath,
+    pub(super) pattern: Pattern,
+    pub(super) walk: WalkOptions,
+    /// Lines of context before and after a match.
+    pub(super) around: (usize, usize),
+    /// In `path`.
+    pub(super) globs: Option<String>,
+    pub(super) warnings: Vec<String>,
+}
+
+impl GrepRequest {
+    /// Checks everything but the limits on the answer.
+    pub(super) fn prepare(&self, context: &Context, stop: &Stop) -> Result<PreparedGrep, ToolError> {
+        let mut clamp = Clamp::default();
+        let (default, most) = (limits::GREP_CONTEXT, limits::GREP_CONTEXT_MAX);
+        let lines = clamp.number("context_lines", self.context_lines, default, 0, most);
+        // Who asks for one side says nothing of the other by `context_lines` left out.
+        let is_one_sided = self.before_context.is_some() || self.after_context.is_some();
+        let other = if is_one_sided && self.context_lines.is_none() { 0 } else { lines };
+        let before = clamp.number("before_context", self.before_context, other, 0, most);
+        let after = clamp.number("after_context", self.after_context, other, 0, most);
+        let mut warnings = clamp.warnings;
+        let PathTarget { root, path: start, globs, note, .. } =
+            context.place(self.path.as_deref())?.searchable()?;
+        warnings.extend(note);
+        let only = match (&globs, self.file_pattern.as_deref()) {
+            (Some(globs), None) => file_globs(Some(globs), &RelPath::root())?,
+            (Some(_), Some(_)) => return Err(globs_in_path("file_pattern")),
+            (None, globs) => file_globs(globs, &start)?,
+        };
+        let case = if self.ignore_case.unwrap_or(false) { Case::Insensitive } else { Case::Sensitive };
+        let options = PatternOptions {
+            case,
+            word: self.word_regexp.unwrap_or(false),
+            literal: self.fixed_strings.unwrap_or(false),
+            ..PatternOptions::default()
+        };
+        let pattern = Pattern::new_within(&self.pattern, &options, stop)
+            .map_err(|source| ToolError::pattern_or_glob(&self.pattern, "file_pattern", source, stop))?;
+        let include_ignored = self.include_ignored.unwrap_or(false);
+        let walk = WalkOptions {
+            only,
+            hidden: include_ignored,
+            no_ignore: include_ignored,
+            ..context.walk_options()
+        };
+        let around = (usize::try_from(before).unwrap_or(0), usize::try_from(after).unwrap_or(0));
+        Ok(PreparedGrep { root, start, pattern, walk, around, globs, warnings })
+    }
+
+    /// Whether the caller has said how many lines of context there are to be.
+    pub(super) fn asks_for_context(&self) -> bool {
+        [self.context_lines, self.before_context, self.after_context].iter().any(Option::is_some)
+    }
+}

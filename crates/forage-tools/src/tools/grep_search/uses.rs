@@ -1,0 +1,507 @@
+//! `grep_search` for a name: its definitions, then the lines that use it, by the definitions that these stand in.
+//!
+//! It is syntactic: names are compared as whole words, and nothing is resolved. All lines with the name are found, whatever they
+//! are; what is told of them beside that comes from `forage_rank`'s outline of their files.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use forage_base::Stop;
+use forage_fs::{RelPath, Root, WalkOptions};
+use forage_rank::{
+    Definition, DefinitionKind, MentionKind, definitions, is_prose, is_test, may_define, mentions,
+};
+use forage_search::{Delivered, EventKind, Pattern, ScanOptions, SearchEvent, search};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::request::PreparedGrep;
+use super::rest::DirectoryTally;
+use super::{
+    GrepFile, GrepLine, GrepRequest, GrepResponse, GrepSearch, file_record, is_whole, scan_options, unseen,
+};
+use crate::arguments::Clamp;
+use crate::border::{Border, Excerpt, Hidden};
+use crate::context::Context;
+use crate::cursor::{Cursor, fingerprint};
+use crate::error::ToolError;
+use crate::file_text::whole_text;
+use crate::limits;
+use crate::lines::shown_line;
+use crate::outcome::{Limit, ToolOutcome};
+use crate::place::no_file_fits;
+use crate::sanitize::sanitize_line;
+use crate::text::{around_place, clip, count, grouped, quoted};
+use crate::verdict::CallVerdict;
+
+/// A definition of the name.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct GrepDefinition {
+    /// Its file, below the root.
+    pub path: String,
+    /// The path's own bytes in base64, where `path` quotes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path_bytes: Option<String>,
+    /// `type`, `function`, `module`, `constant` or `declaration`.
+    pub kind: &'static str,
+    /// The first line of the comments and attributes above it, from 1.
+    pub start_line: u32,
+    /// The line that has the name.
+    pub line: u32,
+    /// The last line of its body.
+    pub end_line: u32,
+    /// The line that has the name, without white space around, cut.
+    pub text: String,
+}
+
+/// The innermost definition that a line stands in.
+#[derive(Clone, Debug, JsonSchema, PartialEq, Eq, Serialize)]
+pub struct GrepWithin {
+    /// Its name, behind those of the definitions around it.
+    pub symbol: String,
+    /// Its first line, from 1.
+    pub start_line: u32,
+    /// Its last line.
+    pub end_line: u32,
+}
+
+/// The name that a pattern is, and whether something in front of it is left out.
+fn name_of(pattern: &str) -> Result<(&str, bool), ToolError> {
+    let bare = pattern.trim().trim_start_matches(r"\b").trim_end_matches(r"\b");
+    let bare = bare.strip_suffix("()").unwrap_or(bare);
+    let name = bare.rsplit([':', '.', '>', '#', '/']).next().unwrap_or(bare);
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let qualifier = &bare[..bare.len() - name.len()];
+    let qualifies = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.' | '-' | '>' | '#' | '/');
+    if is_name(name) && qualifier.chars().all(qualifies) {
+        return Ok((name, !qualifier.is_empty()));
+    }
+    let problem = format!(
+        "uses are those of one name, and {} is none; give a name such as \"parse_header\", or leave `output` out",
+        quoted(pattern)
+    );
+    Err(ToolError::argument("pattern", problem))
+}
+
+/// Returns which part of the answer a file comes in: code is first, then prose, then tests.
+pub(super) fn part(path: &RelPath) -> u8 {
+    let path = file_name(path);
+    if is_test(&path) {
+        return 2;
+    }
+    u8::from(is_prose(&path))
+}
+
+/// A path as the language of its file is told by. In the way in which it is shown its extension may have a quote behind it.
+fn file_name(path: &RelPath) -> Cow<'_, str> {
+    String::from_utf8_lossy(path.as_bytes())
+}
+
+/// A file with the name, in the order of an answer.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct NamedFile {
+    part: u8,
+    path: RelPath,
+    /// Lines with the name.
+    matches: u64,
+    /// One of them may be a definition.
+    may_define: bool,
+}
+
+pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
+    let mut clamp = Clamp::default();
+    let most = limits::GREP_MATCHES_MAX;
+    let max_results = clamp.number("max_results", request.max_results, limits::GREP_MATCHES, 1, most);
+    let (name, is_qualified) = name_of(&request.pattern)?;
+    let stop = context.stop.within(context.timeout);
+    let of_name = GrepRequest {
+        pattern: name.to_owned(),
+        word_regexp: Some(true),
+        fixed_strings: Some(true),
+        context_lines: request.context_lines.or(Some(0)),
+        ..request.clone()
+    };
+    let PreparedGrep { root, start, pattern, walk, around, globs, warnings } =
+        of_name.prepare(context, &stop)?;
+    let bound = fingerprint::<GrepSearch>(&request, &root, &start, globs.as_deref());
+    let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
+
+    // What is found has to be shown, too.
+    let gathering = stop.within(context.timeout.mul_f64(limits::GREP_GATHER_SHARE));
+    let scan = ScanOptions { exhaustive: true, ..scan_options(context, &root, (0, 0), usize::MAX, None) };
+    let mut files: Vec<NamedFile> = Vec::new();
+    let report = search(&root, &start, &walk, &pattern, &scan, &gathering, |file| {
+        let path = file_name(&file.path);
+        let may_define =
+            |event: &SearchEvent| may_define(&path, &String::from_utf8_lossy(&event.bytes), name);
+        let (part, may_define) = (part(&file.path), file.events.iter().any(may_define));
+        files.push(NamedFile { part, matches: file.matches, may_define, path: file.path.clone() });
+        match files.len() < limits::GREP_USES_FILES {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    })?;
+    if globs.is_some() && report.visited == 0 && report.stopped.is_none() {
+        return Err(no_file_fits(request.path.as_deref()));
+    }
+    let complete = is_whole(&report) && !report.broke_off;
+    files.sort();
+    let match_count: u64 = files.iter().map(|file| file.matches).sum();
+
+    let mut hidden = Hidden::default();
+    let mut reader = UseReader {
+        context,
+        root: &root,
+        name,
+        pattern: &pattern,
+        walk: WalkOptions { from: None, only: None, threads: 1, ..walk.clone() },
+        around,
+        stop: &stop,
+        border: Border::new(&context.redactor, &mut hidden),
+    };
+    let mut notes = Vec::new();
+    let (defined, defined_count) = match cursor {
+        Some(_) => (Vec::new(), 0),
+        None => reader.definitions(&files, &mut notes),
+    };
+    let page = reader.page(&files, cursor.as_ref(), max_results, &defined)?;
+    let found = !files.is_empty();
+    let not_searched = match !found && complete && cursor.is_none() {
+        true => unseen(context, (&root, &start), &walk, &pattern, &report, &stop),
+        false => CallVerdict::none(),
+    };
+    let next = page.last.filter(|_| page.is_cut).map(|last| last.encode(bound));
+    let mut outcome = ToolOutcome::new(
+        GrepResponse {
+            path: start.display().into_owned(),
+            match_count,
+            file_count: files.len() as u64,
+            totals_exact: complete,
+            files_searched: report.searched(),
+            files: page.files,
+            elsewhere: page.elsewhere.most_first(),
+            definitions: defined,
+            definition_count: defined_count,
+            depth: start.depth() + 1,
+            bound,
+            continued: cursor.is_some(),
+            not_searched,
+            no_file_chosen: request.file_pattern.is_some() && report.visited == 0,
+            ..GrepResponse::of(&request)
+        },
+        found,
+    );
+    outcome.warnings = [clamp.warnings, warnings, notes].concat();
+    if is_qualified {
+        let name = quoted(name);
+        outcome
+            .warnings
+            .push(format!("only {name} is looked for: names are compared, and nothing is resolved"));
+    }
+    outcome.add_report(&report);
+    outcome.next_cursor = next;
+    outcome.hidden = hidden;
+    if page.is_cut {
+        outcome.truncated_by = Some(stop.check().map_or(Limit::MaxResults, Limit::from));
+    }
+    Ok(outcome)
+}
+
+/// Lines that are returned.
+#[derive(Default)]
+struct UsesPage {
+    files: Vec<GrepFile>,
+    matches: u64,
+    last: Option<Cursor>,
+    /// There are more.
+    is_cut: bool,
+    elsewhere: DirectoryTally,
+}
+
+/// Reads what is told of the files with a name.
+struct UseReader<'a> {
+    context: &'a Context,
+    root: &'a Arc<Root>,
+    name: &'a str,
+    pattern: &'a Pattern,
+    /// For one file.
+    walk: WalkOptions,
+    around: (usize, usize),
+    stop: &'a Stop,
+    border: Border<'a>,
+}
+
+impl UseReader<'_> {
+    /// The definitions of the name, those of tests and those without a body last, and how many there are.
+    fn definitions(&mut self, files: &[NamedFile], notes: &mut Vec<String>) -> (Vec<GrepDefinition>, u64) {
+        let chosen: Vec<&NamedFile> = files.iter().filter(|file| file.may_define).collect();
+        let time = self.stop.within(limits::GREP_COUNT_TIME);
+        let mut found: Vec<(u8, bool, GrepDefinition)> = Vec::new();
+        for (looked_at, NamedFile { part, path, .. }) in chosen.iter().enumerate() {
+            if time.check().is_some() {
+                let left = count((chosen.len() - looked_at) as u64, "file");
+                notes.push(format!(
+                    "there was no time to look for definitions in {left}; narrow path or file_pattern"
+                ));
+                break;
+            }
+            let Ok((text, ..)) = whole_text(self.root, path) else { continue };
+            let own: Vec<Definition> = definitions(&file_name(path), &text)
+                .into_iter()
+                .filter(|definition| definition.name == self.name && defines(definition.kind))
+                .collect();
+            if own.is_empty() {
+                continue;
+            }
+            let lines: Vec<usize> = own.iter().map(|definition| definition.line as usize - 1).collect();
+            let texts = self.border.chosen(&Excerpt::new(&text), &lines);
+            for (definition, text) in own.into_iter().zip(texts) {
+                let is_lesser = definition.kind == DefinitionKind::Declaration;
+                found.push((*part, is_lesser, self.record(path, &definition, &text)));
+            }
+        }
+        // Within these the order of paths and lines stays.
+        found.sort_by_key(|(part, is_lesser, _)| (*part, *is_lesser));
+        let all = found.len() as u64;
+        found.truncate(limits::GREP_DEFINITIONS);
+        (found.into_iter().map(|(.., definition)| definition).collect(), all)
+    }
+
+    fn record(&mut self, path: &RelPath, definition: &Definition, text: &str) -> GrepDefinition {
+        let (path, path_bytes) = self.border.path(path);
+        let text = sanitize_line(text.trim());
+        let place = text.find(self.name).map(|at| at..at + self.name.len());
+        GrepDefinition {
+            path,
+            path_bytes,
+            kind: definition.kind.name(),
+            start_line: definition.start_line,
+            line: definition.line,
+            end_line: definition.end_line,
+            text: around_place(&text, limits::GREP_LINE_CHARACTERS, place.as_ref()),
+        }
+    }
+
+    /// The lines behind the cursor, until there are enough.
+    fn page(
+        &mut self,
+        files: &[NamedFile],
+        cursor: Option<&Cursor>,
+        max_results: u64,
+        defined: &[GrepDefinition],
+    ) -> Result<UsesPage, ToolError> {
+        let mut page = UsesPage::default();
+        for NamedFile { part, path, matches, .. } in files {
+            let place = (*part, path);
+            let is_before = |cursor: &Cursor| place < (cursor.distance, &cursor.path);
+            if cursor.is_some_and(is_before) {
+                continue;
+            }
+            let given = cursor
+                .filter(|cursor| (cursor.distance, &cursor.path) == place)
+                .map_or(0, |cursor| cursor.line);
+            let room = max_results - page.matches;
+            if room == 0 || self.stop.check().is_some() {
+                // Of the file of the cursor some lines are behind it, or it ended there.
+                page.is_cut = true;
+                page.elsewhere.add(path, 0, *matches);
+                continue;
+            }
+            let most = usize::try_from(room + 1).unwrap_or(usize::MAX);
+            let Some((record, last, has_more)) = self.file(path, given, most, defined)? else { continue };
+            page.matches += record.match_count;
+            page.last = Some(Cursor { distance: place.0, path: path.clone(), line: last });
+            page.files.push(record);
+            if has_more {
+                page.is_cut = true;
+            }
+        }
+        Ok(page)
+    }
+
+    /// The lines of a file behind one, at most one less than so many, the last of them, and whether it has more.
+    fn file(
+        &mut self,
+        path: &RelPath,
+        behind: u64,
+        most: usize,
+        defined: &[GrepDefinition],
+    ) -> Result<Option<(GrepFile, u64, bool)>, ToolError> {
+        let after = (behind > 0).then(|| Delivered::Matches(path.clone(), behind));
+        let scan = scan_options(self.context, self.root, self.around, most, after);
+        let scan = self.border.widen(ScanOptions { index: None, ..scan }, Some(limits::GREP_LINE_CHARACTERS));
+        let mut found = None;
+        search(self.root, path, &self.walk, self.pattern, &scan, self.stop, |file| {
+            found = Some(file);
+            ControlFlow::Break(())
+        })?;
+        let Some(mut file) = found else { return Ok(None) };
+        let mut has_more = file.more;
+        let mut matches = file.events.iter().enumerate().filter(|(_, event)| event.kind == EventKind::Match);
+        if let Some(end) = matches.nth(most - 1).map(|(end, _)| end) {
+            has_more = true;
+            self.border.truncate(&mut file.events, end);
+        }
+        let (mut record, last) = file_record(&mut file, &mut self.border);
+        record.lines.retain(|line| line.line_number <= last + self.around.1 as u64);
+        // Of what is too large for that, lines are found and nothing is told of them.
+        if let Ok((text, ..)) = whole_text(self.root, path) {
+            tell(&mut record, path, &text, self.name, defined);
+        }
+        Ok(Some((record, last, has_more)))
+    }
+}
+
+/// Whether a definition of this kind is one of what its name is.
+fn defines(kind: DefinitionKind) -> bool {
+    !matches!(kind, DefinitionKind::Extension | DefinitionKind::Heading)
+}
+
+/// Says of each line what it has the name in, and in which definition it stands. Definitions that are told by themselves are left out.
+fn tell(record: &mut GrepFile, path: &RelPath, text: &str, name: &str, told: &[GrepDefinition]) {
+    let path = file_name(path);
+    let outline = definitions(&path, text);
+    let numbers: Vec<u32> = record.lines.iter().map(|line| line.line_number as u32).collect();
+    let kinds = mentions(&path, text, name, &numbers);
+    for (line, kind) in record.lines.iter_mut().zip(kinds) {
+        let number = line.line_number as u32;
+        let is_definition = outline.iter().any(|definition| {
+            definition.line == number && definition.name == name && defines(definition.kind)
+        });
+        line.mention = (line.kind == "match").then(|| if is_definition { "definition" } else { kind.name() });
+        line.is_told = is_definition
+            && told.iter().any(|definition| definition.path == record.path && definition.line == number);
+        line.within = within(&outline, number, is_definition);
+    }
+}
+
+/// The innermost definition around a line; of a line that defines the name itself the one around that.
+fn within(outline: &[Definition], line: u32, is_definition: bool) -> Option<GrepWithin> {
+    let around = |definition: &&Definition| {
+        (definition.start_line..=definition.end_line).contains(&line)
+            && !(is_definition && definition.line == line)
+    };
+    let names: Vec<&Definition> = outline.iter().filter(around).collect();
+    let innermost = names.last()?;
+    let symbol: Vec<&str> = names.iter().map(|definition| definition.name.as_str()).collect();
+    Some(GrepWithin {
+        symbol: sanitize_line(&symbol.join(" > ")).into_owned(),
+        start_line: innermost.start_line,
+        end_line: innermost.end_line,
+    })
+}
+
+/// The headline of an answer with so many lines.
+pub(super) fn headline(response: &GrepResponse, shown: u64) -> String {
+    let name = quoted(name_of(&response.pattern).map_or(&response.pattern, |(name, _)| name));
+    let at_least = if response.totals_exact { "" } else { "at least " };
+    let (lines, files) = (count(response.match_count, "line"), count(response.file_count, "file"));
+    let showing = match shown < response.match_count {
+        true if response.continued => format!(" (showing {} more)", grouped(shown)),
+        true => format!(" (showing {})", grouped(shown)),
+        false => String::new(),
+    };
+    format!(
+        "{name} stands as a whole word in {at_least}{lines} of {files}{showing}. Told by syntax: names are compared, not resolved.\n"
+    )
+}
+
+/// The definitions.
+pub(super) fn defined(response: &GrepResponse) -> String {
+    let mut text = String::new();
+    if response.continued {
+        return text;
+    }
+    if response.definitions.is_empty() {
+        text.push_str("\nNo definition of it is seen.\n");
+        return text;
+    }
+    let more = response.definition_count - response.definitions.len() as u64;
+    let more = if more > 0 { format!(" (the first {})", response.definitions.len()) } else { String::new() };
+    let _ = writeln!(text, "\n{}{more}:", count(response.definition_count, "definition"));
+    let mut path = "";
+    for definition in &response.definitions {
+        if definition.path != path {
+            path = &definition.path;
+            let _ = writeln!(text, "{path}:");
+        }
+        let GrepDefinition { start_line, end_line, .. } = *definition;
+        let lines =
+            if start_line == end_line { end_line.to_string() } else { format!("{start_line}-{end_line}") };
+        let _ = writeln!(text, "  {lines}: {}", definition.text);
+    }
+    text
+}
+
+/// The first `left` matches of a file, by the definitions that they stand in; those for people behind the others.
+pub(super) fn used(file: &GrepFile, left: u64, text: &mut String) {
+    let mut shown: Vec<&GrepLine> = Vec::new();
+    let mut matches = 0;
+    for line in &file.lines {
+        matches += u64::from(line.kind == "match");
+        if matches > left {
+            break;
+        }
+        if !line.is_told {
+            shown.push(line);
+        }
+    }
+    if shown.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{}:", file.path);
+    let for_people = |line: &&GrepLine| {
+        [MentionKind::Comment, MentionKind::String].iter().any(|kind| line.mention == Some(kind.name()))
+    };
+    let (aside, code): (Vec<&GrepLine>, Vec<&GrepLine>) = shown.into_iter().partition(for_people);
+    let write = |line: &GrepLine, text: &mut String| {
+        let mark = if line.kind == "match" { ':' } else { '-' };
+        let end = if line.mention == Some("definition") { " [definition]" } else { "" };
+        let shown = shown_line(&line.text, line.cut_before, line.cut_after);
+        let _ = writeln!(text, "  {}{mark} {}{end}", line.line_number, shown.trim_start());
+    };
+    let mut last: Option<&Option<GrepWithin>> = None;
+    for line in code {
+        if last != Some(&line.within) {
+            last = Some(&line.within);
+            match &line.within {
+                Some(GrepWithin { symbol, start_line, end_line }) => {
+                    let symbol = clip(symbol, limits::QUOTED_BYTES);
+                    let _ = writeln!(text, " in {symbol} ({start_line}-{end_line})");
+                }
+                None => text.push_str(" outside definitions\n"),
+            }
+        }
+        write(line, text);
+    }
+    if !aside.is_empty() {
+        text.push_str(" in comments and strings\n");
+        aside.into_iter().for_each(|line| write(line, text));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_taken_out_of_what_it_is_written_in() {
+        let cases = [
+            ("spin_lock", Some(("spin_lock", false))),
+            (r"\bspin_lock\b", Some(("spin_lock", false))),
+            ("Client::send", Some(("send", true))),
+            ("client->send()", Some(("send", true))),
+            ("größe", Some(("größe", false))),
+            ("a b", None),
+            ("send|receive", None),
+            ("", None),
+            ("::", None),
+            ("x.*", None),
+        ];
+        for (pattern, name) in cases {
+            assert_eq!(name_of(pattern).ok(), name, "{pattern}");
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! `list_directory` for files by their names: globs in the order of paths, other names by how near they are.
+
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use forage_base::Stop;
+use forage_fs::{EntryKind, Globs, RelPath, Root, WalkOptions, WalkReport, WalkStep, walk};
+
+use super::{ListEntry, ListResponse};
+use crate::arguments::{globs_at, split};
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::file_names::{FileName, near};
+use crate::limits;
+use crate::notes::{most_that_fits, notes, notes_bytes, with_notes};
+use crate::outcome::{Limit, ToolOutcome};
+use crate::sanitize::path_bytes;
+use crate::text::{count, grouped, quoted};
+
+/// What files are asked for by.
+enum NameQuery {
+    Globs(Globs),
+    Near(FileName),
+}
+
+impl NameQuery {
+    fn new(name: &str, start: &RelPath) -> Result<Self, ToolError> {
+        let is_glob = name.contains(['*', '?', '[', '{']) || name.starts_with('!');
+        if !is_glob {
+            return Ok(Self::Near(FileName::new(name)));
+        }
+        let mut globs: Vec<String> = split(name).into_iter().map(str::to_owned).collect();
+        if globs.iter().all(|glob| glob.starts_with('!')) {
+            globs.insert(0, "*".to_owned());
+        }
+        globs_at("name", &globs, start).map(Self::Globs)
+    }
+
+    /// The paths that fit, in their order, with what they are.
+    fn find(
+        &self,
+        context: &Context,
+        (root, start): (&Arc<Root>, &RelPath),
+        include_ignored: bool,
+        stop: &Stop,
+    ) -> Result<(Vec<(RelPath, EntryKind)>, WalkReport), ToolError> {
+        let options =
+            WalkOptions { hidden: include_ignored, no_ignore: include_ignored, ..context.walk_options() };
+        match self {
+            Self::Near(name) => {
+                let (found, report) = near(context, (root, start), name, &options, stop)?;
+                Ok((found.into_iter().map(|(_, path, kind)| (path, kind)).collect(), report))
+            }
+            Self::Globs(globs) => {
+                let options = WalkOptions { only: Some(globs.clone()), ..options };
+                let index = context.index(root);
+                let options = index.as_ref().map(|index| index.walk_options(&options)).unwrap_or(options);
+                let mut found = Vec::new();
+                let report = walk(
+                    root,
+                    start,
+                    &options,
+                    stop,
+                    || (),
+                    |(), entry, _| {
+                        WalkStep::Item((entry.path.clone(), entry.kind), size_of::<RelPath>() + 32)
+                    },
+                    |entry| {
+                        found.push(entry);
+                        match found.len() < limits::LIST_ENTRIES_READ {
+                            true => ControlFlow::Continue(()),
+                            false => ControlFlow::Break(()),
+                        }
+                    },
+                )?;
+                Ok((found, report))
+            }
+        }
+    }
+
+    fn most(&self) -> usize {
+        match self {
+            Self::Globs(_) => limits::LIST_FOUND,
+            Self::Near(_) => limits::LIST_NEAR,
+        }
+    }
+}
+
+pub(super) fn run(
+    context: &Context,
+    (root, start): (&Arc<Root>, &RelPath),
+    name: String,
+    include_ignored: bool,
+    warnings: Vec<String>,
+) -> Result<ToolOutcome<ListResponse>, ToolError> {
+    let query = NameQuery::new(&name, start)?;
+    let stop = context.stop.within(context.timeout);
+    let (mut found, report) = query.find(context, (root, start), include_ignored, &stop)?;
+    let is_whole = report.stopped.is_none() && !report.broke_off && !report.too_many_entries;
+    let hidden_count = match found.is_empty() && is_whole && !include_ignored {
+        true => {
+            Some(query.find(context, (root, start), true, &stop)?.0.len() as u64).filter(|count| *count > 0)
+        }
+        false => None,
+    };
+    let all = found.len();
+    found.truncate(query.most());
+    let entry = |(path, kind): (RelPath, EntryKind)| ListEntry {
+        path: path.display().into_owned(),
+        path_bytes: path_bytes(&path),
+        kind: match kind {
+            EntryKind::Directory => "directory",
+            EntryKind::Symlink => "symlink",
+            EntryKind::File => "file",
+        },
+        lines: None,
+        symbols: Vec::new(),
+        symbols_more: 0,
+        note: None,
+        target: None,
+        name: RelPath::root().join(path.file_name()).display().into_owned(),
+        place: path,
+        is_entered: false,
+    };
+    let mut outcome = ToolOutcome::new(
+        ListResponse {
+            not_entered: 0,
+            path: start.display().into_owned(),
+            max_depth: limits::LIST_DEPTH_MAX,
+            entry_count: all as u64,
+            pruned: report.pruned.clone(),
+            entries: found.into_iter().map(entry).collect(),
+            hidden_count,
+            name: Some(name),
+        },
+        all > 0,
+    );
+    outcome.warnings = warnings;
+    outcome.add_report(&report);
+    if report.broke_off {
+        outcome.truncated_by = Some(Limit::Entries);
+    } else if all > query.most() {
+        outcome.truncated_by.get_or_insert(Limit::MaxResults);
+    }
+    Ok(outcome)
+}
+
+/// The text: a path on each line, as many as there is room for.
+pub(super) fn render(outcome: &ToolOutcome<ListResponse>, name: &str, budget: usize) -> (String, bool) {
+    let response = &outcome.response;
+    let within = if response.path == "." { String::new() } else { format!(" in {}", response.path) };
+    let is_whole = !matches!(outcome.truncated_by, Some(limit) if limit != Limit::MaxResults);
+    let notes = notes(outcome, None);
+    if response.entries.is_empty() {
+        let mut text = format!("No file is called {} or nearly so{within}.", quoted(name));
+        if let Some(hidden) = response.hidden_count {
+            let names = count(hidden, "ignored or hidden name");
+            let fit = if hidden == 1 { "fits" } else { "fit" };
+            let _ = write!(text, " But {names} {fit} (set include_ignored to list them).");
+        }
+        if !is_whole {
+            text.push_str(" The search did not finish: this says nothing about what was not reached.");
+        }
+        return (with_notes(text, &notes), false);
+    }
+    let at_least = if is_whole { "" } else { "at least " };
+    let text = |shown: usize| {
+        let names = count(response.entry_count, "name");
+        let fit = if response.entry_count == 1 { "fits" } else { "fit" };
+        let showing = match (shown as u64) < response.entry_count {
+            true => format!(" (showing {}; narrow name or path)", grouped(shown as u64)),
+            false => String::new(),
+        };
+        let mut text = format!("{at_least}{names} {fit} {}{within}{showing}:\n", quoted(name));
+        for entry in &response.entries[..shown] {
+            let mark = if entry.kind == "directory" { "/" } else { "" };
+            let _ = writeln!(text, "{}{mark}", entry.path);
+        }
+        text
+    };
+    let fits = |shown: usize| text(shown).len() + notes_bytes(&notes) <= budget;
+    let shown = most_that_fits(response.entries.len(), fits);
+    (with_notes(text(shown), &notes), shown < response.entries.len())
+}

@@ -1,0 +1,67 @@
+//! What the files of a listing define.
+
+use std::sync::Arc;
+
+use forage_base::Stop;
+use forage_fs::Root;
+use forage_rank::{Definition, DefinitionKind, definitions};
+
+use super::ListEntry;
+use crate::border::{Border, Hidden};
+use crate::context::Context;
+use crate::file_text::whole_text;
+use crate::limits;
+use crate::sanitize::sanitize_line;
+use crate::text::{count, grouped};
+
+/// Gives files the names that they define. Returns what is to be said of those that got none for their number or the time.
+pub(super) fn tell(
+    context: &Context,
+    root: &Arc<Root>,
+    entries: &mut [ListEntry],
+    stop: &Stop,
+    hidden: &mut Hidden,
+) -> Option<String> {
+    let mut border = Border::new(&context.redactor, hidden);
+    let files: Vec<&mut ListEntry> = entries.iter_mut().filter(|entry| entry.lines.is_some()).collect();
+    let all = files.len();
+    for (looked_at, entry) in files.into_iter().enumerate() {
+        if looked_at == limits::LIST_SYMBOL_FILES || stop.check().is_some() {
+            let left = count((all - looked_at) as u64, "file");
+            let most = grouped(limits::LIST_SYMBOL_FILES as u64);
+            return Some(format!(
+                "the symbols of {left} are left out; list a directory of at most {most} files"
+            ));
+        }
+        // Why a file can't be read was told when its lines were counted.
+        let Ok((text, ..)) = whole_text(root, &entry.place) else { continue };
+        let is_told = |definition: &Definition| {
+            let kind = definition.kind;
+            definition.depth == 0 && !matches!(kind, DefinitionKind::Extension | DefinitionKind::Declaration)
+        };
+        let mut names: Vec<String> = Vec::new();
+        for definition in definitions(&entry.path, &text).iter().filter(|definition| is_told(definition)) {
+            let mut name = sanitize_line(&definition.name).into_owned();
+            border.text(&mut name);
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        entry.symbols_more = names.len().saturating_sub(limits::LIST_SYMBOLS);
+        names.truncate(limits::LIST_SYMBOLS);
+        entry.symbols = names;
+    }
+    None
+}
+
+/// The names of a file behind its number of lines.
+pub(super) fn shown(entry: &ListEntry) -> String {
+    if entry.symbols.is_empty() {
+        return String::new();
+    }
+    let more = match entry.symbols_more {
+        0 => String::new(),
+        more => format!(" and {} more", grouped(more as u64)),
+    };
+    format!(": {}{more}", entry.symbols.join(", "))
+}

@@ -1,0 +1,184 @@
+//! `grep_search` for the definitions and uses of a name, and by files.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use forage_tools::Workspace;
+use forage_tools::tools::{GrepLine, GrepOutput, GrepRequest, GrepResponse};
+use serde_json::json;
+
+use crate::support::{Tree, answer, refusal, ripgrep};
+
+/// This repository's crates: many files of one language, and some of others.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// Lines with a whole word, as ripgrep finds them.
+fn by_ripgrep(name: &str) -> BTreeSet<(String, u64)> {
+    let found = ripgrep(Path::new(SOURCES), &["--no-heading", "-n", "-F", "-w", "-e", name, "."]);
+    let line = |line: &str| {
+        let (path, rest) = line.split_once(':')?;
+        let (number, _) = rest.split_once(':')?;
+        Some((path.strip_prefix("./")?.to_owned(), number.parse().ok()?))
+    };
+    String::from_utf8_lossy(&found).lines().filter_map(line).collect()
+}
+
+/// All pages of a request.
+fn pages(workspace: &Workspace, request: GrepRequest) -> Vec<GrepResponse> {
+    let mut pages = Vec::new();
+    let mut request = request;
+    loop {
+        let outcome = workspace.grep(request.clone()).unwrap();
+        pages.push(outcome.response);
+        match outcome.next_cursor {
+            Some(cursor) => request = request.cursor(cursor),
+            None => return pages,
+        }
+    }
+}
+
+fn lines(response: &GrepResponse) -> impl Iterator<Item = (&str, &GrepLine)> {
+    let of_file = |file: &forage_tools::tools::GrepFile| file.lines.len();
+    assert!(response.files.iter().all(|file| of_file(file) > 0));
+    response.files.iter().flat_map(|file| file.lines.iter().map(|line| (file.path.as_str(), line)))
+}
+
+#[test]
+fn every_use_is_there_once_whatever_the_page() {
+    let workspace = Workspace::open(SOURCES).unwrap();
+    for name in ["GrepResponse", "is_relevant", "definitions", "Stop", "rg"] {
+        let expected = by_ripgrep(name);
+        for size in [7, 10_000] {
+            let request = GrepRequest::new(name).output(GrepOutput::Uses).max_results(size);
+            let pages = pages(&workspace, request);
+            let first = &pages[0];
+            assert!(first.totals_exact);
+            assert_eq!(first.match_count, expected.len() as u64, "{name}");
+            let all: Vec<(String, u64)> = pages
+                .iter()
+                .flat_map(lines)
+                .map(|(path, line)| (path.to_owned(), line.line_number))
+                .collect();
+            let found: BTreeSet<(String, u64)> = all.iter().cloned().collect();
+            assert_eq!(all.len(), found.len(), "{name}: a line comes twice");
+            assert_eq!(found, expected, "{name}, {size} lines a page");
+            // Each definition is one of the lines.
+            for definition in &first.definitions {
+                assert!(found.contains(&(definition.path.clone(), definition.line.into())), "{definition:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn files_and_counts_are_those_of_all_lines() {
+    let workspace = Workspace::open(SOURCES).unwrap();
+    let expected = by_ripgrep("GrepResponse");
+    let request =
+        GrepRequest::new("GrepResponse").word_regexp(true).output(GrepOutput::Counts).max_results(3);
+    let pages = pages(&workspace, request);
+    let first = &pages[0];
+    assert!(first.totals_exact && pages.len() > 2);
+    assert_eq!(first.match_count, expected.len() as u64);
+    let counts: Vec<(&str, u64)> = pages
+        .iter()
+        .flat_map(|page| page.files.iter().map(|file| (file.path.as_str(), file.match_count)))
+        .collect();
+    let files: BTreeSet<&str> = expected.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(first.file_count, files.len() as u64);
+    assert_eq!(counts.len(), files.len());
+    for (path, count) in counts {
+        let lines = expected.iter().filter(|(other, _)| other == path).count() as u64;
+        assert_eq!(count, lines, "{path}");
+    }
+}
+
+#[test]
+fn what_is_told_follows_an_edit() {
+    let tree = Tree::new();
+    tree.write(
+        "src/a.c",
+        "int take(int n)\n{\n\treturn n;\n}\n\nint both(void)\n{\n\treturn take(1); /* take */\n}\n",
+    );
+    tree.write("tests/take_test.c", "void test_take(void) {\n\tassert(take(2));\n}\n");
+    tree.write("README.md", "Call take first.\n");
+    let workspace = Workspace::open(tree.root()).unwrap();
+    let uses = || {
+        let outcome = workspace.grep(GrepRequest::new("take").output(GrepOutput::Uses)).unwrap();
+        let of_line = |(path, line): (&str, &GrepLine)| {
+            let within = line.within.as_ref().map_or("", |within| within.symbol.as_str());
+            format!("{path}:{} {} {within}", line.line_number, line.mention.unwrap_or_default())
+        };
+        let definitions: Vec<String> = outcome
+            .response
+            .definitions
+            .iter()
+            .map(|definition| {
+                format!("{}:{}-{}", definition.path, definition.start_line, definition.end_line)
+            })
+            .collect();
+        (definitions, lines(&outcome.response).map(of_line).collect::<Vec<_>>())
+    };
+    let (defined, used) = uses();
+    assert_eq!(defined, ["src/a.c:1-4"]);
+    // Code is first, then prose, and tests are last.
+    let expected = [
+        "src/a.c:1 definition ",
+        "src/a.c:8 code both",
+        "README.md:1 comment ",
+        "tests/take_test.c:2 code test_take",
+    ];
+    assert_eq!(used, expected);
+    tree.write("src/a.c", "// take\nstatic int take(int n) {\n\treturn n;\n}\n");
+    let (defined, used) = uses();
+    assert_eq!(defined, ["src/a.c:1-4"]);
+    assert_eq!(used[..2], ["src/a.c:1 comment take", "src/a.c:2 definition "]);
+    tree.write("src/a.c", "int other;\n");
+    assert!(uses().0.is_empty());
+}
+
+#[test]
+fn names_of_other_tools_choose_the_same() {
+    let tree = Tree::new();
+    tree.write("a.txt", "one\ntwo\nthree\nfour\n");
+    tree.write("b.txt", "two.\n");
+    let context = tree.context();
+    let text = |request| answer(&context, "grep_search", request).text;
+    let around = text(json!({"pattern": "three", "-A": 1, "-B": 0}));
+    assert!(around.contains("3: three") && around.contains("4- four") && !around.contains("two"), "{around}");
+    let files = text(json!({"pattern": "two", "output_mode": "files_with_matches"}));
+    assert!(files.starts_with("2 files with 2 matching lines:\na.txt\nb.txt\n"), "{files}");
+    let counts = text(json!({"pattern": "two.", "is_regex": false, "output_mode": "count"}));
+    assert!(counts.starts_with("1 file with 1 matching line:\nb.txt: 1\n"), "{counts}");
+    assert!(counts.contains("arguments taken: `is_regex` as the opposite of `fixed_strings`"), "{counts}");
+    let problem = refusal(&context, "grep_search", json!({"pattern": "a|b", "output": "uses"}));
+    assert!(problem.contains("uses are those of one name"), "{problem}");
+}
+
+#[test]
+fn files_are_found_by_names_that_are_nearly_theirs() {
+    let tree = Tree::new();
+    for path in ["src/main.rs", "src/command_line.rs", "tests/main_test.rs", ".hidden/secret_plan.md"] {
+        tree.write(path, "x\n");
+    }
+    let context = tree.context();
+    let text = |request| answer(&context, "list_directory", request).text;
+    let found = text(json!({"name": "mian"}));
+    assert!(found.starts_with("1 name fits `mian`:\nsrc/main.rs\n"), "{found}");
+    let found = text(json!({"name": "main"}));
+    assert!(found.starts_with("2 names fit `main`:\nsrc/main.rs\ntests/main_test.rs\n"), "{found}");
+    let globs = text(json!({"pattern": "*.rs,!tests/**"}));
+    assert!(globs.contains("2 names fit `*.rs,!tests/**`:\nsrc/command_line.rs\nsrc/main.rs\n"), "{globs}");
+    let hidden = text(json!({"name": "secret_plan"}));
+    assert!(hidden.contains("But 1 ignored or hidden name fits"), "{hidden}");
+    for (tool, request) in [
+        ("read_file", json!({"path": "src/mian.rs"})),
+        ("grep_search", json!({"pattern": "x", "path": "src/mian.rs"})),
+        ("search_index", json!({"query": "x", "path": "src/mian.rs"})),
+        ("list_directory", json!({"path": "source/main.rs"})),
+        ("Search", json!({"pattern": "x", "path": "src/mian.rs"})),
+    ] {
+        let problem = refusal(&context, tool, request);
+        assert!(problem.contains("did you mean src/main.rs?"), "{tool}: {problem}");
+    }
+}

@@ -1,0 +1,36 @@
+//! `forage files`.
+
+use forage_tools::Tool as _;
+use forage_tools::tools::{ListDirectory, ListRequest};
+
+use super::output::Terminal;
+use super::session::{self, path_argument};
+use super::{Global, Status};
+use crate::config::CommandLineSettings;
+
+const EXAMPLES: &str = "\
+Examples:
+  forage files '*.rs'               all files of a kind, in the order of paths
+  forage files 'src/**/*_test.go'   by path
+  forage files mian                 nearly so called: the nearest first";
+
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Globs between commas ('!' excludes), or a name or a part of one, typing errors included
+    name: String,
+    /// Directory to look in
+    path: Option<String>,
+    /// Ignored and hidden names too
+    #[arg(short = 'u', long)]
+    include_ignored: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
+    let path = arguments.path.as_deref();
+    let context = session::open(global, CommandLineSettings::default(), ListDirectory::NAME, path, output)?;
+    let mut request = ListRequest::new().name(arguments.name.as_str());
+    request.path = Some(path_argument(&context, path)?);
+    request.include_ignored = Some(arguments.include_ignored);
+    session::call::<ListDirectory>(request, &context, output)
+}
