@@ -67,7 +67,7 @@ impl Seen {
         self.0.insert(format!("error {}", tool_error(error)));
         match error {
             ToolError::Path(error) | ToolError::NoSuchPath { error, .. } => {
-                drop(self.0.insert(format!("path {}", open_error(error))))
+                self.0.insert(format!("path {}", open_error(error)));
             }
             ToolError::Pattern { source, .. } => {
                 self.0.insert(format!("pattern {}", pattern_error(source)));
