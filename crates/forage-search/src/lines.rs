@@ -28,6 +28,8 @@ pub(crate) trait MatchingLines {
 #[derive(Debug)]
 pub(crate) struct LineFinder<'p> {
     engine: LineEngine<'p>,
+    /// The other lines are looked for.
+    invert: bool,
 }
 
 #[derive(Debug)]
@@ -80,7 +82,12 @@ impl<'p> LineFinder<'p> {
                 is_cut: Cell::default(),
             })),
         };
-        Self { engine }
+        Self { engine, invert: false }
+    }
+
+    /// The same for the lines that do not match, if so.
+    pub(crate) fn inverted(self, invert: bool) -> Self {
+        Self { invert, ..self }
     }
 
     /// Whether a search had to end within a line: that it found nothing there means nothing.
@@ -109,6 +116,9 @@ impl<'p> LineFinder<'p> {
 
     /// The first match in a line, without its line feed; of a fuzzy search the best one.
     pub(crate) fn first_span(&self, line: &[u8]) -> Option<Range<usize>> {
+        if self.invert {
+            return None;
+        }
         match &self.engine {
             LineEngine::Exact(exact) => exact.find(line, 0),
             LineEngine::Fuzzy(finder) => finder.best_span(line).map(|span| span.start..span.end),
@@ -118,7 +128,7 @@ impl<'p> LineFinder<'p> {
     /// The spans of the matches in a line, without its line feed, that lie in `part` of it, at most `most`.
     pub(crate) fn spans(&self, line: &[u8], part: &Range<usize>, most: usize) -> Vec<Span> {
         let mut spans = Vec::new();
-        if most == 0 {
+        if most == 0 || self.invert {
             return spans;
         }
         let mut add = |span: Span| {
@@ -314,6 +324,31 @@ impl Exact<'_> {
     }
 }
 
+impl LineFinder<'_> {
+    fn each_match(&self, piece: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
+        match &self.engine {
+            LineEngine::Exact(exact) => exact.each(piece, found),
+            LineEngine::Fuzzy(finder) => finder.each(piece, found),
+        }
+    }
+
+    /// The lines between those that match. Of a search that was stopped, the last that were looked at are not known.
+    fn each_other(&self, piece: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
+        let (mut next, mut go_on) = (0, true);
+        let mut others = |until: usize, next: usize| {
+            lines(&piece[next..until]).all(|line| found(next + line.start..next + line.end))
+        };
+        self.each_match(piece, &mut |line| {
+            go_on = others(line.start, next);
+            next = piece.len().min(line.end + 1);
+            go_on
+        });
+        if go_on && !self.is_stopped() {
+            others(piece.len(), next);
+        }
+    }
+}
+
 impl MatchingLines for LineFinder<'_> {
     fn each(&self, text: &[u8], stop: &Stop, mut found: impl FnMut(Range<usize>) -> bool) {
         let mut start = 0;
@@ -325,9 +360,9 @@ impl MatchingLines for LineFinder<'_> {
                 go_on = found(start + line.start..start + line.end);
                 go_on
             };
-            match &self.engine {
-                LineEngine::Exact(exact) => exact.each(piece, &mut found),
-                LineEngine::Fuzzy(finder) => finder.each(piece, &mut found),
+            match self.invert {
+                true => self.each_other(piece, &mut found),
+                false => self.each_match(piece, &mut found),
             }
             start = end;
             if start < text.len() && (self.is_stopped() || stop.check().is_some()) {

@@ -20,6 +20,8 @@ pub struct ScanOptions {
     pub max_file_matches: usize,
     /// Bytes of a file; larger ones are counted and left out. `None` for no limit.
     pub max_file_bytes: Option<u64>,
+    /// Look for the lines that do not match.
+    pub invert: bool,
     /// Count matching lines only; no events are kept.
     pub count_only: bool,
     /// For answers out of which secrets are taken: this many lines around what is asked for come as
@@ -77,6 +79,7 @@ impl Default for ScanOptions {
             line_bytes: None,
             max_file_matches: limits::FILE_MATCHES,
             max_file_bytes: None,
+            invert: false,
             count_only: false,
             margin: None,
             max_spans: limits::LINE_SPANS,

@@ -238,7 +238,10 @@ pub fn search(
     receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
 ) -> Result<WalkReport, OpenError> {
     // Context may lie elsewhere, and what an earlier answer had is told by the lines before.
-    let by_passages = options.before_context == 0 && options.after_context == 0 && options.after.is_none();
+    let by_passages = options.before_context == 0
+        && options.after_context == 0
+        && options.after.is_none()
+        && !options.invert;
     let find = |worker: &mut ScanWorker<'_, LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| {
         let mut file = open(worker, entry, 1, options.max_file_bytes, skipped)?;
         if by_passages && let Some(places) = worker.read_passages(entry, &mut file) {
@@ -290,9 +293,9 @@ pub fn search(
     let ScanOptions { exhaustive, max_file_bytes, .. } = *options;
     let index = options.index.as_ref();
     ScanScope { root, start, walk_options, index, exhaustive, max_file_bytes, stop }.search(
-        || vec![TrigramQuery::of(pattern)],
+        || vec![if options.invert { TrigramQuery::Any } else { TrigramQuery::of(pattern) }],
         || 1,
-        || LineFinder::new(pattern, stop),
+        || LineFinder::new(pattern, stop).inverted(options.invert),
         visit,
         receive,
     )

@@ -361,7 +361,13 @@ mod tests {
             (json!({"pattern": "x", "multiline": false, "exclude": "", "glob": null}), x.clone()),
         ];
         for (request, expected) in cases {
-            assert_eq!(run(request.clone()).unwrap(), (expected, Vec::new()), "{request}");
+            let (fields, notes) = run(request.clone()).unwrap();
+            assert_eq!(fields, expected, "{request}");
+            // By another name it is taken with a note.
+            let other =
+                ["query", "include", "case_sensitive"].iter().find(|name| request.get(**name).is_some());
+            let taken = other.filter(|_| request.get("query").is_none() || request.get("pattern").is_none());
+            assert_eq!(notes.len(), usize::from(taken.is_some()), "{request}: {notes:?}");
         }
     }
 

@@ -210,7 +210,7 @@ mod tests {
             ("lib/main.rs", "crates/a/src/main.rs", Some(Nearness::InPath)),
             ("a/lib/main.rs", "a/src/main.rs", Some(Nearness::InPath)),
             ("cmdln", "src/command_line.rs", Some(Nearness::Scattered)),
-            (".env", "a/.env.example", Some(Nearness::Beginning)),
+            (".env", "a/.env.example", Some(Nearness::Stem)),
             ("xyz", "src/main.rs", None),
             ("", "src/main.rs", None),
             ("ab", "a_b.rs", None),

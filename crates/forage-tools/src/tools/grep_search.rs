@@ -206,6 +206,8 @@ impl Tool for GrepSearch {
         ("match_whole_word", Foreign::Same("word_regexp")),
         ("word", Foreign::Same("word_regexp")),
         ("-w", Foreign::Same("word_regexp")),
+        ("-v", Foreign::Same("invert_match")),
+        ("invert", Foreign::Same("invert_match")),
         ("output_mode", Foreign::Same("output")),
         ("mode", Foreign::Same("output")),
         ("limit", Foreign::Same("max_results")),
@@ -248,7 +250,7 @@ impl GrepSearch {
         let most = limits::GREP_MATCHES_MAX;
         let max_results = clamp.number("max_results", request.max_results, limits::GREP_MATCHES, 1, most);
         let stop = context.stop.within(context.timeout);
-        let PreparedGrep { root, start, pattern, mut walk, around, globs, warnings } =
+        let PreparedGrep { root, start, pattern, mut walk, around, invert, globs, warnings } =
             request.prepare(context, &stop)?;
         let bound = fingerprint::<Self>(&request, &root, &start, globs.as_deref());
         let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
@@ -259,7 +261,7 @@ impl GrepSearch {
         // One more than is wanted tells whether there is more.
         let most = usize::try_from(max_results + 1).unwrap_or(usize::MAX);
         let after = cursor.as_ref().map(|cursor| Delivered::Matches(cursor.path.clone(), cursor.line));
-        let scan = scan_options(context, &root, around, most, after);
+        let scan = ScanOptions { invert, ..scan_options(context, &root, around, most, after) };
         let scan = border.widen(scan, Some(limits::GREP_LINE_CHARACTERS));
         let mut page = GrepPage::new(max_results, around.1 as u64);
         let report =
@@ -270,7 +272,7 @@ impl GrepSearch {
         }
         let complete = is_whole(&report);
         let rest = match page.last.as_ref().filter(|_| page.full) {
-            Some(last) => Rest::count(context, &root, &start, &walk, &pattern, last, &stop),
+            Some(last) => Rest::count(context, (&root, &start), &walk, (&pattern, invert), last, &stop),
             None => Rest::default(),
         };
         let exact = complete && (!page.full || rest.is_whole) && cursor.is_none();
@@ -281,7 +283,7 @@ impl GrepSearch {
             false => (page.matches, page.file_count),
         };
         let nothing = matches == 0;
-        let not_searched = match nothing && complete && cursor.is_none() {
+        let not_searched = match nothing && complete && cursor.is_none() && !invert {
             true => unseen(context, (&root, &start), &walk, &pattern, &report, &stop),
             false => CallVerdict::none(),
         };
@@ -350,6 +352,7 @@ fn scan_options(
         max_file_bytes: context.max_file_bytes,
         max_spans: limits::GREP_SPANS,
         after,
+        invert: false,
         count_only: false,
         margin: None,
         index: context.index(root),

@@ -9,16 +9,16 @@ use serde_json::json;
 
 use crate::support::{Tree, answer, refusal, ripgrep};
 
-/// This repository's crates: many files of one language, and some of others.
-const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+/// This repository: many files of one language, and some of others.
+const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// Lines with a whole word, as ripgrep finds them.
 fn by_ripgrep(name: &str) -> BTreeSet<(String, u64)> {
-    let found = ripgrep(Path::new(SOURCES), &["--no-heading", "-n", "-F", "-w", "-e", name, "."]);
+    let found = ripgrep(Path::new(SOURCES), &["--no-heading", "-n", "-F", "-w", "-e", name, "crates"]);
     let line = |line: &str| {
         let (path, rest) = line.split_once(':')?;
         let (number, _) = rest.split_once(':')?;
-        Some((path.strip_prefix("./")?.to_owned(), number.parse().ok()?))
+        Some((path.to_owned(), number.parse().ok()?))
     };
     String::from_utf8_lossy(&found).lines().filter_map(line).collect()
 }
@@ -49,7 +49,7 @@ fn every_use_is_there_once_whatever_the_page() {
     for name in ["GrepResponse", "is_relevant", "definitions", "Stop", "rg"] {
         let expected = by_ripgrep(name);
         for size in [7, 10_000] {
-            let request = GrepRequest::new(name).output(GrepOutput::Uses).max_results(size);
+            let request = GrepRequest::new(name).path("crates").output(GrepOutput::Uses).max_results(size);
             let pages = pages(&workspace, request);
             let first = &pages[0];
             assert!(first.totals_exact);
@@ -74,8 +74,11 @@ fn every_use_is_there_once_whatever_the_page() {
 fn files_and_counts_are_those_of_all_lines() {
     let workspace = Workspace::open(SOURCES).unwrap();
     let expected = by_ripgrep("GrepResponse");
-    let request =
-        GrepRequest::new("GrepResponse").word_regexp(true).output(GrepOutput::Counts).max_results(3);
+    let request = GrepRequest::new("GrepResponse")
+        .path("crates")
+        .word_regexp(true)
+        .output(GrepOutput::Counts)
+        .max_results(3);
     let pages = pages(&workspace, request);
     let first = &pages[0];
     assert!(first.totals_exact && pages.len() > 2);
@@ -91,6 +94,44 @@ fn files_and_counts_are_those_of_all_lines() {
         let lines = expected.iter().filter(|(other, _)| other == path).count() as u64;
         assert_eq!(count, lines, "{path}");
     }
+}
+
+#[test]
+fn inverted_lines_are_those_that_ripgrep_prints() {
+    let workspace = Workspace::open(SOURCES).unwrap();
+    for pattern in ["e", "[a-z]", "fn|let", r"^\s*$"] {
+        let found =
+            ripgrep(Path::new(SOURCES), &["--no-heading", "-c", "-v", "-e", pattern, "crates/forage-tools"]);
+        let found = String::from_utf8_lossy(&found).into_owned();
+        let mut expected: Vec<&str> = found.lines().collect();
+        expected.sort_unstable();
+        let request = GrepRequest::new(pattern)
+            .path("crates/forage-tools")
+            .invert_match(true)
+            .output(GrepOutput::Counts)
+            .max_results(10_000);
+        let response = workspace.grep(request).unwrap().response;
+        let mut counts: Vec<String> =
+            response.files.iter().map(|file| format!("{}:{}", file.path, file.match_count)).collect();
+        counts.sort_unstable();
+        assert_eq!(counts, expected, "{pattern}");
+    }
+    let tree = Tree::new();
+    // Longer than a piece that is looked at at once, and than what is held of a file.
+    let line =
+        |nth: usize| if nth.is_multiple_of(3) { format!("other {nth}\n") } else { format!("match {nth}\n") };
+    tree.write("long.txt", (0..400_000).map(line).collect::<String>());
+    tree.write("matched.txt", "match\n");
+    tree.write("unended.txt", "match\n\nlast");
+    let workspace = Workspace::open(tree.root()).unwrap();
+    let request = GrepRequest::new("match").invert_match(true).context_lines(0).max_results(10_000);
+    let found = workspace.grep(request).unwrap().response;
+    assert_eq!(
+        (found.match_count, found.file_count, found.totals_exact),
+        (400_000_u64.div_ceil(3) + 2, 2, true)
+    );
+    let first: Vec<u64> = found.files[0].lines.iter().take(3).map(|line| line.line_number).collect();
+    assert_eq!(first, [1, 4, 7]);
 }
 
 #[test]

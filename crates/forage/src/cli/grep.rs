@@ -38,6 +38,9 @@ pub(crate) struct Arguments {
     /// The patterns are plain text
     #[arg(short = 'F', long)]
     fixed_strings: bool,
+    /// Find the lines that do not match
+    #[arg(short = 'v', long, conflicts_with = "uses")]
+    invert_match: bool,
     /// Lines of context around each match [default: 2]
     #[arg(short = 'C', long, value_name = "N")]
     context: Option<i64>,
@@ -137,6 +140,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     request.word_regexp = Some(arguments.word_regexp);
     // Several have become one regular expression.
     request.fixed_strings = Some(arguments.fixed_strings && arguments.patterns.len() < 2);
+    request.invert_match = Some(arguments.invert_match);
     request.include_ignored = Some(arguments.include_ignored);
     request.cursor.clone_from(&arguments.cursor);
     if paths.len() < 2 {

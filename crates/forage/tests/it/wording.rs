@@ -89,7 +89,7 @@ fn answers_and_errors_know_the_new_name_alone() {
         ),
         ("show_lines", r#"{"path": "src/long.rs", "lines": "x"}"#, "must be two numbers of lines"),
         ("tree_of", r#"{"path": "src/agent.py"}"#, "or read a file with show_lines"),
-        ("tree_of", r#"{"pattern": "*.py"}"#, "rank-files with path:… finds files by name"),
+        ("tree_of", r#"{"pattern": "*.py"}"#, "`pattern` as `name`"),
         ("rank-files", r#"{"query": "agent", "path": "nowhere/**"}"#, ""),
         ("rank-files", r#"{"query": "compute value"}"#, ""),
         ("by_concept", r#"{"query": "q", "search_terms": ["needle"]}"#, "Search those with find_text"),
@@ -157,7 +157,7 @@ fn a_description_is_the_users_or_has_more_behind_it() {
     assert_eq!(of("grep_search"), "Finds lines. For questions, rank.\\x1B[31m");
     let appended = of("rank");
     assert!(
-        appended.starts_with("Ranks the project's files") && appended.ends_with("\n\nAsk it in English."),
+        appended.starts_with("Which files, and which code,") && appended.ends_with("\n\nAsk it in English."),
         "{appended}"
     );
     assert_ne!(built_in, of("grep_search"));

@@ -22,14 +22,15 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
     let most = limits::GREP_MATCHES_MAX;
     let max_files = clamp.number("max_results", request.max_results, limits::GREP_FILES, 1, most);
     let stop = context.stop.within(context.timeout);
-    let PreparedGrep { root, start, pattern, mut walk, globs, warnings, .. } =
+    let PreparedGrep { root, start, pattern, mut walk, invert, globs, warnings, .. } =
         request.prepare(context, &stop)?;
     let bound = fingerprint::<GrepSearch>(&request, &root, &start, globs.as_deref());
     let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
 
     walk.from = cursor.as_ref().map(|cursor| cursor.path.clone());
     let after = cursor.as_ref().map(|cursor| Delivered::Matches(cursor.path.clone(), cursor.line));
-    let scan = ScanOptions { count_only: true, ..scan_options(context, &root, (0, 0), usize::MAX, after) };
+    let scan =
+        ScanOptions { count_only: true, invert, ..scan_options(context, &root, (0, 0), usize::MAX, after) };
     let mut hidden = Hidden::default();
     let mut border = Border::new(&context.redactor, &mut hidden);
     let mut files: Vec<GrepFile> = Vec::new();
@@ -63,7 +64,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
         line: u64::MAX,
     });
     let rest = match &last {
-        Some(last) => Rest::count(context, &root, &start, &walk, &pattern, last, &stop),
+        Some(last) => Rest::count(context, (&root, &start), &walk, (&pattern, invert), last, &stop),
         None => Rest::default(),
     };
     // One more is known of.
@@ -71,7 +72,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
     let match_count = files.iter().map(|file| file.match_count).sum::<u64>() + rest.matches.max(more);
     let file_count = files.len() as u64 + rest.files.max(more);
     let found = !files.is_empty();
-    let not_searched = match !found && complete && cursor.is_none() {
+    let not_searched = match !found && complete && cursor.is_none() && !invert {
         true => unseen(context, (&root, &start), &walk, &pattern, &report, &stop),
         false => CallVerdict::none(),
     };

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use forage_fs::{RelPath, WalkReport};
-use forage_search::{Delivered, search};
+use forage_search::{Delivered, ScanOptions, search};
 
 use super::{
     GrepFile, GrepOutput, GrepRequest, GrepResponse, GrepSearch, PreparedGrep, file_record, is_whole,
@@ -39,7 +39,7 @@ pub(crate) fn each(
     }
     let begun = Begun::with(context, GrepSearch::path(&request));
     let stop = context.stop.within(context.timeout);
-    let PreparedGrep { root, start, pattern, mut walk, around, globs, warnings } =
+    let PreparedGrep { root, start, pattern, mut walk, around, invert, globs, warnings } =
         request.prepare(context, &stop)?;
     let bound = fingerprint::<GrepSearch>(&request, &root, &start, globs.as_deref());
     let mut hidden = Hidden::default();
@@ -53,6 +53,7 @@ pub(crate) fn each(
         walk.from = behind.as_ref().map(|(path, _)| path.clone());
         let after = behind.clone().map(|(path, line)| Delivered::Lines(path, line));
         let scan = scan_options(context, &root, around, limits::GREP_PIECE_MATCHES, after);
+        let scan = ScanOptions { invert, ..scan };
         let scan = border.widen(scan, Some(limits::GREP_LINE_CHARACTERS));
         let next = search(&root, &start, &walk, &pattern, &scan, &stop, |mut file| {
             let (record, _) = file_record(&mut file, &mut border);
@@ -81,7 +82,7 @@ pub(crate) fn each(
         return Err(no_file_fits(request.path.as_deref()));
     }
     let complete = is_whole(&report) && !report.broke_off;
-    let not_searched = match matches == 0 && complete {
+    let not_searched = match matches == 0 && complete && !invert {
         true => unseen(context, (&root, &start), &walk, &pattern, &report, &stop),
         false => CallVerdict::none(),
     };

@@ -56,6 +56,8 @@ pub struct GrepRequest {
     pub word_regexp: Option<bool>,
     /// The pattern is plain text.
     pub fixed_strings: Option<bool>,
+    /// Find the lines that do not match.
+    pub invert_match: Option<bool>,
     /// Search ignored and hidden files too.
     pub include_ignored: Option<bool>,
     /// From a previous answer, to go on.
@@ -65,7 +67,7 @@ pub struct GrepRequest {
 impl GrepRequest {
     /// Arguments that agents are not told of: they have their effect by other arguments, or are known from `grep`.
     pub(super) const UNADVERTISED: &[&str] =
-        &["before_context", "after_context", "ignore_case", "word_regexp", "fixed_strings"];
+        &["before_context", "after_context", "ignore_case", "word_regexp", "fixed_strings", "invert_match"];
 
     /// Returns the request for what is asked for by default: a search for this pattern in all files, 50 matches at the most.
     pub fn new(pattern: impl Into<String>) -> Self {
@@ -81,6 +83,7 @@ impl GrepRequest {
             ignore_case: None,
             word_regexp: None,
             fixed_strings: None,
+            invert_match: None,
             include_ignored: None,
             cursor: None,
         }
@@ -97,6 +100,7 @@ impl GrepRequest {
         ignore_case: bool,
         word_regexp: bool,
         fixed_strings: bool,
+        invert_match: bool,
         include_ignored: bool,
         cursor: String,
     }
@@ -110,6 +114,8 @@ pub(super) struct PreparedGrep {
     pub(super) walk: WalkOptions,
     /// Lines of context before and after a match.
     pub(super) around: (usize, usize),
+    /// Lines that do not match are looked for.
+    pub(super) invert: bool,
     /// In `path`.
     pub(super) globs: Option<String>,
     pub(super) warnings: Vec<String>,
@@ -152,7 +158,8 @@ impl GrepRequest {
             ..context.walk_options()
         };
         let around = (usize::try_from(before).unwrap_or(0), usize::try_from(after).unwrap_or(0));
-        Ok(PreparedGrep { root, start, pattern, walk, around, globs, warnings })
+        let invert = self.invert_match.unwrap_or(false);
+        Ok(PreparedGrep { root, start, pattern, walk, around, invert, globs, warnings })
     }
 
     /// Whether the caller has said how many lines of context there are to be.

@@ -80,16 +80,16 @@ impl Rest {
     /// Counts the matches behind `last`, for as long as that is worth it.
     pub(super) fn count(
         context: &Context,
-        root: &Arc<Root>,
-        start: &RelPath,
+        (root, start): (&Arc<Root>, &RelPath),
         walk: &WalkOptions,
-        pattern: &Pattern,
+        (pattern, invert): (&Pattern, bool),
         last: &Cursor,
         stop: &Stop,
     ) -> Self {
         let walk = WalkOptions { from: Some(last.path.clone()), ..walk.clone() };
         let scan = ScanOptions {
             count_only: true,
+            invert,
             max_file_matches: usize::MAX,
             max_file_bytes: context.max_file_bytes,
             after: Some(Delivered::Matches(last.path.clone(), last.line)),

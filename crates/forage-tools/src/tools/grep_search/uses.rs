@@ -116,6 +116,12 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
     let max_results = clamp.number("max_results", request.max_results, limits::GREP_MATCHES, 1, most);
     let (name, is_qualified) = name_of(&request.pattern)?;
     let stop = context.stop.within(context.timeout);
+    if request.invert_match.unwrap_or(false) {
+        return Err(ToolError::argument(
+            "invert_match",
+            "lines without a name are no uses of it; leave it or `output` out",
+        ));
+    }
     let of_name = GrepRequest {
         pattern: name.to_owned(),
         word_regexp: Some(true),
@@ -123,7 +129,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
         context_lines: request.context_lines.or(Some(0)),
         ..request.clone()
     };
-    let PreparedGrep { root, start, pattern, walk, around, globs, warnings } =
+    let PreparedGrep { root, start, pattern, walk, around, globs, warnings, .. } =
         of_name.prepare(context, &stop)?;
     let bound = fingerprint::<GrepSearch>(&request, &root, &start, globs.as_deref());
     let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
