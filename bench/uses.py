@@ -6,7 +6,7 @@
 Names are those of functions and types that the files define, chosen by a seed, that stand in 3 to 60 lines. The server is asked
 for all references of the definition (`textDocument/references`), ours for all lines with the name. Recall is the share of the
 server's lines that are among ours, and precision the share of our lines of code that are among the server's: where several things
-have one name, ours has the uses of all of them. Python 3.9 or newer, no packages.
+have one name, ours has the uses of all of them. References by another word than the name (`Self`) are counted apart. Python 3.9 or newer, no packages.
 """
 
 import argparse
@@ -30,8 +30,8 @@ LANGUAGES = {
 class Server:
     """A language server on stdin and stdout."""
 
-    def __init__(self, command, tree):
-        self.tree = tree
+    def __init__(self, command, tree, settings):
+        self.tree, self.opened = tree, set()
         self.process = subprocess.Popen(
             command, shell=True, cwd=tree, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
@@ -42,6 +42,7 @@ class Server:
             "processId": None,
             "rootUri": tree.as_uri(),
             "workspaceFolders": [folder],
+            "initializationOptions": settings,
             "capabilities": {"workspace": {"configuration": True, "workspaceFolders": True}, "window": {"workDoneProgress": True}},
         }
         self.ask("initialize", options, 120)
@@ -81,23 +82,32 @@ class Server:
                     self.changed.notify_all()
 
     def open(self, path):
+        """Shows a file, which some servers have to be before they are asked about it."""
+        if path in self.opened:
+            return
+        self.opened.add(path)
         text = path.read_text(errors="replace")
         document = {"uri": path.as_uri(), "languageId": LANGUAGES[path.suffix], "version": 1, "text": text}
         self.send({"method": "textDocument/didOpen", "params": {"textDocument": document}})
 
-    def references(self, path, line, column):
+    def references(self, path, line, column, name):
+        """Lines that refer to a definition by its name, and how many do so by another word, such as `Self`."""
         params = {
             "textDocument": {"uri": path.as_uri()},
             "position": {"line": line - 1, "character": column},
             "context": {"includeDeclaration": True},
         }
         found = self.ask("textDocument/references", params, 180) or []
-        lines = set()
+        lines, others = set(), set()
         for place in found:
             file = Path(unquote(urlparse(place["uri"]).path))
-            if self.tree in file.parents:
-                lines.add((str(file.relative_to(self.tree)), place["range"]["start"]["line"] + 1))
-        return lines
+            if self.tree not in file.parents:
+                continue
+            start = place["range"]["start"]
+            text = file.read_text(errors="replace").splitlines()[start["line"]]
+            by_name = text[start["character"] :].startswith(name)
+            (lines if by_name else others).add((str(file.relative_to(self.tree)), start["line"] + 1))
+        return lines, len(others - lines)
 
 
 def records(forage, tree, tool, request):
@@ -130,6 +140,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--forage", required=True)
     parser.add_argument("--server", required=True, help="the command of a language server on stdio")
+    parser.add_argument("--settings", type=json.loads, default={}, help="the server's initializationOptions as JSON")
     parser.add_argument("--tree", required=True, type=lambda text: Path(text).resolve(strict=True))
     parser.add_argument("--glob", required=True, help="files whose definitions are asked for, and that the server opens")
     parser.add_argument("--names", type=int, default=12)
@@ -142,12 +153,12 @@ def main():
     choice = random.Random(options.seed)
     found = list(candidates(forage, tree, choice.sample(paths, min(len(paths), 60))))
     choice.shuffle(found)
-    server = Server(options.server, tree)
+    server = Server(options.server, tree, options.settings)
     for path in paths[: options.open]:
         server.open(path)
     time.sleep(options.wait)
     total = {"server": 0, "recalled": 0, "ours": 0, "right": 0}
-    seen = set()
+    seen, by_other_words = set(), 0
     print("| name | server's lines | ours with it | our lines of code | the server's among them | definitions |")
     print("| --- | --- | --- | --- | --- | --- |")
     for path, line, column, name in found:
@@ -156,11 +167,15 @@ def main():
         ours, definitions = uses(forage, tree, name)
         if name in seen or not 3 <= len(ours) <= 60:
             continue
-        theirs = server.references(path, line, column)
+        if path not in server.opened:
+            server.open(path)
+            time.sleep(2)
+        theirs, others = server.references(path, line, column, name)
         if not theirs:
             continue
         seen.add(name)
         code = {place for place, mention in ours.items() if mention in ("code", "definition")}
+        by_other_words += others
         row = [len(theirs), len(theirs & ours.keys()), len(code), len(code & theirs)]
         for key, value in zip(total, row):
             total[key] += value
@@ -169,7 +184,7 @@ def main():
             print(f"missing: {missing}", file=sys.stderr)
     recall = total["recalled"] / max(total["server"], 1)
     precision = total["right"] / max(total["ours"], 1)
-    print(f"\n{len(seen)} names: recall {recall:.3f}, precision {precision:.3f}")
+    print(f"\n{len(seen)} names: recall {recall:.3f}, precision {precision:.3f}; {by_other_words} references by other words")
 
 
 if __name__ == "__main__":
