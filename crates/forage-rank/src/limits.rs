@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// Bytes of a line in which strings and comments are told apart.
+pub const MENTION_BYTES: usize = 16 << 10;
+
 /// Lines from which on a definition begins a new chunk; shorter ones stay together.
 pub const SHORT_CHUNK: u32 = 12;
 

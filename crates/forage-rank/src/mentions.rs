@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use crate::chunk::{LineClassifier, LineKind};
 use crate::languages::{CommentStyle, Habit, LanguageRow, language};
+use crate::limits;
 
 /// What a line has a name in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -49,9 +50,12 @@ pub fn mentions(path: &str, text: &str, name: &str, lines: &[u32]) -> Vec<Mentio
         let kind = reader.read(line);
         if wanted.next_if(|wanted| **wanted == number).is_some() {
             found.push(match kind {
-                LineKind::Comment => MentionKind::Comment,
+                LineKind::Comment => match behind_comment(line, language) {
+                    Some(at) => in_line(line, at..line.len(), name, language),
+                    None => MentionKind::Comment,
+                },
                 LineKind::Code(_) if in_string => MentionKind::String,
-                LineKind::Code(code) => in_line(line, code, name, language),
+                LineKind::Code(code) => in_line(line, 0..code, name, language),
                 LineKind::Blank => MentionKind::Code,
             });
         }
@@ -60,14 +64,33 @@ pub fn mentions(path: &str, text: &str, name: &str, lines: &[u32]) -> Vec<Mentio
     found
 }
 
-/// What a line has a name in that ends as code at `code`.
-fn in_line(line: &str, code: usize, name: &str, language: &LanguageRow) -> MentionKind {
-    let aside = parts_aside(&line[..code], language);
-    let kinds = whole_words(line, name).map(|at| {
-        let part = aside.iter().find(|(part, _)| part.contains(&at));
-        part.map_or(if at < code { MentionKind::Code } else { MentionKind::Comment }, |(_, kind)| *kind)
-    });
-    kinds.min().unwrap_or(MentionKind::Code)
+/// What a line has a name in of which `code` is code, but for what is quoted there.
+fn in_line(line: &str, code: Range<usize>, name: &str, language: &LanguageRow) -> MentionKind {
+    let aside = parts_aside(line, code.clone(), language);
+    let mut aside = aside.iter().peekable();
+    let mut least = None;
+    for at in whole_words(line, name) {
+        while aside.next_if(|(part, _)| part.end <= at).is_some() {}
+        let kind = match aside.peek() {
+            Some((part, kind)) if part.contains(&at) => *kind,
+            _ if code.contains(&at) => return MentionKind::Code,
+            _ => MentionKind::Comment,
+        };
+        least = Some(least.map_or(kind, |least: MentionKind| least.min(kind)));
+    }
+    least.unwrap_or(MentionKind::Code)
+}
+
+/// Where code begins behind a comment that ends in its line, if there is any.
+fn behind_comment(line: &str, language: &LanguageRow) -> Option<usize> {
+    let is_marked = |text: &str| language.line_comments.iter().any(|marker| text.starts_with(marker));
+    if is_marked(line.trim_start()) {
+        return None;
+    }
+    let ends = language.block_comments.iter().filter(|(start, end)| start != end);
+    let end = ends.filter_map(|(_, end)| Some(line.rfind(end)? + end.len())).max()?;
+    let rest = line[end..].trim_start();
+    (!rest.is_empty() && !is_marked(rest)).then_some(end)
 }
 
 /// Where a name stands as a whole word.
@@ -79,11 +102,14 @@ fn whole_words<'a>(line: &'a str, name: &'a str) -> impl Iterator<Item = usize> 
     })
 }
 
-/// Strings and block comments within a line of code.
-fn parts_aside(code: &str, language: &LanguageRow) -> Vec<(Range<usize>, MentionKind)> {
-    let bytes = code.as_bytes();
+/// Strings and block comments within the code of a line, in order. Of a line that is too long for anybody's eyes, only those of
+/// its beginning.
+fn parts_aside(line: &str, code: Range<usize>, language: &LanguageRow) -> Vec<(Range<usize>, MentionKind)> {
+    let bytes = &line.as_bytes()[..code.end.min(code.start + limits::MENTION_BYTES)];
     let mut parts = Vec::new();
-    let mut at = 0;
+    // Signs that nothing closes further on.
+    let mut open: Vec<u8> = Vec::new();
+    let mut at = code.start;
     while at < bytes.len() {
         let comment = language
             .block_comments
@@ -99,17 +125,27 @@ fn parts_aside(code: &str, language: &LanguageRow) -> Vec<(Range<usize>, Mention
         }
         let quote = bytes[at];
         let end = match quote {
+            b'"' | b'`' | b'\'' if open.contains(&quote) => None,
             b'"' | b'`' => end_of_string(bytes, at),
             b'\'' if language.has(Habit::SingleQuotedStrings) => end_of_string(bytes, at),
-            b'\'' => end_of_character(bytes, at),
-            _ => None,
+            b'\'' => {
+                at = end_of_character(bytes, at).unwrap_or(at + 1);
+                continue;
+            }
+            _ => {
+                at += 1;
+                continue;
+            }
         };
         match end {
             Some(end) => {
                 string_parts(bytes, at..end, &mut parts);
                 at = end;
             }
-            None => at += 1,
+            None => {
+                open.push(quote);
+                at += 1;
+            }
         }
     }
     parts
@@ -131,8 +167,9 @@ fn end_of_string(bytes: &[u8], at: usize) -> Option<usize> {
 /// The same for `'x'` and `'\u{1F600}'`: what is longer is a lifetime, or a mark within a number.
 fn end_of_character(bytes: &[u8], at: usize) -> Option<usize> {
     const LONGEST: usize = 12;
-    let end = end_of_string(bytes, at)?;
-    (end - at <= if bytes.get(at + 1) == Some(&b'\\') { LONGEST } else { 6 }).then_some(end)
+    let is_escaped = bytes.get(at + 1) == Some(&b'\\');
+    let most = if is_escaped { LONGEST } else { LONGEST / 2 };
+    end_of_string(&bytes[..bytes.len().min(at + most)], at)
 }
 
 /// A string without what stands in its brackets: a name there is one of code.
@@ -175,6 +212,10 @@ mod tests {
             ("println!(\"name\", name);", "code"),
             ("let b = 1; /* name */", "comment"),
             ("fn name<'a>(b: &'a str) {}", "code"),
+            ("/* see below */ name(1);", "code"),
+            ("/* name */ call(1);", "comment"),
+            ("/* one", "comment"),
+            ("name */ call(\"name\");", "string"),
         ];
         let python = [
             ("'''name", "comment"),

@@ -36,8 +36,12 @@ pub fn definitions(path: &str, text: &str) -> Vec<Definition> {
     let mut found: Vec<Definition> = Vec::with_capacity(symbols.len());
     // The definitions around the next one, by their last lines.
     let mut around: Vec<u32> = Vec::new();
+    // Behind the last definition: what is above the next one begins there at the earliest.
+    let mut behind = 0;
     for (symbol, limit) in symbols.into_iter().zip(limits) {
         let line = symbol.line as usize;
+        let first = first_line(&lines, behind.min(line), line);
+        behind = line + 1;
         let end = match symbol.kind {
             DefinitionKind::Heading => end_of_section(&lines, &headings, line),
             _ => end_of_block(&lines[..limit], line, symbol.indent, language),
@@ -46,7 +50,7 @@ pub fn definitions(path: &str, text: &str) -> Vec<Definition> {
         found.push(Definition {
             name: symbol.name,
             kind: symbol.kind,
-            start_line: first_line(&lines, line) as u32 + 1,
+            start_line: first as u32 + 1,
             line: symbol.line + 1,
             end_line: end as u32 + 1,
             depth: around.len() as u32,
@@ -114,13 +118,13 @@ fn lines<'t>(text: &'t str, language: &LanguageRow) -> Vec<OutlineLine<'t>> {
 }
 
 /// Comments and attributes without a blank line between belong to what is below them.
-fn first_line(lines: &[OutlineLine<'_>], line: usize) -> usize {
+fn first_line(lines: &[OutlineLine<'_>], from: usize, line: usize) -> usize {
     let belongs = |above: &usize| {
         let OutlineLine { trimmed, indent, sort } = &lines[*above];
         *indent == lines[line].indent
             && (*sort == LineSort::Comment || *sort == LineSort::Code && chunk::is_lead(trimmed))
     };
-    (0..line).rev().take_while(belongs).last().unwrap_or(line)
+    (from..line).rev().take_while(belongs).last().unwrap_or(line)
 }
 
 /// The last line of the block that a definition opens, or its own.

@@ -269,6 +269,8 @@ pub(crate) fn globs_at(
 pub(crate) fn file_globs(globs: Option<&str>, start: &RelPath) -> Result<Option<Globs>, ToolError> {
     let mut globs: Vec<String> = globs.map(split).into_iter().flatten().map(str::to_owned).collect();
     globs.retain(|glob| !glob.trim().is_empty());
+    // The last one decides, and what is left out is left out wherever it is said.
+    globs.sort_by_key(|glob| glob.starts_with('!'));
     if globs.iter().all(|glob| glob == "*" || glob == "**" || glob == "**/*") {
         return Ok(None);
     }

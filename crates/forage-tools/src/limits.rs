@@ -95,6 +95,11 @@ pub const GREP_FILES: u64 = 200;
 /// Files with a name whose uses are looked for, at the most.
 pub const GREP_USES_FILES: usize = 100_000;
 
+/// Names of the definitions around a use, and bytes of each.
+pub const GREP_WITHIN: usize = 4;
+/// See [`GREP_WITHIN`].
+pub const GREP_WITHIN_BYTES: usize = 60;
+
 /// Definitions of a name that are told.
 pub const GREP_DEFINITIONS: usize = 20;
 
@@ -285,6 +290,8 @@ pub const LIST_NEAR: usize = 20;
 pub const LIST_SYMBOL_FILES: usize = 200;
 /// See [`LIST_SYMBOL_FILES`].
 pub const LIST_SYMBOLS: usize = 12;
+/// Bytes of a name there.
+pub const LIST_SYMBOL_BYTES: usize = 60;
 
 /// Paths whose names are like one that are ordered by how near they are.
 pub const NEAR_PATHS: usize = 100_000;

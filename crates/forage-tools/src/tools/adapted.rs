@@ -138,6 +138,12 @@ fn globs(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
     let name = ["file_pattern", "glob", "include", "include_pattern"];
     let given = name.into_iter().find_map(|name| fields.remove(name)).unwrap_or_default();
     let mut globs = texts("file_pattern", &given)?;
+    let chooses = |globs: &[String]| globs.iter().any(|glob| !glob.starts_with('!'));
+    if chooses(&globs) && chooses(&added) {
+        let problem =
+            "`type` and globs that choose files are given; give one glob for both, such as \"src/**/*.rs\"";
+        return Err(ToolError::Request(problem.to_owned()));
+    }
     globs.extend(added);
     fields.insert("file_pattern".to_owned(), json!(globs.join(",")));
     Ok(())

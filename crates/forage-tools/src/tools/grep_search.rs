@@ -65,7 +65,7 @@ pub struct GrepResponse {
     pub elsewhere: Vec<rest::GrepDirectory>,
     /// `file_pattern` was given and no file fits it.
     pub no_file_chosen: bool,
-    /// This page continues another: the counts are of what follows it.
+    /// This page continues another: the counts are of what follows it, but where uses are asked for, of all.
     pub continued: bool,
     /// For a search without hits: what is in files that were not searched.
     pub not_searched: CallVerdict,

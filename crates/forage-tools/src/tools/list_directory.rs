@@ -182,7 +182,11 @@ impl Tool for ListDirectory {
             return Err(ToolError::argument("path", problem));
         }
         if let Some(name) = request.name.filter(|name| !name.trim().is_empty()) {
-            let warnings = clamp.warnings.into_iter().chain(note).collect();
+            let mut warnings: Vec<String> = clamp.warnings.into_iter().chain(note).collect();
+            if request.recursive.is_some() || request.max_depth.is_some() || request.symbols == Some(true) {
+                warnings
+                    .push("with `name` all levels are looked through, and paths alone are shown".to_owned());
+            }
             return find::run(context, (&root, &start), name, include_ignored, warnings);
         }
         let options = WalkOptions {
@@ -335,6 +339,15 @@ struct TreeNode<'a> {
 
 impl Render for ListResponse {
     fn redact(&mut self, border: &mut Border<'_>) {
+        if self.name.is_some() {
+            // Each stands for itself.
+            for record in &mut self.entries {
+                if border.name(&mut record.path) {
+                    record.path_bytes = None;
+                }
+            }
+            return;
+        }
         // The entries whose names have secrets and that lead to the one that is looked at.
         let mut above: Vec<RelPath> = Vec::new();
         for record in &mut self.entries {
@@ -381,10 +394,16 @@ impl Render for ListResponse {
         }
         let mut entries = limits::LIST_ENTRIES;
         let nodes = nodes(response);
-        // Fewer entries until the text fits; names are of very different lengths.
+        let mut symbols = response.entries.iter().any(|entry| !entry.symbols.is_empty());
+        // No symbols, then fewer entries until the text fits; names are of very different lengths.
         loop {
-            let text = tree(response, outcome.found, &nodes, entries);
+            let text = tree(response, outcome.found, &nodes, (entries, symbols));
             let is_cut = (entries as u64) < response.entry_count;
+            if symbols && text.len() + notes_bytes(&notes) > budget {
+                symbols = false;
+                notes.insert(0, "the answer has no room for symbols; list fewer files".to_owned());
+                continue;
+            }
             let room = is_cut.then(|| {
                 let (shown, all) = (grouped(entries as u64), count(response.entry_count, "entry"));
                 format!("the answer has room for {shown} of {all}; list a directory of them by itself, or fewer levels")
@@ -413,7 +432,7 @@ fn tree(
     response: &ListResponse,
     is_read: bool,
     nodes: &BTreeMap<RelPath, TreeNode<'_>>,
-    budget: usize,
+    (budget, symbols): (usize, bool),
 ) -> String {
     let top = response.entries.iter().map(|record| record.place.depth()).min().unwrap_or(1);
     // How many children of each directory are shown: level by level until the budget is used up.
@@ -439,7 +458,7 @@ fn tree(
         Some(place)
     });
     match start {
-        Some(start) => draw(nodes, &shown, &start, "", &mut text),
+        Some(start) => draw((nodes, symbols), &shown, &start, "", &mut text),
         None if is_read => text.push_str("(empty)\n"),
         None => text.push_str("(not read)\n"),
     }
@@ -447,7 +466,7 @@ fn tree(
 }
 
 fn draw(
-    nodes: &BTreeMap<RelPath, TreeNode<'_>>,
+    (nodes, symbols): (&BTreeMap<RelPath, TreeNode<'_>>, bool),
     shown: &BTreeMap<&RelPath, usize>,
     at: &RelPath,
     indent: &str,
@@ -470,13 +489,18 @@ fn draw(
                 writeln!(text, "{indent}{branch}{name} -> {}", record.target.as_deref().unwrap_or_default())
             }
             (_, Some(lines), _) => {
-                writeln!(text, "{indent}{branch}{name} ({}){}", count(lines, "line"), symbols::shown(record))
+                writeln!(
+                    text,
+                    "{indent}{branch}{name} ({}){}",
+                    count(lines, "line"),
+                    if symbols { symbols::shown(record) } else { String::new() }
+                )
             }
             (_, None, note) => {
                 writeln!(text, "{indent}{branch}{name} ({})", note.as_deref().unwrap_or("unreadable"))
             }
         };
-        draw(nodes, shown, &record.place, &format!("{indent}{deeper}"), text);
+        draw((nodes, symbols), shown, &record.place, &format!("{indent}{deeper}"), text);
     }
     if more > 0 {
         let _ = writeln!(text, "{indent}└── … and {} more", grouped(more as u64));

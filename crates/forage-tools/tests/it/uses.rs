@@ -135,6 +135,36 @@ fn inverted_lines_are_those_that_ripgrep_prints() {
 }
 
 #[test]
+fn more_lines_than_are_held_of_a_file_are_counted_and_come_on_pages() {
+    let tree = Tree::new();
+    tree.write("data.csv", (0..300_000).map(|nth| format!("needle,{nth}\n")).collect::<String>());
+    tree.write("z.txt", "needle\n");
+    let wide = format!("{}\n", "x".repeat(2_000)).repeat(19) + "needle\n";
+    tree.write("wide.txt", wide.repeat(500));
+    let workspace = Workspace::open(tree.root()).unwrap();
+    let first = workspace.grep(GrepRequest::new("needle").output(GrepOutput::Uses)).unwrap().response;
+    assert_eq!((first.match_count, first.totals_exact), (300_501, true));
+    let request = GrepRequest::new("needle").output(GrepOutput::Uses).context_lines(50).max_results(10_000);
+    let pages = pages(&workspace, request.file_pattern("*.txt"));
+    let matches = pages.iter().flat_map(lines).filter(|(_, line)| line.kind == "match");
+    let found: BTreeSet<(&str, u64)> = matches.map(|(path, line)| (path, line.line_number)).collect();
+    assert!(found.len() == 501 && pages.len() > 1, "{} on {} pages", found.len(), pages.len());
+}
+
+#[test]
+fn a_secret_in_the_name_of_a_directory_is_hidden_in_names_that_are_found() {
+    let tree = Tree::new();
+    tree.write("ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd/main.rs", "x\n");
+    for request in [json!({"name": "main"}), json!({"name": "*.rs"})] {
+        let answer = answer(&tree.context(), "list_directory", request);
+        let said = format!("{}{}", answer.text, answer.records());
+        assert!(said.contains("[redacted:") && !said.contains("ghp_"), "{said}");
+    }
+    let problem = refusal(&tree.context(), "read_file", json!({"path": "mian.rs"}));
+    assert!(problem.contains("main.rs") && !problem.contains("ghp_"), "{problem}");
+}
+
+#[test]
 fn what_is_told_follows_an_edit() {
     let tree = Tree::new();
     tree.write(

@@ -10,7 +10,7 @@ use crate::config::CommandLineSettings;
 
 const EXAMPLES: &str = "\
 Examples:
-  forage files '*.rs'               all files of a kind, in the order of paths
+  forage files '*.rs'               files of a kind, in the order of paths, the first 200
   forage files 'src/**/*_test.go'   by path
   forage files mian                 nearly so called: the nearest first";
 

@@ -104,6 +104,9 @@ impl Arguments {
     /// The globs of the options that choose files, between commas.
     fn globs(&self) -> anyhow::Result<Option<String>> {
         let mut globs = self.glob.clone();
+        if !self.types.is_empty() && globs.iter().any(|glob| !glob.starts_with('!')) {
+            bail!("-t and -g both choose files; give one glob for both, such as -g 'src/**/*.rs'");
+        }
         for (names, mark) in [(&self.types, ""), (&self.types_not, "!")] {
             for name in names {
                 let Some(of_type) = forage_fs::globs_of_type(name) else {
@@ -157,6 +160,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         request.path = Some(path_argument(&context, Some(path))?);
         match session::answer::<GrepSearch>(request, &context, output)? {
             Status::NothingFound => {}
+            Status::Found if status != Status::NothingFound => {}
             other => status = other,
         }
     }

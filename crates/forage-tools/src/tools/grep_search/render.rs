@@ -37,7 +37,7 @@ impl Render for GrepResponse {
         let texts = |shown: u64, detail: ContextDetail, note: Option<String>| {
             let mut all: Vec<String> = note.into_iter().chain(rest::note(response, shown)).collect();
             all.extend(notes(outcome, searched));
-            (body(response, detail, shown), all)
+            (body(response, (detail, budget), shown), all)
         };
         let fits = |(text, notes): &(String, Vec<String>)| text.len() + notes_bytes(notes) <= budget;
         if !is_too_much || !has_context {
@@ -147,10 +147,10 @@ fn headline_of_files(response: &GrepResponse, shown: u64) -> String {
 }
 
 /// The first `shown` matches.
-fn body(response: &GrepResponse, detail: ContextDetail, shown: u64) -> String {
+fn body(response: &GrepResponse, (detail, budget): (ContextDetail, usize), shown: u64) -> String {
     let is_of_uses = response.output == GrepOutput::Uses;
     let mut text = match is_of_uses {
-        true => uses::headline(response, shown) + &uses::defined(response),
+        true => uses::headline(response, shown) + &uses::defined(response, budget / 3),
         false => headline(response, shown),
     };
     let mut left = shown;
@@ -159,7 +159,7 @@ fn body(response: &GrepResponse, detail: ContextDetail, shown: u64) -> String {
             break;
         }
         if is_of_uses {
-            uses::used(file, left, &mut text);
+            uses::used(file, left, detail, &mut text);
             left -= left.min(file.match_count);
             continue;
         }

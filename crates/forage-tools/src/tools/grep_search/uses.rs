@@ -4,12 +4,13 @@
 //! are; what is told of them beside that comes from `forage_rank`'s outline of their files.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use forage_base::Stop;
-use forage_fs::{RelPath, Root, WalkOptions};
+use forage_fs::{RelPath, Root, SkipReason, Skipped, WalkOptions};
 use forage_rank::{
     Definition, DefinitionKind, MentionKind, definitions, is_prose, is_test, may_define, mentions,
 };
@@ -29,7 +30,7 @@ use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
 use crate::file_text::whole_text;
 use crate::limits;
-use crate::lines::shown_line;
+use crate::lines::{ContextDetail, shown_line};
 use crate::outcome::{Limit, ToolOutcome};
 use crate::place::no_file_fits;
 use crate::sanitize::sanitize_line;
@@ -101,7 +102,7 @@ fn file_name(path: &RelPath) -> Cow<'_, str> {
 
 /// A file with the name, in the order of an answer.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct NamedFile {
+struct MentioningFile {
     part: u8,
     path: RelPath,
     /// Lines with the name.
@@ -125,6 +126,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
     let of_name = GrepRequest {
         pattern: name.to_owned(),
         word_regexp: Some(true),
+        ignore_case: None,
         fixed_strings: Some(true),
         context_lines: request.context_lines.or(Some(0)),
         ..request.clone()
@@ -137,13 +139,19 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
     // What is found has to be shown, too.
     let gathering = stop.within(context.timeout.mul_f64(limits::GREP_GATHER_SHARE));
     let scan = ScanOptions { exhaustive: true, ..scan_options(context, &root, (0, 0), usize::MAX, None) };
-    let mut files: Vec<NamedFile> = Vec::new();
+    let mut files: Vec<MentioningFile> = Vec::new();
+    // Files with more lines than are held of one at once.
+    let mut uncounted: Vec<usize> = Vec::new();
     let report = search(&root, &start, &walk, &pattern, &scan, &gathering, |file| {
         let path = file_name(&file.path);
         let may_define =
             |event: &SearchEvent| may_define(&path, &String::from_utf8_lossy(&event.bytes), name);
         let (part, may_define) = (part(&file.path), file.events.iter().any(may_define));
-        files.push(NamedFile { part, matches: file.matches, may_define, path: file.path.clone() });
+        if file.more {
+            uncounted.push(files.len());
+        }
+        let may_define = may_define || file.more;
+        files.push(MentioningFile { part, matches: file.matches, may_define, path: file.path.clone() });
         match files.len() < limits::GREP_USES_FILES {
             true => ControlFlow::Continue(()),
             false => ControlFlow::Break(()),
@@ -153,8 +161,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
         return Err(no_file_fits(request.path.as_deref()));
     }
     let complete = is_whole(&report) && !report.broke_off;
-    files.sort();
-    let match_count: u64 = files.iter().map(|file| file.matches).sum();
+    let is_cased = !request.ignore_case.unwrap_or(false);
 
     let mut hidden = Hidden::default();
     let mut reader = UseReader {
@@ -164,21 +171,37 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
         pattern: &pattern,
         walk: WalkOptions { from: None, only: None, threads: 1, ..walk.clone() },
         around,
+        start_depth: start.depth(),
         stop: &stop,
         border: Border::new(&context.redactor, &mut hidden),
     };
+    let mut complete = complete;
+    for nth in uncounted {
+        match reader.count(&files[nth].path) {
+            Some(matches) => files[nth].matches = matches,
+            None => complete = false,
+        }
+    }
+    let match_count: u64 = files.iter().map(|file| file.matches).sum();
+    // Where not all are known, another page would have others before its beginning.
+    if complete {
+        files.sort();
+    }
     let mut notes = Vec::new();
+    if !is_cased {
+        notes.push("`ignore_case` is not taken into account: names are compared as they are".to_owned());
+    }
     let (defined, defined_count) = match cursor {
         Some(_) => (Vec::new(), 0),
         None => reader.definitions(&files, &mut notes),
     };
-    let page = reader.page(&files, cursor.as_ref(), max_results, &defined)?;
+    let page = reader.page(&files, cursor.as_ref(), max_results, &defined);
     let found = !files.is_empty();
     let not_searched = match !found && complete && cursor.is_none() {
         true => unseen(context, (&root, &start), &walk, &pattern, &report, &stop),
         false => CallVerdict::none(),
     };
-    let next = page.last.filter(|_| page.is_cut).map(|last| last.encode(bound));
+    let next = page.last.filter(|_| page.is_cut && complete).map(|last| last.encode(bound));
     let mut outcome = ToolOutcome::new(
         GrepResponse {
             path: start.display().into_owned(),
@@ -207,10 +230,22 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
             .push(format!("only {name} is looked for: names are compared, and nothing is resolved"));
     }
     outcome.add_report(&report);
+    outcome.skipped.merge(&page.skipped);
     outcome.next_cursor = next;
     outcome.hidden = hidden;
+    if report.broke_off {
+        let most = grouped(limits::GREP_USES_FILES as u64);
+        outcome.warnings.push(format!("more than {most} files have the name; narrow path or file_pattern"));
+        outcome.truncated_by = Some(Limit::Entries);
+    }
+    if !complete && page.is_cut {
+        outcome.warnings.push(
+            "not all files are known, so that there is no cursor; narrow path or file_pattern".to_owned(),
+        );
+    }
     if page.is_cut {
-        outcome.truncated_by = Some(stop.check().map_or(Limit::MaxResults, Limit::from));
+        let limit = if page.by_bytes { Limit::FileBytes } else { Limit::MaxResults };
+        outcome.truncated_by.get_or_insert(stop.check().map_or(limit, Limit::from));
     }
     Ok(outcome)
 }
@@ -223,7 +258,10 @@ struct UsesPage {
     last: Option<Cursor>,
     /// There are more.
     is_cut: bool,
+    /// Not the number of lines but the bytes of a file's lines filled it.
+    by_bytes: bool,
     elsewhere: DirectoryTally,
+    skipped: Skipped,
 }
 
 /// Reads what is told of the files with a name.
@@ -235,17 +273,24 @@ struct UseReader<'a> {
     /// For one file.
     walk: WalkOptions,
     around: (usize, usize),
+    /// Names in the path of what is searched.
+    start_depth: usize,
     stop: &'a Stop,
     border: Border<'a>,
 }
 
 impl UseReader<'_> {
     /// The definitions of the name, those of tests and those without a body last, and how many there are.
-    fn definitions(&mut self, files: &[NamedFile], notes: &mut Vec<String>) -> (Vec<GrepDefinition>, u64) {
-        let chosen: Vec<&NamedFile> = files.iter().filter(|file| file.may_define).collect();
+    fn definitions(
+        &mut self,
+        files: &[MentioningFile],
+        notes: &mut Vec<String>,
+    ) -> (Vec<GrepDefinition>, u64) {
+        let chosen: Vec<&MentioningFile> = files.iter().filter(|file| file.may_define).collect();
         let time = self.stop.within(limits::GREP_COUNT_TIME);
         let mut found: Vec<(u8, bool, GrepDefinition)> = Vec::new();
-        for (looked_at, NamedFile { part, path, .. }) in chosen.iter().enumerate() {
+        let (mut all, mut too_large) = (0, 0);
+        for (looked_at, MentioningFile { part, path, .. }) in chosen.iter().enumerate() {
             if time.check().is_some() {
                 let left = count((chosen.len() - looked_at) as u64, "file");
                 notes.push(format!(
@@ -253,11 +298,17 @@ impl UseReader<'_> {
                 ));
                 break;
             }
-            let Ok((text, ..)) = whole_text(self.root, path) else { continue };
-            let own: Vec<Definition> = definitions(&file_name(path), &text)
+            let Ok((text, ..)) = whole_text(self.root, path) else {
+                too_large += 1;
+                continue;
+            };
+            let mut own: Vec<Definition> = definitions(&file_name(path), &text)
                 .into_iter()
                 .filter(|definition| definition.name == self.name && defines(definition.kind))
                 .collect();
+            all += own.len() as u64;
+            own.sort_by_key(|definition| definition.kind == DefinitionKind::Declaration);
+            own.truncate(limits::GREP_DEFINITIONS);
             if own.is_empty() {
                 continue;
             }
@@ -267,11 +318,14 @@ impl UseReader<'_> {
                 let is_lesser = definition.kind == DefinitionKind::Declaration;
                 found.push((*part, is_lesser, self.record(path, &definition, &text)));
             }
+            // Within these the order of paths and lines stays.
+            found.sort_by_key(|(part, is_lesser, _)| (*part, *is_lesser));
+            found.truncate(limits::GREP_DEFINITIONS);
         }
-        // Within these the order of paths and lines stays.
-        found.sort_by_key(|(part, is_lesser, _)| (*part, *is_lesser));
-        let all = found.len() as u64;
-        found.truncate(limits::GREP_DEFINITIONS);
+        if too_large > 0 {
+            let files = count(too_large, "file");
+            notes.push(format!("{files} could not be looked at for definitions, for the size or what it is"));
+        }
         (found.into_iter().map(|(.., definition)| definition).collect(), all)
     }
 
@@ -293,13 +347,13 @@ impl UseReader<'_> {
     /// The lines behind the cursor, until there are enough.
     fn page(
         &mut self,
-        files: &[NamedFile],
+        files: &[MentioningFile],
         cursor: Option<&Cursor>,
         max_results: u64,
         defined: &[GrepDefinition],
-    ) -> Result<UsesPage, ToolError> {
+    ) -> UsesPage {
         let mut page = UsesPage::default();
-        for NamedFile { part, path, matches, .. } in files {
+        for MentioningFile { part, path, matches, .. } in files {
             let place = (*part, path);
             let is_before = |cursor: &Cursor| place < (cursor.distance, &cursor.path);
             if cursor.is_some_and(is_before) {
@@ -309,22 +363,26 @@ impl UseReader<'_> {
                 .filter(|cursor| (cursor.distance, &cursor.path) == place)
                 .map_or(0, |cursor| cursor.line);
             let room = max_results - page.matches;
-            if room == 0 || self.stop.check().is_some() {
+            if room == 0 || page.is_cut || self.stop.check().is_some() {
                 // Of the file of the cursor some lines are behind it, or it ended there.
                 page.is_cut = true;
-                page.elsewhere.add(path, 0, *matches);
+                page.elsewhere.add(path, self.start_depth, *matches);
                 continue;
             }
             let most = usize::try_from(room + 1).unwrap_or(usize::MAX);
-            let Some((record, last, has_more)) = self.file(path, given, most, defined)? else { continue };
+            let found = self.file(path, given, most, defined, &mut page.skipped);
+            let Some((record, last, has_more)) = found else {
+                // What it has is known, and it is not there.
+                page.is_cut |= self.stop.check().is_some();
+                continue;
+            };
             page.matches += record.match_count;
             page.last = Some(Cursor { distance: place.0, path: path.clone(), line: last });
             page.files.push(record);
-            if has_more {
-                page.is_cut = true;
-            }
+            page.is_cut = has_more;
+            page.by_bytes = has_more && page.matches < max_results;
         }
-        Ok(page)
+        page
     }
 
     /// The lines of a file behind one, at most one less than so many, the last of them, and whether it has more.
@@ -334,17 +392,23 @@ impl UseReader<'_> {
         behind: u64,
         most: usize,
         defined: &[GrepDefinition],
-    ) -> Result<Option<(GrepFile, u64, bool)>, ToolError> {
+        skipped: &mut Skipped,
+    ) -> Option<(GrepFile, u64, bool)> {
         let after = (behind > 0).then(|| Delivered::Matches(path.clone(), behind));
         let scan = scan_options(self.context, self.root, self.around, most, after);
         let scan = self.border.widen(ScanOptions { index: None, ..scan }, Some(limits::GREP_LINE_CHARACTERS));
         let mut found = None;
-        search(self.root, path, &self.walk, self.pattern, &scan, self.stop, |file| {
+        let report = search(self.root, path, &self.walk, self.pattern, &scan, self.stop, |file| {
             found = Some(file);
             ControlFlow::Break(())
-        })?;
-        let Some(mut file) = found else { return Ok(None) };
-        let mut has_more = file.more;
+        });
+        let Ok(report) = report else {
+            skipped.add(SkipReason::Unreadable);
+            return None;
+        };
+        skipped.merge(&report.skipped);
+        let mut file = found?;
+        let mut has_more = file.more || report.stopped.is_some();
         let mut matches = file.events.iter().enumerate().filter(|(_, event)| event.kind == EventKind::Match);
         if let Some(end) = matches.nth(most - 1).map(|(end, _)| end) {
             has_more = true;
@@ -356,7 +420,21 @@ impl UseReader<'_> {
         if let Ok((text, ..)) = whole_text(self.root, path) {
             tell(&mut record, path, &text, self.name, defined);
         }
-        Ok(Some((record, last, has_more)))
+        Some((record, last, has_more))
+    }
+
+    /// How many lines of a file have the name; `None` if there was no time to count them.
+    fn count(&self, path: &RelPath) -> Option<u64> {
+        let scan = ScanOptions {
+            count_only: true,
+            ..scan_options(self.context, self.root, (0, 0), usize::MAX, None)
+        };
+        let mut matches = 0;
+        let report = search(self.root, path, &self.walk, self.pattern, &scan, self.stop, |file| {
+            matches = file.matches;
+            ControlFlow::Break(())
+        });
+        report.is_ok_and(|report| report.stopped.is_none()).then_some(matches)
     }
 }
 
@@ -369,31 +447,42 @@ fn defines(kind: DefinitionKind) -> bool {
 fn tell(record: &mut GrepFile, path: &RelPath, text: &str, name: &str, told: &[GrepDefinition]) {
     let path = file_name(path);
     let outline = definitions(&path, text);
+    let is_own = |definition: &&Definition| definition.name == name && defines(definition.kind);
+    let own: HashSet<u32> = outline.iter().filter(is_own).map(|definition| definition.line).collect();
+    let told: HashSet<u32> = told
+        .iter()
+        .filter(|definition| definition.path == record.path)
+        .map(|definition| definition.line)
+        .collect();
     let numbers: Vec<u32> = record.lines.iter().map(|line| line.line_number as u32).collect();
     let kinds = mentions(&path, text, name, &numbers);
+    // The definitions around a line, the innermost last.
+    let mut around: Vec<&Definition> = Vec::new();
+    let mut next = outline.iter().peekable();
     for (line, kind) in record.lines.iter_mut().zip(kinds) {
         let number = line.line_number as u32;
-        let is_definition = outline.iter().any(|definition| {
-            definition.line == number && definition.name == name && defines(definition.kind)
-        });
+        while let Some(definition) = next.next_if(|definition| definition.start_line <= number) {
+            while around.pop_if(|outer| outer.end_line < definition.start_line).is_some() {}
+            around.push(definition);
+        }
+        while around.pop_if(|definition| definition.end_line < number).is_some() {}
+        let is_definition = own.contains(&number);
         line.mention = (line.kind == "match").then(|| if is_definition { "definition" } else { kind.name() });
-        line.is_told = is_definition
-            && told.iter().any(|definition| definition.path == record.path && definition.line == number);
-        line.within = within(&outline, number, is_definition);
+        line.is_told = is_definition && told.contains(&number);
+        // Of a line that defines the name itself, the one around that.
+        let is_itself = around.last().is_some_and(|definition| is_definition && definition.line == number);
+        line.within = within(&around[..around.len() - usize::from(is_itself)]);
     }
 }
 
-/// The innermost definition around a line; of a line that defines the name itself the one around that.
-fn within(outline: &[Definition], line: u32, is_definition: bool) -> Option<GrepWithin> {
-    let around = |definition: &&Definition| {
-        (definition.start_line..=definition.end_line).contains(&line)
-            && !(is_definition && definition.line == line)
-    };
-    let names: Vec<&Definition> = outline.iter().filter(around).collect();
-    let innermost = names.last()?;
-    let symbol: Vec<&str> = names.iter().map(|definition| definition.name.as_str()).collect();
+/// The innermost of the definitions around a line, with the names of the nearest of them.
+fn within(around: &[&Definition]) -> Option<GrepWithin> {
+    let innermost = around.last()?;
+    let nearest = &around[around.len().saturating_sub(limits::GREP_WITHIN)..];
+    let names: Vec<String> =
+        nearest.iter().map(|definition| clip(&definition.name, limits::GREP_WITHIN_BYTES)).collect();
     Some(GrepWithin {
-        symbol: sanitize_line(&symbol.join(" > ")).into_owned(),
+        symbol: sanitize_line(&names.join(" > ")).into_owned(),
         start_line: innermost.start_line,
         end_line: innermost.end_line,
     })
@@ -414,8 +503,8 @@ pub(super) fn headline(response: &GrepResponse, shown: u64) -> String {
     )
 }
 
-/// The definitions.
-pub(super) fn defined(response: &GrepResponse) -> String {
+/// The definitions, in so many bytes at the most but for the first.
+pub(super) fn defined(response: &GrepResponse, room: usize) -> String {
     let mut text = String::new();
     if response.continued {
         return text;
@@ -424,25 +513,33 @@ pub(super) fn defined(response: &GrepResponse) -> String {
         text.push_str("\nNo definition of it is seen.\n");
         return text;
     }
-    let more = response.definition_count - response.definitions.len() as u64;
-    let more = if more > 0 { format!(" (the first {})", response.definitions.len()) } else { String::new() };
-    let _ = writeln!(text, "\n{}{more}:", count(response.definition_count, "definition"));
-    let mut path = "";
+    let (mut list, mut shown, mut path) = (String::new(), 0, "");
     for definition in &response.definitions {
+        let mut entry = String::new();
         if definition.path != path {
             path = &definition.path;
-            let _ = writeln!(text, "{path}:");
+            let _ = writeln!(entry, "{}:", clip(path, limits::QUOTED_BYTES));
         }
         let GrepDefinition { start_line, end_line, .. } = *definition;
-        let lines =
-            if start_line == end_line { end_line.to_string() } else { format!("{start_line}-{end_line}") };
-        let _ = writeln!(text, "  {lines}: {}", definition.text);
+        let lines = match start_line == end_line {
+            true => end_line.to_string(),
+            false => format!("{start_line}-{end_line}"),
+        };
+        let _ = writeln!(entry, "  {lines}: {}", definition.text);
+        if shown > 0 && list.len() + entry.len() > room {
+            break;
+        }
+        list.push_str(&entry);
+        shown += 1;
     }
+    let is_cut = shown < response.definition_count;
+    let first = if is_cut { format!(" (the first {})", grouped(shown)) } else { String::new() };
+    let _ = write!(text, "\n{}{first}:\n{list}", count(response.definition_count, "definition"));
     text
 }
 
 /// The first `left` matches of a file, by the definitions that they stand in; those for people behind the others.
-pub(super) fn used(file: &GrepFile, left: u64, text: &mut String) {
+pub(super) fn used(file: &GrepFile, left: u64, detail: ContextDetail, text: &mut String) {
     let mut shown: Vec<&GrepLine> = Vec::new();
     let mut matches = 0;
     for line in &file.lines {
@@ -450,7 +547,7 @@ pub(super) fn used(file: &GrepFile, left: u64, text: &mut String) {
         if matches > left {
             break;
         }
-        if !line.is_told {
+        if !line.is_told && (detail == ContextDetail::Context || line.kind == "match") {
             shown.push(line);
         }
     }

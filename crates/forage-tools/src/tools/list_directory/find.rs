@@ -94,10 +94,18 @@ pub(super) fn run(
     include_ignored: bool,
     warnings: Vec<String>,
 ) -> Result<ToolOutcome<ListResponse>, ToolError> {
-    let query = NameQuery::new(&name, start)?;
+    let mut query = NameQuery::new(&name, start)?;
     let stop = context.stop.within(context.timeout);
-    let (mut found, report) = query.find(context, (root, start), include_ignored, &stop)?;
+    let (mut found, mut report) = query.find(context, (root, start), include_ignored, &stop)?;
     let is_whole = report.stopped.is_none() && !report.broke_off && !report.too_many_entries;
+    if found.is_empty() && is_whole && name.contains(['[', '{']) && !name.contains(['*', '?']) {
+        // Names have brackets, too.
+        let literal = NameQuery::Near(FileName::new(&name));
+        let (near, report_of_near) = literal.find(context, (root, start), include_ignored, &stop)?;
+        if !near.is_empty() {
+            (query, found, report) = (literal, near, report_of_near);
+        }
+    }
     let hidden_count = match found.is_empty() && is_whole && !include_ignored {
         true => {
             Some(query.find(context, (root, start), true, &stop)?.0.len() as u64).filter(|count| *count > 0)

@@ -1,5 +1,6 @@
 //! What the files of a listing define.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use forage_base::Stop;
@@ -12,7 +13,7 @@ use crate::context::Context;
 use crate::file_text::whole_text;
 use crate::limits;
 use crate::sanitize::sanitize_line;
-use crate::text::{count, grouped};
+use crate::text::{clip, count, grouped};
 
 /// Gives files the names that they define. Returns what is to be said of those that got none for their number or the time.
 pub(super) fn tell(
@@ -26,8 +27,12 @@ pub(super) fn tell(
     let files: Vec<&mut ListEntry> = entries.iter_mut().filter(|entry| entry.lines.is_some()).collect();
     let all = files.len();
     for (looked_at, entry) in files.into_iter().enumerate() {
-        if looked_at == limits::LIST_SYMBOL_FILES || stop.check().is_some() {
-            let left = count((all - looked_at) as u64, "file");
+        let left = || count((all - looked_at) as u64, "file");
+        if stop.check().is_some() {
+            return Some(format!("there was no time for the symbols of {}", left()));
+        }
+        if looked_at == limits::LIST_SYMBOL_FILES {
+            let left = left();
             let most = grouped(limits::LIST_SYMBOL_FILES as u64);
             return Some(format!(
                 "the symbols of {left} are left out; list a directory of at most {most} files"
@@ -37,19 +42,26 @@ pub(super) fn tell(
         let Ok((text, ..)) = whole_text(root, &entry.place) else { continue };
         let is_told = |definition: &Definition| {
             let kind = definition.kind;
-            definition.depth == 0 && !matches!(kind, DefinitionKind::Extension | DefinitionKind::Declaration)
+            definition.depth == 0
+                && !matches!(
+                    kind,
+                    DefinitionKind::Extension | DefinitionKind::Declaration | DefinitionKind::Heading
+                )
         };
-        let mut names: Vec<String> = Vec::new();
-        for definition in definitions(&entry.path, &text).iter().filter(|definition| is_told(definition)) {
+        let found = definitions(&entry.path, &text);
+        let mut seen: HashSet<&str> = HashSet::new();
+        for definition in found.iter().filter(|definition| is_told(definition)) {
+            if !seen.insert(&definition.name) {
+                continue;
+            }
+            if entry.symbols.len() == limits::LIST_SYMBOLS {
+                entry.symbols_more += 1;
+                continue;
+            }
             let mut name = sanitize_line(&definition.name).into_owned();
             border.text(&mut name);
-            if !names.contains(&name) {
-                names.push(name);
-            }
+            entry.symbols.push(clip(&name, limits::LIST_SYMBOL_BYTES));
         }
-        entry.symbols_more = names.len().saturating_sub(limits::LIST_SYMBOLS);
-        names.truncate(limits::LIST_SYMBOLS);
-        entry.symbols = names;
     }
     None
 }
