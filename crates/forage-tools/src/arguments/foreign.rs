@@ -81,13 +81,16 @@ pub(super) fn translate(
         match foreign {
             _ if !says_something(&value) && !matches!(foreign, Some(Foreign::Opposite(_))) => {}
             Some(Foreign::Same(right)) => {
-                rename(definition, fields, (&shown, right), value, &mut left_out)?;
-                taken.push(format!("`{shown}` as `{right}`"));
+                if rename(definition, fields, (&shown, right), value, &mut left_out)? {
+                    taken.push(format!("`{shown}` as `{right}`"));
+                }
             }
             Some(Foreign::Opposite(right)) => match flag(&value) {
                 Some(flag) => {
-                    rename(definition, fields, (&shown, right), Value::Bool(!flag), &mut left_out)?;
-                    taken.push(format!("`{shown}` as the opposite of `{right}`"));
+                    let value = Value::Bool(!flag);
+                    if rename(definition, fields, (&shown, right), value, &mut left_out)? {
+                        taken.push(format!("`{shown}` as the opposite of `{right}`"));
+                    }
                 }
                 None if value.is_null() => {}
                 None => {
@@ -108,7 +111,6 @@ pub(super) fn translate(
             None => left_out.push(shown),
         }
     }
-    taken.retain(|name| !left_out.iter().any(|left_out| name.starts_with(&format!("`{left_out}`"))));
     if !taken.is_empty() {
         taken.truncate(NAMES_SHOWN);
         notes.push(format!("arguments taken: {}", taken.join(", ")));
@@ -128,16 +130,19 @@ const SHOWN_BYTES: usize = 60;
 /// Names that a note lists.
 const NAMES_SHOWN: usize = 5;
 
-/// Takes an argument for another one, unless that was given too.
+/// Takes an argument for another one, unless that was given too. Returns whether it was taken.
 fn rename(
     definition: &ArgumentDefinition<'_>,
     fields: &mut Map<String, Value>,
     (name, right): (&str, &'static str),
     value: Value,
     left_out: &mut Vec<String>,
-) -> Result<(), ToolError> {
+) -> Result<bool, ToolError> {
     match fields.get(right).filter(|given| says_something(given)) {
-        None => drop(fields.insert(right.to_owned(), value)),
+        None => {
+            fields.insert(right.to_owned(), value);
+            return Ok(true);
+        }
         Some(given) if *given == value => {}
         // Beside what is looked for stands what it is looked for for.
         Some(_) if definition.is_required(right) => left_out.push(name.to_owned()),
@@ -148,7 +153,7 @@ fn rename(
             return Err(ToolError::Request(problem));
         }
     }
-    Ok(())
+    Ok(false)
 }
 
 /// Whether an argument of this name can be meant to change what is found.

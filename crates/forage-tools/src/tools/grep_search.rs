@@ -81,6 +81,9 @@ pub struct GrepResponse {
     /// What the caller is told of files.
     #[serde(skip)]
     output: GrepOutput,
+    /// A cursor leads to what follows.
+    #[serde(skip)]
+    has_pages: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
@@ -109,6 +112,7 @@ impl GrepResponse {
             bound: 0,
             context_is_asked_for: request.asks_for_context(),
             output: request.output.unwrap_or_default(),
+            has_pages: true,
         }
     }
 }

@@ -158,6 +158,9 @@ fn top(file: &GrepFile, depth: usize) -> String {
 
 /// The cursor behind the first `shown` matches.
 pub(super) fn cursor(response: &GrepResponse, shown: u64) -> Option<String> {
+    if !response.has_pages {
+        return None;
+    }
     let mut left = shown;
     for file in &response.files {
         if left > file.match_count {

@@ -160,9 +160,10 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
     if globs.is_some() && report.visited == 0 && report.stopped.is_none() {
         return Err(no_file_fits(request.path.as_deref()));
     }
-    let complete = is_whole(&report) && !report.broke_off;
+    // Where not all files are known, another page would have others before its beginning.
+    let all_known = report.stopped.is_none() && !report.broke_off && !report.too_many_entries;
+    let mut complete = is_whole(&report) && all_known;
     let is_cased = !request.ignore_case.unwrap_or(false);
-
     let mut hidden = Hidden::default();
     let mut reader = UseReader {
         context,
@@ -175,7 +176,6 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
         stop: &stop,
         border: Border::new(&context.redactor, &mut hidden),
     };
-    let mut complete = complete;
     for nth in uncounted {
         match reader.count(&files[nth].path) {
             Some(matches) => files[nth].matches = matches,
@@ -183,8 +183,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
         }
     }
     let match_count: u64 = files.iter().map(|file| file.matches).sum();
-    // Where not all are known, another page would have others before its beginning.
-    if complete {
+    if all_known {
         files.sort();
     }
     let mut notes = Vec::new();
@@ -201,7 +200,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
         true => unseen(context, (&root, &start), &walk, &pattern, &report, &stop),
         false => CallVerdict::none(),
     };
-    let next = page.last.filter(|_| page.is_cut && complete).map(|last| last.encode(bound));
+    let next = page.last.filter(|_| page.is_cut && all_known).map(|last| last.encode(bound));
     let mut outcome = ToolOutcome::new(
         GrepResponse {
             path: start.display().into_owned(),
@@ -216,6 +215,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
             depth: start.depth() + 1,
             bound,
             continued: cursor.is_some(),
+            has_pages: all_known,
             not_searched,
             no_file_chosen: request.file_pattern.is_some() && report.visited == 0,
             ..GrepResponse::of(&request)
@@ -230,7 +230,11 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
             .push(format!("only {name} is looked for: names are compared, and nothing is resolved"));
     }
     outcome.add_report(&report);
-    outcome.skipped.merge(&page.skipped);
+    // The look for all files may have met the same.
+    if outcome.skipped.get(SkipReason::LineTooLong) == 0 {
+        outcome.skipped.add_many(SkipReason::LineTooLong, page.skipped.get(SkipReason::LineTooLong));
+    }
+    outcome.skipped.add_many(SkipReason::Unreadable, page.skipped.get(SkipReason::Unreadable));
     outcome.next_cursor = next;
     outcome.hidden = hidden;
     if report.broke_off {
@@ -238,7 +242,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
         outcome.warnings.push(format!("more than {most} files have the name; narrow path or file_pattern"));
         outcome.truncated_by = Some(Limit::Entries);
     }
-    if !complete && page.is_cut {
+    if !all_known && page.is_cut {
         outcome.warnings.push(
             "not all files are known, so that there is no cursor; narrow path or file_pattern".to_owned(),
         );
