@@ -349,6 +349,18 @@ impl Context {
         }
     }
 
+    /// The same walk of a root with the names that an index knows of it, if there is one.
+    pub(crate) fn known_to_index(
+        &self,
+        root: &Arc<Root>,
+        options: forage_fs::WalkOptions,
+    ) -> forage_fs::WalkOptions {
+        match self.index(root) {
+            Some(index) => index.walk_options(&options),
+            None => options,
+        }
+    }
+
     /// The walk that every search of this call starts from.
     pub(crate) fn walk_options(&self) -> forage_fs::WalkOptions {
         forage_fs::WalkOptions {

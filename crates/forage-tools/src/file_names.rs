@@ -119,9 +119,7 @@ pub(crate) fn near(
     options: &WalkOptions,
     stop: &Stop,
 ) -> Result<(Vec<NearPath>, WalkReport), ToolError> {
-    let index = context.index(root);
-    let options = WalkOptions { all_entries: true, ..options.clone() };
-    let options = index.as_ref().map(|index| index.walk_options(&options)).unwrap_or(options);
+    let options = context.known_to_index(root, WalkOptions { all_entries: true, ..options.clone() });
     let mut found: Vec<NearPath> = Vec::new();
     let report = walk(
         root,

@@ -23,9 +23,8 @@ pub(crate) fn event_text(event: &SearchEvent) -> (String, Option<String>) {
 }
 
 /// For records that leave a zero out.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
-pub(crate) fn is_zero(n: &usize) -> bool {
-    *n == 0
+pub(crate) fn is_zero<N: Default + PartialEq>(n: &N) -> bool {
+    *n == N::default()
 }
 
 /// A line as text shows it, with what a limit on its length took off.

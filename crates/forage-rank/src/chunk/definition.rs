@@ -469,7 +469,7 @@ fn c_type<'a>(
             return (outermost && identifier(name) == Some(name))
                 .then_some(SymbolDefinition { name, kind: DefinitionKind::Constant });
         }
-        let is_parameter = head.ends_with([',', ')']) || head.contains('*') || head.contains("(*");
+        let is_parameter = head.ends_with([',', ')']) || head.contains('*');
         let is_member = rest.ends_with(';') && !outermost;
         if !has_bases && (is_parameter && !rest.contains('{') || is_member) {
             return None;

@@ -58,7 +58,7 @@ pub struct GrepResponse {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub definitions: Vec<GrepDefinition>,
     /// Definitions of the name that were found, whether in `definitions` or not.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "crate::lines::is_zero")]
     pub definition_count: u64,
     /// Where those are that are not in `files`, the most first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -84,11 +84,6 @@ pub struct GrepResponse {
     /// A cursor leads to what follows.
     #[serde(skip)]
     has_pages: bool,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
-fn is_none(n: &u64) -> bool {
-    *n == 0
 }
 
 impl GrepResponse {

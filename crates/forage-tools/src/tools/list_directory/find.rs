@@ -54,8 +54,7 @@ impl NameQuery {
             }
             Self::Globs(globs) => {
                 let options = WalkOptions { only: Some(globs.clone()), ..options };
-                let index = context.index(root);
-                let options = index.as_ref().map(|index| index.walk_options(&options)).unwrap_or(options);
+                let options = context.known_to_index(root, options);
                 let mut found = Vec::new();
                 let report = walk(
                     root,
