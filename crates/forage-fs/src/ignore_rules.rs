@@ -329,7 +329,8 @@ fn compile(
 }
 
 /// The file's bytes, or `None` when it is over the limit. A link is not followed, as in git.
-fn read_bounded(directory: &Directory, name: &[u8]) -> std::io::Result<Option<Vec<u8>>> {
+/// A file of a directory, unless it is over [`limits::IGNORE_FILE_BYTES`].
+pub(crate) fn read_bounded(directory: &Directory, name: &[u8]) -> std::io::Result<Option<Vec<u8>>> {
     let Some(mut file) = crate::file::OpenedFile::new(sys::open_leaf(directory, name)?)? else {
         return Err(std::io::Error::other("it is not a regular file"));
     };

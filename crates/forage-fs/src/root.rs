@@ -76,6 +76,12 @@ impl Root {
         }))
     }
 
+    /// Returns the repository of which the root is the main worktree or a linked one, as its own `.git` names it: worktrees of
+    /// one repository have the same. Nothing outside of the root is looked at.
+    pub fn repository(&self) -> Option<PathBuf> {
+        crate::walk::repository_of(self)
+    }
+
     /// Returns whether files can be told from what they were before without reading them: on some file systems, and
     /// some operating systems, they can't.
     pub fn knows_states(&self) -> bool {
@@ -292,6 +298,21 @@ impl Roots {
         &self.roots
     }
 
+    /// The same with one of them alone.
+    pub fn only(&self, root: &Arc<Root>) -> Self {
+        let below = |directory: &RelPath| match Arc::ptr_eq(root, self.main()) {
+            true => directory.clone(),
+            false => RelPath::root(),
+        };
+        Self { roots: vec![Arc::clone(root)], base: below(&self.base), standing: below(&self.standing) }
+    }
+
+    /// The roots that lie below one of them, as paths there.
+    pub fn below(&self, root: &Root) -> Vec<RelPath> {
+        let path = |other: &Arc<Root>| root.strip_absolute(&os_bytes(other.path().as_os_str())?);
+        self.roots.iter().filter_map(path).filter(|path| !path.is_root()).collect()
+    }
+
     /// The working directory below the first root.
     pub fn base(&self) -> &RelPath {
         &self.base
@@ -318,7 +339,9 @@ impl Roots {
             Ok(path) => Ok((Arc::clone(self.main()), path)),
             Err(RelPathError::Absolute) => {
                 let below = |root: &Arc<Root>| Some((Arc::clone(root), root.strip_absolute(&bytes)?));
-                self.roots.iter().find_map(below).ok_or_else(outside)
+                // Of two roots of which one is in the other, the inner one.
+                let found = self.roots.iter().filter_map(below);
+                found.min_by_key(|(_, path)| path.depth()).ok_or_else(outside)
             }
             Err(RelPathError::AboveRoot) => Err(outside()),
             Err(error) => Err(malformed(error)),

@@ -35,6 +35,7 @@ mod snapshot;
 mod take;
 mod tree;
 mod watched;
+mod worktree;
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -49,6 +50,7 @@ use frontier::WalkFrontier;
 pub use listing::{Below, FileListing, ListingFilter};
 pub use snapshot::Snapshot;
 pub use watched::{Mounts, WatchedTree};
+pub(crate) use worktree::of_root as repository_of;
 
 use crate::error::OpenError;
 use crate::limits;
@@ -165,6 +167,8 @@ pub struct WalkOptions {
     pub only: Option<Globs>,
     /// More globs whose files are left out whatever else chooses them.
     pub excludes: Option<Globs>,
+    /// Directories that are left out and not counted: they are searched by themselves.
+    pub apart: Vec<RelPath>,
     /// Names of directories that are never entered.
     pub prune: &'static [&'static str],
     /// Names of directories that are left out as if a rule said so, where no ignore rule says otherwise and no glob chooses
@@ -194,6 +198,7 @@ impl Default for WalkOptions {
             globs: None,
             only: None,
             excludes: None,
+            apart: Vec::new(),
             prune: PRUNED,
             noise: &[],
             all_entries: false,
@@ -220,6 +225,7 @@ impl WalkOptions {
         let fixed = |options: &Self| (options.follow, options.max_depth, options.prune, options.all_entries);
         (chosen(self), fixed(self), &self.from) == (chosen(other), fixed(other), &other.from)
             && (&self.globs, &self.only, &self.excludes) == (&other.globs, &other.only, &other.excludes)
+            && self.apart == other.apart
     }
 
     /// Worker threads, where 0 stands for one per processor.

@@ -68,25 +68,47 @@ pub struct RankIndex {
 #[derive(Default)]
 pub(crate) struct IndexState {
     pub(crate) segments: Vec<Arc<RankedSegment>>,
-    /// Mean words of [`Fields::words`] over living documents, and all of them.
-    pub(crate) means: [f32; FIELD_COUNT],
     /// Living documents with words.
     pub(crate) files: u32,
     manifest: Manifest,
 }
 
-impl IndexState {
-    fn new(segments: Vec<Arc<RankedSegment>>, manifest: Manifest) -> Self {
-        let count = |segment: &Arc<RankedSegment>| {
-            segment.reader.num_docs().saturating_sub(segment.wordless().count() as u32)
-        };
-        let files: u32 = segments.iter().map(count).sum();
+/// Indexes as if they were one: how rare a word is, and how long files are, is told of all of them.
+pub(crate) struct JoinedIndexes {
+    /// Each with the number of its index.
+    pub(crate) segments: Vec<(usize, Arc<RankedSegment>)>,
+    /// Mean words of [`Fields::words`] over living documents with words.
+    pub(crate) means: [f32; FIELD_COUNT],
+    /// Living documents with words.
+    pub(crate) files: u32,
+    pub(crate) fields: Fields,
+}
+
+impl JoinedIndexes {
+    /// As they are now; `None` where there are none.
+    pub(crate) fn of(indexes: &[&RankIndex]) -> Option<Self> {
+        let fields = indexes.first()?.fields.clone();
+        let segments: Vec<(usize, Arc<RankedSegment>)> = indexes
+            .iter()
+            .enumerate()
+            .flat_map(|(nth, index)| {
+                index.state().segments.iter().map(|it| (nth, Arc::clone(it))).collect::<Vec<_>>()
+            })
+            .collect();
+        let files: u32 = segments.iter().map(|(_, segment)| segment.files_with_words()).sum();
         let mut means = [0.0; FIELD_COUNT];
         for (nth, mean) in means.iter_mut().enumerate() {
-            let total: u64 = segments.iter().map(|segment| segment.totals[nth]).sum();
+            let total: u64 = segments.iter().map(|(_, segment)| segment.totals[nth]).sum();
             *mean = (total as f32 / files.max(1) as f32).max(1.0);
         }
-        Self { segments, means, files, manifest }
+        Some(Self { segments, means, files, fields })
+    }
+}
+
+impl IndexState {
+    fn new(segments: Vec<Arc<RankedSegment>>, manifest: Manifest) -> Self {
+        let files = segments.iter().map(|segment| segment.files_with_words()).sum();
+        Self { segments, files, manifest }
     }
 
     /// The files with their stamps, in no order.
@@ -111,6 +133,23 @@ impl RankIndex {
     /// The directory can't be used, holds something else, or there was no time to read it ([`IndexError::Stopped`]).
     pub fn in_directory(directory: &Path, stop: &Stop) -> Result<Self, IndexError> {
         Self::open(directory, Trust::Nothing, stop)
+    }
+
+    /// Begins the index in an empty directory with what is in another one, so that only the files which are not the same have to
+    /// be read for it: the next update sees to that. What was copied is checked when it is opened.
+    ///
+    /// # Errors
+    /// There is none in `from`, one of the directories can't be used, or the time was over.
+    pub fn copy(from: &Path, to: &Path, stop: &Stop) -> Result<(), IndexError> {
+        let (from, to) = (Files::in_directory(from)?, Files::in_directory(to)?);
+        let text = from.manifest()?.ok_or(IndexError::Damaged)?;
+        for file in Manifest::from_text(&text)?.files() {
+            if stop.check().is_some() {
+                return Err(IndexError::Stopped);
+            }
+            to.copy(&from, file)?;
+        }
+        Ok(to.replace_manifest(&text)?)
     }
 
     fn open(directory: &Path, trust: Trust, stop: &Stop) -> Result<Self, IndexError> {
@@ -277,10 +316,6 @@ impl RankIndex {
 
     pub(crate) fn state(&self) -> Arc<IndexState> {
         Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    pub(crate) fn fields(&self) -> &Fields {
-        &self.fields
     }
 }
 

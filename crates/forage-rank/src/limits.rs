@@ -125,9 +125,6 @@ pub const LARGE_SEGMENT: usize = 1_500;
 /// Time that must be left of an update for segments to be merged in it.
 pub const MERGE_TIME: Duration = Duration::from_secs(8);
 
-/// Files of which an update writes down the states alone.
-pub const SETTLED_AT_ONCE: usize = 1_000;
-
 /// Bytes of the manifest of an index, which names some eight files for each of some dozens of segments.
 pub const MANIFEST_BYTES: u64 = 4 << 20;
 

@@ -255,7 +255,7 @@ mod tests {
             score,
         };
         let values = [0.0; crate::rules::RULES.len()];
-        FileHit { path: path.to_owned(), score, chunks: chunks.iter().map(chunk).collect(), values }
+        FileHit { index: 0, path: path.to_owned(), score, chunks: chunks.iter().map(chunk).collect(), values }
     }
 
     /// Three functions of four lines, a blank line behind each.

@@ -19,7 +19,7 @@ use tantivy::{DocId, DocSet as _, SegmentReader, TERMINATED, TantivyDocument, Te
 
 use crate::error::IndexError;
 use crate::halt::{HaltPace, HaltReason, PATH_STEPS};
-use crate::index::{ASIDE, FIELD_COUNT, IndexState, Paths, RankIndex, StoredFile};
+use crate::index::{ASIDE, FIELD_COUNT, JoinedIndexes, Paths, StoredFile};
 use crate::limits;
 use crate::query::{Concept, PieceRole, RankQuery};
 use crate::rules::PathWords;
@@ -61,6 +61,8 @@ impl Default for FieldWeights {
 /// A file that may answer.
 #[derive(Debug)]
 pub(crate) struct FileCandidate {
+    /// The number of its index.
+    pub(crate) index: usize,
     pub(crate) record: StoredFile,
     pub(crate) path_words: PathWords,
     /// What it was chosen by.
@@ -113,6 +115,7 @@ pub(crate) struct Retrieved {
 }
 
 struct SegmentView<'a> {
+    index: usize,
     reader: &'a SegmentReader,
     scores: Vec<f32>,
     /// What the names add to the scores for the choice of candidates.
@@ -150,13 +153,13 @@ fn keep_the_rarest(query: &RankQuery, counts: &[u32], total: f32) -> Vec<bool> {
 
 /// Living files with each concept.
 fn count_files(
-    state: &IndexState,
+    joined: &JoinedIndexes,
     query: &RankQuery,
     fields: &[Field],
     pace: &HaltPace<'_>,
 ) -> Result<Vec<u32>, HaltReason> {
     let mut counts = vec![0_u32; query.concepts.len()];
-    for reader in state.segments.iter().map(|segment| &segment.reader) {
+    for reader in joined.segments.iter().map(|(_, segment)| &segment.reader) {
         let mut seen = vec![u32::MAX; reader.max_doc() as usize];
         for (nth, concept) in query.concepts.iter().enumerate() {
             pace.check()?;
@@ -186,11 +189,11 @@ fn count_files(
 
 /// What candidates are looked for, and where.
 pub(crate) struct Demand<'a> {
-    pub(crate) index: &'a RankIndex,
+    pub(crate) joined: &'a JoinedIndexes,
     pub(crate) query: &'a RankQuery,
     pub(crate) weights: &'a FieldWeights,
-    /// Which paths may be candidates, beside what the query says of them.
-    pub(crate) allow: Option<&'a (dyn Fn(&str) -> bool + Sync)>,
+    /// Which paths of which index may be candidates, beside what the query says of them.
+    pub(crate) allow: Option<&'a (dyn Fn(usize, &str) -> bool + Sync)>,
     pub(crate) pace: &'a HaltPace<'a>,
     /// Candidates at most.
     pub(crate) most: usize,
@@ -202,11 +205,10 @@ type SegmentChoice = (f32, usize, DocId);
 /// Finds the files with the highest BM25F, the best first, and reads where the words stand in them. The first of
 /// many are the same as of few.
 pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, HaltReason> {
-    let Demand { index, query, weights, pace, .. } = *demand;
-    let state = index.state();
-    let means = &state.means;
-    let fields = index.fields().words();
-    let total = state.files as f32;
+    let Demand { joined, query, weights, pace, .. } = *demand;
+    let means = &joined.means;
+    let fields = joined.fields.words();
+    let total = joined.files as f32;
     let mut retrieved = Retrieved::default();
     pace.check()?;
     if total == 0.0 || query.concepts.is_empty() && !query.is_of_paths() {
@@ -217,7 +219,7 @@ pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, HaltReason> {
 
     let many = query.concepts.len() > limits::KEPT_WORDS;
     let (counts, kept) = if many {
-        let counts = count_files(&state, query, &fields, pace)?;
+        let counts = count_files(joined, query, &fields, pace)?;
         let kept = keep_the_rarest(query, &counts, total);
         (counts, kept)
     } else {
@@ -225,8 +227,8 @@ pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, HaltReason> {
     };
     let scope = RetrieveScope { demand, kept: &kept, fields, means };
     let mut segments = Vec::new();
-    for segment in &state.segments {
-        segments.push(scope.read_segment(&segment.reader, &segment.paths)?);
+    for (index, segment) in &joined.segments {
+        segments.push(scope.read_segment(*index, &segment.reader, &segment.paths)?);
     }
     for (nth, concept) in query.concepts.iter().enumerate() {
         let found: usize = segments.iter().map(|segment| segment.found[nth].len()).sum();
@@ -320,7 +322,7 @@ impl RetrieveScope<'_> {
             pace.step(if query.filters.is_empty() { limits::STOP_STEPS / 64 } else { PATH_STEPS })?;
             let path = segment.paths.get(id);
             let filtered = query.filters.is_empty() || query.filters.allow(path, &mut lower);
-            if filtered && allow.is_none_or(|allow| allow(path)) {
+            if filtered && allow.is_none_or(|allow| allow(segment.index, path)) {
                 best.push((score + bonus, nth, id));
             }
         }
@@ -360,9 +362,9 @@ impl RetrieveScope<'_> {
     ) -> Result<(), HaltReason> {
         let Demand { query, most, .. } = *self.demand;
         // Of equal files the first by path: the order of documents is that of threads and merges.
-        let path = |entry: &SegmentChoice| segments[entry.1].paths.get(entry.2);
+        let path = |entry: &SegmentChoice| (segments[entry.1].paths.get(entry.2), segments[entry.1].index);
         let order = |left: &SegmentChoice, right: &SegmentChoice| {
-            right.0.total_cmp(&left.0).then_with(|| path(left).cmp(path(right)))
+            right.0.total_cmp(&left.0).then_with(|| path(left).cmp(&path(right)))
         };
         let has_phrases = !query.phrases.is_empty();
         let looked_at = if has_phrases { limits::PHRASE_CANDIDATES } else { most };
@@ -399,7 +401,7 @@ impl RetrieveScope<'_> {
             }
         }
         retrieved.candidates.sort_by(|left, right| {
-            right.choice.total_cmp(&left.choice).then_with(|| left.record.path.cmp(&right.record.path))
+            right.choice.total_cmp(&left.choice).then_with(|| left.place().cmp(&right.place()))
         });
         retrieved.candidates.truncate(most);
         Ok(())
@@ -407,10 +409,11 @@ impl RetrieveScope<'_> {
 
     fn read_segment<'a>(
         &self,
+        index: usize,
         reader: &'a SegmentReader,
         paths: &'a Paths,
     ) -> Result<SegmentView<'a>, HaltReason> {
-        let Self { demand: &Demand { index, query, weights, pace, .. }, fields, means, .. } = *self;
+        let Self { demand: &Demand { joined, query, weights, pace, .. }, fields, means, .. } = *self;
         let size = reader.max_doc() as usize;
         let mut found = Vec::with_capacity(query.concepts.len());
         let mut named = [Vec::new(), Vec::new()];
@@ -467,7 +470,7 @@ impl RetrieveScope<'_> {
             found.push(taken.collect());
         }
         let mut aside = Vec::new();
-        let place = index.fields().place;
+        let place = joined.fields.place;
         let term = Term::from_field_text(place, ASIDE);
         if let Some(mut postings) =
             reader.inverted_index(place)?.read_postings(&term, IndexRecordOption::Basic)?
@@ -478,6 +481,7 @@ impl RetrieveScope<'_> {
             }
         }
         Ok(SegmentView {
+            index,
             reader,
             paths,
             aside,
@@ -494,7 +498,7 @@ impl RetrieveScope<'_> {
         best: &[SegmentChoice],
         retrieved: &mut Retrieved,
     ) -> Result<(), HaltReason> {
-        let Self { demand: &Demand { index, query, pace, .. }, fields, .. } = *self;
+        let Self { demand: &Demand { joined, query, pace, .. }, fields, .. } = *self;
         if best.is_empty() {
             return Ok(());
         }
@@ -505,7 +509,7 @@ impl RetrieveScope<'_> {
             pace.check()?;
             let score = segment.scores[document as usize];
             let stored: TantivyDocument = store.get(document)?;
-            let text = stored.get_first(index.fields().record).and_then(|value| value.as_str());
+            let text = stored.get_first(joined.fields.record).and_then(|value| value.as_str());
             let record = text.and_then(StoredFile::from_text).ok_or(IndexError::Damaged)?;
             let path_words = PathWords::new(&record.path);
             let frequency = |found: &Vec<(DocId, f32)>| {
@@ -515,6 +519,7 @@ impl RetrieveScope<'_> {
             let tokens = record.end_position;
             let hits = Vec::new();
             candidates.push(FileCandidate {
+                index: segment.index,
                 record,
                 path_words,
                 choice,
@@ -569,6 +574,11 @@ impl RetrieveScope<'_> {
 }
 
 impl FileCandidate {
+    /// By which equal ones are in order.
+    pub(crate) fn place(&self) -> (&str, usize) {
+        (&self.record.path, self.index)
+    }
+
     /// Whether the words of a phrase stand where they have to somewhere.
     pub(crate) fn has_phrase(&self, phrase: &[(usize, u32)]) -> bool {
         let Some(((first, _), rest)) = phrase.split_first() else { return true };

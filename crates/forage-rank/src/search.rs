@@ -2,12 +2,13 @@
 
 use crate::error::IndexError;
 use crate::halt::{HaltPace, HaltReason};
-use crate::index::{RankIndex, StoredFile};
+use crate::index::{JoinedIndexes, RankIndex};
 use crate::languages::DefinitionKind;
 use crate::limits;
 use crate::lines::QueryWords;
+use crate::panics::guarded;
 use crate::query::{QueryWeights, RankQuery};
-use crate::retrieve::{Demand, FieldWeights, Retrieved, retrieve};
+use crate::retrieve::{Demand, FieldWeights, FileCandidate, Retrieved, retrieve};
 use crate::rules::{Evidence, RULES, RuleWeights, gather};
 
 /// All that is fitted.
@@ -33,9 +34,10 @@ pub struct RankedSearch<'a> {
     pub chunks: usize,
     /// Other weights than those that are built in.
     pub weights: Option<&'a RankWeights>,
-    /// Tells whether a file may be part of the answer, by its path as it was indexed. Asked before candidates are
-    /// chosen, so that what is ruled out takes no places; once per file that has something of the query.
-    pub allow: Option<&'a (dyn Fn(&str) -> bool + Sync)>,
+    /// Tells whether a file may be part of the answer, by the number of its index and its path as it was indexed. Asked
+    /// before candidates are chosen, so that what is ruled out takes no places; once per file that has something of the
+    /// query.
+    pub allow: Option<&'a (dyn Fn(usize, &str) -> bool + Sync)>,
     /// Tells whether the answer isn't wanted any more. Asked every few thousand steps; it should cost no more than a
     /// look at a flag or a clock.
     pub stop: &'a (dyn Fn() -> bool + Sync),
@@ -99,6 +101,8 @@ impl Ranking {
 /// A file of the answer.
 #[derive(Clone, Debug)]
 pub struct FileHit {
+    /// The number of its index among those that were asked.
+    pub index: usize,
     /// Its path.
     pub path: String,
     /// Comparable within one answer.
@@ -128,14 +132,40 @@ pub struct ChunkHit {
 /// The index can't be read; where it is damaged, [`RankIndex::is_damaged`] says so from then on. A search that was
 /// stopped is no error but says so ([`Ranking::stopped`]).
 pub fn search(index: &RankIndex, request: &RankedSearch<'_>) -> Result<Ranking, IndexError> {
-    index.using(|| match answer(index, request) {
+    index.using(|| match answer(&[index], request) {
         Ok(ranking) => Ok(ranking),
         Err(HaltReason::Stopped) => Ok(Ranking { stopped: true, ..Ranking::default() }),
         Err(HaltReason::Failed(error)) => Err(error),
     })
 }
 
-fn answer(index: &RankIndex, request: &RankedSearch<'_>) -> Result<Ranking, HaltReason> {
+/// Answers a query from several indexes as if they were one: a word is as rare as it is in all of them together, and scores
+/// compare.
+///
+/// # Errors
+/// As of [`search`]; those that are damaged say so.
+pub fn search_all(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking, IndexError> {
+    let [first, ..] = indexes else { return Ok(Ranking::default()) };
+    if indexes.len() == 1 {
+        return search(first, request);
+    }
+    let ranking = guarded(|| match answer(indexes, request) {
+        Ok(ranking) => Ok(ranking),
+        Err(HaltReason::Stopped) => Ok(Ranking { stopped: true, ..Ranking::default() }),
+        Err(HaltReason::Failed(error)) => Err(error),
+    });
+    if ranking.as_ref().is_err_and(IndexError::is_damage) {
+        // Each by itself tells which it is.
+        for (nth, index) in indexes.iter().enumerate() {
+            let allow = request.allow.map(|allow| move |_: usize, path: &str| allow(nth, path));
+            let allow = allow.as_ref().map(|allow| allow as &(dyn Fn(usize, &str) -> bool + Sync));
+            let _ = search(index, &RankedSearch { allow, ..*request });
+        }
+    }
+    ranking
+}
+
+fn answer(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking, HaltReason> {
     let built_in;
     let weights = match request.weights {
         Some(weights) => weights,
@@ -150,7 +180,8 @@ fn answer(index: &RankIndex, request: &RankedSearch<'_>) -> Result<Ranking, Halt
     // Two sizes only: who turns a page finds it ready.
     let most = if limit <= limits::CANDIDATES { limits::CANDIDATES } else { limits::RESULTS };
     let (fields, allow) = (&weights.fields, request.allow);
-    let demand = Demand { index, query: &query, weights: fields, allow, pace: &pace, most };
+    let Some(joined) = JoinedIndexes::of(indexes) else { return Ok(Ranking::default()) };
+    let demand = Demand { joined: &joined, query: &query, weights: fields, allow, pace: &pace, most };
     let retrieved = retrieve(&demand)?;
     let evidence = gather(&query, &retrieved, fields, &pace)?;
     pace.check()?;
@@ -163,7 +194,7 @@ fn answer(index: &RankIndex, request: &RankedSearch<'_>) -> Result<Ranking, Halt
         (order, strength)
     };
     let hit = |(score, nth): (f32, usize)| {
-        file_hit(&retrieved.candidates[nth].record, &evidence[nth], score, request.chunks)
+        file_hit(&retrieved.candidates[nth], &evidence[nth], score, request.chunks)
     };
     let words = QueryWords::new(&query, &retrieved);
     Ok(Ranking {
@@ -183,12 +214,12 @@ fn answer(index: &RankIndex, request: &RankedSearch<'_>) -> Result<Ranking, Halt
 /// Scores and places of the candidates, the best first. What was chosen first stays before what only a longer answer
 /// has, and a score never rises from one file to the next.
 fn order(retrieved: &Retrieved, evidence: &[Evidence], rules: &RuleWeights) -> Vec<(f32, usize)> {
-    let path = |nth: usize| &retrieved.candidates[nth].record.path;
+    let path = |nth: usize| retrieved.candidates[nth].place();
     let mut order: Vec<(f32, usize)> =
         evidence.iter().enumerate().map(|(nth, evidence)| (rules.score(&evidence.values), nth)).collect();
     let (first, more) = order.split_at_mut(limits::CANDIDATES.min(evidence.len()));
     for part in [&mut *first, &mut *more] {
-        part.sort_by(|left, right| right.0.total_cmp(&left.0).then_with(|| path(left.1).cmp(path(right.1))));
+        part.sort_by(|left, right| right.0.total_cmp(&left.0).then_with(|| path(left.1).cmp(&path(right.1))));
     }
     if let Some(&(least, _)) = first.last() {
         for (score, _) in more {
@@ -226,7 +257,8 @@ fn unknown(query: &RankQuery, retrieved: &Retrieved) -> Vec<String> {
         .collect()
 }
 
-fn file_hit(record: &StoredFile, evidence: &Evidence, score: f32, most: usize) -> FileHit {
+fn file_hit(candidate: &FileCandidate, evidence: &Evidence, score: f32, most: usize) -> FileHit {
+    let record = &candidate.record;
     let hit = |nth: usize, share: f32| {
         let chunk = &record.chunks[nth];
         let symbol = record
@@ -242,7 +274,7 @@ fn file_hit(record: &StoredFile, evidence: &Evidence, score: f32, most: usize) -
         // Only its path has been found.
         chunks.push(hit(0, 0.0));
     }
-    FileHit { path: record.path.clone(), score, chunks, values: evidence.values }
+    FileHit { index: candidate.index, path: record.path.clone(), score, chunks, values: evidence.values }
 }
 
 #[cfg(test)]

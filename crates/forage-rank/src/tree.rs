@@ -31,8 +31,8 @@ struct Changes {
     read: Vec<Changed>,
     /// Files to remove.
     gone: Vec<DocumentAddress>,
-    /// Files that are in the index as they are, but for a state that tells of later changes.
-    settled: Vec<Changed>,
+    /// Files that are in the index as they are, but for a state that tells of later changes: this one.
+    settled: Vec<(DocumentAddress, u64)>,
     /// Files that the next comparison may have to open, whatever it is told of changes.
     unsettled: u64,
     /// How the walk went. One that ended early tells nothing of what it has not come to.
@@ -216,6 +216,14 @@ impl<'a> EarlierFiles<'a> {
     }
 }
 
+/// What is to be done about a file.
+enum FileFinding {
+    /// It has to be read for the index.
+    Read(Changed),
+    /// Its content is as it was.
+    Settled(DocumentAddress, u64),
+}
+
 enum FileDifference {
     New,
     Same,
@@ -252,21 +260,21 @@ fn compare(
         }
         let before = if let FileDifference::Open(_, place) = met { Some(place) } else { None };
         let changed = Changed { path: entry.path.clone(), before };
-        let item = |is_changed: bool| WalkStep::Item((changed, is_changed), size_of::<Changed>());
-        let FileDifference::Open(stamp, _) = met else { return item(true) };
+        let item = |finding| WalkStep::Item(finding, size_of::<FileFinding>());
+        let FileDifference::Open(stamp, place) = met else { return item(FileFinding::Read(changed)) };
         let now = file.map_or(UNREAD, |mut file| Read::new(&mut file, buffer).stamp);
         match now.content == stamp.content {
-            false => item(true),
-            true if now.state != 0 && now.state != stamp.state => item(false),
+            false => item(FileFinding::Read(changed)),
+            true if now.state != 0 && now.state != stamp.state => {
+                item(FileFinding::Settled(place, now.state))
+            }
             true => WalkStep::Nothing,
         }
     };
-    let receive = |(changed, is_changed): (Changed, bool)| {
-        match is_changed {
-            true => read.push(changed),
-            // So many at a time that it is not felt; the others are read again until then.
-            false if settled.len() < limits::SETTLED_AT_ONCE => settled.push(changed),
-            false => {}
+    let receive = |finding: FileFinding| {
+        match finding {
+            FileFinding::Read(changed) => read.push(changed),
+            FileFinding::Settled(place, state) => settled.push((place, state)),
         }
         ControlFlow::Continue(())
     };
@@ -377,7 +385,7 @@ fn apply(
     changes: &Changes,
     effort: &UpdateEffort,
 ) -> Result<Applied, IndexError> {
-    let files: Vec<&Changed> = changes.read.iter().chain(&changes.settled).collect();
+    let files = &changes.read;
     let has_many = files.len() >= limits::FILES_FOR_ONE_WRITER;
     let threads = if has_many { effort.threads } else { 1 };
     let writer = index.writer_until(threads, has_many, &effort.stop)?;
@@ -386,6 +394,7 @@ fn apply(
         return Err(IndexError::Busy);
     }
     changes.gone.iter().try_for_each(|&place| writer.remove_at(place))?;
+    changes.settled.iter().try_for_each(|&(place, state)| writer.settle_at(place, state))?;
     let (next, added) = (AtomicUsize::new(0), AtomicU64::new(0));
     let work = || {
         guarded(|| {

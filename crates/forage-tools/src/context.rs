@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use forage_base::Stop;
-use forage_fs::{Globs, Root, Roots};
+use forage_fs::{Globs, RelPath, Root, Roots};
 use forage_llm::Redactor;
 use forage_rank::RankWeights;
 use forage_rank::tree::{UpdateEffort, UpdateError};
@@ -233,6 +233,8 @@ pub(crate) enum NotRanked {
 pub struct Context {
     /// The roots beneath which files may be read.
     pub roots: Roots,
+    /// Directories below the root that no search enters, as they are asked by themselves: roots within a root.
+    pub apart: Vec<RelPath>,
     /// Files that are left out of every search, over all other rules.
     pub excludes: Option<Globs>,
     /// Bytes of a text answer.
@@ -284,6 +286,7 @@ impl Context {
     pub fn new(roots: Roots) -> Self {
         Self {
             roots,
+            apart: Vec::new(),
             excludes: None,
             text_bytes: limits::TEXT_BYTES,
             max_file_bytes: None,
@@ -317,15 +320,22 @@ impl Context {
         self.indexes.as_ref()?.of(root)
     }
 
-    /// The ranked index of a root, as its tree is now, and what ends the search in it, of a call that `call` ends.
-    pub(crate) fn ranked(&self, root: &Arc<Root>, call: &Stop) -> Result<(Ranked, Stop), NotRanked> {
-        if self.indexing_time > self.timeout {
-            let ranked = self.ranked_within(root, &self.stop.within(self.indexing_time))?;
-            return Ok((ranked, self.stop.within(self.timeout)));
-        }
-        let most = self.timeout.mul_f64(limits::INDEXING_SHARE);
-        let ranked = self.ranked_within(root, &call.within(self.indexing_time.min(most)))?;
-        Ok((ranked, call.clone()))
+    /// The ranked index of a root, as its tree is now, in a call that `call` ends.
+    pub(crate) fn ranked(&self, root: &Arc<Root>, call: &Stop) -> Result<Ranked, NotRanked> {
+        let within = match self.waits_for_ranking() {
+            true => self.stop.within(self.indexing_time),
+            false => call.within(self.indexing_time.min(self.timeout.mul_f64(limits::INDEXING_SHARE))),
+        };
+        self.ranked_within(root, &within)
+    }
+
+    /// What ends the search in ranked indexes that are there now.
+    pub(crate) fn after_ranking(&self, call: &Stop) -> Stop {
+        if self.waits_for_ranking() { self.stop.within(self.timeout) } else { call.clone() }
+    }
+
+    fn waits_for_ranking(&self) -> bool {
+        self.indexing_time > self.timeout
     }
 
     fn ranked_within(&self, root: &Arc<Root>, stop: &Stop) -> Result<Ranked, NotRanked> {
@@ -365,6 +375,7 @@ impl Context {
     pub(crate) fn walk_options(&self) -> forage_fs::WalkOptions {
         forage_fs::WalkOptions {
             excludes: self.excludes.clone(),
+            apart: self.apart.clone(),
             noise: forage_fs::NOISE,
             threads: self.threads,
             progress: Some(Arc::clone(&self.progress)),

@@ -1,6 +1,5 @@
 //! What every answer says, whichever way it goes out: whole, or in pieces as it is found.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -9,6 +8,7 @@ use crate::context::Context;
 use crate::error::ToolError;
 use crate::outcome::{Render as _, ToolOutcome};
 use crate::sanitize::sanitize;
+use crate::several::AboutRoots;
 use crate::text::absolute;
 use crate::tool::Tool;
 use forage_fs::{RelPath, Root};
@@ -17,17 +17,14 @@ use forage_fs::{RelPath, Root};
 pub(crate) struct Begun {
     at: Instant,
     root: Arc<Root>,
-    names_root: bool,
+    /// It is not the first, which relative paths are below.
+    is_other: bool,
 }
 
 impl Begun {
-    /// Now, with this path as the caller wrote it.
-    pub(crate) fn with(context: &Context, path: Option<&str>) -> Self {
-        let path = path.filter(|path| Path::new(path).is_absolute());
-        let root = path.and_then(|path| Some(context.roots.find(path).ok()?.0));
-        let names_root = root.is_some();
-        let root = root.unwrap_or_else(|| Arc::clone(context.roots.main()));
-        Self { at: Instant::now(), root, names_root }
+    /// Now, about this root.
+    pub(crate) fn at(root: &Arc<Root>, is_other: bool) -> Self {
+        Self { at: Instant::now(), root: Arc::clone(root), is_other }
     }
 
     /// Adds to the outcome what no tool has to say by itself, and takes it across the border. `notes` are those of the
@@ -42,17 +39,18 @@ impl Begun {
         outcome.included_by = T::INCLUDES_NOISE;
         outcome.names = Arc::clone(&context.names);
         outcome.warnings.splice(..0, notes);
-        if T::IS_ABOUT_ROOTS {
+        if T::ABOUT != AboutRoots::Nothing {
             outcome.warnings.extend(context.notices.iter().cloned());
-            outcome.warnings.extend(other_roots(context, self.names_root));
-            let is_one_of_several = self.names_root && context.roots.all().len() > 1;
             let path = absolute(&self.root, &RelPath::root());
-            outcome.root = Some((path, context.names_root || is_one_of_several));
+            outcome.root.get_or_insert((path, context.names_root || self.is_other));
         }
         let untold = context.indexes.iter().flat_map(|indexes| indexes.take_warnings());
         outcome.warnings.extend(untold.map(|warning| sanitize(&warning)));
         let mut border = Border::new(&context.redactor, &mut outcome.hidden);
         outcome.response.redact(&mut border);
+        if self.is_other {
+            outcome.response.name_whole_paths(&self.root);
+        }
         outcome.warnings.iter_mut().for_each(|warning| border.text(warning));
     }
 }
@@ -60,16 +58,4 @@ impl Begun {
 /// That a tool has failed by its own fault.
 pub(crate) fn internal<T: Tool>(context: &Context, message: String) -> ToolError {
     ToolError::Internal { tool: context.names.tool(T::NAME), message }
-}
-
-/// A call that names no root is about the first; that there are others must not go unsaid.
-fn other_roots(context: &Context, names_root: bool) -> Option<String> {
-    let (first, others) =
-        context.roots.all().split_first().filter(|(_, others)| !others.is_empty() && !names_root)?;
-    let others: Vec<_> = others.iter().map(|root| root.path().display().to_string()).collect();
-    Some(sanitize(&format!(
-        "this is about {} alone; the other roots are {}: name one, or a path in it, as `path` of a tool that has one",
-        first.path().display(),
-        others.join(", ")
-    )))
 }

@@ -386,3 +386,9 @@ pub const BORDER_SPANS: usize = 8;
 /// Bytes of a word of a name or message from which on it may be a secret by itself: the shortest tokens have 20, and less
 /// would have every other name looked at.
 pub const BORDER_WORD_BYTES: usize = 16;
+
+/// Bytes of a text answer that a root has at the least where a call is about several; those beyond are named alone.
+pub const ROOT_BYTES_MIN: usize = 1_500;
+
+/// How often the bytes that some roots leave are shared among the others.
+pub const ROOT_ROUNDS: usize = 3;

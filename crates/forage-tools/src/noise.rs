@@ -1,10 +1,8 @@
 //! Directories that no tool enters by itself, and what an answer says of them.
 
-use forage_fs::NOISE;
-
 /// Those among the directories that a walk has not entered. That `.git` is no part of the tree goes without saying.
 pub(crate) fn noise_of(pruned: &[String]) -> impl Iterator<Item = &String> {
-    pruned.iter().filter(|name| NOISE.contains(&name.as_str()))
+    pruned.iter().filter(|name| *name != ".git")
 }
 
 /// What an answer says of them; `how` is what includes them.

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use forage_base::Stopped;
-use forage_fs::{Skipped, WalkReport};
+use forage_fs::{Root, Skipped, WalkReport};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -12,6 +12,7 @@ use crate::border::{Border, Hidden};
 use crate::limits;
 use crate::names::ToolNames;
 use crate::noise::noise_of;
+use crate::several::{self, OtherRoot};
 use crate::text::clip;
 
 /// The limit that cut an answer.
@@ -84,6 +85,8 @@ pub struct ToolOutcome<R> {
     pub names: Arc<ToolNames>,
     /// Wall time of the call.
     pub elapsed: Duration,
+    /// What the other roots have, of a call that is about several.
+    pub others: Vec<OtherRoot<R>>,
 }
 
 impl<R> ToolOutcome<R> {
@@ -102,6 +105,7 @@ impl<R> ToolOutcome<R> {
             hidden: Hidden::default(),
             names: ToolNames::own(),
             elapsed: Duration::ZERO,
+            others: Vec::new(),
         }
     }
 
@@ -128,6 +132,14 @@ impl<R> ToolOutcome<R> {
 pub(crate) trait Render: Sized {
     /// Takes secrets out of every string that comes from files or their names, unless that was done when it was taken.
     fn redact(&mut self, border: &mut Border<'_>);
+
+    /// Names files as they are named where another root is the first: by whole paths.
+    fn name_whole_paths(&mut self, root: &Root);
+
+    /// How many of its results it has, of those that a request bounds.
+    fn results(&self) -> u64 {
+        0
+    }
 
     /// The text within about `budget` bytes, notes included; more is cut in the tool's own steps, never in the
     /// middle of a line. Returns whether something was left out for the budget.
@@ -181,14 +193,24 @@ impl Answer {
 
     /// Of an outcome that has passed the border.
     pub(crate) fn of<R: Serialize + Render + Send + 'static>(outcome: ToolOutcome<R>, budget: usize) -> Self {
-        let (mut text, mut cut) = R::render(&outcome, budget);
+        let (mut text, mut cut) = match outcome.others.is_empty() {
+            true => R::render(&outcome, budget),
+            false => several::render(&outcome, budget),
+        };
         // Every rendering keeps to its budget by itself; this bound holds whatever a repository comes up with.
         if text.len() > limits::TEXT_BYTES_MAX {
             text =
                 clip(&text, limits::TEXT_BYTES_MAX - 100) + "\n[the answer was too long and is cut here]\n";
             cut = true;
         }
-        let (found, hidden, truncated_by) = (outcome.found, outcome.hidden.clone(), outcome.truncated_by);
+        let others = || outcome.others.iter().filter_map(|other| other.outcome.as_ref().ok());
+        let found = outcome.found || others().any(|other| other.found);
+        let cuts = || std::iter::once(&outcome).chain(others()).filter_map(|outcome| outcome.truncated_by);
+        // What nothing is known of is missing.
+        let failed = outcome.others.iter().any(|other| other.outcome.is_err()).then_some(Limit::Engine);
+        let truncated_by = cuts().find(|limit| limit.ends_early()).or(failed).or_else(|| cuts().next());
+        let mut hidden = outcome.hidden.clone();
+        others().for_each(|other| hidden.add_all(&other.hidden));
         let problem = truncated_by.filter(|limit| !found && limit.ends_early()).map(|limit| match limit {
             Limit::Engine => "the engine failed before anything was found".to_owned(),
             Limit::Cancelled => "the search was cancelled before anything was found".to_owned(),
@@ -239,6 +261,13 @@ fn records<R: Serialize>(
     if let Some(error) = error {
         records.insert("error".to_owned(), json!(error));
     }
+    if !outcome.others.is_empty() {
+        let others = outcome.others.iter().map(|other| match &other.outcome {
+            Ok(outcome) => self::records(outcome, is_text_cut, None, None),
+            Err(error) => json!({ "root": other.root, "error": error }),
+        });
+        records.insert("other_roots".to_owned(), others.collect());
+    }
     Value::Object(records)
 }
 
@@ -274,6 +303,11 @@ pub(crate) fn records_of_all() -> Value {
                 "additionalProperties": { "type": "integer" }
             },
             "elapsed_ms": { "type": "integer" },
+            "other_roots": {
+                "type": "array",
+                "items": { "type": "object" },
+                "description": "the same of each other root, of a call that is about several: these records, or `root` and `error`"
+            },
         },
     })
 }

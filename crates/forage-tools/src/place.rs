@@ -17,6 +17,9 @@ use crate::names::ToolNames;
 use crate::sanitize::sanitize_line;
 use crate::text::clip;
 
+/// Stands in front of the name of a root.
+pub(crate) const ROOT: &str = "root:";
+
 /// What a `path` names.
 pub(crate) struct PathTarget {
     pub(crate) root: Arc<Root>,
@@ -51,6 +54,11 @@ impl Context {
         {
             return Ok(PathTarget::of(Arc::clone(root), path.clone()));
         }
+        if let Some(named) = text.trim().strip_prefix(ROOT) {
+            let (root, path) =
+                self.named_root(named).map_err(|problem| ToolError::argument("path", problem))?;
+            return Ok(PathTarget::of(root, path));
+        }
         for reading in readings(text) {
             let found = self.below_some_root(&reading.path).find(&is_there);
             if let Some((root, path)) = found {
@@ -80,6 +88,45 @@ impl Context {
         }
         let (root, path) = first?;
         Ok(PathTarget::of(root, path))
+    }
+
+    /// The root of this name, and what stands behind it: a path in that root. A name is the last of the root's own path, or as
+    /// many of the last as it takes to tell it from the others.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(crate) fn named_root(&self, text: &str) -> Result<(Arc<Root>, RelPath), String> {
+        let mut found: Vec<(usize, &Arc<Root>, &str)> = Vec::new();
+        for root in self.roots.all() {
+            let own = root.path().display().to_string();
+            let starts = std::iter::once(0).chain(own.match_indices('/').map(|(at, _)| at + 1));
+            let behind = |at: usize| {
+                let rest = text.strip_prefix(&own[at..]).filter(|_| at < own.len())?;
+                let is_whole = rest.is_empty() || rest.starts_with('/');
+                is_whole.then_some((own.len() - at, root, rest.trim_start_matches('/')))
+            };
+            found.extend(starts.filter_map(behind).max_by_key(|(length, ..)| *length));
+        }
+        let longest = found.iter().map(|(length, ..)| *length).max();
+        found.retain(|(length, ..)| Some(*length) == longest);
+        let names = |roots: &mut dyn Iterator<Item = &Arc<Root>>| {
+            roots.map(|root| root.path().display().to_string()).collect::<Vec<_>>().join(", ")
+        };
+        let shown = clip(&text.escape_debug().to_string(), crate::limits::QUOTED_BYTES);
+        match found.as_slice() {
+            [(_, root, rest)] => {
+                let path = RelPath::parse(if rest.is_empty() { "." } else { rest }, &RelPath::root());
+                path.map(|path| (Arc::clone(root), path)).map_err(|error| error.to_string())
+            }
+            [] => Err(format!(
+                "no root is called {shown}; the roots are {}",
+                names(&mut self.roots.all().iter())
+            )),
+            several => Err(format!(
+                "{shown} is the name of several roots: {}; write more of its path",
+                names(&mut several.iter().map(|(_, root, _)| *root))
+            )),
+        }
     }
 
     /// The paths of this name: below the first root, where the caller stands in it, and below the others.

@@ -16,6 +16,7 @@ use crate::finish::{Begun, internal};
 use crate::names::ToolNames;
 use crate::outcome::{Answer, ToolOutcome};
 use crate::schema;
+use crate::several;
 use crate::telemetry::target::TelemetryTarget;
 pub use crate::tool::AnyTool;
 use crate::tool::{Egress, Tool};
@@ -135,15 +136,20 @@ fn call_with<T: Tool>(
     request: T::Request,
     notes: Vec<String>,
 ) -> Result<ToolOutcome<T::Response>, ToolError> {
-    let begun = Begun::with(context, T::path(&request));
     let path = T::path(&request).map(str::to_owned);
+    let root = several::chosen::<T>(context, path.as_deref())?;
+    let Some(root) = root else { return several::each::<T>(context, &request, notes) };
+    let begun = Begun::at(&root, !context.is_first(&root));
     let outcome = run::<T>(context, request);
     let mut outcome = outcome.map_err(|error| with_nearest(context, path.as_deref(), error))?;
     begun.complete::<T>(&mut outcome, context, notes);
     Ok(outcome)
 }
 
-fn run<T: Tool>(context: &Context, request: T::Request) -> Result<ToolOutcome<T::Response>, ToolError> {
+pub(crate) fn run<T: Tool>(
+    context: &Context,
+    request: T::Request,
+) -> Result<ToolOutcome<T::Response>, ToolError> {
     catch_unwind(AssertUnwindSafe(|| T::run(context, request)))
         .unwrap_or_else(|panic| Err(internal::<T>(context, panic_message(&*panic))))
 }

@@ -9,6 +9,7 @@ use crate::arguments::foreign::Foreign;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::outcome::{Answer, Render, ToolOutcome, records_of_all};
+use crate::several::AboutRoots;
 
 /// Methods that set the optional arguments of a request, each called as its field.
 macro_rules! setters {
@@ -53,8 +54,8 @@ pub trait Tool {
     const EGRESS: Egress = Egress::None;
     /// Whether a call reads one file or lists one directory, so that it need not wait behind searches.
     const IS_QUICK: bool = false;
-    /// Whether answers are about files below the roots.
-    const IS_ABOUT_ROOTS: bool = true;
+    /// What a call that names no root is about.
+    const ABOUT: AboutRoots = AboutRoots::Named;
     /// How a caller gets what is in directories of dependencies and caches, too.
     const INCLUDES_NOISE: &'static str = "[[{grep_search} with include_ignored searches them]]";
     /// Arguments that are taken and that agents are not told of, as what is told costs its tokens in every conversation.
@@ -62,7 +63,7 @@ pub trait Tool {
     /// Arguments that other tools have for the same, by their names there.
     const FOREIGN: &'static [(&'static str, Foreign)] = &[];
     /// The arguments.
-    type Request: DeserializeOwned + JsonSchema;
+    type Request: Clone + DeserializeOwned + JsonSchema + Sync;
     /// The answer.
     type Response: Serialize + JsonSchema + Render + Send + 'static;
     /// Brings arguments that this tool has no single one for into those that it has.
@@ -74,6 +75,11 @@ pub trait Tool {
     }
     /// Returns the path that a request names, of a tool that has one.
     fn path(_request: &Self::Request) -> Option<&str> {
+        None
+    }
+    /// Returns where a request says how many results there may be, and how many there may be where it does not, of a tool
+    /// that is called for [`AboutRoots::Each`] root.
+    fn most<'a>(_request: &'a mut Self::Request, _context: &Context) -> Option<(&'a mut Option<i64>, u64)> {
         None
     }
     /// Runs a call.

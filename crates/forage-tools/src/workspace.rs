@@ -69,8 +69,21 @@ impl Workspace {
     /// # Errors
     /// It is no directory, or a too broad one: `/`, or one of the kernel's.
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, WorkspaceError> {
-        let root = Root::open(directory.as_ref(), &RootPolicy::default(), SecretPolicy::standard(&[]))?;
-        let context = Context::new(Roots::new(vec![root], RelPath::root())?);
+        Self::open_all([directory])
+    }
+
+    /// Opens several directories, such as repositories beside each other. A call without a path is about all of them: a
+    /// ranking is one of all their files, and of the other tools the first directory's answer has those of the others in
+    /// [`ToolOutcome::others`]. Paths below the first are relative in answers, all others are whole.
+    ///
+    /// # Errors
+    /// There is none, or one of them is no directory, or a too broad one: `/`, or one of the kernel's.
+    pub fn open_all(directories: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<Self, WorkspaceError> {
+        let open =
+            |directory: &Path| Root::open(directory, &RootPolicy::default(), SecretPolicy::standard(&[]));
+        let roots: Vec<_> =
+            directories.into_iter().map(|directory| open(directory.as_ref())).collect::<Result<_, _>>()?;
+        let context = Context::new(Roots::new(roots, RelPath::root())?);
         Ok(Self { context, kept: None })
     }
 

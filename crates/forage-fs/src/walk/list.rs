@@ -9,6 +9,7 @@ use super::entry::{Entry, EntryBatch, FoundEntry, Item, Unvisited, hand_out};
 use super::frontier;
 use super::rules::Rules;
 use super::snapshot::{DirectoryState, Recorder, SnapshotName};
+use super::worktree;
 use super::{Dismissal, EntryKind, WalkOptions, WalkStep};
 use crate::error::OpenError;
 use crate::ignore_rules::{IgnoreRules, IgnoreVerdict, RuleBudget};
@@ -37,6 +38,7 @@ pub(super) struct NameBuffer {
 }
 
 /// A name that a walk comes to.
+#[derive(Clone)]
 struct WalkedName<'n, 's> {
     name: &'n [u8],
     kind: NodeKind,
@@ -206,7 +208,9 @@ impl<'a> ListPlan<'a> {
         let listed = if let Some((directory, names, rules)) = self.seen(path, place) {
             let names =
                 names.iter().map(|seen| WalkedName { name: seen.name, kind: seen.kind, seen: Some(seen) });
-            if let Some(above) = self.enter(place, &directory, done) {
+            if let Some(above) = self.enter(place, &directory, done)
+                && let Some(place) = self.within_worktree(path, place, names.clone(), &directory, done)
+            {
                 self.add_tasks(path, &place.inner(rules, above), names, stop, done);
                 self.leave_out_next(&directory, state, dismiss, done);
             }
@@ -336,7 +340,38 @@ impl<'a> ListPlan<'a> {
             }
         }
         let names = nodes.iter().map(|node| WalkedName { name: &node.name, kind: node.kind, seen: None });
-        self.add_tasks(path, &place.inner(rules, above), names, stop, done);
+        if let Some(place) = self.within_worktree(path, place, names.clone(), directory, done) {
+            self.add_tasks(path, &place.inner(rules, above), names, stop, done);
+        }
+    }
+
+    /// What the entries of a directory with these names share; `None` where it is another worktree of the root's repository,
+    /// and nothing says that it is meant.
+    fn within_worktree<'n, T>(
+        &self,
+        path: &RelPath,
+        place: &Arc<SharedDirectory>,
+        mut names: impl Iterator<Item = WalkedName<'n, 'a>>,
+        directory: &Directory,
+        done: &mut ListOutput<'a, T>,
+    ) -> Option<Arc<SharedDirectory>>
+    where
+        'a: 'n,
+    {
+        let is_meant = *path == self.start || self.options.no_ignore || self.options.noise.is_empty();
+        if is_meant
+            || !names.any(|met| met.kind == NodeKind::File && met.name == worktree::GIT)
+            || !worktree::is_of_root(self.root, path, directory)
+        {
+            return Some(Arc::clone(place));
+        }
+        if self.options.label_hidden {
+            let hidden_by = Some(place.hidden_by.clone().unwrap_or_else(|| Arc::from(worktree::LABEL)));
+            return Some(Arc::new(SharedDirectory { hidden_by, ..place.copy() }));
+        }
+        done.skipped.add(SkipReason::Pruned);
+        done.pruned.push(String::from_utf8_lossy(path.file_name()).into_owned());
+        None
     }
 
     /// The directories above what lies in a directory; `None` where a followed link leads round in a circle.
@@ -541,6 +576,9 @@ impl<'a> ListPlan<'a> {
         here: &SharedDirectory,
         done: &mut ListOutput<'a, T>,
     ) -> Option<(Option<SkipReason>, Option<Arc<str>>)> {
+        if is_directory && self.options.apart.contains(path) {
+            return Some((None, None));
+        }
         let os_path = os_str(path.as_bytes())?;
         if let Some(only) = &self.options.only
             && !is_directory

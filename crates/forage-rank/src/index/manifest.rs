@@ -4,10 +4,11 @@
 //! or another index is noticed as one that was changed. Lines of text:
 //!
 //! ```text
-//! forage_encoded_5 17                 the format, and how often there was a commit
+//! forage_encoded_6 17                 the format, and how often there was a commit
 //! segment 3f…                         one for each, with its files behind it
 //! file 3f….term 1234 a1b2…            the name, bytes, XXH3 in hexadecimal digits
 //! gone 3f….17.gone 64 c3d4…           as a file; documents of the segment that are gone
+//! states 3f….17.states 640 c3d4…      as a file; states of its documents in place of those that it was written with
 //! sum e5f6…                           XXH3 of all lines before
 //! ```
 
@@ -34,6 +35,8 @@ pub(super) struct SegmentEntry {
     pub(super) files: Vec<ManifestEntry>,
     /// The bits of the documents that live, where not all do.
     pub(super) gone: Option<ManifestEntry>,
+    /// The states of all documents, where files have got other ones since the segment was written, and no other content.
+    pub(super) states: Option<ManifestEntry>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,8 +48,14 @@ pub(super) struct Manifest {
 
 impl Manifest {
     pub(super) fn names(&self) -> HashSet<&str> {
-        let files = self.segments.iter().flat_map(|segment| segment.files.iter().chain(&segment.gone));
-        files.map(|file| file.name.as_str()).collect()
+        self.files().map(|file| file.name.as_str()).collect()
+    }
+
+    /// All files but the manifest.
+    pub(super) fn files(&self) -> impl Iterator<Item = &ManifestEntry> {
+        self.segments
+            .iter()
+            .flat_map(|segment| segment.files.iter().chain(&segment.gone).chain(&segment.states))
     }
 
     pub(super) fn to_text(&self) -> String {
@@ -58,6 +67,7 @@ impl Manifest {
             let _ = writeln!(text, "segment {}", segment.id);
             segment.files.iter().for_each(|file| line(&mut text, "file", file));
             segment.gone.iter().for_each(|file| line(&mut text, "gone", file));
+            segment.states.iter().for_each(|file| line(&mut text, "states", file));
         }
         let sum = xxh3_64(text.as_bytes());
         let _ = writeln!(text, "sum {sum:016x}");
@@ -89,6 +99,7 @@ impl Manifest {
                 }
                 "file" => manifest.segments.last_mut()?.files.push(file(rest)?),
                 "gone" => manifest.segments.last_mut()?.gone = Some(file(rest)?),
+                "states" => manifest.segments.last_mut()?.states = Some(file(rest)?),
                 _ => return None,
             }
         }
@@ -120,8 +131,16 @@ mod tests {
     #[test]
     fn a_manifest_comes_back_as_it_was_and_with_any_bit_changed_not_at_all() {
         let file = |name: &str| ManifestEntry { name: name.to_owned(), length: 12, hash: u64::MAX / 3 };
-        let segment = |id: &str, gone| SegmentEntry { id: id.to_owned(), files: vec![file("a.term")], gone };
-        let segments = vec![segment("a1", None), segment("b2", Some(file("b2.3.gone")))];
+        let segment = |id: &str, gone, states| SegmentEntry {
+            id: id.to_owned(),
+            files: vec![file("a.term")],
+            gone,
+            states,
+        };
+        let segments = vec![
+            segment("a1", None, None),
+            segment("b2", Some(file("b2.3.gone")), Some(file("b2.4.states"))),
+        ];
         let manifest = Manifest { commit: 7, segments };
         let text = manifest.to_text();
         assert_eq!(Manifest::from_text(&text).unwrap(), manifest);
@@ -152,8 +171,17 @@ mod tests {
     fn fuzz_a_manifest_names_plain_files_and_comes_back() {
         let file = |name: &str| ManifestEntry { name: name.to_owned(), length: 12, hash: u64::MAX / 3 };
         let segments = vec![
-            SegmentEntry { id: "a1".to_owned(), files: vec![file("a1.term"), file("a1.pos")], gone: None },
-            SegmentEntry { id: "b2".to_owned(), files: vec![file("b2.fast")], gone: Some(file("b2.3.gone")) },
+            SegmentEntry {
+                id: "a1".to_owned(),
+                files: vec![file("a1.term"), file("a1.pos")],
+                ..SegmentEntry::default()
+            },
+            SegmentEntry {
+                id: "b2".to_owned(),
+                files: vec![file("b2.fast")],
+                gone: Some(file("b2.3.gone")),
+                states: Some(file("b2.3.states")),
+            },
         ];
         let manifest = Manifest { commit: 7, segments };
         let seeds = forage_fuzz::seeds([manifest.to_text(), Manifest::default().to_text()]);

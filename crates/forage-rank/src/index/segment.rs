@@ -34,6 +34,8 @@ pub(crate) struct RankedSegment {
     pub(super) alive: Option<AliveBitSet>,
     pub(crate) reader: SegmentReader,
     pub(crate) paths: Arc<Paths>,
+    /// States of all documents in place of those of their stamps.
+    pub(super) states: Option<Arc<[u64]>>,
     /// Words of [`Fields::words`] over living documents.
     pub(super) totals: [u64; FIELD_COUNT],
 }
@@ -64,7 +66,9 @@ impl RankedSegment {
         let reader = SegmentReader::open_with_custom_alive_set(&engine, alive.clone())?;
         let paths = Arc::new(Paths::read(&reader, fields, stop)?);
         let totals = totals(&reader, fields)?;
-        Ok(Self { entry, engine, alive, reader, paths, totals })
+        let states = entry.states.as_ref().map(|file| files.open(file, trust, stop)).transpose()?;
+        let states = states.map(|bytes| states_of(&bytes, reader.max_doc())).transpose()?;
+        Ok(Self { entry, engine, alive, reader, paths, states, totals })
     }
 
     /// The same with fewer living documents.
@@ -77,7 +81,26 @@ impl RankedSegment {
         let reader = SegmentReader::open_with_custom_alive_set(&self.engine, Some(alive.clone()))?;
         let totals = totals(&reader, fields)?;
         let (engine, paths) = (self.engine.clone(), Arc::clone(&self.paths));
-        Ok(Self { entry, engine, alive: Some(alive), reader, paths, totals })
+        Ok(Self { entry, engine, alive: Some(alive), reader, paths, states: self.states.clone(), totals })
+    }
+
+    /// The same with other states of its documents.
+    pub(super) fn with_states(&self, entry: SegmentEntry, states: Arc<[u64]>) -> Result<Self, IndexError> {
+        let reader = SegmentReader::open_with_custom_alive_set(&self.engine, self.alive.clone())?;
+        let (engine, alive, paths) = (self.engine.clone(), self.alive.clone(), Arc::clone(&self.paths));
+        Ok(Self { entry, engine, alive, reader, paths, states: Some(states), totals: self.totals })
+    }
+
+    /// What is known of a document's file.
+    pub(super) fn stamp(&self, document: DocId) -> Stamp {
+        let stamp = self.paths.stamps[document as usize];
+        let state = self.states.as_ref().map_or(stamp.state, |states| states[document as usize]);
+        Stamp { state, ..stamp }
+    }
+
+    /// How many living documents have words.
+    pub(super) fn files_with_words(&self) -> u32 {
+        self.reader.num_docs().saturating_sub(self.wordless().count() as u32)
     }
 
     /// Living documents without words.
@@ -96,9 +119,18 @@ impl RankedSegment {
 
     /// The living documents with their paths and stamps.
     pub(crate) fn living(&self) -> impl Iterator<Item = (DocId, &str, Stamp)> {
-        let file = |document| (document, self.paths.get(document), self.paths.stamps[document as usize]);
+        let file = |document| (document, self.paths.get(document), self.stamp(document));
         self.reader.doc_ids_alive().map(file)
     }
+}
+
+/// States as they are written: one behind the other, little-endian.
+fn states_of(bytes: &[u8], documents: u32) -> Result<Arc<[u64]>, IndexError> {
+    let (states, []) = bytes.as_chunks::<8>() else { return Err(IndexError::Damaged) };
+    if states.len() != documents as usize {
+        return Err(IndexError::Damaged);
+    }
+    Ok(states.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
 }
 
 /// The file with the engine's description of a segment.

@@ -5,7 +5,7 @@
 //! straight into a segment; there is no queue of them. What is written becomes part of the index with the manifest, in
 //! one step, as soon as a segment is whole.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;
@@ -66,9 +66,15 @@ struct IndexPart {
     segment: Arc<RankedSegment>,
     /// The living documents, if some have gone since the last commit.
     living: Option<BitSet>,
+    /// The states of all documents, if some are others since then.
+    states: Option<Vec<u64>>,
 }
 
 impl IndexPart {
+    fn of(segment: Arc<RankedSegment>) -> Self {
+        Self { segment, living: None, states: None }
+    }
+
     fn remove(&mut self, document: DocId) {
         let reader = &self.segment.reader;
         let living = self.living.get_or_insert_with(|| {
@@ -117,8 +123,7 @@ impl<'a> Writer<'a> {
             (limits::ALL_WRITERS_BYTES / threads).clamp(limits::LEAST_WRITER_BYTES, limits::WRITER_BYTES);
         let state = index.state();
         index.files.remove_all_but(&state.manifest.names());
-        let part = |segment: &Arc<RankedSegment>| IndexPart { segment: Arc::clone(segment), living: None };
-        let parts = state.segments.iter().map(part).collect();
+        let parts = state.segments.iter().map(|segment| IndexPart::of(Arc::clone(segment))).collect();
         Ok(Self {
             index,
             stop: stop.clone(),
@@ -208,6 +213,18 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    /// Notes another state of the file of a document, whose content is as it was.
+    pub(crate) fn settle_at(&self, place: DocumentAddress, state: u64) -> Result<(), IndexError> {
+        let mut parts = lock(&self.parts)?;
+        let part = parts.parts.get_mut(place.segment as usize).ok_or(IndexError::Damaged)?;
+        let segment = &part.segment;
+        let documents = segment.reader.max_doc();
+        let all = || (0..documents).map(|document| segment.stamp(document).state).collect();
+        let states = part.states.get_or_insert_with(all);
+        *states.get_mut(place.document as usize).ok_or(IndexError::Damaged)? = state;
+        Ok(())
+    }
+
     /// Whether nothing should be added any more, so that what is gathered is written in time.
     pub(crate) fn is_late(&self) -> bool {
         self.is_late.load(Ordering::Relaxed) || self.stop.check().is_some()
@@ -261,7 +278,7 @@ impl<'a> Writer<'a> {
         let GatheredSegment { writer, staged, documents, .. } = segment;
         match self.finish_segment(&staged, || writer.finalize().map(drop)) {
             Ok(Some(segment)) => {
-                lock(&self.parts)?.parts.push(IndexPart { segment: Arc::new(segment), living: None });
+                lock(&self.parts)?.parts.push(IndexPart::of(Arc::new(segment)));
                 self.save()
             }
             Ok(None) => {
@@ -287,7 +304,7 @@ impl<'a> Writer<'a> {
             };
             let name = description_name(&id);
             files.push(self.index.files.write(&name, &description).map_err(|error| failure(error.into()))?);
-            RankedSegment::open(self.opening(), SegmentEntry { id, files, gone: None })
+            RankedSegment::open(self.opening(), SegmentEntry { id, files, ..SegmentEntry::default() })
         };
         match guarded(finish) {
             Ok(segment) => Ok(Some(segment)),
@@ -310,6 +327,13 @@ impl<'a> Writer<'a> {
         let commit = manifest.commit + 1;
         let written = |error: std::io::Error| IndexError::Write(error.into());
         for part in parts.iter_mut() {
+            if let Some(states) = part.states.take() {
+                let bytes: Vec<u8> = states.iter().flat_map(|state| state.to_le_bytes()).collect();
+                let mut entry = part.segment.entry.clone();
+                let name = format!("{}.{commit}.states", entry.id);
+                entry.states = Some(self.index.files.write(&name, &bytes).map_err(written)?);
+                part.segment = Arc::new(guarded(|| part.segment.with_states(entry, states.into()))?);
+            }
             let Some(living) = part.living.take() else { continue };
             let mut bytes = Vec::new();
             write_alive_bitset(&living, &mut bytes).map_err(written)?;
@@ -418,9 +442,19 @@ impl<'a> Writer<'a> {
             Ok(None) | Err(IndexError::Write(_)) => return Ok(false),
             Err(error) => return Err(error),
         };
+        // The engine knows those that were there when the segments were written.
+        let later = together.iter().filter(|segment| segment.states.is_some());
+        let later: HashMap<&str, u64> =
+            later.flat_map(|segment| segment.living()).map(|(_, path, stamp)| (path, stamp.state)).collect();
+        let states = (!later.is_empty()).then(|| {
+            let state = |document| {
+                later.get(merged.paths.get(document)).copied().unwrap_or(merged.stamp(document).state)
+            };
+            (0..merged.reader.max_doc()).map(state).collect()
+        });
         let parts = &mut lock(&self.parts)?.parts;
         parts.retain(|part| !together.iter().any(|one| Arc::ptr_eq(one, &part.segment)));
-        parts.push(IndexPart { segment: Arc::new(merged), living: None });
+        parts.push(IndexPart { states, ..IndexPart::of(Arc::new(merged)) });
         Ok(true)
     }
 }

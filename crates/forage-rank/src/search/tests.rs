@@ -27,7 +27,7 @@ fn what_is_not_allowed_takes_no_place() {
     let index = filled(2 * limits::CANDIDATES);
     let request = RankedSearch::new("router", 10);
     assert!(!paths(&search(&index, &request).unwrap()).contains(&"tests/last.rs"));
-    let allow = |path: &str| path.starts_with("tests/");
+    let allow = |_: usize, path: &str| path.starts_with("tests/");
     let request = RankedSearch { allow: Some(&allow), ..request };
     let ranking = search(&index, &request).unwrap();
     assert_eq!((paths(&ranking), ranking.matching), (vec!["tests/last.rs"], 1));
@@ -102,4 +102,51 @@ fn a_phrase_that_stands_too_late_to_be_seen_is_told() {
     assert_eq!((paths(&ranking), ranking.not_looked_at, ranking.matching), (vec!["early.rs"], 1, 2));
     let ranking = search(&index, &RankedSearch::new("router \"->\"", 10)).unwrap();
     assert_eq!((ranking.files.len(), &ranking.ignored[..]), (3, &["\"->\"".to_owned()][..]));
+}
+
+/// Two indexes rank their files as one that has them all, score by score.
+#[test]
+fn several_indexes_rank_as_one() {
+    let files = [
+        ("src/router.rs", "fn route() { dispatch(request) }\n// the router\n"),
+        ("src/request.rs", "struct Request;\nfn parse_request() {}\n"),
+        ("src/a.rs", "// requests are routed\nfn a() { route(); route(); }\n"),
+        ("src/b.rs", "fn b() { request.route() }\n"),
+        ("docs/routes.md", "# Routes\n\nHow a request is routed.\n"),
+        ("README.md", "# About\n\nrequest\n"),
+    ];
+    let made = |chosen: &dyn Fn(usize) -> bool| {
+        let index = RankIndex::in_memory().unwrap();
+        let writer = index.writer(1).unwrap();
+        for (_, (path, text)) in files.iter().enumerate().filter(|(nth, _)| chosen(*nth)) {
+            writer.add(path, text, Stamp::default()).unwrap();
+        }
+        writer.commit().unwrap();
+        index
+    };
+    let (whole, even, odd) = (made(&|_| true), made(&|nth| nth % 2 == 0), made(&|nth| nth % 2 == 1));
+    for query in ["route a request", "\"request is routed\"", "router -docs", "path:src", "lang:rust route"] {
+        let request = RankedSearch::new(query, 10);
+        let one = search(&whole, &request).unwrap();
+        let several = search_all(&[&even, &odd], &request).unwrap();
+        let scores = |ranking: &Ranking| {
+            ranking.files.iter().map(|it| (it.path.clone(), it.score)).collect::<Vec<_>>()
+        };
+        assert!(!one.files.is_empty(), "{query}");
+        assert_eq!(scores(&one), scores(&several), "{query}");
+        assert_eq!((one.matching, one.strength), (several.matching, several.strength), "{query}");
+        for hit in &several.files {
+            let nth = files.iter().position(|(path, _)| *path == hit.path).unwrap();
+            assert_eq!(hit.index, nth % 2, "{}", hit.path);
+        }
+        // What one of them may not give comes from the other alone.
+        let allow = |index: usize, _: &str| index == 1;
+        let ranking = search_all(&[&even, &odd], &RankedSearch { allow: Some(&allow), ..request }).unwrap();
+        assert!(ranking.files.iter().all(|hit| hit.index == 1), "{query}");
+    }
+    // The same file in both comes twice, the first index's first.
+    let ranking = search_all(&[&whole, &whole], &RankedSearch::new("parse_request", 2)).unwrap();
+    let places: Vec<_> = ranking.files.iter().map(|hit| (hit.path.as_str(), hit.index)).collect();
+    assert_eq!(places, [("src/request.rs", 0), ("src/request.rs", 1)]);
+    assert!(search_all(&[], &RankedSearch::new("request", 2)).unwrap().files.is_empty());
 }

@@ -42,13 +42,19 @@ fn write(root: &Path, name: &str, text: &[u8]) {
 fn edit(random: &mut Random, root: &Path) {
     let name = NAMES[random.below(NAMES.len())];
     let other = NAMES[random.below(NAMES.len())];
-    match random.below(9) {
+    match random.below(10) {
         0..3 => write(root, name, random.text().as_bytes()),
         3 => drop(fs::remove_file(root.join(name))),
         4 => drop(fs::rename(root.join(name), root.join(other))),
         5 => write(root, name, b"\x7fELF\0\0router session"),
         6 => write(root, ".ignore", format!("{other}\n").as_bytes()),
         7 => drop(fs::remove_dir_all(root.join("src"))),
+        8 => {
+            if let Ok(file) = fs::File::options().append(true).open(root.join(name)) {
+                let _ =
+                    file.set_modified(std::time::UNIX_EPOCH + Duration::from_secs(random.below(9) as u64));
+            }
+        }
         _ => write(root, name, b"caf\xe9 router = open(session)\n"),
     }
 }
@@ -150,4 +156,84 @@ fn what_is_stopped_goes_on_where_it_ended_and_what_is_cancelled_leaves_nothing()
     // A walk that ended early takes nothing away.
     let changes = compare(&index, &root, None, &WalkOptions::default(), &cancelled).unwrap();
     assert!(changes.gone.is_empty() && changes.report.stopped.is_some());
+}
+
+/// Updates, and returns how many files were read for the index.
+fn files_read(index: &RankIndex, root: &Arc<Root>) -> u64 {
+    let effort = UpdateEffort { threads: 2, stop: Stop::never(), progress: Arc::default() };
+    super::update(index, root, None, &effort, || Ok(())).unwrap();
+    effort.progress.load(Ordering::Relaxed)
+}
+
+#[test]
+fn other_states_of_the_same_files_are_written_down_alone() {
+    let (tree, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let name = |nth: usize| format!("src/{nth:03}.rs");
+    for nth in 0..120 {
+        write(tree.path(), &name(nth), format!("fn open_{nth}() {{ session(); }}\n").as_bytes());
+    }
+    let root = open(tree.path());
+    if !root.knows_states() {
+        return;
+    }
+    let settle = || std::thread::sleep(forage_fs::limits::SETTLING + Duration::from_millis(100));
+    let reopened = || RankIndex::in_directory(cache.path(), &Stop::never()).unwrap();
+    let opened = |index: &RankIndex| {
+        compare(index, &root, None, &WalkOptions::default(), &Stop::never()).unwrap().unsettled
+    };
+    assert_eq!(files_read(&reopened(), &root), 120);
+    settle();
+    assert_eq!((files_read(&reopened(), &root), opened(&reopened())), (0, 0));
+    // All are touched, as by a checkout there and back.
+    for nth in 0..120 {
+        let file = fs::File::options().append(true).open(tree.path().join(name(nth))).unwrap();
+        file.set_modified(std::time::UNIX_EPOCH + Duration::from_secs(1_000_000)).unwrap();
+    }
+    settle();
+    assert_eq!(opened(&reopened()), 120);
+    assert_eq!((files_read(&reopened(), &root), opened(&reopened())), (0, 0));
+    // What is merged with others keeps them.
+    let segments = |index: &RankIndex| index.state().segments.len();
+    let mut merged = false;
+    for round in 0..40 {
+        write(tree.path(), &format!("more/{round}.rs"), b"fn more() { session(); }\n");
+        let index = reopened();
+        let before = segments(&index);
+        assert_eq!(files_read(&index, &root), 1, "round {round}");
+        merged |= segments(&index) < before;
+        assert!(opened(&index) <= round + 1, "round {round}");
+        assert_eq!(told(&index), told(&made_anew(&root)), "round {round}");
+    }
+    assert!(merged);
+}
+
+#[test]
+fn an_index_that_begins_as_another_trees_answers_as_one_made_anew() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for nth in 0..60 {
+        let text = format!("fn open_{nth}() {{ session(); }}\n");
+        write(one.path(), &format!("src/{nth:03}.rs"), text.as_bytes());
+        // Some are gone, some others, some new.
+        match nth % 10 {
+            0 => {}
+            1 => write(two.path(), &format!("src/{nth:03}.rs"), b"struct Router;\n"),
+            2 => write(two.path(), &format!("lib/{nth:03}.rs"), text.as_bytes()),
+            _ => write(two.path(), &format!("src/{nth:03}.rs"), text.as_bytes()),
+        }
+    }
+    let (first, second) = (open(one.path()), open(two.path()));
+    let caches = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let opened = |nth: usize| RankIndex::in_directory(caches[nth].path(), &Stop::never()).unwrap();
+    assert_eq!(files_read(&opened(0), &first), 60);
+    RankIndex::copy(caches[0].path(), caches[1].path(), &Stop::never()).unwrap();
+    let index = opened(1);
+    assert_eq!(files_read(&index, &second), 12);
+    assert_eq!(told(&index), told(&made_anew(&second)));
+    // The first one's is what it was.
+    assert_eq!(told(&opened(0)), told(&made_anew(&first)));
+    let never = Stop::never();
+    never.cancel();
+    let empty = tempfile::tempdir().unwrap();
+    RankIndex::copy(caches[0].path(), empty.path(), &never).unwrap_err();
+    RankIndex::copy(empty.path(), caches[1].path(), &Stop::never()).unwrap_err();
 }

@@ -52,7 +52,7 @@ pub(super) fn fresh(
         let opened = match kept.index.take().filter(|_| !is_damaged) {
             Some(index) => Ok(index),
             None if is_damaged => store.replace_ranked(&effort.stop).map(Arc::new),
-            None => store.open_ranked(&effort.stop).map(Arc::new),
+            None => store.open_ranked(root.repository().as_deref(), &effort.stop).map(Arc::new),
         };
         let index = match opened {
             Ok(index) => index,

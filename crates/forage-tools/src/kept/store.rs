@@ -38,6 +38,8 @@ const FILES: [&str; 3] = [CHANGES, BASE, DIRECTORIES];
 const REREAD: &str = "reread";
 /// Holds the path of the root, for people and because a name of a directory can be that of two roots.
 const ROOT: &str = "root";
+/// Holds the path of the repository of which the root is a worktree.
+const REPOSITORY: &str = "repository";
 pub(super) const LOCK: &str = "lock";
 /// What the name of the ranked index's directory begins with. Its format follows, so that two versions never share files.
 const RANKED: &str = "ranked-";
@@ -183,8 +185,13 @@ impl IndexStore {
     pub fn check(&self) -> Result<(), PrivateError> {
         let Some(directory) = self.place().open()? else { return Ok(()) };
         let files = FILES.map(|name| (name, most_bytes(name)));
-        let others =
-            [(ROOT, ROOT_BYTES), (LOCK, u64::MAX), (RANKED_LOCK, u64::MAX), (REREAD, RereadProgress::BYTES)];
+        let others = [
+            (ROOT, ROOT_BYTES),
+            (REPOSITORY, ROOT_BYTES),
+            (LOCK, u64::MAX),
+            (RANKED_LOCK, u64::MAX),
+            (REREAD, RereadProgress::BYTES),
+        ];
         for (name, most) in files.into_iter().chain(others) {
             directory.check_file(name, most)?;
         }
@@ -430,10 +437,19 @@ impl IndexStore {
         RankIndex::in_directory(directory.path(), stop).ok()
     }
 
-    /// The ranked index, checked; an empty one where there is none, and in place of one that can't be used.
-    pub(super) fn open_ranked(&self, stop: &Stop) -> Result<RankIndex, UpdateError> {
+    /// The ranked index, checked; an empty one where there is none, and in place of one that can't be used. That of a worktree
+    /// of a repository begins as that of another one.
+    pub(super) fn open_ranked(
+        &self,
+        repository: Option<&Path>,
+        stop: &Stop,
+    ) -> Result<RankIndex, UpdateError> {
         let own = self.own().map_err(UpdateError::Locked)?;
         let is_new = own.entry(ranked_name()).is_none();
+        if is_new && let Some(repository) = repository {
+            // Without it all files are read, and nothing else happens.
+            self.begin_as_another(&own, repository.as_os_str().as_encoded_bytes(), stop);
+        }
         // A directory of somebody else's is no damage that could be mended.
         own.create_directory(ranked_name()).map_err(|error| UpdateError::Locked(error.to_string()))?;
         match self.open_ranked_as_it_is(stop) {
@@ -452,6 +468,32 @@ impl IndexStore {
             Err(error) if error.is_damage() => self.replace_ranked_locked(&lock, stop),
             again => Ok(again?),
         }
+    }
+
+    /// Begins the ranked index with that of another worktree of this repository, the one that was written last. What of it is
+    /// not so here, the update that follows finds out by the content of the files.
+    fn begin_as_another(&self, own: &PrivateDirectory, repository: &[u8], stop: &Stop) -> Option<()> {
+        own.replace(REPOSITORY, |file| file.write_all(repository)).ok()?;
+        let indexes = self.indexes.open().ok()??;
+        let ranked = |name: &OsStr| {
+            let other = indexes.directory(name).ok()??;
+            let is_same = other.read(REPOSITORY, ROOT_BYTES).ok()?? == repository;
+            let ranked = other.directory(ranked_name()).ok()?.filter(|_| is_same)?;
+            let written = ranked.entries().ok()?.iter().map(|entry| entry.modified).max()?;
+            Some((written, ranked))
+        };
+        let others = indexes.entries().ok()?.into_iter().filter(|entry| *entry.name != *self.name);
+        let (_, from) = others.filter_map(|entry| ranked(&entry.name)).max_by_key(|(written, _)| *written)?;
+        from.check_all(most_bytes_of_ranked).ok()?;
+        let _lock = self.lock_ranked(stop).ok()?;
+        if own.entry(ranked_name()).is_some() {
+            return None;
+        }
+        let to = own.create_directory(ranked_name()).ok()?;
+        if RankIndex::copy(from.path(), to.path(), stop).is_err() {
+            own.remove_all(ranked_name()).ok()?;
+        }
+        Some(())
     }
 
     /// An empty ranked index in place of one that was found to be damaged by using it.
@@ -502,7 +544,7 @@ impl IndexStore {
         let _lock = lock(&directory, LOCK)?.ok_or(IndexStoreError::Busy)?;
         let _ranked_lock = lock(&directory, RANKED_LOCK)?.ok_or(IndexStoreError::Busy)?;
         let mut was_there = directory.remove_all(ranked_name())?;
-        for name in FILES.into_iter().chain([ROOT, REREAD]) {
+        for name in FILES.into_iter().chain([ROOT, REPOSITORY, REREAD]) {
             was_there |= directory.remove(name)? && FILES.contains(&name);
         }
         remove_leftovers(&directory)?;

@@ -31,6 +31,7 @@ use crate::limits;
 use crate::lines::{event_text, kind_name};
 use crate::outcome::{Limit, ToolOutcome};
 use crate::place::no_file_fits;
+use crate::several::AboutRoots;
 use crate::tool::Tool;
 use crate::verdict::{CallVerdict, unseen_matches};
 
@@ -167,6 +168,7 @@ impl Tool for GrepSearch {
     const TITLE: &'static str = "Search file contents";
     const DESCRIPTION: &'static str = include_str!("grep_search.md");
     const UNADVERTISED: &'static [&'static str] = GrepRequest::UNADVERTISED;
+    const ABOUT: AboutRoots = AboutRoots::Each;
     const INCLUDES_NOISE: &'static str = "include_ignored searches them";
     const FOREIGN: &'static [(&'static str, Foreign)] = &[
         ("query", Foreign::Same("pattern")),
@@ -232,6 +234,14 @@ impl Tool for GrepSearch {
 
     fn path(request: &GrepRequest) -> Option<&str> {
         request.path.as_deref()
+    }
+
+    fn most<'a>(request: &'a mut GrepRequest, _: &Context) -> Option<(&'a mut Option<i64>, u64)> {
+        let most = match request.output.unwrap_or_default() {
+            GrepOutput::Files | GrepOutput::Counts => limits::GREP_FILES,
+            GrepOutput::Lines | GrepOutput::Uses => limits::GREP_MATCHES,
+        };
+        Some((&mut request.max_results, most))
     }
 
     fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {

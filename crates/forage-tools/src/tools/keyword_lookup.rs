@@ -5,6 +5,7 @@ mod event;
 mod records;
 mod render;
 
+use crate::several::AboutRoots;
 use std::collections::{BTreeSet, HashSet};
 use std::time::Instant;
 
@@ -75,7 +76,7 @@ impl Tool for KeywordLookup {
     const TITLE: &'static str = "Look words up in a collection";
     const DESCRIPTION: &'static str = include_str!("keyword_lookup.md");
     const ON_BY_DEFAULT: bool = false;
-    const IS_ABOUT_ROOTS: bool = false;
+    const ABOUT: AboutRoots = AboutRoots::Nothing;
     const FOREIGN: &'static [(&'static str, Foreign)] = &[
         ("keywords", Foreign::Same("query")),
         ("keyword", Foreign::Same("query")),

@@ -37,6 +37,7 @@ use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::ToolOutcome;
 use crate::sanitize::{line_text, sanitize_line};
+use crate::several::AboutRoots;
 use crate::text::{absolute, absolute_bytes, clip, count, grouped, quoted};
 use crate::tool::{Egress, Tool};
 use crate::verdict::{CallVerdict, unseen_matches};
@@ -72,6 +73,9 @@ pub struct KeywordResponse {
     /// That of the root which it is in; the text names files from there.
     #[serde(skip)]
     project: String,
+    /// The text names files by whole paths.
+    #[serde(skip)]
+    names_whole_paths: bool,
     /// `model`, `lexical`, `lexical_after_model_failure`, or `model_in_part` when a part of the files could not be
     /// judged and follows in lexical order.
     pub filter: &'static str,
@@ -223,6 +227,7 @@ impl Tool for KeywordSearch {
     const TITLE: &'static str = "Search by concept";
     const DESCRIPTION: &'static str = include_str!("keyword_search.md");
     const EGRESS: Egress = Egress::SendsText;
+    const ABOUT: AboutRoots = AboutRoots::Each;
     const FOREIGN: &'static [(&'static str, Foreign)] = &[
         ("terms", Foreign::Same("search_terms")),
         ("keywords", Foreign::Same("search_terms")),
@@ -432,6 +437,7 @@ fn response(
         query: request.query.clone(),
         root: absolute(root, start),
         project: absolute(root, &RelPath::root()),
+        names_whole_paths: false,
         filter: "model",
         files: Vec::new(),
         candidate_files: gathered.candidates,

@@ -3,6 +3,8 @@
 mod find;
 mod symbols;
 
+use crate::several::{AboutRoots, whole_path};
+use forage_fs::Root;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -129,6 +131,7 @@ impl Tool for ListDirectory {
     const TITLE: &'static str = "List a directory";
     const DESCRIPTION: &'static str = include_str!("list_directory.md");
     const IS_QUICK: bool = true;
+    const ABOUT: AboutRoots = AboutRoots::Each;
     const INCLUDES_NOISE: &'static str = "include_ignored lists them";
     const FOREIGN: &'static [(&'static str, Foreign)] = &[
         ("directory", Foreign::Same("path")),
@@ -366,6 +369,11 @@ impl Render for ListResponse {
         for name in &mut self.pruned {
             border.name(name);
         }
+    }
+
+    fn name_whole_paths(&mut self, root: &Root) {
+        let entries = self.entries.iter_mut().map(|entry| &mut entry.path);
+        std::iter::once(&mut self.path).chain(entries).for_each(|path| whole_path(root, path));
     }
 
     fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {

@@ -544,6 +544,10 @@ impl Render for ReadResponse {
         // The path is the caller's own.
     }
 
+    fn name_whole_paths(&mut self, _: &Root) {
+        // The path is the caller's own.
+    }
+
     fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;
         if response.is_outline {

@@ -20,6 +20,7 @@ use crate::context::Context;
 use crate::error::ToolError;
 use crate::outcome::{Limit, ToolOutcome};
 use crate::place::no_file_fits;
+use crate::several::AboutRoots;
 use crate::tool::Tool;
 use crate::verdict::{CallVerdict, unseen_matches};
 
@@ -73,6 +74,7 @@ impl Tool for Search {
     const TITLE: &'static str = "Search lines";
     const DESCRIPTION: &'static str = include_str!("search.md");
     const ON_BY_DEFAULT: bool = false;
+    const ABOUT: AboutRoots = AboutRoots::Each;
     const INCLUDES_NOISE: &'static str = "no_ignore searches them";
     const FOREIGN: &'static [(&'static str, Foreign)] = &[
         ("query", Foreign::Same("pattern")),
@@ -115,6 +117,10 @@ impl Tool for Search {
 
     fn path(request: &SearchRequest) -> Option<&str> {
         request.path.as_deref()
+    }
+
+    fn most<'a>(request: &'a mut SearchRequest, context: &Context) -> Option<(&'a mut Option<i64>, u64)> {
+        Some((&mut request.max_results, context.search.max_results))
     }
 
     fn run(context: &Context, request: SearchRequest) -> Result<ToolOutcome<SearchResponse>, ToolError> {

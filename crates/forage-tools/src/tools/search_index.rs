@@ -2,35 +2,35 @@
 
 mod code;
 mod provisional;
+mod reader;
 mod render;
+mod scope;
 
-use std::cell::LazyCell;
 use std::time::Instant;
 
-use forage_base::Stop;
-use forage_fs::{Contents, DecodedText, Globs, RelPath, Root, SkipReason, Skipped, decode};
-use forage_rank::{
-    ChunkHit, Effect, FileHit, PassageBudget, QueryWords, RankIndex, RankWeights, Ranking, RuleWeights,
-    known_language, language_of, model_tokens, search,
-};
+use forage_fs::{RelPath, Root, SkipReason, Skipped};
+use forage_rank::{FileHit, PassageBudget, RankIndex, Ranking, RuleWeights, model_tokens};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use self::code::Remembered;
 pub use self::code::{EarlierLines, RankedCode, UnshownDefinition};
+use self::reader::ChunkReader;
+use self::scope::{RankScope, RankedPlace, RankedRoot, RankedRoots};
 use super::adapted;
-use crate::arguments::{Clamp, Foreign, file_globs};
-use crate::border::{Border, Excerpt, Hidden};
-use crate::context::{Context, NotRanked};
+use crate::arguments::{Clamp, Foreign};
+use crate::border::{Border, Hidden};
+use crate::context::Context;
 use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
 use crate::names::ToolNames;
 use crate::outcome::{Limit, ToolOutcome};
-use crate::place::{PathTarget, globs_in_path, no_file_fits};
-use crate::sanitize::sanitize_line;
-use crate::text::{around_place, clip, count, grouped};
+use crate::place::no_file_fits;
+use crate::sanitize::{sanitize, sanitize_line};
+use crate::several::AboutRoots;
+use crate::text::{clip, count, grouped};
 use crate::tool::Tool;
 use crate::verdict::CallVerdict;
 
@@ -93,6 +93,9 @@ pub struct RankResponse {
     pub query: String,
     /// The file, or where was searched, below the root.
     pub path: String,
+    /// The roots that were ranked, where they are several: paths below the first root are relative, all others whole.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub roots: Vec<String>,
     /// The best first.
     pub files: Vec<RankedFile>,
     /// Files that have something of what is asked for.
@@ -196,6 +199,7 @@ impl Tool for SearchIndex {
     const TITLE: &'static str = "Rank files for a question";
     const DESCRIPTION: &'static str = include_str!("search_index.md");
     const UNADVERTISED: &'static [&'static str] = &["explain", "languages"];
+    const ABOUT: AboutRoots = AboutRoots::Together;
     const FOREIGN: &'static [(&'static str, Foreign)] = &[
         ("question", Foreign::Same("query")),
         ("pattern", Foreign::Same("query")),
@@ -238,84 +242,64 @@ impl Tool for SearchIndex {
             request.code_tokens.map(|tokens| clamp.number("code_tokens", Some(tokens), most, 1, most));
         let files = if code_tokens.is_some() { limits::CODE_FILES } else { limits::RANKED_FILES };
         let limit = clamp.number("limit", request.limit, files, 1, limits::RANKED_FILES_MAX);
-        let PathTarget { root, path: start, globs, note, .. } = context.place(request.path.as_deref())?;
-        // Files are in the index by their own paths, and a path that is not there is no place where nothing is found.
-        let (start, is_directory) = root.locate(&start)?;
-        if !is_directory {
-            // Why it can't be in the index, if so.
-            root.open_file(&start)?;
-        }
-        let scope = IndexScope::new(context, &request, globs.as_deref(), &start)?;
-        let bound = fingerprint::<Self>(&request, &root, &start, globs.as_deref());
+        let scope = RankScope::of(context, &request)?;
+        let RankScope { places, query, globs, note } = &scope;
+        let (first_place, is_one) = (&places[0], places.len() == 1);
+        let bound = scope.bound();
+        let bound = fingerprint::<Self>(&request, &first_place.root, &first_place.start, bound.as_deref());
         let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         // One more than is wanted tells whether there is more; a page in the middle is looked for by its last file.
         let wanted = cursor.as_ref().map_or(limit + 1, |_| forage_rank::limits::RESULTS);
+        let chunks = if code_tokens.is_some() { usize::MAX } else { limits::RANKED_CHUNKS.0 };
         let call = context.stop.within(context.timeout);
         let began = Instant::now();
         let search = || {
-            let (ranked, stop) = match context.ranked(&root, &call) {
-                Ok(ranked) => ranked,
-                Err(NotRanked::Never(error)) => return Err(error),
-                Err(NotRanked::NotYet(_)) if cursor.is_some() => {
-                    let problem = "the ranked index is being brought up to date, and a page goes on in it alone; call again in a \
-                                   few seconds, or leave the cursor out";
-                    return Err(ToolError::argument("cursor", problem));
-                }
-                Err(NotRanked::NotYet(progress)) => {
-                    let found = provisional::ProvisionalSearch {
-                        context,
-                        root: &root,
-                        scope: &scope,
-                        began,
-                        stop: &call,
-                    }
-                    .rank(&request.query, progress)?;
-                    (found, call.clone())
-                }
-            };
-            let allow = |path: &str| scope.allows(path);
-            let chunks = match code_tokens {
-                Some(_) => usize::MAX,
-                None => limits::RANKED_CHUNKS.0,
-            };
-            let ranking = scope.search(&ranked.index, &request.query, (wanted, chunks), &allow, &stop);
-            Ok::<_, ToolError>((ranked, stop, ranking))
+            let ranked = scope.ranked(context, cursor.is_some(), (&call, began))?;
+            let ranking = ranked.search(context, query, (wanted, chunks), true);
+            Ok::<_, ToolError>((ranked, ranking))
         };
-        let (mut ranked, mut stop, mut ranking) = search()?;
-        if ranked.index.is_damaged() {
+        let (mut ranked, mut ranking) = search()?;
+        if ranked.indexes().any(RankIndex::is_damaged) {
             // Found out by using it, which happens to no other one of the same files: a new one comes in its place.
-            (ranked, stop, ranking) = search()?;
+            (ranked, ranking) = search()?;
         }
         let ranking = ranking?;
-        let first = cursor.as_ref().map_or(0, |cursor| place(&ranking, cursor));
+        let stop = &ranked.stop;
+        let place_of = |hit: &FileHit| ranked.roots.get(hit.index);
+        let first = cursor
+            .as_ref()
+            .map_or(0, |cursor| place(&ranking, cursor, |hit| place_of(hit).map_or(0, |root| root.nth)));
         let hits = ranking.files.get(first..).unwrap_or_default();
         let is_cut = hits.len() > limit;
         let hits = &hits[..limit.min(hits.len())];
-        let explain = request.explain.unwrap_or(false).then(|| scope.rules());
+        let explain = request.explain.unwrap_or(false).then(|| match context.ranking.as_deref() {
+            Some(weights) => weights.rules.clone(),
+            None => RuleWeights::default(),
+        });
         let mut hidden = Hidden::default();
         let border = Border::new(&context.redactor, &mut hidden);
         let mut texts: Vec<String> = Vec::new();
         let mut reader = ChunkReader {
             context,
-            root: &root,
             words: &ranking.words,
             explain: explain.as_ref(),
             too_large: None,
             border,
         };
         let mut skipped = Skipped::default();
-        let mut shown: Vec<&FileHit> = Vec::with_capacity(hits.len());
+        let mut shown: Vec<(&Root, &FileHit)> = Vec::with_capacity(hits.len());
         let mut files: Vec<RankedFile> = Vec::with_capacity(hits.len());
         for (nth, hit) in hits.iter().enumerate() {
-            let Some(text) = reader.text_or_why(hit, &mut skipped) else { continue };
+            let Some(place) = place_of(hit).map(|root| root.place) else { continue };
+            let Some(text) = reader.text_or_why(place, hit, &mut skipped) else { continue };
             let detail = match (code_tokens, first + nth) {
                 (Some(_), _) => (0, 0),
                 (None, 0..limits::RANKED_WELL_SHOWN) => limits::RANKED_CHUNKS,
                 (None, _) => limits::RANKED_CHUNKS_LATER,
             };
-            files.push(reader.record(hit, &text, detail));
-            shown.push(hit);
+            files.push(reader.record(place, hit, &text, detail));
+            shown.push((&place.root, hit));
             if code_tokens.is_some() && texts.len() < limits::CODE_FILES_READ {
                 texts.push(text);
             }
@@ -324,33 +308,32 @@ impl Tool for SearchIndex {
             let named: usize = files.iter().map(|file| model_tokens(&file.path)).sum();
             let bytes: usize = files.iter().map(|file| file.path.len() + 1).sum();
             let chooser = code::CodeReader {
-                root: &root,
                 budget: PassageBudget {
                     tokens: (tokens as usize).saturating_sub(named),
                     bytes: context.text_bytes.saturating_sub(bytes + limits::CODE_NOTES_BYTES),
                 },
                 shown: context.shown_earlier.as_ref(),
-                stop: &stop,
+                stop,
             };
             chooser.read(&shown, &texts, &mut files, &mut reader.border)
         });
 
         // The next page would be one of another ranking.
-        let next = hits.last().filter(|_| is_cut && !ranked.is_provisional).and_then(|last| {
+        let next = hits.last().filter(|_| is_cut && !ranked.is_provisional()).and_then(|last| {
             let path = RelPath::parse(&last.path, &RelPath::root()).ok()?;
-            Some(Cursor { distance: 0, path, line: (first + limit) as u64 }.encode(bound))
+            let distance = u8::try_from(place_of(last)?.nth).ok()?;
+            Some(Cursor { distance, path, line: (first + limit) as u64 }.encode(bound))
         });
         let found = !files.is_empty();
         // One of a search without the index has the files that match alone.
-        let no_file_chosen =
-            !found && !ranked.is_provisional && !ranked.index.any_file(|path| scope.allows(path));
+        let no_file_chosen = !found && ranked.has_no_file();
         if no_file_chosen && globs.is_some() {
             return Err(no_file_fits(request.path.as_deref()));
         }
-        let excluded = scope.count_excluded(&ranked.index, &stop)?;
+        let excluded = ranked.count_excluded()?;
         let mut not_searched = match found || cursor.is_some() || excluded == 0 {
             true => CallVerdict::none(),
-            false => scope.excluded_matches(&ranked.index, &request.query, &stop)?,
+            false => excluded_matches(context, &ranked, query)?,
         };
         let too_large = reader.too_large.map(|example| {
             let files = count(skipped.get(SkipReason::TooLarge), "file");
@@ -367,11 +350,12 @@ impl Tool for SearchIndex {
         let about_code = code.is_some().then(|| code::about_code(&files, &context.names)).flatten();
         let response = RankResponse {
             query: request.query,
-            path: start.display().into_owned(),
+            path: first_place.start.display().into_owned(),
+            roots: if is_one { Vec::new() } else { places.iter().map(RankedPlace::root_path).collect() },
             files,
             matching_files: ranking.matching as u64,
-            files_searched: ranked.index.files(),
-            provisional: ranked.is_provisional,
+            files_searched: ranked.indexes().map(RankIndex::files).sum(),
+            provisional: ranked.is_provisional(),
             weak: found && ranking.is_weak(),
             lead: lead(&ranking),
             strength: ranking.strength,
@@ -395,15 +379,23 @@ impl Tool for SearchIndex {
             outcome.truncated_by = stop.check().map(Limit::from);
             outcome.warnings.push("there was no time to look at the code of all of these files".to_owned());
         }
-        outcome.warnings.extend(note);
-        outcome.add_report(&ranked.report);
-        outcome.warnings.extend(ranked.warning);
+        outcome.root = (is_one && first_place.is_other).then(|| (first_place.root_path(), true));
+        outcome.warnings.extend(note.clone());
+        for RankedRoot { place, ranked, .. } in &ranked.roots {
+            outcome.add_report(&ranked.report);
+            outcome.warnings.extend(ranked.warning.clone().map(|warning| place.tell(warning, is_one)));
+        }
+        if !ranked.failures.is_empty() {
+            outcome.truncated_by = Some(Limit::Engine);
+            outcome.warnings.extend(ranked.failures.iter().map(|failure| sanitize(failure)));
+        }
         let too_large = too_large.filter(|_| found);
         outcome.warnings.extend(too_large.map(|files| format!("left out, though it matches: {files}")));
-        outcome.warnings.extend(in_part(ranked.index.files_in_part(), &context.names));
+        let in_part = ranked.indexes().map(RankIndex::files_in_part).sum();
+        outcome.warnings.extend(read_in_part(in_part, &context.names));
         outcome.warnings.extend(unseen_phrases(ranking.not_looked_at, &context.names));
         outcome.skipped.merge(&skipped);
-        let binary = ranked.index.wordless_files() - ranked.index.unread_files();
+        let binary = ranked.indexes().map(|index| index.wordless_files() - index.unread_files()).sum();
         outcome.skipped.add_many(SkipReason::Binary, binary);
         outcome.skipped.add_many(SkipReason::Ignored, excluded);
         outcome.next_cursor = next;
@@ -431,7 +423,7 @@ fn lead(ranking: &Ranking) -> f32 {
 }
 
 /// What has to be known of files that are too large for the index.
-fn in_part(files: u64, names: &ToolNames) -> Option<String> {
+fn read_in_part(files: u64, names: &ToolNames) -> Option<String> {
     let bytes = grouped(forage_rank::limits::FILE_BYTES as u64);
     let files = (files > 0).then(|| count(files, "file"))?;
     Some(format!(
@@ -450,246 +442,33 @@ fn unseen_phrases(files: usize, names: &ToolNames) -> Option<String> {
 }
 
 /// Where a page begins: behind the last file of the one before, wherever that stands by now.
-fn place(ranking: &Ranking, cursor: &Cursor) -> usize {
+fn place(ranking: &Ranking, cursor: &Cursor, root_of: impl Fn(&FileHit) -> usize) -> usize {
     let path = cursor.path.display();
-    let known = ranking.files.iter().position(|file| file.path == path);
+    let is_last = |file: &FileHit| file.path == path && root_of(file) == usize::from(cursor.distance);
+    let known = ranking.files.iter().position(is_last);
     // Where it has gone, those behind it have come up by one.
     known.map_or_else(|| usize::try_from(cursor.line.saturating_sub(1)).unwrap_or(usize::MAX), |at| at + 1)
 }
 
-/// Which files are ranked.
-struct IndexScope<'a> {
-    start: &'a RelPath,
-    only: Option<Globs>,
-    excludes: Option<&'a Globs>,
-    languages: Vec<&'static str>,
-    weights: Option<&'a RankWeights>,
-}
-
-impl<'a> IndexScope<'a> {
-    fn new(
-        context: &'a Context,
-        request: &RankRequest,
-        globs: Option<&str>,
-        start: &'a RelPath,
-    ) -> Result<Self, ToolError> {
-        if request.query.trim().is_empty() {
-            let problem = "it is empty; say what you are looking for, in words or names";
-            return Err(ToolError::argument("query", problem));
-        }
-        let only = match (globs, request.file_pattern.as_deref()) {
-            (Some(globs), None) => file_globs(Some(globs), &RelPath::root())?,
-            (Some(_), Some(_)) => return Err(globs_in_path("file_pattern")),
-            (None, globs) => file_globs(globs, start)?,
-        };
-        let languages = request.languages.iter().flatten().map(|name| {
-            known_language(name).ok_or_else(|| {
-                let problem = format!(
-                    "`{name}` is not a language that can be told; leave it out, or give file_pattern"
-                );
-                ToolError::argument("languages", problem)
-            })
-        });
-        let languages = languages.collect::<Result<_, _>>()?;
-        let (excludes, weights) = (context.excludes.as_ref(), context.ranking.as_deref());
-        Ok(Self { start, only, excludes, languages, weights })
-    }
-
-    /// The weights in effect.
-    fn rules(&self) -> RuleWeights {
-        self.weights.map_or_else(RuleWeights::default, |weights| weights.rules.clone())
-    }
-
-    fn search(
-        &self,
-        index: &RankIndex,
-        query: &str,
-        (limit, chunks): (usize, usize),
-        allow: &(dyn Fn(&str) -> bool + Sync),
-        stop: &Stop,
-    ) -> Result<Ranking, ToolError> {
-        let is_over = || stop.check().is_some();
-        let request = forage_rank::RankedSearch {
-            weights: self.weights,
-            allow: Some(allow),
-            stop: &is_over,
-            chunks,
-            ..forage_rank::RankedSearch::new(query, limit)
-        };
-        let ranking = search(index, &request).map_err(|error| ToolError::index(&error, error.hint()))?;
-        if ranking.stopped { Err(self.over(stop)) } else { Ok(ranking) }
-    }
-
-    fn over(&self, stop: &Stop) -> ToolError {
-        match stop.is_cancelled() {
-            true => ToolError::Cancelled,
-            false => {
-                let message =
-                    "the time was over before the files were ranked; narrow `path`, or shorten `query`";
-                ToolError::index(&message, None)
-            }
-        }
-    }
-
-    /// Files that would be ranked if the configuration did not leave them out.
-    fn count_excluded(&self, index: &RankIndex, stop: &Stop) -> Result<u64, ToolError> {
-        if self.excludes.is_none() {
-            return Ok(0);
-        }
-        let count = index.count_files(|path| self.chosen(path) == Some(false), &|| stop.check().is_some());
-        count.ok_or_else(|| self.over(stop))
-    }
-
-    /// Those of them that have something of the query.
-    fn excluded_matches(
-        &self,
-        index: &RankIndex,
-        query: &str,
-        stop: &Stop,
-    ) -> Result<CallVerdict, ToolError> {
-        let ranking = self.search(index, query, (1, 1), &|path| self.chosen(path) == Some(false), stop)?;
-        let shown = ranking.files.first().zip(self.excludes);
-        let line = shown.map(|(file, excludes)| {
-            let files = count(ranking.matching as u64, "file");
-            let example = clip(&file.path, limits::NOTE_BYTES);
-            let line = format!("{files} hidden by {}, such as {example}", excludes.label());
-            sanitize_line(&line).into_owned()
-        });
-        Ok(CallVerdict {
-            hidden_matches: line.into_iter().collect(),
-            complete: ranking.not_looked_at == 0,
-            is_partial: ranking.not_looked_at > 0,
-            ..CallVerdict::none()
-        })
-    }
-
-    fn allows(&self, path: &str) -> bool {
-        self.chosen(path) == Some(true)
-    }
-
-    /// Whether a file is ranked; `None` for one that is not asked for, and false where the configuration leaves it out.
-    fn chosen(&self, path: &str) -> Option<bool> {
-        if !self.languages.is_empty()
-            && !language_of(path).is_some_and(|language| self.languages.contains(&language))
-        {
-            return None;
-        }
-        if self.start.is_root() && self.only.is_none() && self.excludes.is_none() {
-            return Some(true);
-        }
-        let path = RelPath::parse(path, &RelPath::root()).ok()?;
-        let is_asked =
-            path.starts_with(self.start) && self.only.as_ref().is_none_or(|only| only.choose(&path));
-        is_asked.then(|| !self.excludes.is_some_and(|excludes| excludes.leave_out(&path)))
-    }
-}
-
-/// Reads the lines that are shown.
-struct ChunkReader<'a> {
-    context: &'a Context,
-    root: &'a Root,
-    words: &'a QueryWords,
-    /// The weights by which files are to be explained.
-    explain: Option<&'a RuleWeights>,
-    /// The first file that was left out for its size.
-    too_large: Option<String>,
-    border: Border<'a>,
-}
-
-impl ChunkReader<'_> {
-    /// The text of a file, unless it can't be had, which is counted.
-    fn text_or_why(&mut self, hit: &FileHit, skipped: &mut Skipped) -> Option<String> {
-        let reason = match self.text(&hit.path) {
-            Ok(text) => return Some(text),
-            Err(reason) => reason,
-        };
-        skipped.add(reason);
-        if reason == SkipReason::TooLarge {
-            self.too_large.get_or_insert_with(|| self.border.uncounted(&hit.path));
-        }
-        None
-    }
-
-    /// A file with so many of its chunks, and of each so many lines.
-    fn record(&mut self, hit: &FileHit, text: &str, (chunks, lines): (usize, usize)) -> RankedFile {
-        // Of a file whose code is shown nothing is taken here.
-        let excerpt = LazyCell::new(|| Excerpt::new(text));
-        let chunks = hit.chunks.iter().take(chunks).map(|chunk| self.chunk(chunk, &excerpt, lines)).collect();
-        let (path, path_bytes) = match RelPath::parse(&hit.path, &RelPath::root()) {
-            Ok(path) => self.border.path(&path),
-            Err(_) => (self.border.uncounted(&hit.path), None),
-        };
-        RankedFile {
-            path,
-            path_bytes,
-            score: hit.score,
-            chunks,
-            code: Vec::new(),
-            shown_earlier: Vec::new(),
-            unshown: Vec::new(),
-            unshown_more: 0,
-            reasons: self.explain.map(|rules| reasons(hit, rules)).unwrap_or_default(),
-        }
-    }
-
-    fn chunk(&mut self, chunk: &ChunkHit, excerpt: &Excerpt<'_>, most: usize) -> RankedChunk {
-        let all = &excerpt.lines;
-        let first = (chunk.start_line as usize).saturating_sub(1).min(all.len());
-        let within = &all[first..(chunk.end_line as usize).clamp(first, all.len())];
-        let best: Vec<usize> =
-            self.words.best(within.iter().copied(), most).into_iter().map(|nth| first + nth).collect();
-        let texts = self.border.chosen(excerpt, &best);
-        let record = |(at, text): (usize, String)| {
-            let text = sanitize_line(text.trim());
-            let place = self.words.place(&text);
-            let text = around_place(&text, limits::RANKED_LINE_CHARACTERS, place.as_ref());
-            RankedLine { line_number: at as u32 + 1, text }
-        };
-        let mut symbol = chunk.symbol.as_ref().map(|(name, _)| sanitize_line(name).into_owned());
-        symbol.iter_mut().for_each(|name| self.border.text(name));
-        RankedChunk {
-            start_line: chunk.start_line,
-            end_line: chunk.end_line,
-            symbol,
-            kind: chunk.symbol.as_ref().map(|(_, kind)| kind.name()),
-            lines: best.into_iter().zip(texts).map(record).collect(),
-        }
-    }
-
-    /// The part of a file that is in the index.
-    fn text(&self, path: &str) -> Result<String, SkipReason> {
-        let path = RelPath::parse(path, &RelPath::root()).map_err(|_| SkipReason::Unreadable)?;
-        let mut file = self.root.open_file(&path).map_err(|_| SkipReason::Unreadable)?;
-        if self.context.max_file_bytes.is_some_and(|most| file.size() > most) {
-            return Err(SkipReason::TooLarge);
-        }
-        let mut buffer = Vec::new();
-        let contents = file.read_into(&mut buffer, forage_rank::limits::FILE_BYTES);
-        if contents.map_err(|_| SkipReason::Unreadable)? == Contents::TooLarge {
-            buffer.truncate(forage_rank::limits::FILE_BYTES);
-        }
-        match decode(&buffer) {
-            DecodedText::Text { bytes, .. } => Ok(String::from_utf8_lossy(&bytes).into_owned()),
-            DecodedText::Binary => Err(SkipReason::Binary),
-        }
-    }
-}
-
-/// What moved a file, the strongest first.
-fn reasons(hit: &FileHit, rules: &RuleWeights) -> Vec<RankedReason> {
-    let mut reasons: Vec<RankedReason> = rules
-        .iter()
-        .zip(&hit.values)
-        .map(|((rule, weight), value)| RankedReason {
-            rule: rule.name,
-            gives: match rule.effect {
-                Effect::Adds => weight * value,
-                Effect::Lowers => -(weight * value).min(1.0),
-            },
-            about: rule.about,
-        })
-        .filter(|reason| reason.gives.abs() >= 0.005)
-        .collect();
-    reasons.sort_by(|left, right| right.gives.abs().total_cmp(&left.gives.abs()));
-    reasons
+/// Files with something of the query that the configuration leaves out.
+fn excluded_matches(
+    context: &Context,
+    ranked: &RankedRoots<'_>,
+    query: &str,
+) -> Result<CallVerdict, ToolError> {
+    let ranking = ranked.search(context, query, (1, 1), false)?;
+    let line = ranking.files.first().zip(context.excludes.as_ref()).map(|(file, excludes)| {
+        let files = count(ranking.matching as u64, "file");
+        let mut path = file.path.clone();
+        ranked.roots.iter().skip(file.index).take(1).for_each(|root| root.place.name(&mut path));
+        let example = clip(&path, limits::NOTE_BYTES);
+        let line = format!("{files} hidden by {}, such as {example}", excludes.label());
+        sanitize_line(&line).into_owned()
+    });
+    Ok(CallVerdict {
+        hidden_matches: line.into_iter().collect(),
+        complete: ranking.not_looked_at == 0,
+        is_partial: ranking.not_looked_at > 0,
+        ..CallVerdict::none()
+    })
 }

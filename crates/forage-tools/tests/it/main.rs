@@ -32,6 +32,7 @@ mod ranked;
 mod records;
 mod search;
 mod secrets;
+mod several;
 mod states;
 mod support;
 mod uses;

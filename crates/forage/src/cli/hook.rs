@@ -164,7 +164,7 @@ fn ranked(config: &Config, context: &Context, root: &Root, query: &str, stop: &S
         let excludes = context.excludes.as_ref();
         path.is_none_or(|path| excludes.is_some_and(|excludes| excludes.leave_out(&path)))
     };
-    let allow = |path: &str| !is_left_out(path);
+    let allow = |_: usize, path: &str| !is_left_out(path);
     let ranking: Ranking = search(
         &index,
         &RankedSearch {

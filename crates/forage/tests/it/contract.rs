@@ -254,36 +254,49 @@ fn setup_gives_one_document_whatever_it_finds_and_does() {
     assert_eq!(document(&["setup", "gemini", "--json"])["similar"], json!(["gemini-cli"]));
 }
 
-/// A search that is passed on as it comes says what the others say: which roots it was not about.
+/// A search that is passed on as it comes is about all roots, as the others are.
 #[test]
-fn a_search_says_that_there_are_other_roots() {
+fn a_search_is_about_all_roots() {
     let (one, two) = (project(), project());
     let [first, second] = [&one, &two].map(|project| project.root.display().to_string());
-    let said = format!("the other roots are {second}");
     let of_both = ["--root", &first, "--root", &second];
-    for pattern in ["needle", "absent_from_everything"] {
-        for flags in [&["--json"][..], &["--all"], &[]] {
-            let arguments = [&of_both, &["search", pattern][..], flags].concat();
-            let run = one.run(&arguments);
-            let told = if flags == ["--all"] { &run.stderr } else { &run.stdout };
-            assert!(told.contains(&said), "{arguments:?}: {run:?}");
-            if flags == ["--json"] {
-                let summary = kept(&arguments, &run)["data"].clone();
-                assert_eq!(summary["root"], first, "{summary}");
-                assert!(summary["warnings"].to_string().contains(&said), "{summary}");
-            }
-        }
+    let lines = |run: &Run| -> Vec<String> {
+        let is_match = |line: &&str| line.contains("needle");
+        run.stdout.lines().filter(is_match).map(str::to_owned).collect()
+    };
+    let of_first = lines(&one.run(&["search", "needle", "--all"]));
+    assert!(of_first.len() > 1, "{of_first:?}");
+    for flags in [&["--all"][..], &[]] {
+        let run = one.run(&[&of_both, &["search", "needle"][..], flags].concat());
+        // What is below the first is named as it is without the other; the other's is named whole.
+        let found = lines(&run);
+        let (own, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|line| !line.starts_with('/'));
+        let whole: Vec<String> = of_first.iter().map(|line| format!("{second}/{line}")).collect();
+        assert_eq!((own, others), (of_first.clone(), whole), "{run:?}");
+    }
+    let arguments = [&of_both, &["search", "needle", "--json"][..]].concat();
+    let run = one.run(&arguments);
+    let summary = kept(&arguments, &run)["data"].clone();
+    assert_eq!((&summary["root"], &summary["other_roots"][0]["root"]), (&json!(first), &json!(second)));
+    assert_eq!(summary["match_count"], summary["other_roots"][0]["match_count"]);
+    assert!(summary["other_roots"][0]["matches"].is_null(), "{summary}");
+    // Nothing in both is nothing.
+    for flags in [&["--all"][..], &["--json"], &[]] {
+        let run = one.run(&[&of_both, &["search", "absent_from_everything"][..], flags].concat());
+        assert_eq!(run.status, 1, "{run:?}");
     }
     // The controls: one root, and a search that names one of both.
     for arguments in [
         &["search", "needle", "--json"][..],
         &[&of_both[..], &["search", "needle", &second, "--json"]].concat(),
+        &[&of_both[..], &["search", "needle", &format!("root:{second}"), "--json"]].concat(),
     ] {
         let run = one.run(arguments);
         let document = kept(arguments, &run);
         assert_eq!(document["data"]["warnings"], json!([]), "{run:?}");
         let root = if arguments.contains(&"--root") { &second } else { &first };
         assert_eq!(document["data"]["root"], *root, "{run:?}");
+        assert!(document["data"]["other_roots"].is_null(), "{run:?}");
     }
 }
 

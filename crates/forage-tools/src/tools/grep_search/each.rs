@@ -13,11 +13,10 @@ use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::cursor::fingerprint;
 use crate::error::ToolError;
-use crate::finish::Begun;
 use crate::limits;
 use crate::outcome::ToolOutcome;
 use crate::place::no_file_fits;
-use crate::tool::Tool as _;
+use crate::several::{in_turn, whole_path};
 use crate::verdict::CallVerdict;
 
 /// Searches for all there is and hands over each file with matches, in path order, until `receive` breaks off. A file of very
@@ -37,7 +36,24 @@ pub(crate) fn each(
     if let Some((name, _)) = of_pages.iter().find(|(_, is_given)| *is_given) {
         return Err(ToolError::argument(name, "all there is comes without pages; leave it out"));
     }
-    let begun = Begun::with(context, GrepSearch::path(&request));
+    in_turn::<GrepSearch>(context, &request, |turn, request| {
+        let mut is_wanted = true;
+        let outcome = one(turn.context, request, &mut |mut file| {
+            turn.other.into_iter().for_each(|root| whole_path(root, &mut file.path));
+            let flow = receive(file);
+            is_wanted = flow.is_continue();
+            flow
+        })?;
+        Ok((outcome, is_wanted))
+    })
+}
+
+/// The same for one root.
+fn one(
+    context: &Context,
+    request: GrepRequest,
+    receive: &mut (dyn FnMut(GrepFile) -> ControlFlow<()> + Send),
+) -> Result<ToolOutcome<GrepResponse>, ToolError> {
     let stop = context.stop.within(context.timeout);
     let PreparedGrep { root, start, pattern, mut walk, around, invert, globs, warnings } =
         request.prepare(context, &stop)?;
@@ -104,6 +120,5 @@ pub(crate) fn each(
     outcome.warnings = warnings;
     outcome.add_report(&report);
     outcome.hidden = hidden;
-    begun.complete::<GrepSearch>(&mut outcome, context, Vec::new());
     Ok(outcome)
 }

@@ -1,5 +1,7 @@
 //! The text of an answer of `grep_search`.
 
+use crate::several::whole_path;
+use forage_fs::Root;
 use std::fmt::Write as _;
 
 use super::request::GrepOutput;
@@ -19,6 +21,21 @@ impl Render for GrepResponse {
         }
         for line in self.files.iter_mut().flat_map(|file| &mut file.lines) {
             line.within.iter_mut().for_each(|within| border.text(&mut within.symbol));
+        }
+    }
+
+    fn name_whole_paths(&mut self, root: &Root) {
+        let files = self.files.iter_mut().map(|file| &mut file.path);
+        let definitions = self.definitions.iter_mut().map(|it| &mut it.path);
+        let elsewhere = self.elsewhere.iter_mut().map(|it| &mut it.path);
+        let all = files.chain(definitions).chain(elsewhere).chain([&mut self.path]);
+        all.for_each(|path| whole_path(root, path));
+    }
+
+    fn results(&self) -> u64 {
+        match self.output {
+            GrepOutput::Files | GrepOutput::Counts => self.files.len() as u64,
+            GrepOutput::Lines | GrepOutput::Uses => self.files.iter().map(|file| file.match_count).sum(),
         }
     }
 

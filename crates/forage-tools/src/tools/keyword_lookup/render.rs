@@ -1,5 +1,6 @@
 //! The text of an answer of `keyword_lookup`.
 
+use forage_fs::Root;
 use std::fmt::Write as _;
 
 use serde_json::Value;
@@ -24,6 +25,10 @@ impl Render for LookupResponse {
     fn redact(&mut self, border: &mut Border<'_>) {
         // Payloads and lines were taken through the border.
         self.reason.iter_mut().for_each(|reason| border.text(reason));
+    }
+
+    fn name_whole_paths(&mut self, _: &Root) {
+        // Nothing of it lies below a root.
     }
 
     fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {

@@ -1,5 +1,6 @@
 //! The answer of `keyword_search` as text.
 
+use forage_fs::Root;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -24,6 +25,10 @@ impl Render for KeywordResponse {
             border.text(&mut file.explanation);
         }
         self.not_searched.redact(border);
+    }
+
+    fn name_whole_paths(&mut self, _: &Root) {
+        self.names_whole_paths = true;
     }
 
     fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {
@@ -98,7 +103,10 @@ fn files(response: &KeywordResponse, shown: usize, lines: usize, evidence: bool)
         let label = if file.not_filtered { "[not filtered] " } else { "" };
         // A model need not say why.
         let colon = if label.is_empty() && file.explanation.is_empty() { "" } else { ": " };
-        let path = below(&file.path, &response.project);
+        let path = match response.names_whole_paths {
+            true => Cow::Borrowed(file.path.as_str()),
+            false => below(&file.path, &response.project),
+        };
         let _ = writeln!(text, "\n{path}{colon}{label}{}", file.explanation);
         text.push_str(&ranges(file));
         if lines > 0 {

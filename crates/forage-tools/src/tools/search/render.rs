@@ -1,5 +1,7 @@
 //! The text of a `Search` answer: `path:line:text`, as grep has printed for fifty years.
 
+use crate::several::whole_path;
+use forage_fs::Root;
 use std::fmt::Write as _;
 
 use super::SearchResponse;
@@ -16,6 +18,15 @@ impl Render for SearchResponse {
     fn redact(&mut self, border: &mut Border<'_>) {
         self.not_searched.redact(border);
         self.stderr.iter_mut().for_each(|text| border.text(text));
+    }
+
+    fn name_whole_paths(&mut self, root: &Root) {
+        whole_path(root, &mut self.path);
+        self.matches.iter_mut().for_each(|record| whole_path(root, &mut record.data.path.text));
+    }
+
+    fn results(&self) -> u64 {
+        self.count
     }
 
     fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {

@@ -1,18 +1,19 @@
 //! `Search` for a person or a pipe: every record as it is found.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
-use serde_json::json;
+use forage_fs::Root;
+use serde_json::{Value, json};
 
 use super::record::SearchRecord;
 use super::request::{PreparedSearch, SearchRequest};
 use super::{Search, SearchResponse, render, run};
 use crate::context::Context;
 use crate::error::ToolError;
-use crate::finish::Begun;
 use crate::notes::notes;
 use crate::outcome::{Answer, Limit, ToolOutcome};
-use crate::tool::Tool as _;
+use crate::several::{RootTurn, in_turn, whole_path};
 
 /// The forms in which a stream is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,11 +34,23 @@ pub fn each(
     request: SearchRequest,
     mut receive: impl FnMut(&[SearchRecord]) -> ControlFlow<()> + Send,
 ) -> Result<ToolOutcome<SearchResponse>, ToolError> {
-    let begun = Begun::with(context, Search::path(&request));
-    let prepared = prepare_all(context, request)?;
-    let mut outcome = run(context, prepared, None, &mut |records| receive(records).is_continue())?;
-    begun.complete::<Search>(&mut outcome, context, Vec::new());
-    Ok(outcome)
+    in_turn::<Search>(context, &request, |turn, request| {
+        let prepared = prepare_all(turn.context, request)?;
+        let mut is_wanted = true;
+        let outcome = run(turn.context, prepared, None, &mut |records| {
+            is_wanted = receive(&named(records, turn.other)).is_continue();
+            is_wanted
+        })?;
+        Ok((outcome, is_wanted))
+    })
+}
+
+/// The records of a root, with whole paths where it is not the first.
+fn named<'a>(records: &'a [SearchRecord], other: Option<&Root>) -> Cow<'a, [SearchRecord]> {
+    let Some(root) = other else { return Cow::Borrowed(records) };
+    let mut records = records.to_vec();
+    records.iter_mut().for_each(|record| whole_path(root, &mut record.data.path.text));
+    Cow::Owned(records)
 }
 
 fn prepare_all(context: &Context, request: SearchRequest) -> Result<PreparedSearch, ToolError> {
@@ -80,14 +93,9 @@ pub fn stream(
     all: bool,
     write: &mut (dyn FnMut(&str) -> bool + Send),
 ) -> Result<Streamed, ToolError> {
-    let begun = Begun::with(context, request.path.as_deref());
-    let mut prepared = if all { prepare_all(context, request)? } else { request.prepare(context, false)? };
-    let limit = if all { None } else { Some(prepared.max_results) };
-    prepared.lines_only = format == StreamFormat::Lines && prepared.options.fuzzy == 0;
-    let has_context = prepared.context_lines > 0;
     let (mut text, mut previous) = (String::new(), None);
-    let (mut open, mut count) = (true, 0);
-    let mut show = |records: &[SearchRecord]| {
+    let (mut open, mut count, mut left) = (true, 0, None);
+    let mut show = |records: &[SearchRecord], has_context: bool| {
         count += records.len();
         text.clear();
         for record in records {
@@ -112,18 +120,35 @@ pub fn stream(
         open = write(&text);
         open
     };
-    let mut outcome = run(context, prepared, limit, &mut show)?;
-    let found = outcome.found;
-    begun.complete::<Search>(&mut outcome, context, Vec::new());
-    let notes = notes(&outcome, Some(outcome.response.files_searched));
+    let outcome = in_turn::<Search>(context, &request, |turn, request| {
+        let RootTurn { context, other, left: roots } = turn;
+        let mut prepared =
+            if all { prepare_all(context, request)? } else { request.prepare(context, false)? };
+        // What one root leaves of its share the next ones have.
+        let most = *left.get_or_insert(prepared.max_results);
+        let limit = (!all).then(|| most.div_ceil(roots as u64));
+        prepared.lines_only = format == StreamFormat::Lines && prepared.options.fuzzy == 0;
+        let has_context = prepared.context_lines > 0;
+        let mut is_open = true;
+        let outcome = run(context, prepared, limit, &mut |records| {
+            is_open = show(&named(records, other), has_context);
+            is_open
+        })?;
+        left = Some(most.saturating_sub(outcome.response.match_count));
+        Ok((outcome, is_open))
+    })?;
+    let notes = notes_of_all(&outcome);
     let answer = Answer::of(outcome, context.text_bytes);
+    let found = answer.found;
     let truncated = answer.truncated_by.is_some_and(Limit::is_overrun);
     let timed_out = answer.truncated_by == Some(Limit::Timeout);
     if open && format == StreamFormat::Records {
         let mut summary = answer.records().clone();
-        if let Some(fields) = summary.as_object_mut() {
-            fields.remove("matches");
-            fields.remove("content");
+        let others = summary["other_roots"].as_array_mut().map(std::mem::take).unwrap_or_default();
+        let others: Vec<Value> = others.into_iter().map(without_records).collect();
+        summary = without_records(summary);
+        if !others.is_empty() {
+            summary["other_roots"] = Value::Array(others);
         }
         let mut line = json!({ "type": "summary", "data": summary });
         if let (Some(problem), Some(fields)) = (&answer.problem, line.as_object_mut()) {
@@ -133,4 +158,32 @@ pub fn stream(
     }
     let (partial, problem) = (answer.partial(), answer.problem);
     Ok(Streamed { found, partial, problem, count, truncated, timed_out, notes })
+}
+
+/// What an answer holds beside the records that were handed over.
+fn without_records(mut summary: Value) -> Value {
+    if let Some(fields) = summary.as_object_mut() {
+        fields.remove("matches");
+        fields.remove("content");
+    }
+    summary
+}
+
+/// The notes of all roots, each with the name of its root where there are several.
+fn notes_of_all(outcome: &ToolOutcome<SearchResponse>) -> Vec<String> {
+    let of = |outcome: &ToolOutcome<SearchResponse>| notes(outcome, Some(outcome.response.files_searched));
+    if outcome.others.is_empty() {
+        return of(outcome);
+    }
+    let named = |root: &str, notes: Vec<String>| {
+        let is_name = |note: &String| note.strip_prefix("root: ").is_some_and(|named| named == root);
+        let own = notes.into_iter().filter(|note| !is_name(note));
+        own.map(|note| format!("{root}: {note}")).collect::<Vec<_>>()
+    };
+    let first = outcome.root.as_ref().map_or("", |(root, _)| root.as_str());
+    let others = outcome.others.iter().flat_map(|other| match &other.outcome {
+        Ok(outcome) => named(&other.root, of(outcome)),
+        Err(error) => named(&other.root, vec![format!("error: {error}")]),
+    });
+    named(first, of(outcome)).into_iter().chain(others).collect()
 }

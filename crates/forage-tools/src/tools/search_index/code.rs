@@ -53,7 +53,6 @@ pub struct EarlierLines {
 
 /// Chooses and takes the code of the best files within a budget.
 pub(super) struct CodeReader<'a> {
-    pub(super) root: &'a Root,
     /// What the code may be, with its outlines.
     pub(super) budget: PassageBudget,
     pub(super) shown: Option<&'a Arc<ShownEarlier>>,
@@ -66,23 +65,23 @@ impl CodeReader<'_> {
     /// shown.
     pub(super) fn read(
         &self,
-        hits: &[&FileHit],
+        hits: &[(&Root, &FileHit)],
         texts: &[String],
         files: &mut [RankedFile],
         border: &mut Border<'_>,
     ) -> Remembered {
         let pairs = || hits.iter().zip(texts);
-        let earlier = |(hit, text): (&&FileHit, &String)| {
-            self.shown.map(|shown| shown.of(self.root.path(), &hit.path, text)).unwrap_or_default()
+        let earlier = |((root, hit), text): (&(&Root, &FileHit), &String)| {
+            self.shown.map(|shown| shown.of(root.path(), &hit.path, text)).unwrap_or_default()
         };
         let earlier: Vec<Vec<RangeInclusive<u32>>> = pairs().map(earlier).collect();
         let definitions: Vec<Vec<Definition>> = pairs()
             .take_while(|_| self.stop.check().is_none())
-            .map(|(hit, text)| definitions(&hit.path, text))
+            .map(|((_, hit), text)| definitions(&hit.path, text))
             .collect();
         let sources: Vec<PassageFile<'_>> = pairs()
             .zip(definitions.iter().zip(&earlier))
-            .map(|((hit, text), (definitions, known))| PassageFile { hit, text, definitions, known })
+            .map(|(((_, hit), text), (definitions, known))| PassageFile { hit, text, definitions, known })
             .collect();
         let part = |all: usize| all / limits::CODE_OUTLINE_PART;
         // Each file with lines that were shown has a line of them.
@@ -98,7 +97,6 @@ impl CodeReader<'_> {
         let mut for_outlines = part(tokens).min(part(bytes) / limits::CODE_TOKEN_BYTES);
         let mut remembered = Remembered {
             shown: self.shown.cloned(),
-            root: self.root.path().to_owned(),
             files: Vec::new(),
             stop: self.stop.clone(),
             is_whole: sources.len() == texts.len(),
@@ -111,6 +109,7 @@ impl CodeReader<'_> {
             }
             if self.shown.is_some() && !ranges.is_empty() {
                 remembered.files.push(RememberedFile {
+                    root: hits[nth].0.path().to_owned(),
                     path: source.hit.path.clone(),
                     hash: text_hash(source.text),
                     lines: ranges,
@@ -220,7 +219,6 @@ pub(super) fn fewer_tokens(tokens: u64, text_bytes: usize) -> Option<String> {
 #[derive(Debug)]
 pub(super) struct Remembered {
     shown: Option<Arc<ShownEarlier>>,
-    root: PathBuf,
     files: Vec<RememberedFile>,
     stop: Stop,
     /// All files whose code could be shown were looked at.
@@ -229,6 +227,7 @@ pub(super) struct Remembered {
 
 #[derive(Debug)]
 struct RememberedFile {
+    root: PathBuf,
     path: String,
     hash: u64,
     lines: Vec<RangeInclusive<u32>>,
@@ -238,8 +237,8 @@ impl Remembered {
     pub(super) fn remember(&self) {
         // A cancelled answer is shown to nobody.
         let Some(shown) = self.shown.as_ref().filter(|_| !self.stop.is_cancelled()) else { return };
-        for RememberedFile { path, hash, lines } in &self.files {
-            shown.add(&self.root, path, *hash, lines);
+        for RememberedFile { root, path, hash, lines } in &self.files {
+            shown.add(root, path, *hash, lines);
         }
     }
 }

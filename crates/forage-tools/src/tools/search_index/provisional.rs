@@ -9,13 +9,13 @@ use std::time::Instant;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use forage_base::Stop;
-use forage_fs::{RelPath, Root, WalkOptions};
+use forage_fs::{RelPath, WalkOptions};
 use forage_rank::tree::read_first;
 use forage_search::{
     Case, EventKind, FileEvents, Pattern, PatternError, PatternOptions, ScanOptions, escape, search,
 };
 
-use super::IndexScope;
+use super::scope::RankedPlace;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::indexes::Ranked;
@@ -31,8 +31,7 @@ struct ProvisionalFile {
 /// A search that stands in for the ranked index.
 pub(super) struct ProvisionalSearch<'a> {
     pub(super) context: &'a Context,
-    pub(super) root: &'a Arc<Root>,
-    pub(super) scope: &'a IndexScope<'a>,
+    pub(super) place: &'a RankedPlace,
     /// When the call began: what it has waited for the index is a part of its time.
     pub(super) began: Instant,
     pub(super) stop: &'a Stop,
@@ -44,7 +43,8 @@ impl ProvisionalSearch<'_> {
     /// # Errors
     /// The root can't be walked, or the caller has gone.
     pub(super) fn rank(&self, query: &str, progress: Option<(u64, u64)>) -> Result<Ranked, ToolError> {
-        let Self { context, root, scope, stop, began } = *self;
+        let Self { context, place, stop, began } = *self;
+        let root = &place.root;
         let words = words(query);
         let mut found: Vec<ProvisionalFile> = Vec::new();
         let end = began + limits::PROVISIONAL_TIME;
@@ -61,7 +61,7 @@ impl ProvisionalSearch<'_> {
                 .match_kind(MatchKind::Standard)
                 .build(&words)
                 .map_err(|error| ToolError::index(&error, None))?;
-            let walk = WalkOptions { only: scope.only.clone(), ..context.walk_options() };
+            let walk = WalkOptions { only: place.only.clone(), ..context.walk_options() };
             let scan = ScanOptions {
                 max_file_matches: limits::PROVISIONAL_LINES,
                 max_file_bytes: Some(forage_rank::limits::FILE_BYTES as u64),
@@ -70,8 +70,8 @@ impl ProvisionalSearch<'_> {
                 index: context.index(root),
                 ..ScanOptions::default()
             };
-            report = search(root, scope.start, &walk, &pattern, &scan, &in_time, |file: FileEvents| {
-                if !scope.allows(&file.path.display()) {
+            report = search(root, &place.start, &walk, &pattern, &scan, &in_time, |file: FileEvents| {
+                if !place.allows(&file.path.display()) {
                     return ControlFlow::Continue(());
                 }
                 let mut lines = vec![0; words.len()];

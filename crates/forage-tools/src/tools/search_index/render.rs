@@ -1,5 +1,6 @@
 //! The text of an answer of `search_index`.
 
+use forage_fs::Root;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -28,6 +29,10 @@ impl Render for RankResponse {
         self.not_searched.redact(border);
     }
 
+    fn name_whole_paths(&mut self, _: &Root) {
+        // Each file was named as its own root asks for.
+    }
+
     fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {
         let response = &outcome.response;
         let notes = notes(outcome, None);
@@ -52,7 +57,11 @@ impl Render for RankResponse {
 }
 
 fn nothing(response: &RankResponse, names: &ToolNames) -> String {
-    let within = if response.path == "." { String::new() } else { format!(" in {}", response.path) };
+    let within = match (response.roots.as_slice(), response.path.as_str()) {
+        ([], ".") => String::new(),
+        ([], path) => format!(" in {path}"),
+        (roots, _) => format!(" in {}", roots.join(", ")),
+    };
     let mut text = match response.continued {
         true => format!("Nothing more for {}{within}.", quoted(&response.query)),
         false if response.provisional => {
@@ -92,6 +101,9 @@ fn headline(response: &RankResponse) -> String {
         true => format!("{} of {}", grouped(shown), count(all, "file")),
         false => count(shown, "file"),
     };
+    if !response.roots.is_empty() {
+        let _ = write!(text, " in {}", response.roots.join(", "));
+    }
     let order = match response.continued {
         _ if response.is_list => "in the order of paths",
         true => "further down the ranking",

@@ -190,7 +190,7 @@ fn a_client_that_does_not_name_its_roots_is_waited_for_once() {
 }
 
 #[test]
-fn roots_that_are_not_searched_are_named() {
+fn all_roots_are_one_question() {
     let project = project();
     let other = project.home.join("other");
     std::fs::create_dir_all(&other).unwrap();
@@ -199,10 +199,13 @@ fn roots_that_are_not_searched_are_named() {
     let mut pipes = Pipes::connect(&project, &["--root", first, "--root", second], "2025-11-25");
     let grep = json!({ "pattern": "fn main\\(" });
     let answer = pipes.ask(&call("2025-11-25", 1, "grep_search", grep));
-    assert!(text(&answer).0.contains(&format!("the other roots are {second}")), "{answer}");
+    let main = format!("{second}/src/main.rs");
+    assert!(text(&answer).0.contains(&format!("root: {first}\nNo matches")), "{answer}");
+    assert!(text(&answer).0.contains(&format!("root: {second}\nFound")), "{answer}");
+    assert!(text(&answer).0.contains(&format!("\n{main}:\n")), "{answer}");
     let grep = json!({ "pattern": "fn main\\(", "path": second });
     let answer = pipes.ask(&call("2025-11-25", 2, "grep_search", grep));
-    assert!(text(&answer).0.contains("src/main.rs") && !text(&answer).0.contains("other roots"), "{answer}");
+    assert!(text(&answer).0.contains(&main) && !text(&answer).0.contains("root: {first}"), "{answer}");
 
     // A root of the client's that can't be searched.
     let mut pipes = Pipes::start(&project, &[]);

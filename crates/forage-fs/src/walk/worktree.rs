@@ -1,0 +1,56 @@
+//! Worktrees of a repository that lie in it: the same files once more.
+//!
+//! `git worktree add` makes a directory with a file `.git` that says `gitdir: …/.git/worktrees/NAME`. Where that is the
+//! root's own repository, whoever searches the root means it once, and finds what is in the other by naming it.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::ignore_rules::read_bounded;
+use crate::rel_path::{RelPath, os_str};
+use crate::root::Root;
+use crate::sys::{self, Directory};
+
+/// The name by which a directory is one of git's.
+pub(super) const GIT: &[u8] = b".git";
+
+/// What hides what is in such a directory.
+pub(super) const LABEL: &str = "another worktree of this repository, which is not entered by default";
+
+/// Whether a directory below the root with a file `.git` is a worktree of the root's own repository.
+pub(super) fn is_of_root(root: &Root, path: &RelPath, directory: &Directory) -> bool {
+    let Some(below) = os_str(path.as_bytes()) else { return false };
+    let at = root.path().join(Path::new(&*below));
+    repository(directory, &at).is_some_and(|repository| Some(repository) == of_root(root))
+}
+
+/// The repository of the root: its own `.git`, or that of which it is a worktree itself.
+pub(crate) fn of_root(root: &Root) -> Option<PathBuf> {
+    let directory = sys::open_directory(root.handle(), &RelPath::root()).ok()?;
+    match sys::node_kind(&directory, GIT).ok()? {
+        sys::NodeKind::Directory => Some(root.path().join(".git")),
+        sys::NodeKind::File => repository(&directory, root.path()),
+        _ => None,
+    }
+}
+
+/// The repository of a directory at this path that is one of its worktrees. Only what is written in its file is looked at.
+fn repository(directory: &Directory, at: &Path) -> Option<PathBuf> {
+    let text = String::from_utf8(read_bounded(directory, GIT).ok()??).ok()?;
+    let named = text.strip_prefix("gitdir:")?.trim();
+    let own = folded(&at.join(named))?;
+    let worktrees = own.parent()?;
+    (worktrees.file_name()? == "worktrees").then(|| worktrees.parent().map(Path::to_owned))?
+}
+
+/// A path without `.` and `..`, by its names alone.
+fn folded(path: &Path) -> Option<PathBuf> {
+    let mut folded = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => folded.pop().then_some(())?,
+            other => folded.push(other),
+        }
+    }
+    Some(folded)
+}

@@ -1,0 +1,300 @@
+//! A question about several roots.
+//!
+//! A call that names no root is about all of them. They are asked at the same time, so that one that is slow or fails takes
+//! nothing from the others; number of results and bytes of the text are shared, and what one does not need the others get.
+
+use std::sync::Arc;
+
+use forage_fs::{RelPath, Root};
+
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::finish::{Begun, internal};
+use crate::limits;
+use crate::notes::with_notes;
+use crate::outcome::{Limit, Render, ToolOutcome};
+use crate::registry::run;
+use crate::sanitize::sanitize_line;
+use crate::text::{absolute, clip};
+use crate::tool::Tool;
+
+/// What a call that names no root is about, where there are several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AboutRoots {
+    /// No files below roots.
+    Nothing,
+    /// The one in which its path is.
+    Named,
+    /// Each by itself, and the answers stand one behind the other.
+    Each,
+    /// All together, as the tool itself sees to.
+    Together,
+}
+
+/// The answer from another root to the same question.
+#[derive(Debug)]
+pub struct OtherRoot<R> {
+    /// Absolute path of the root.
+    pub root: String,
+    /// What it has, or why nothing is known of it.
+    pub outcome: Result<ToolOutcome<R>, String>,
+}
+
+/// The root that a call is about alone, or the first where the tool looks at all of them by itself; `None` where each is asked.
+pub(crate) fn chosen<T: Tool>(context: &Context, path: Option<&str>) -> Result<Option<Arc<Root>>, ToolError> {
+    if context.roots.all().len() == 1 || T::ABOUT == AboutRoots::Nothing {
+        return Ok(Some(Arc::clone(context.roots.main())));
+    }
+    match (path.filter(|path| !is_anywhere(path)), T::ABOUT) {
+        (Some(path), _) => context.place(Some(path)).map(|place| Some(place.root)),
+        (None, AboutRoots::Each) => Ok(None),
+        (None, _) => Ok(Some(Arc::clone(context.roots.main()))),
+    }
+}
+
+/// Whether a path names no place of its own.
+pub(crate) fn is_anywhere(path: &str) -> bool {
+    matches!(path.trim(), "" | "." | "./")
+}
+
+impl Context {
+    /// The same for a call about one of the roots.
+    pub(crate) fn only(&self, root: &Arc<Root>) -> Self {
+        let mut context = self.clone();
+        context.apart = self.roots.below(root);
+        context.roots = self.roots.only(root);
+        // One of them may have most of the work.
+        let threads = self.walk_options().thread_count();
+        context.threads = (2 * threads).div_ceil(self.roots.all().len()).clamp(1, threads);
+        if !self.is_first(root) {
+            // Said once.
+            context.notices.clear();
+        }
+        context
+    }
+
+    /// Whether relative paths are below this root.
+    pub(crate) fn is_first(&self, root: &Arc<Root>) -> bool {
+        Arc::ptr_eq(root, self.roots.main())
+    }
+}
+
+/// Asks each root, and makes one outcome of their answers: that of the first root which has one, with the others in
+/// [`ToolOutcome::others`].
+///
+/// # Errors
+/// That of the first root, where none has an answer or where it is of the request itself.
+pub(crate) fn each<T: Tool>(
+    context: &Context,
+    request: &T::Request,
+    notes: Vec<String>,
+) -> Result<ToolOutcome<T::Response>, ToolError> {
+    let roots = context.roots.all();
+    let mut wanted = request.clone();
+    let most =
+        T::most(&mut wanted, context).map(|(most, default)| most.map_or(default, |most| most.max(1) as u64));
+    let share = most.map(|most| most.div_ceil(roots.len() as u64));
+    let mut outcomes = ask::<T>(context, &roots.iter().collect::<Vec<_>>(), request, share);
+    // A page goes on in the root that it is of, and is no page of the others.
+    if outcomes.iter().any(Result::is_ok) && outcomes.iter().any(|it| it.as_ref().is_err_and(is_of_cursor)) {
+        let at = outcomes.iter().position(Result::is_ok).unwrap_or_default();
+        let mut outcome = outcomes.swap_remove(at)?;
+        outcome.warnings.splice(..0, notes);
+        return Ok(outcome);
+    }
+    if let Some(most) = most {
+        // Those that have more get what the others leave.
+        let is_cut = |outcome: &Result<ToolOutcome<T::Response>, ToolError>| {
+            outcome.as_ref().is_ok_and(|outcome| outcome.truncated_by == Some(Limit::MaxResults))
+        };
+        let cut: Vec<usize> = (0..outcomes.len()).filter(|&nth| is_cut(&outcomes[nth])).collect();
+        let taken: u64 = outcomes.iter().flatten().map(|outcome| outcome.response.results()).sum();
+        let more = most.saturating_sub(taken) / cut.len().max(1) as u64;
+        if !cut.is_empty() && more > 0 && context.stop.check().is_none() {
+            let again: Vec<&Arc<Root>> = cut.iter().map(|&nth| &roots[nth]).collect();
+            let share = share.unwrap_or(most) + more;
+            for (nth, outcome) in cut.into_iter().zip(ask::<T>(context, &again, request, Some(share))) {
+                // What was found before is worth more than an error now.
+                if outcome.is_ok() {
+                    outcomes[nth] = outcome;
+                }
+            }
+        }
+    }
+    let mut outcome = joined(context, roots.iter().zip(outcomes))?;
+    outcome.warnings.splice(..0, notes);
+    Ok(outcome)
+}
+
+/// One outcome of those of several roots: that of the first root which has one, with the others beside it.
+fn joined<'a, R>(
+    context: &Context,
+    outcomes: impl Iterator<Item = (&'a Arc<Root>, Result<ToolOutcome<R>, ToolError>)>,
+) -> Result<ToolOutcome<R>, ToolError> {
+    let mut outcomes: Vec<_> = outcomes.collect();
+    let of_request = outcomes.iter().position(|(_, it)| it.as_ref().is_err_and(is_of_request));
+    let Some(first) = of_request.or_else(|| outcomes.iter().position(|(_, it)| it.is_ok())) else {
+        // What is wrong with the first is as good as any.
+        let error = outcomes.into_iter().find_map(|(_, outcome)| outcome.err());
+        return Err(error.unwrap_or(ToolError::Cancelled));
+    };
+    let mut outcome = outcomes.remove(first).1?;
+    let other = |(root, outcome): (&Arc<Root>, Result<ToolOutcome<R>, ToolError>)| OtherRoot {
+        root: absolute(root, &RelPath::root()),
+        outcome: outcome.map_err(|error| context.without_secrets(&error.to_string())),
+    };
+    outcome.others = outcomes.into_iter().map(other).collect();
+    Ok(outcome)
+}
+
+/// A root whose turn it is.
+pub(crate) struct RootTurn<'a> {
+    /// Of this root alone.
+    pub(crate) context: &'a Context,
+    /// The root, unless it is the one that relative paths are below.
+    pub(crate) other: Option<&'a Root>,
+    /// How many roots are left, with this one.
+    pub(crate) left: usize,
+}
+
+/// Asks one root after the other, for what is handed over as it is found, until `run` says that no more is wanted.
+///
+/// # Errors
+/// No root has an answer, or the request is wrong.
+pub(crate) fn in_turn<T: Tool>(
+    context: &Context,
+    request: &T::Request,
+    mut run: impl FnMut(RootTurn<'_>, T::Request) -> Result<(ToolOutcome<T::Response>, bool), ToolError>,
+) -> Result<ToolOutcome<T::Response>, ToolError> {
+    let chosen = chosen::<T>(context, T::path(request))?;
+    let roots = chosen.as_ref().map_or(context.roots.all(), std::slice::from_ref);
+    let (mut outcomes, mut is_wanted) = (Vec::new(), true);
+    for (nth, root) in roots.iter().enumerate() {
+        if !is_wanted {
+            break;
+        }
+        let is_other = !context.is_first(root);
+        let begun = Begun::at(root, is_other);
+        let only = chosen.is_none().then(|| context.only(root));
+        let context = only.as_ref().unwrap_or(context);
+        let turn = RootTurn { context, other: is_other.then_some(&**root), left: roots.len() - nth };
+        let outcome = run(turn, request.clone()).map(|(mut outcome, more)| {
+            begun.complete::<T>(&mut outcome, context, Vec::new());
+            is_wanted = more;
+            outcome
+        });
+        outcomes.push(outcome);
+    }
+    joined(context, roots.iter().zip(outcomes))
+}
+
+/// Asks these roots at the same time.
+fn ask<T: Tool>(
+    context: &Context,
+    roots: &[&Arc<Root>],
+    request: &T::Request,
+    share: Option<u64>,
+) -> Vec<Result<ToolOutcome<T::Response>, ToolError>> {
+    let ask = |root: &Arc<Root>| {
+        let begun = Begun::at(root, !context.is_first(root));
+        let context = context.only(root);
+        let mut request = request.clone();
+        if let (Some(share), Some((most, _))) = (share, T::most(&mut request, &context)) {
+            *most = i64::try_from(share).ok();
+        }
+        let mut outcome = run::<T>(&context, request)?;
+        begun.complete::<T>(&mut outcome, &context, Vec::new());
+        // Its name stands above it.
+        outcome.root.iter_mut().for_each(|(_, is_named)| *is_named = false);
+        Ok(outcome)
+    };
+    let Some((first, others)) = roots.split_first() else { return Vec::new() };
+    std::thread::scope(|scope| {
+        let others: Vec<_> = others.iter().map(|root| scope.spawn(|| ask(root))).collect();
+        let first = ask(first);
+        let end = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|_| Err(internal::<T>(context, "a panic".to_owned())))
+        };
+        std::iter::once(first).chain(others.into_iter().map(end)).collect()
+    })
+}
+
+fn is_of_cursor(error: &ToolError) -> bool {
+    matches!(error, ToolError::Argument { argument: "cursor", .. })
+}
+
+/// Whether it would be the same in any root.
+fn is_of_request(error: &ToolError) -> bool {
+    matches!(
+        error,
+        ToolError::Request(_) | ToolError::Argument { .. } | ToolError::Pattern { .. } | ToolError::Cancelled
+    )
+}
+
+/// The text of several roots' answers within a budget, each below the name of its root.
+pub(crate) fn render<R: Render>(outcome: &ToolOutcome<R>, budget: usize) -> (String, bool) {
+    let own = outcome.root.as_ref().map_or("", |(root, _)| root.as_str());
+    let others = outcome.others.iter().map(|other| (other.root.as_str(), other.outcome.as_ref()));
+    let mut parts: Vec<(&str, Result<&ToolOutcome<R>, &String>)> =
+        std::iter::once((own, Ok(outcome))).chain(others).collect();
+    let most = (budget / limits::ROOT_BYTES_MIN).max(1);
+    let mut left_out = Vec::new();
+    if parts.len() > most {
+        // Those that have something come first.
+        parts.sort_by_key(|(_, outcome)| !outcome.is_ok_and(|outcome| outcome.found));
+        left_out = parts.split_off(most).into_iter().map(|(root, _)| root).collect();
+    }
+    let head = |root: &str| format!("root: {}\n", sanitize_line(root));
+    let rest = match left_out.is_empty() {
+        true => String::new(),
+        false => clip(
+            &format!("the answer has no room for {} more roots: {}", left_out.len(), left_out.join(", ")),
+            limits::NOTE_BYTES,
+        ),
+    };
+    let heads: usize = parts.iter().map(|(root, _)| head(root).len() + 1).sum();
+    let mut room = budget.saturating_sub(heads + rest.len());
+    let mut texts: Vec<(String, bool)> = parts.iter().map(|_| (String::new(), true)).collect();
+    let mut open: Vec<usize> = (0..parts.len()).collect();
+    // Each round those that need less than their share leave the rest to the others.
+    for _ in 0..limits::ROOT_ROUNDS {
+        let Some(share) = room.checked_div(open.len()) else { break };
+        for &nth in &open {
+            texts[nth] = match parts[nth].1 {
+                Ok(outcome) => R::render(outcome, share),
+                Err(error) => {
+                    (with_notes(String::new(), &[format!("error: {error}")]).trim_start().to_owned(), false)
+                }
+            };
+        }
+        let before = open.len();
+        open.retain(|&nth| {
+            let (text, is_cut) = &texts[nth];
+            if !is_cut {
+                room = room.saturating_sub(text.len());
+            }
+            *is_cut
+        });
+        if open.len() == before {
+            break;
+        }
+    }
+    let mut text = String::new();
+    for ((root, _), (part, _)) in parts.iter().zip(&texts) {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str(&head(root));
+        text.push_str(part);
+    }
+    let is_cut = !left_out.is_empty() || texts.iter().any(|(_, is_cut)| *is_cut);
+    let notes: Vec<String> = Some(rest).filter(|rest| !rest.is_empty()).into_iter().collect();
+    (with_notes(text, &notes), is_cut)
+}
+
+/// A path below a root, as it is shown where another root is the first: whole. `shown` is as it is shown below its own.
+pub(crate) fn whole_path(root: &Root, shown: &mut String) {
+    if let Ok(path) = RelPath::parse(shown, &RelPath::root()) {
+        *shown = absolute(root, &path);
+    }
+}

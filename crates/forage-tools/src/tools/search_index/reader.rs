@@ -1,0 +1,139 @@
+//! The records of ranked files, with the lines that are shown of them.
+
+use std::cell::LazyCell;
+
+use forage_fs::{Contents, DecodedText, RelPath, SkipReason, Skipped, decode};
+use forage_rank::{ChunkHit, Effect, FileHit, QueryWords, RuleWeights};
+
+use super::scope::RankedPlace;
+use super::{RankedChunk, RankedFile, RankedLine, RankedReason};
+use crate::border::{Border, Excerpt};
+use crate::context::Context;
+use crate::limits;
+use crate::sanitize::sanitize_line;
+use crate::text::around_place;
+
+/// Reads the lines that are shown.
+pub(super) struct ChunkReader<'a> {
+    pub(super) context: &'a Context,
+    pub(super) words: &'a QueryWords,
+    /// The weights by which files are to be explained.
+    pub(super) explain: Option<&'a RuleWeights>,
+    /// The first file that was left out for its size.
+    pub(super) too_large: Option<String>,
+    pub(super) border: Border<'a>,
+}
+
+impl ChunkReader<'_> {
+    /// The text of a file, unless it can't be had, which is counted.
+    pub(super) fn text_or_why(
+        &mut self,
+        place: &RankedPlace,
+        hit: &FileHit,
+        skipped: &mut Skipped,
+    ) -> Option<String> {
+        let reason = match self.text(place, &hit.path) {
+            Ok(text) => return Some(text),
+            Err(reason) => reason,
+        };
+        skipped.add(reason);
+        if reason == SkipReason::TooLarge {
+            self.too_large.get_or_insert_with(|| {
+                let mut path = self.border.uncounted(&hit.path);
+                place.name(&mut path);
+                path
+            });
+        }
+        None
+    }
+
+    /// A file with so many of its chunks, and of each so many lines.
+    pub(super) fn record(
+        &mut self,
+        place: &RankedPlace,
+        hit: &FileHit,
+        text: &str,
+        (chunks, lines): (usize, usize),
+    ) -> RankedFile {
+        // Of a file whose code is shown nothing is taken here.
+        let excerpt = LazyCell::new(|| Excerpt::new(text));
+        let chunks = hit.chunks.iter().take(chunks).map(|chunk| self.chunk(chunk, &excerpt, lines)).collect();
+        let (mut path, path_bytes) = match RelPath::parse(&hit.path, &RelPath::root()) {
+            Ok(path) => self.border.path(&path),
+            Err(_) => (self.border.uncounted(&hit.path), None),
+        };
+        place.name(&mut path);
+        RankedFile {
+            path,
+            path_bytes,
+            score: hit.score,
+            chunks,
+            code: Vec::new(),
+            shown_earlier: Vec::new(),
+            unshown: Vec::new(),
+            unshown_more: 0,
+            reasons: self.explain.map(|rules| reasons(hit, rules)).unwrap_or_default(),
+        }
+    }
+
+    fn chunk(&mut self, chunk: &ChunkHit, excerpt: &Excerpt<'_>, most: usize) -> RankedChunk {
+        let all = &excerpt.lines;
+        let first = (chunk.start_line as usize).saturating_sub(1).min(all.len());
+        let within = &all[first..(chunk.end_line as usize).clamp(first, all.len())];
+        let best: Vec<usize> =
+            self.words.best(within.iter().copied(), most).into_iter().map(|nth| first + nth).collect();
+        let texts = self.border.chosen(excerpt, &best);
+        let record = |(at, text): (usize, String)| {
+            let text = sanitize_line(text.trim());
+            let place = self.words.place(&text);
+            let text = around_place(&text, limits::RANKED_LINE_CHARACTERS, place.as_ref());
+            RankedLine { line_number: at as u32 + 1, text }
+        };
+        let mut symbol = chunk.symbol.as_ref().map(|(name, _)| sanitize_line(name).into_owned());
+        symbol.iter_mut().for_each(|name| self.border.text(name));
+        RankedChunk {
+            start_line: chunk.start_line,
+            end_line: chunk.end_line,
+            symbol,
+            kind: chunk.symbol.as_ref().map(|(_, kind)| kind.name()),
+            lines: best.into_iter().zip(texts).map(record).collect(),
+        }
+    }
+
+    /// The part of a file that is in the index.
+    fn text(&self, place: &RankedPlace, path: &str) -> Result<String, SkipReason> {
+        let path = RelPath::parse(path, &RelPath::root()).map_err(|_| SkipReason::Unreadable)?;
+        let mut file = place.root.open_file(&path).map_err(|_| SkipReason::Unreadable)?;
+        if self.context.max_file_bytes.is_some_and(|most| file.size() > most) {
+            return Err(SkipReason::TooLarge);
+        }
+        let mut buffer = Vec::new();
+        let contents = file.read_into(&mut buffer, forage_rank::limits::FILE_BYTES);
+        if contents.map_err(|_| SkipReason::Unreadable)? == Contents::TooLarge {
+            buffer.truncate(forage_rank::limits::FILE_BYTES);
+        }
+        match decode(&buffer) {
+            DecodedText::Text { bytes, .. } => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            DecodedText::Binary => Err(SkipReason::Binary),
+        }
+    }
+}
+
+/// What moved a file, the strongest first.
+fn reasons(hit: &FileHit, rules: &RuleWeights) -> Vec<RankedReason> {
+    let mut reasons: Vec<RankedReason> = rules
+        .iter()
+        .zip(&hit.values)
+        .map(|((rule, weight), value)| RankedReason {
+            rule: rule.name,
+            gives: match rule.effect {
+                Effect::Adds => weight * value,
+                Effect::Lowers => -(weight * value).min(1.0),
+            },
+            about: rule.about,
+        })
+        .filter(|reason| reason.gives.abs() >= 0.005)
+        .collect();
+    reasons.sort_by(|left, right| right.gives.abs().total_cmp(&left.gives.abs()));
+    reasons
+}

@@ -1,0 +1,317 @@
+//! Which files are ranked: in which roots, and what of them.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use forage_base::Stop;
+use forage_fs::{Globs, RelPath, Root};
+use forage_rank::{RankIndex, Ranking, known_language, language_of, search_all};
+
+use super::RankRequest;
+use super::provisional::ProvisionalSearch;
+use crate::arguments::file_globs;
+use crate::context::{Context, NotRanked};
+use crate::error::ToolError;
+use crate::indexes::Ranked;
+use crate::limits;
+use crate::place::{PathTarget, ROOT, globs_in_path};
+use crate::several::{is_anywhere, whole_path};
+use crate::text::{absolute, clip};
+
+/// What a question is about.
+pub(super) struct RankScope {
+    /// At least one.
+    pub(super) places: Vec<RankedPlace>,
+    /// The question without the names of roots.
+    pub(super) query: String,
+    /// Globs that stood in `path`.
+    pub(super) globs: Option<String>,
+    /// In which other way than its own `path` was read.
+    pub(super) note: Option<String>,
+}
+
+/// A root, and what of it is ranked.
+pub(super) struct RankedPlace {
+    /// Of this root alone.
+    context: Context,
+    pub(super) root: Arc<Root>,
+    /// It is not the root that relative paths are below.
+    pub(super) is_other: bool,
+    /// Below it.
+    pub(super) start: RelPath,
+    pub(super) only: Option<Globs>,
+    languages: Vec<&'static str>,
+}
+
+/// The ranked index of a place.
+pub(super) struct RankedRoot<'a> {
+    pub(super) place: &'a RankedPlace,
+    /// The number of the place.
+    pub(super) nth: usize,
+    pub(super) ranked: Ranked,
+}
+
+/// The ranked indexes of a question, and why some are missing.
+pub(super) struct RankedRoots<'a> {
+    pub(super) roots: Vec<RankedRoot<'a>>,
+    pub(super) failures: Vec<String>,
+    /// Ends the search in them.
+    pub(super) stop: Stop,
+}
+
+impl RankScope {
+    pub(super) fn of(context: &Context, request: &RankRequest) -> Result<Self, ToolError> {
+        if request.query.trim().is_empty() {
+            let problem = "it is empty; say what you are looking for, in words or names";
+            return Err(ToolError::argument("query", problem));
+        }
+        let languages = request.languages.iter().flatten().map(|name| {
+            known_language(name).ok_or_else(|| {
+                let problem = format!(
+                    "`{name}` is not a language that can be told; leave it out, or give file_pattern"
+                );
+                ToolError::argument("languages", problem)
+            })
+        });
+        let languages: Vec<&'static str> = languages.collect::<Result<_, _>>()?;
+        let (query, named) = roots_in_query(context, &request.query)?;
+        let path = request.path.as_deref().filter(|path| !is_anywhere(path));
+        let (roots, target) = match (path, named) {
+            (Some(_), Some(_)) => {
+                let problem = "the query names a root, too; say where in one of the two alone";
+                return Err(ToolError::argument("path", problem));
+            }
+            (None, Some(roots)) => (roots, None),
+            (None, None) if context.roots.all().len() > 1 => (context.roots.all().to_vec(), None),
+            (path, _) => {
+                let target = context.place(path)?;
+                (vec![Arc::clone(&target.root)], Some(target))
+            }
+        };
+        let (start, globs, note) = match target {
+            Some(PathTarget { root, path, globs, note, .. }) => {
+                // Files are in the index by their own paths, and a path that is not there is no place where nothing is
+                // found.
+                let (start, is_directory) = root.locate(&path)?;
+                if !is_directory {
+                    // Why it can't be in the index, if so.
+                    root.open_file(&start)?;
+                }
+                (start, globs, note)
+            }
+            None => (RelPath::root(), None, None),
+        };
+        let only = match (globs.as_deref(), request.file_pattern.as_deref()) {
+            (Some(globs), None) => file_globs(Some(globs), &RelPath::root())?,
+            (Some(_), Some(_)) => return Err(globs_in_path("file_pattern")),
+            (None, globs) => file_globs(globs, &start)?,
+        };
+        let is_one = roots.len() == 1;
+        let place = |root: Arc<Root>| RankedPlace {
+            // What is in a root that lies below this one is asked for here where that one is not asked.
+            context: if is_one { context.clone() } else { context.only(&root) },
+            is_other: !context.is_first(&root),
+            start: start.clone(),
+            only: only.clone(),
+            languages: languages.clone(),
+            root,
+        };
+        Ok(Self { places: roots.into_iter().map(place).collect(), query, globs, note })
+    }
+
+    /// What cursors are bound to beside the request and the first place.
+    pub(super) fn bound(&self) -> Option<String> {
+        let others = self.places.iter().skip(1).map(|place| place.root.path().display().to_string());
+        let all: Vec<String> = self.globs.iter().cloned().chain(others).collect();
+        (!all.is_empty()).then(|| all.join("\n"))
+    }
+
+    /// Brings the ranked index of each root up to date. One that has none can be stood in for unless a page goes on.
+    ///
+    /// # Errors
+    /// No root has one, the caller has gone, or a page can't go on.
+    pub(super) fn ranked(
+        &self,
+        context: &Context,
+        is_page: bool,
+        (call, began): (&Stop, Instant),
+    ) -> Result<RankedRoots<'_>, ToolError> {
+        let of = |place: &RankedPlace| match context.ranked(&place.root, call) {
+            Ok(ranked) => Ok(ranked),
+            Err(NotRanked::Never(error)) => Err(error),
+            Err(NotRanked::NotYet(_)) if is_page => {
+                let problem = "the ranked index is being brought up to date, and a page goes on in it alone; call again in a \
+                               few seconds, or leave the cursor out";
+                Err(ToolError::argument("cursor", problem))
+            }
+            Err(NotRanked::NotYet(progress)) => {
+                ProvisionalSearch { context: &place.context, place, began, stop: call }
+                    .rank(&self.query, progress)
+            }
+        };
+        // The one who waits longest keeps the others from nothing.
+        let ranked: Vec<Result<Ranked, ToolError>> = match self.places.as_slice() {
+            [place] => vec![of(place)],
+            places => std::thread::scope(|scope| {
+                let all: Vec<_> = places.iter().map(|place| scope.spawn(|| of(place))).collect();
+                let panicked = |_| Err(ToolError::index(&"a panic", None));
+                all.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect()
+            }),
+        };
+        let (mut roots, mut failures, mut first) = (Vec::new(), Vec::new(), None);
+        for ((nth, place), ranked) in self.places.iter().enumerate().zip(ranked) {
+            match ranked {
+                Ok(ranked) => roots.push(RankedRoot { place, nth, ranked }),
+                Err(error) => {
+                    let root = place.root.path().display();
+                    failures.push(format!("nothing of {root} was ranked: {error}"));
+                    let ends = is_page || matches!(error, ToolError::Cancelled);
+                    if ends || self.places.len() == 1 {
+                        return Err(error);
+                    }
+                    first.get_or_insert(error);
+                }
+            }
+        }
+        match first {
+            Some(error) if roots.is_empty() => Err(error),
+            _ => Ok(RankedRoots { roots, failures, stop: context.after_ranking(call) }),
+        }
+    }
+}
+
+/// Names of roots in a question, where there are several, and the question without them.
+fn roots_in_query(context: &Context, query: &str) -> Result<(String, Option<Vec<Arc<Root>>>), ToolError> {
+    let is_name = |word: &&str| word.len() > ROOT.len() && word.starts_with(ROOT);
+    let names: Vec<&str> = query.split_whitespace().filter(is_name).collect();
+    if names.is_empty() || context.roots.all().len() == 1 {
+        return Ok((query.to_owned(), None));
+    }
+    let mut roots: Vec<Arc<Root>> = Vec::new();
+    let mut rest = query.to_owned();
+    for name in names {
+        let (root, path) = context
+            .named_root(&name[ROOT.len()..])
+            .map_err(|problem| ToolError::argument("query", problem))?;
+        if !path.is_root() {
+            let name = clip(name, limits::QUOTED_BYTES);
+            let problem = format!("{name} is a path in a root; give it as `path`");
+            return Err(ToolError::argument("query", problem));
+        }
+        if !roots.iter().any(|known| Arc::ptr_eq(known, &root)) {
+            roots.push(root);
+        }
+        rest = rest.replacen(name, "", 1);
+    }
+    match rest.trim() {
+        "" => Err(ToolError::argument("query", "it names a root, and nothing that is looked for in it")),
+        rest => Ok((rest.to_owned(), Some(roots))),
+    }
+}
+
+impl RankedRoots<'_> {
+    /// Ranks the files that are chosen, or those that `are_chosen` chooses in their place.
+    pub(super) fn search(
+        &self,
+        context: &Context,
+        query: &str,
+        (limit, chunks): (usize, usize),
+        are_chosen: bool,
+    ) -> Result<Ranking, ToolError> {
+        let is_over = || self.stop.check().is_some();
+        let allow = |nth: usize, path: &str| {
+            self.roots.get(nth).is_some_and(|root| root.place.chosen(path) == Some(are_chosen))
+        };
+        let request = forage_rank::RankedSearch {
+            weights: context.ranking.as_deref(),
+            allow: Some(&allow),
+            stop: &is_over,
+            chunks,
+            ..forage_rank::RankedSearch::new(query, limit)
+        };
+        let indexes: Vec<&RankIndex> = self.indexes().collect();
+        let ranking =
+            search_all(&indexes, &request).map_err(|error| ToolError::index(&error, error.hint()))?;
+        if ranking.stopped { Err(self.over()) } else { Ok(ranking) }
+    }
+
+    pub(super) fn indexes(&self) -> impl Iterator<Item = &RankIndex> {
+        self.roots.iter().map(|root| &*root.ranked.index)
+    }
+
+    fn over(&self) -> ToolError {
+        match self.stop.is_cancelled() {
+            true => ToolError::Cancelled,
+            false => {
+                let message =
+                    "the time was over before the files were ranked; narrow `path`, or shorten `query`";
+                ToolError::index(&message, None)
+            }
+        }
+    }
+
+    /// Some root's index stands in for one that is not there yet.
+    pub(super) fn is_provisional(&self) -> bool {
+        self.roots.iter().any(|root| root.ranked.is_provisional)
+    }
+
+    /// Whether no file is chosen at all.
+    pub(super) fn has_no_file(&self) -> bool {
+        !self.roots.iter().any(|root| {
+            root.ranked.is_provisional || root.ranked.index.any_file(|path| root.place.allows(path))
+        })
+    }
+
+    /// Files that would be ranked if the configuration did not leave them out.
+    pub(super) fn count_excluded(&self) -> Result<u64, ToolError> {
+        let mut all = 0;
+        for RankedRoot { place, ranked, .. } in &self.roots {
+            if place.context.excludes.is_some() {
+                let is_excluded = |path: &str| place.chosen(path) == Some(false);
+                let count = ranked.index.count_files(is_excluded, &|| self.stop.check().is_some());
+                all += count.ok_or_else(|| self.over())?;
+            }
+        }
+        Ok(all)
+    }
+}
+
+impl RankedPlace {
+    pub(super) fn allows(&self, path: &str) -> bool {
+        self.chosen(path) == Some(true)
+    }
+
+    /// Whether a file is ranked; `None` for one that is not asked for, and false where the configuration leaves it out.
+    fn chosen(&self, path: &str) -> Option<bool> {
+        if !self.languages.is_empty()
+            && !language_of(path).is_some_and(|language| self.languages.contains(&language))
+        {
+            return None;
+        }
+        let Context { excludes, apart, .. } = &self.context;
+        if self.start.is_root() && self.only.is_none() && excludes.is_none() && apart.is_empty() {
+            return Some(true);
+        }
+        let path = RelPath::parse(path, &RelPath::root()).ok()?;
+        let is_asked = path.starts_with(&self.start)
+            && self.only.as_ref().is_none_or(|only| only.choose(&path))
+            && !apart.iter().any(|root| path.starts_with(root));
+        is_asked.then(|| !excludes.as_ref().is_some_and(|excludes| excludes.leave_out(&path)))
+    }
+
+    /// Makes of a path below the root one as callers know it.
+    pub(super) fn name(&self, shown: &mut String) {
+        if self.is_other {
+            whole_path(&self.root, shown);
+        }
+    }
+
+    pub(super) fn root_path(&self) -> String {
+        absolute(&self.root, &RelPath::root())
+    }
+
+    /// What is told of this root alone, where there are others.
+    pub(super) fn tell(&self, what: String, is_one: bool) -> String {
+        if is_one { what } else { format!("{}: {what}", self.root.path().display()) }
+    }
+}
