@@ -10,6 +10,9 @@
 mod answered;
 mod figures;
 mod fit;
+mod lines;
+
+use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +22,7 @@ use crate::search::Ranking;
 pub use answered::{AnsweredQuery, Places, RankedCandidate, answer};
 pub use figures::{Ablated, Figures, NDCG_CUT, RECALL_CUTS, ablate, mean_ndcg, percentile};
 pub use fit::{FOLDS, Fold, Paired, Validation, cross_validate, fit};
+pub use lines::{FileLines, LineFigures, NEAR_LINES, PairedDifference, ShownAnswer};
 
 /// Queries on a repository.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -107,6 +111,15 @@ pub struct KnownQuery {
     /// The kind of query.
     #[serde(default)]
     pub category: String,
+    /// The commit that it was made of.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub commit: String,
+    /// Lines that it is about, for how many of them an answer shows.
+    #[serde(default, skip_serializing_if = "FileLines::is_empty")]
+    pub lines: FileLines,
+    /// Lines that are changed, by path.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub edits: BTreeMap<String, Vec<u32>>,
 }
 
 /// A file, or lines of one.
@@ -155,6 +168,20 @@ impl EvaluationTarget {
 }
 
 impl KnownQuery {
+    /// A query with these targets.
+    #[must_use]
+    pub fn new(query: impl Into<String>, relevant: Vec<EvaluationTarget>) -> Self {
+        Self {
+            query: query.into(),
+            relevant,
+            secondary: Vec::new(),
+            category: String::new(),
+            commit: String::new(),
+            lines: FileLines::new(),
+            edits: BTreeMap::new(),
+        }
+    }
+
     /// Ranks, from 1, of the targets among a ranking's results, each file's best chunk being one.
     #[must_use]
     pub fn ranks(&self, ranking: &Ranking) -> Vec<usize> {
@@ -197,6 +224,16 @@ pub fn recall(ranks: &[usize], expected: usize, cut: usize) -> f64 {
         return 0.0;
     }
     ranks.iter().filter(|rank| **rank <= cut).count() as f64 / expected as f64
+}
+
+/// The mean; 0 of nothing.
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (mut sum, mut count) = (0.0, 0_u32);
+    for value in values {
+        sum += value;
+        count += 1;
+    }
+    sum / f64::from(count.max(1))
 }
 
 /// One over the rank of the first target.

@@ -7,6 +7,7 @@ mod databases;
 mod git;
 mod history;
 mod limits;
+mod lines;
 mod measure;
 mod message;
 mod report;
@@ -18,6 +19,7 @@ use std::str::FromStr;
 
 use forage_rank::RankWeights;
 
+use self::lines::{CodeTokens, NamedAnswers};
 use super::output::Terminal;
 use super::{Global, Status};
 use measure::MeasurePlan;
@@ -26,7 +28,7 @@ use measure::MeasurePlan;
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
-    after_help = "Examples:\n  forage eval set.json                     # a set of queries on this project\n  forage eval sets.json --checkouts DIR    # each set on the checkout by its name\n  forage eval --from-git                   # your own commits: what they say, and what they touched\n  forage eval --from-git --ablate          # what each rule of the ranking gives\n  forage eval tune --from-git --dry-run    # weights fitted to your project, and what they give\n\nThe index is made in memory. `--from-git` and `--at-revision` run git to read the history; nothing else does."
+    after_help = "Examples:\n  forage eval set.json                     # a set of queries on this project\n  forage eval sets.json --checkouts DIR    # each set on the checkout by its name\n  forage eval --from-git                   # your own commits: what they say, and what they touched\n  forage eval --from-git --ablate          # what each rule of the ranking gives\n  forage eval sets.json --checkouts DIR --lines    # how many of the right lines an answer shows\n  forage eval tune --from-git --dry-run    # weights fitted to your project, and what they give\n\nThe index is made in memory. `--from-git` and `--at-revision` run git to read the history; nothing else does."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -36,6 +38,13 @@ pub(crate) struct Arguments {
     /// Show what each rule of the ranking gives: its weight, and NDCG@10 without it
     #[arg(long)]
     ablate: bool,
+    /// Ask for code too, of N tokens, and say how many of the lines that the queries are about are shown [default: 8000]
+    #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "default")]
+    lines: Option<CodeTokens>,
+    /// Compare with the answers of another program or build to the same queries, as --json prints them with --lines; may be
+    /// given several times
+    #[arg(long, value_name = "NAME=FILE", requires = "lines")]
+    beside: Vec<NamedAnswers>,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -106,11 +115,17 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
 }
 
 fn evaluate(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
-    let plan = MeasurePlan::new(&arguments.source, global, output)?;
+    let mut plan = MeasurePlan::new(&arguments.source, global, output)?;
+    if let Some(tokens) = arguments.lines {
+        plan.ask_for_lines(tokens, &arguments.beside)?;
+    }
     let own = plan.config().ranking();
     let source = own.as_ref().map(|_| plan.config().ranking_source().to_owned());
     let weights = own.map_or_else(RankWeights::default, |own| RankWeights::clone(&own));
     let measured = plan.run(&weights, true)?;
+    if let Some(lines) = &measured.lines {
+        lines.check()?;
+    }
     let report = report::EvalReport::new(&measured, &weights.rules, source, arguments.ablate);
     if output.wants_json() {
         output.value(&report.records())?;

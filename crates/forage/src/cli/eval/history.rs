@@ -173,7 +173,7 @@ fn query(commit: &Commit, files: &HashSet<String>) -> Result<KnownQuery, &'stati
     }
     let query = message::question(&commit.message, &commit.touched).ok_or("say too little")?;
     let relevant = targets.into_iter().map(|path| EvaluationTarget::File(path.clone())).collect();
-    Ok(KnownQuery { query, relevant, secondary: Vec::new(), category: CATEGORY.to_owned() })
+    Ok(KnownQuery { category: CATEGORY.to_owned(), ..KnownQuery::new(query, relevant) })
 }
 
 /// Whether a file is one that changes touch and are not about.

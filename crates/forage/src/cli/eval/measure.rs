@@ -19,6 +19,7 @@ use serde_json::json;
 use super::databases::databases;
 use super::git::{Git, SafeDirectories};
 use super::history::{self, Account};
+use super::lines::{CodeTokens, MeasuredLines, NamedAnswers};
 use super::{Source, set};
 use crate::cli::output::Terminal;
 use crate::cli::progress::ProgressBar;
@@ -32,6 +33,7 @@ pub(super) struct MeasurePlan {
     runs: Vec<MeasureRun>,
     from_git: Option<FromGit>,
     at_revision: bool,
+    lines: Option<MeasuredLines>,
 }
 
 struct MeasureRun {
@@ -66,6 +68,7 @@ pub(super) struct Measured {
     pub(super) queries: Vec<AnsweredQuery>,
     /// Bytes of the text of each query's answer; `None` of a call that failed. Empty if they were not asked for.
     pub(super) answer_bytes: Vec<Option<usize>>,
+    pub(super) lines: Option<MeasuredLines>,
     pub(super) history: Option<Account>,
     pub(super) saved: Option<PathBuf>,
 }
@@ -102,8 +105,14 @@ impl MeasurePlan {
             [directory] => Ok(directory.clone()),
             _ => bail!("queries are put to one tree: name one root with --root"),
         };
-        let mut plan =
-            Self { working, runs: Vec::new(), from_git: None, at_revision: source.at_revision, config };
+        let mut plan = Self {
+            working,
+            runs: Vec::new(),
+            from_git: None,
+            at_revision: source.at_revision,
+            lines: None,
+            config,
+        };
         if let Some(commits) = source.from_git {
             let save = source.save.as_ref().map(|path| plan.working.join(path));
             if let Some(save) = save.as_ref().filter(|save| save.exists()) {
@@ -147,6 +156,21 @@ impl MeasurePlan {
         Ok(plan)
     }
 
+    /// Asks for so many tokens of code, too, beside these answers.
+    pub(super) fn ask_for_lines(
+        &mut self,
+        tokens: CodeTokens,
+        beside: &[NamedAnswers],
+    ) -> anyhow::Result<()> {
+        if self.at_revision || self.from_git.is_some() {
+            bail!(
+                "lines are those of the files that are there; check the revision out, and give its directory"
+            );
+        }
+        self.lines = Some(MeasuredLines::new(tokens, beside, &self.working)?);
+        Ok(())
+    }
+
     pub(super) fn config(&self) -> &Config {
         &self.config
     }
@@ -171,12 +195,19 @@ impl MeasurePlan {
     }
 
     /// Runs all sets, one after the other, behind the kernel's wall, and with `with_answers` also the tool on each query.
-    pub(super) fn run(self, weights: &RankWeights, with_answers: bool) -> anyhow::Result<Measured> {
+    pub(super) fn run(mut self, weights: &RankWeights, with_answers: bool) -> anyhow::Result<Measured> {
+        let lines = self.lines.take();
         let safe = self.wall_in()?;
         let progress = Arc::default();
         let _shown = ProgressBar::start(&progress, "files");
-        let mut running =
-            RunningSets { plan: &self, weights, safe, with_answers, progress, measured: Measured::default() };
+        let mut running = RunningSets {
+            plan: &self,
+            weights,
+            safe,
+            with_answers,
+            progress,
+            measured: Measured { lines, ..Measured::default() },
+        };
         if let Some(from_git) = &self.from_git {
             running.history(from_git)?;
         }
@@ -305,6 +336,9 @@ impl RunningSets<'_> {
             let context = self.plan.context(root, index, report)?;
             let queries = set.queries.iter().map(|query| text_bytes(&context, &query.query));
             self.measured.answer_bytes.extend(queries);
+            if let Some(lines) = &mut self.measured.lines {
+                set.queries.iter().for_each(|query| lines.ask(&context, set, query));
+            }
         }
         Ok(())
     }

@@ -66,6 +66,9 @@ impl<'a> EvalReport<'a> {
         } else {
             self.push_figures(&mut text);
         }
+        if let Some(lines) = &self.measured.lines {
+            text.push_str(&lines.text());
+        }
         if let Some(history) = &self.measured.history {
             push_history(&mut text, history, self.all.queries);
         }
@@ -180,6 +183,9 @@ impl<'a> EvalReport<'a> {
             put(&format!("by_{title}"), Value::Object(group));
         }
         put("queries", measured.queries.iter().map(|query| self.query(query)).collect());
+        if let Some(lines) = &measured.lines {
+            put("lines", lines.records());
+        }
         if let Some(history) = &measured.history {
             put("history", history_record(history, self.all.queries));
         }

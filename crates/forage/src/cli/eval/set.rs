@@ -30,7 +30,7 @@ pub(super) fn read(path: &Path) -> anyhow::Result<Vec<QuerySet>> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a file that the person who runs the command names")]
-fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
+pub(super) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     std::fs::File::open(path)?.take(limits::SET_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > limits::SET_BYTES {
