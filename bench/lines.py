@@ -7,7 +7,7 @@ that git has none for), where it ends is told by indentation and closing bracket
 beginning, over the comment of what follows, and takes what precedes for what encloses; what it gives is not used as it is.
 
     lines.py sets  LIST --clones DIR --checkouts DIR    checks the revisions out, prints query sets with lines
-    lines.py answers SETS CHECKOUTS --forage PROGRAM --tokens N [--way WAY] --tokenizer COMMAND    asks, prints answers
+    lines.py answers SETS CHECKOUTS --program PROGRAM --tokens N [--way WAY] --tokenizer COMMAND    asks, prints answers
     lines.py score NAME=FILE… --sets SETS               prints what answers amount to
 
 The sets are those of `long_queries.py sets` with two more keys for each query, both by path and in lines of the file as
@@ -16,7 +16,9 @@ fix removes or changes, and the line before what it inserts. The gold is what en
 edit of a definition is there yet, it is those lines of the definition that are. A change of imports counts for nothing,
 nor does the insertion of a whole definition: neither is inside of anything that was there.
 
-The ways: `code` is `forage rank --code=N`, `lines` is `forage rank`, `whole` are whole files in the order of the ranking.
+The ways: `code` is `forage rank --code=N`, `lines` is `forage rank`, `whole` are whole files in the order of the ranking;
+`codegraph` is `codegraph explore` (npm: @colbymchenry/codegraph), which is given an index of each checkout that is removed
+again, and `probe` is `probe search --max-tokens N` (npm: @probelabs/probe), whose query are the words of the question.
 The tokenizer reads texts with NUL between them and prints the tokens of each on a line (OpenAI's o200k: `gpt-tokenizer` of
 npm); what is beyond N tokens counts as not shown.
 
@@ -30,6 +32,7 @@ import json
 import os
 import random
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -608,7 +611,7 @@ def count_tokens(command, texts):
 def ranked_text(options, root, query):
     """What `forage rank` prints for an agent, with paths alone for `whole`."""
     arguments = [f"--code={options.tokens}"] if options.way == "code" else ["-n", "30"] if options.way == "whole" else []
-    command = [options.forage, "rank", *arguments, "--", query]
+    command = [options.program, "rank", *arguments, "--", query]
     done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if done.returncode not in (0, 1):
         sys.exit(f"{root}: {done.stderr.decode('utf-8', 'replace')}")
@@ -655,6 +658,62 @@ def whole_files(root, files):
                 yield line, (path, number)
 
 
+GRAPH_FILE = re.compile(r"\*\*`([^`]+)`\*\*")
+GRAPH_LINE = re.compile(r"(\d+)\t")
+GRAPH_PLACE = re.compile(r"\(([^():\s]+):\d+\)")
+
+
+def run_peer(command, root, seconds):
+    """What a program prints, nothing where it fails or takes too long."""
+    try:
+        done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=seconds)
+    except subprocess.TimeoutExpired:
+        return ""
+    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
+
+
+def codegraph_answer(options, root, query):
+    """Files that `codegraph explore` names, and the place that each of its lines shows."""
+    text = run_peer([options.program, "explore", "--", query], root, 300)
+    files, lines, path = [], [], None
+    for line in text.split("\n"):
+        head, number = GRAPH_FILE.match(line), GRAPH_LINE.match(line)
+        path = head.group(1) if head else path
+        files += [head.group(1)] if head else GRAPH_PLACE.findall(line)
+        lines.append((line, (path, int(number.group(1))) if path and number else None))
+    return list(dict.fromkeys(files)), lines
+
+
+def probe_answer(options, root, query):
+    """The same of `probe search`."""
+    words = " ".join(re.findall(r"[A-Za-z0-9_]+", query))
+    command = [options.program, "search", "--format", "json", "--max-tokens", str(options.tokens), "--", words, "."]
+    text = run_peer(command, root, 300)
+    files, lines = [], []
+    for result in json.loads(text)["results"] if text.strip().startswith("{") else []:
+        path = os.path.relpath(os.path.join(root, result["file"]), root)
+        files.append(path)
+        lines.append((path, None))
+        first, last = result["lines"]
+        code = result["code"].split("\n")
+        # What it leaves out in the middle of a block has no place.
+        places = range(first, last + 1) if len(code) == last - first + 1 else []
+        lines += itertools.zip_longest(code, [(path, number) for number in places][: len(code)])
+    return list(dict.fromkeys(files)), lines
+
+
+def forage_answer(options, root, query):
+    """The same of `forage rank`."""
+    text = ranked_text(options, root, query)
+    files, lines = shown_as_code(text) if options.way == "code" else shown_as_lines(root, text)
+    if options.way == "whole":
+        lines = list(itertools.islice(whole_files(root, files[:10]), 20_000))
+    return files, lines
+
+
+ANSWERS = {"codegraph": codegraph_answer, "probe": probe_answer}
+
+
 def ask(options):
     """Asks every question of some sets."""
     answers = []
@@ -662,11 +721,10 @@ def ask(options):
         known = json.load(file)
     for entry in known:
         root = os.path.join(options.checkouts, entry["name"])
+        if options.way == "codegraph" and entry["queries"]:
+            subprocess.run([options.program, "init", "."], cwd=root, stdout=subprocess.DEVNULL, check=True)
         for query in entry["queries"]:
-            text = ranked_text(options, root, query["query"])
-            files, lines = shown_as_code(text) if options.way == "code" else shown_as_lines(root, text)
-            if options.way == "whole":
-                lines = list(itertools.islice(whole_files(root, files[:10]), 20_000))
+            files, lines = ANSWERS.get(options.way, forage_answer)(options, root, query["query"])
             # With its line feed, as it is in the text.
             counted = count_tokens(options.tokenizer, [line + "\n" for line, _ in lines] or ["\n"])
             shown, tokens = collections.defaultdict(list), 0
@@ -680,6 +738,8 @@ def ask(options):
             answers.append(
                 {"set": entry["name"], "commit": query["commit"], "files": files, "shown": ranges, "tokens": tokens}
             )
+        if options.way == "codegraph":
+            shutil.rmtree(os.path.join(root, ".codegraph"), ignore_errors=True)
         print(f"{entry['name']}: {len(entry['queries'])}", file=sys.stderr)
     json.dump(answers, sys.stdout)
 
@@ -768,12 +828,12 @@ def main():
     command.add_argument("--clones", required=True)
     command.add_argument("--checkouts", required=True)
     command.set_defaults(run=make_sets)
-    command = commands.add_parser("answers", help="ask forage")
+    command = commands.add_parser("answers", help="ask forage, or another program")
     command.add_argument("sets", help="what `sets` printed")
     command.add_argument("checkouts")
-    command.add_argument("--forage", required=True, help="the program")
+    command.add_argument("--program", required=True, help="forage, or another one")
     command.add_argument("--tokens", type=int, default=8000)
-    command.add_argument("--way", choices=["code", "lines", "whole"], default="code")
+    command.add_argument("--way", choices=["code", "lines", "whole", *ANSWERS], default="code")
     command.add_argument("--tokenizer", required=True)
     command.set_defaults(run=ask)
     command = commands.add_parser("score", help="what answers amount to")

@@ -62,5 +62,5 @@ pub use key_blocks::KeyBlocks;
 pub use options::{Delivered, ScanOptions};
 pub use pattern::{Case, Pattern, PatternOptions};
 pub use regex_syntax::escape;
-pub use scan::search;
+pub use scan::{search, search_stream};
 pub use shown_part::{CHARACTER_BYTES, shown_part};

@@ -262,21 +262,7 @@ pub fn search(
                 }
                 Some(found)
             }
-            ScanText::Pieces(reader) => {
-                let builder = EventBuilder::new(Some(finder), &entry.path, options);
-                let mut sink = PieceSink {
-                    builder,
-                    delivered: options.matches_delivered(&entry.path),
-                    before_context: options.around().0 as u64,
-                    held: Vec::new(),
-                };
-                let mut keys = KeyBlocks::default();
-                let watched = options.margin.is_some().then_some(&mut keys);
-                let matcher = LineMatcher(&*finder, stop);
-                let is_text =
-                    search_reader(&matcher, reader, options.around(), stop, skipped, &mut sink, watched);
-                is_text.then(|| sink.builder.finish(&keys)).flatten()
-            }
+            ScanText::Pieces(reader) => search_pieces(finder, reader, &entry.path, options, stop, skipped),
         })
     };
     let visit = |worker: &mut ScanWorker<'_, LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| {
@@ -299,6 +285,42 @@ pub fn search(
         visit,
         receive,
     )
+}
+
+/// Searches what comes from elsewhere than a file, such as standard input, to its end, and calls it by this name. What can't
+/// be searched is counted as it is of a file.
+pub fn search_stream(
+    reader: &mut dyn Read,
+    name: &RelPath,
+    pattern: &Pattern,
+    options: &ScanOptions,
+    stop: &Stop,
+) -> (Option<FileEvents>, Skipped) {
+    let mut skipped = Skipped::default();
+    let finder = LineFinder::new(pattern, stop).inverted(options.invert);
+    let found = search_pieces(&finder, reader, name, options, stop, &mut skipped);
+    (found, skipped)
+}
+
+fn search_pieces(
+    finder: &LineFinder<'_>,
+    reader: &mut dyn Read,
+    path: &RelPath,
+    options: &ScanOptions,
+    stop: &Stop,
+    skipped: &mut Skipped,
+) -> Option<FileEvents> {
+    let mut sink = PieceSink {
+        builder: EventBuilder::new(Some(finder), path, options),
+        delivered: options.matches_delivered(path),
+        before_context: options.around().0 as u64,
+        held: Vec::new(),
+    };
+    let mut keys = KeyBlocks::default();
+    let watched = options.margin.is_some().then_some(&mut keys);
+    let matcher = LineMatcher(finder, stop);
+    let is_text = search_reader(&matcher, reader, options.around(), stop, skipped, &mut sink, watched);
+    is_text.then(|| sink.builder.finish(&keys)).flatten()
 }
 
 struct PieceSink<'a> {

@@ -11,7 +11,7 @@ mod search_index;
 
 pub use grep_search::{
     GrepDefinition, GrepFile, GrepLine, GrepOutput, GrepRequest, GrepResponse, GrepSearch, GrepWithin,
-    rest::GrepDirectory,
+    grep_stream, rest::GrepDirectory,
 };
 pub use keyword_lookup::{
     Has, KeywordLookup, LookupHit, LookupLine, LookupName, LookupRequest, LookupResponse, LookupStatus,

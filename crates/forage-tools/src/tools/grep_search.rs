@@ -5,6 +5,7 @@ pub(crate) mod each;
 mod render;
 mod request;
 pub(super) mod rest;
+mod stream;
 mod uses;
 
 use std::ops::ControlFlow;
@@ -20,6 +21,7 @@ use serde_json::{Map, Value};
 use self::request::PreparedGrep;
 pub use self::request::{GrepOutput, GrepRequest};
 use self::rest::Rest;
+pub use self::stream::stream as grep_stream;
 pub use self::uses::{GrepDefinition, GrepWithin};
 use super::adapted;
 use crate::arguments::{Clamp, Foreign};

@@ -581,7 +581,8 @@ fn an_index_knows_what_worktrees_are() {
     kept.build_index().unwrap();
     let watched = roots.open(&["app"]).keep_indexes_and_watch(place()).unwrap();
     let shown = |workspace: &Workspace| {
-        let found = answer(workspace.context(), "grep_search", json!({"pattern": "fn ", "max_results": 1_000}));
+        let found =
+            answer(workspace.context(), "grep_search", json!({"pattern": "fn ", "max_results": 1_000}));
         let mut records = found.records().clone();
         records["elapsed_ms"] = Value::Null;
         records.to_string()

@@ -1,13 +1,17 @@
 //! `forage grep`.
 
 use anyhow::bail;
+use forage_fs::RelPath;
 use forage_tools::Tool as _;
-use forage_tools::tools::{GrepOutput, GrepRequest, GrepSearch};
+use forage_tools::tools::{GrepOutput, GrepRequest, GrepSearch, grep_stream};
 
 use super::output::Terminal;
 use super::session::{self, path_argument};
 use super::{Global, Status};
 use crate::config::CommandLineSettings;
+
+/// Stands for standard input among paths.
+const STREAM: &str = "-";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -15,6 +19,7 @@ Examples:
   forage grep -w -t rust -g '!tests/**' retry   whole words, in files of a kind, without a directory
   forage grep -F -e 'a[0]' -e 'b[0]' src lib    plain texts, in two directories
   forage grep -c TODO                           how many lines of each file
+  git diff | forage grep -c '^+.*unwrap' -       in what another command prints
   forage grep --uses parse_header               where it is defined, then who uses it, by function";
 
 #[derive(Debug, clap::Args)]
@@ -23,7 +28,7 @@ pub(crate) struct Arguments {
     /// Regular expression to search for, matched line by line; with -e, the first path
     #[arg(required_unless_present = "patterns")]
     pattern: Option<String>,
-    /// Directories or files to search; each has an answer of its own [default: the working directory]
+    /// Directories or files to search; each has an answer of its own; `-` is standard input [default: the working directory]
     #[arg(value_name = "PATH")]
     paths: Vec<String>,
     /// Pattern to search for; may be given several times: a line with any of them matches
@@ -130,7 +135,11 @@ impl Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let (pattern, paths) = arguments.question();
-    let first = paths.first().copied();
+    let is_stream = paths.contains(&STREAM);
+    if is_stream && paths.len() > 1 {
+        bail!("{STREAM} is standard input, which is searched alone; a file of that name is ./{STREAM}");
+    }
+    let first = paths.first().copied().filter(|_| !is_stream);
     let context = session::open(global, CommandLineSettings::default(), GrepSearch::NAME, first, output)?;
     let mut request = GrepRequest::new(pattern);
     request.file_pattern = arguments.globs()?;
@@ -146,6 +155,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     request.invert_match = Some(arguments.invert_match);
     request.include_ignored = Some(arguments.include_ignored);
     request.cursor.clone_from(&arguments.cursor);
+    if is_stream {
+        let name = RelPath::parse("<stdin>", &RelPath::root())?;
+        return session::print(GrepSearch::NAME, &context, output, |context| {
+            grep_stream(context, request, &name, &mut std::io::stdin().lock())
+        });
+    }
     if paths.len() < 2 {
         request.path = Some(path_argument(&context, first)?);
         return session::call::<GrepSearch>(request, &context, output);

@@ -199,7 +199,11 @@ fn base_below(root: &Root, working: &Path) -> Option<RelPath> {
 /// begins at the root, and is left as it is when the working directory has nothing of that name in a root. Without
 /// one, the working directory, if a root holds it.
 pub(crate) fn path_argument(context: &Context, path: Option<&str>) -> anyhow::Result<String> {
-    let Some(path) = path else { return Ok(context.roots.base().display().into_owned()) };
+    let Some(path) = path else {
+        // Of several roots all are meant, wherever somebody stands.
+        let is_one = context.roots.all().len() == 1;
+        return Ok(if is_one { context.roots.base().display().into_owned() } else { ".".to_owned() });
+    };
     if path.starts_with('"') {
         return Ok(path.to_owned());
     }
@@ -241,7 +245,7 @@ pub(crate) fn answer<T: Tool>(
 }
 
 /// Prints the answer of a call of the tool with this name of its own.
-fn print(
+pub(crate) fn print(
     tool: &str,
     context: &Context,
     output: &mut Terminal,

@@ -2,6 +2,8 @@
 
 use std::process::{Command, Stdio};
 
+use serde_json::{Value, json};
+
 use crate::Project;
 
 fn project() -> Project {
@@ -356,5 +358,72 @@ fn search_refuses_with_the_correction() {
     ] {
         let run = project.run(arguments);
         assert!(run.status == 2 && run.stderr.contains(expected), "{arguments:?}: {run:?}");
+    }
+}
+
+/// Standard input is searched as a file is.
+#[test]
+fn grep_reads_standard_input() {
+    let project = Project::new(&[("a.txt", "needle in a file\n")]);
+    let text: String = (1..=30_000)
+        .map(|nth| format!("line {nth}{}\n", if nth % 1_000 == 0 { " needle" } else { "" }))
+        .collect();
+    let grep = |arguments: &[&str], input: &[u8]| project.run_fed(&[&["grep"], arguments].concat(), input);
+    let run = grep(&["needle", "-", "-C", "1"], text.as_bytes());
+    assert!(
+        run.status == 0 && run.stdout.starts_with("Found 30 matches in 1 file:\n\n<stdin>:\n"),
+        "{run:?}"
+    );
+    assert!(
+        run.stdout.contains("\n  999- line 999\n  1000: line 1000 needle\n  1001- line 1001\n"),
+        "{run:?}"
+    );
+    assert!(!run.stdout.contains("in a file"), "{run:?}");
+    let run = grep(&["-c", "needle", "-"], text.as_bytes());
+    assert!(run.stdout.contains("<stdin>: 30\n"), "{run:?}");
+    let run = grep(&["-l", "needle", "-"], text.as_bytes());
+    assert!(run.stdout.contains("<stdin>\n"), "{run:?}");
+    let run = grep(&["-c", "-v", "needle", "-"], text.as_bytes());
+    assert!(run.stdout.contains("<stdin>: 29970\n"), "{run:?}");
+    // More than is shown is told of, and that no cursor leads to it.
+    let run = grep(&["needle", "-", "-m", "10", "--json"], text.as_bytes());
+    let found = run.json();
+    assert_eq!(
+        (&found["match_count"], &found["totals_exact"], &found["truncated"]),
+        (&json!(11), &json!(false), &json!(true))
+    );
+    assert_eq!(
+        (
+            &found["next_cursor"],
+            found["files"][0]["lines"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .filter(|line| line["type"] == "match")
+                .count()
+        ),
+        (&Value::Null, 10)
+    );
+    // Nothing, and what can't be searched.
+    let run = grep(&["absent", "-"], text.as_bytes());
+    assert!(
+        run.status == 1 && run.stdout.starts_with("No matches found for `absent` in <stdin>."),
+        "{run:?}"
+    );
+    let run = grep(&["needle", "-"], b"needle\0\0needle\n");
+    assert!(run.status == 1 && run.stdout.contains("1 binary"), "{run:?}");
+    let run = grep(&["needle", "-"], b"");
+    assert!(run.status == 1, "{run:?}");
+    let utf16: Vec<u8> =
+        [0xff, 0xfe].into_iter().chain("one needle\n".encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    assert!(grep(&["needle", "-"], &utf16).stdout.contains("1: one needle"));
+    for (arguments, problem) in [
+        (&["needle", "-", "a.txt"][..], "searched alone"),
+        (&["--uses", "needle", "-"], "`output`"),
+        (&["-g", "*.rs", "needle", "-"], "`file_pattern`"),
+        (&["(", "-"], "`pattern`"),
+    ] {
+        let run = grep(arguments, b"needle\n");
+        assert!(run.status == 2 && run.stderr.contains(problem), "{arguments:?}: {run:?}");
     }
 }

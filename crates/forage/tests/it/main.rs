@@ -52,8 +52,9 @@ mod setup;
 mod telemetry;
 mod wording;
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
@@ -66,6 +67,14 @@ struct Run {
 }
 
 impl Run {
+    fn of(output: Output) -> Self {
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        let status = output.status.code().unwrap_or(-1);
+        let run = Self { status, stdout: text(output.stdout), stderr: text(output.stderr) };
+        assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
+        run
+    }
+
     fn json(&self) -> Value {
         serde_json::from_str(&self.stdout).unwrap()
     }
@@ -111,8 +120,27 @@ impl Project {
         self.run_in(&self.root, arguments, &[])
     }
 
+    /// With this as standard input.
+    fn run_fed(&self, arguments: &[&str], input: &[u8]) -> Run {
+        let mut command = self.command(&self.root, arguments, &[]);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut pipe = child.stdin.take().unwrap();
+        let output = std::thread::scope(|scope| {
+            // Who has enough of it reads no further.
+            scope.spawn(move || drop(pipe.write_all(input)));
+            child.wait_with_output().unwrap()
+        });
+        Run::of(output)
+    }
+
     fn run_in(&self, directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Run {
-        let output = Command::new(env!("CARGO_BIN_EXE_forage"))
+        Run::of(self.command(directory, arguments, environment).output().unwrap())
+    }
+
+    fn command(&self, directory: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_forage"));
+        command
             .args(arguments)
             .current_dir(directory)
             .env_clear()
@@ -121,16 +149,7 @@ impl Project {
             .env("OLLAMA_HOST", "127.0.0.1:9")
             .env("LM_STUDIO_API_BASE", "http://127.0.0.1:9/v1")
             .envs(environment.iter().copied())
-            .stdin(Stdio::null())
-            .output()
-            .unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        let run = Run {
-            status: output.status.code().unwrap_or(-1),
-            stdout: text(output.stdout),
-            stderr: text(output.stderr),
-        };
-        assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
-        run
+            .stdin(Stdio::null());
+        command
     }
 }
