@@ -8,6 +8,7 @@ mod definition;
 
 use definition::SymbolDefinition;
 pub(crate) use definition::definition;
+use forage_fs::lines;
 
 use crate::languages::{CommentStyle, DefinitionKind, Habit, LanguageRow};
 use crate::limits;
@@ -61,15 +62,25 @@ pub(crate) struct Outline {
 /// Cuts a text.
 #[must_use]
 pub(crate) fn outline(text: &str, language: &LanguageRow) -> Outline {
+    outline_with(text, language, |_, _, _| ())
+}
+
+/// The same; `each` is given every line, what it is, and whether it begins within a string that is a value.
+pub(crate) fn outline_with<'t>(
+    text: &'t str,
+    language: &LanguageRow,
+    mut each: impl FnMut(&'t str, LineKind, bool),
+) -> Outline {
     let mut outline = Outline::default();
     let mut reader = LineClassifier::new(language);
     // Where the chunk of a definition would begin: at the comment and the attributes above it.
     let mut lead: Option<u32> = None;
     let mut starts: Vec<(u32, u32)> = Vec::new();
-    for (number, line) in text.lines().enumerate() {
+    for (number, line) in lines(text).enumerate() {
         let number = number as u32;
         let within_string = reader.is_in_string();
         let kind = reader.read(line);
+        each(line, kind, within_string);
         outline.lines.push(kind);
         match kind {
             LineKind::Blank => lead = None,

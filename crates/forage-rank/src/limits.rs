@@ -125,6 +125,9 @@ pub const LARGE_SEGMENT: usize = 1_500;
 /// Time that must be left of an update for segments to be merged in it.
 pub const MERGE_TIME: Duration = Duration::from_secs(8);
 
+/// Part of the tokens of an answer with code that may stay unused.
+pub const PASSAGE_LEFT_PART: usize = 100;
+
 /// Bytes of the manifest of an index, which names some eight files for each of some dozens of segments.
 pub const MANIFEST_BYTES: u64 = 4 << 20;
 

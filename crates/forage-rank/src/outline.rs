@@ -28,8 +28,17 @@ pub struct Definition {
 /// for its name.
 pub fn definitions(path: &str, text: &str) -> Vec<Definition> {
     let language = language(path);
-    let lines = lines(text, language);
-    let symbols = chunk::outline(text, language).symbols;
+    let mut lines: Vec<OutlineLine<'_>> = Vec::new();
+    let symbols = chunk::outline_with(text, language, |line, kind, is_quoted| {
+        let sort = match kind {
+            LineKind::Blank => LineSort::Blank,
+            LineKind::Comment => LineSort::Comment,
+            LineKind::Code(_) if is_quoted => LineSort::Quoted,
+            LineKind::Code(_) => LineSort::Code,
+        };
+        lines.push(OutlineLine { trimmed: line.trim(), indent: chunk::indent(line), sort });
+    })
+    .symbols;
     let is_heading = |symbol: &&ChunkSymbol| symbol.kind == DefinitionKind::Heading;
     let headings: Vec<usize> = symbols.iter().filter(is_heading).map(|symbol| symbol.line as usize).collect();
     let limits = next_beside(&symbols, lines.len());
@@ -100,21 +109,6 @@ enum LineSort {
     /// Within a string of several lines, whose indentation says nothing.
     Quoted,
     Code,
-}
-
-fn lines<'t>(text: &'t str, language: &LanguageRow) -> Vec<OutlineLine<'t>> {
-    let mut reader = chunk::LineClassifier::new(language);
-    let line = |line: &'t str| {
-        let quoted = reader.is_in_string();
-        let sort = match reader.read(line) {
-            LineKind::Blank => LineSort::Blank,
-            LineKind::Comment => LineSort::Comment,
-            LineKind::Code(_) if quoted => LineSort::Quoted,
-            LineKind::Code(_) => LineSort::Code,
-        };
-        OutlineLine { trimmed: line.trim(), indent: chunk::indent(line), sort }
-    };
-    text.lines().map(line).collect()
 }
 
 /// Comments and attributes without a blank line between belong to what is below them.

@@ -44,10 +44,6 @@ impl PassageBudget {
         let tokens = self.tokens.checked_sub(cost.tokens)?;
         Some(Self { tokens, bytes: self.bytes.checked_sub(cost.bytes)? })
     }
-
-    fn add(self, other: Self) -> Self {
-        Self { tokens: self.tokens + other.tokens, bytes: self.bytes + other.bytes }
-    }
 }
 
 /// Returns the lines of each file, from 1, that help most within a budget, in order. `files` are the first of a ranking. Of a
@@ -65,8 +61,10 @@ pub fn passages(files: &[PassageFile<'_>], budget: PassageBudget) -> Vec<Vec<Ran
     });
     let mut chosen: Vec<Vec<bool>> = texts.iter().map(|text| vec![false; text.lines.len()]).collect();
     let mut left = budget;
+    // What has room in less is not worth looking for.
+    let least = limits::PASSAGE_HEAD_TOKENS.max(budget.tokens / limits::PASSAGE_LEFT_PART);
     for unit in units {
-        if left.tokens < limits::PASSAGE_HEAD_TOKENS {
+        if left.tokens < least {
             break;
         }
         let (text, lines) = (&texts[unit.file], &mut chosen[unit.file]);
@@ -81,9 +79,12 @@ pub fn passages(files: &[PassageFile<'_>], budget: PassageBudget) -> Vec<Vec<Ran
             || new(&unit.last) && lines.get(unit.last + 1) == Some(&true);
         let heads = runs - usize::from(goes_on);
         let head = PassageBudget { tokens: text.head.tokens * heads, bytes: text.head.bytes * heads };
-        let lines_of_unit = (unit.first..=unit.last).filter(new);
-        let cost = lines_of_unit.map(|at| text.cost(at)).fold(head, PassageBudget::add);
-        let Some(rest) = left.checked_sub(cost) else { continue };
+        // Most units have no room in what is left, which some of their lines tell.
+        let mut lines_of_unit = (unit.first..=unit.last).filter(new);
+        let rest = left.checked_sub(head);
+        let rest =
+            rest.and_then(|rest| lines_of_unit.try_fold(rest, |rest, at| rest.checked_sub(text.cost(at))));
+        let Some(rest) = rest else { continue };
         left = rest;
         (unit.first..=unit.last).filter(new).for_each(|at| lines[at] = true);
     }
@@ -100,7 +101,7 @@ struct PassageText<'a> {
 
 impl<'a> PassageText<'a> {
     fn of(file: &PassageFile<'a>) -> Self {
-        let lines: Vec<&str> = file.text.lines().collect();
+        let lines: Vec<&str> = forage_fs::lines(file.text).collect();
         let mut is_known = vec![false; lines.len()];
         for range in file.known {
             let last = (*range.end() as usize).min(lines.len());

@@ -140,7 +140,7 @@ pub const CODE_TOKENS_MAX: u64 = 32_000;
 pub const CODE_FILES: u64 = 30;
 
 /// Of them, those whose code is looked at.
-pub const CODE_FILES_READ: usize = 20;
+pub const CODE_FILES_READ: usize = 12;
 
 /// Of these, the first ones get an outline of what is not shown of them.
 pub const CODE_OUTLINES: usize = 3;

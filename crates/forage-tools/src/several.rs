@@ -231,6 +231,12 @@ fn is_of_request(error: &ToolError) -> bool {
     )
 }
 
+/// Bytes around notes.
+const NOTES_BYTES: usize = 16;
+
+/// What helps where several answers have no room beside each other.
+const ONE_ALONE: &str = "path=\"root:NAME\" asks one root alone";
+
 /// The text of several roots' answers within a budget, each below the name of its root.
 pub(crate) fn render<R: Render>(outcome: &ToolOutcome<R>, budget: usize) -> (String, bool) {
     let own = outcome.root.as_ref().map_or("", |(root, _)| root.as_str());
@@ -253,7 +259,7 @@ pub(crate) fn render<R: Render>(outcome: &ToolOutcome<R>, budget: usize) -> (Str
         ),
     };
     let heads: usize = parts.iter().map(|(root, _)| head(root).len() + 1).sum();
-    let mut room = budget.saturating_sub(heads + rest.len());
+    let mut room = budget.saturating_sub(heads + rest.len() + ONE_ALONE.len() + NOTES_BYTES);
     let mut texts: Vec<(String, bool)> = parts.iter().map(|_| (String::new(), true)).collect();
     let mut open: Vec<usize> = (0..parts.len()).collect();
     // Each round those that need less than their share leave the rest to the others.
@@ -288,7 +294,8 @@ pub(crate) fn render<R: Render>(outcome: &ToolOutcome<R>, budget: usize) -> (Str
         text.push_str(part);
     }
     let is_cut = !left_out.is_empty() || texts.iter().any(|(_, is_cut)| *is_cut);
-    let notes: Vec<String> = Some(rest).filter(|rest| !rest.is_empty()).into_iter().collect();
+    let rest = Some(rest).filter(|rest| !rest.is_empty());
+    let notes: Vec<String> = rest.into_iter().chain(is_cut.then(|| ONE_ALONE.to_owned())).collect();
     (with_notes(text, &notes), is_cut)
 }
 

@@ -313,6 +313,7 @@ impl Tool for SearchIndex {
                     bytes: context.text_bytes.saturating_sub(bytes + limits::CODE_NOTES_BYTES),
                 },
                 shown: context.shown_earlier.as_ref(),
+                threads: context.walk_options().thread_count(),
                 stop,
             };
             chooser.read(&shown, &texts, &mut files, &mut reader.border)

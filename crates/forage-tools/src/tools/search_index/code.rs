@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forage_base::Stop;
 use forage_fs::Root;
@@ -56,6 +57,7 @@ pub(super) struct CodeReader<'a> {
     /// What the code may be, with its outlines.
     pub(super) budget: PassageBudget,
     pub(super) shown: Option<&'a Arc<ShownEarlier>>,
+    pub(super) threads: usize,
     /// Ends it: files that are not looked at by then have no code.
     pub(super) stop: &'a Stop,
 }
@@ -75,10 +77,7 @@ impl CodeReader<'_> {
             self.shown.map(|shown| shown.of(root.path(), &hit.path, text)).unwrap_or_default()
         };
         let earlier: Vec<Vec<RangeInclusive<u32>>> = pairs().map(earlier).collect();
-        let definitions: Vec<Vec<Definition>> = pairs()
-            .take_while(|_| self.stop.check().is_none())
-            .map(|((_, hit), text)| definitions(&hit.path, text))
-            .collect();
+        let definitions = self.definitions(hits, texts);
         let sources: Vec<PassageFile<'_>> = pairs()
             .zip(definitions.iter().zip(&earlier))
             .map(|(((_, hit), text), (definitions, known))| PassageFile { hit, text, definitions, known })
@@ -117,6 +116,36 @@ impl CodeReader<'_> {
             }
         }
         remembered
+    }
+
+    /// What the files with a text define, in their order, as far as there is time.
+    fn definitions(&self, hits: &[(&Root, &FileHit)], texts: &[String]) -> Vec<Vec<Definition>> {
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut done = Vec::new();
+            while self.stop.check().is_none() {
+                let nth = next.fetch_add(1, Ordering::Relaxed);
+                let (Some((_, hit)), Some(text)) = (hits.get(nth), texts.get(nth)) else { break };
+                done.push((nth, definitions(&hit.path, text)));
+            }
+            done
+        };
+        let threads = self.threads.min(texts.len()).max(1);
+        let mut done: Vec<(usize, Vec<Definition>)> = std::thread::scope(|scope| {
+            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let mut done = work();
+            for other in others {
+                done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            done
+        });
+        done.sort_by_key(|(nth, _)| *nth);
+        // Without a gap.
+        done.into_iter()
+            .enumerate()
+            .take_while(|(at, (nth, _))| at == nth)
+            .map(|(_, (_, found))| found)
+            .collect()
     }
 }
 
