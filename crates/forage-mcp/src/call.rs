@@ -116,6 +116,7 @@ async fn answer(
         let text_bytes = profile.text_bytes;
         // Requests without a connection may be anybody's.
         let shown = (!is_stateless(context)).then(|| Arc::clone(&known.shown));
+        let gathered = Arc::clone(&known.gathered);
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         move || {
             // The place is free only when the work has really ended, whoever still waits for it.
@@ -129,6 +130,7 @@ async fn answer(
             context.stop = stop;
             context.names = names;
             context.shown_earlier = shown;
+            context.gathered_uses = Some(gathered);
             (context.progress, context.waiting) = (visited, waiting);
             context.telemetry.client = profile.name();
             if let Some(questions) = questions {

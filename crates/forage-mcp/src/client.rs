@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use forage_tools::tools::GatheredUses;
 use forage_tools::{ShownEarlier, clip, sanitize_line};
 use rmcp::RoleServer;
 use rmcp::model::{InputRequest, InputRequests, InputResponses, ListRootsRequest};
@@ -55,6 +56,8 @@ pub(super) struct ConnectionMemory {
     told: Mutex<Vec<PathBuf>>,
     /// The code that its answers have shown.
     pub(super) shown: Arc<ShownEarlier>,
+    /// The files with names whose uses it has asked for.
+    pub(super) gathered: Arc<GatheredUses>,
 }
 
 impl ConnectionMemory {

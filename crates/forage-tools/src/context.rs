@@ -22,6 +22,7 @@ use crate::models::Models;
 use crate::names::ToolNames;
 use crate::shown_earlier::ShownEarlier;
 use crate::telemetry::target::{Telemetry, TelemetryTarget};
+use crate::tools::GatheredUses;
 
 /// The ways in which the relevant files of a `keyword_search` are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -261,6 +262,8 @@ pub struct Context {
     pub indexes: Option<Arc<dyn Indexes>>,
     /// Remembers the code that the caller has been shown, who is not shown it again. `None` for one who may have forgotten it.
     pub shown_earlier: Option<Arc<ShownEarlier>>,
+    /// Keeps the files with a name whose uses the caller goes through page by page. `None` for one that asks once.
+    pub gathered_uses: Option<Arc<GatheredUses>>,
     /// Takes secrets out of answers: of lines, names and messages, in text and records. All rules unless it is changed,
     /// because whoever calls tools for an agent hands on what they answer; [`Redactor::off`] for a person, who sees files
     /// as they are. What goes to a filter model has a redactor of its own, in [`FilterSettings`].
@@ -299,6 +302,7 @@ impl Context {
             indexing_time: limits::INDEXING_TIME,
             indexes: None,
             shown_earlier: None,
+            gathered_uses: None,
             redactor: Arc::new(Redactor::standard()),
             telemetry: TelemetryTarget::default(),
             names: ToolNames::own(),

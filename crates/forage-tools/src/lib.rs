@@ -50,6 +50,7 @@ mod names;
 mod noise;
 mod notes;
 mod outcome;
+mod parallel;
 mod place;
 pub mod registry;
 mod sanitize;

@@ -100,6 +100,12 @@ pub const GREP_WITHIN: usize = 4;
 /// See [`GREP_WITHIN`].
 pub const GREP_WITHIN_BYTES: usize = 60;
 
+/// Names whose files are kept for further pages, for each caller.
+pub const GREP_USES_KEPT: usize = 4;
+
+/// Files whose text and outline are held for an answer of uses, and bytes of them together.
+pub const GREP_USES_HELD: (usize, usize) = (64, 32 << 20);
+
 /// Definitions of a name that are told.
 pub const GREP_DEFINITIONS: usize = 20;
 

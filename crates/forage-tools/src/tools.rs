@@ -10,8 +10,8 @@ pub mod search;
 mod search_index;
 
 pub use grep_search::{
-    GrepDefinition, GrepFile, GrepLine, GrepOutput, GrepRequest, GrepResponse, GrepSearch, GrepWithin,
-    grep_stream, rest::GrepDirectory,
+    GatheredUses, GrepDefinition, GrepFile, GrepLine, GrepOutput, GrepRequest, GrepResponse, GrepSearch,
+    GrepWithin, grep_stream, rest::GrepDirectory,
 };
 pub use keyword_lookup::{
     Has, KeywordLookup, LookupHit, LookupLine, LookupName, LookupRequest, LookupResponse, LookupStatus,

@@ -25,7 +25,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use forage_base::Stop;
-use forage_fs::{Entry, FileState, SkipReason, Snapshot, Unvisited, WalkOptions, WatchedTree};
+use forage_fs::{Entry, FileListing, FileState, SkipReason, Snapshot, Unvisited, WalkOptions, WatchedTree};
 
 use super::candidates::{LayerCandidates, may_match};
 use super::listed::{Listed, ListedFiles};
@@ -197,6 +197,11 @@ impl Index {
     /// For one worker that asks for more than one search does.
     pub fn cursor(&self, options: &WalkOptions) -> LookupCursor<'_> {
         LookupCursor { index: self, selection: None, counts: counts(options), near: Vec::new() }
+    }
+
+    /// The tree as it is now, if it is watched: as long as this is the same, nothing was told to have changed.
+    pub fn watched(&self, options: &WalkOptions) -> Option<Arc<FileListing>> {
+        self.watched.as_ref()?.listing(options)
     }
 
     /// What the layers know of the files of the tree as it is now; `None` where it must be walked to be told.

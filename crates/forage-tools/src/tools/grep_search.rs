@@ -2,6 +2,7 @@
 
 mod by_file;
 pub(crate) mod each;
+mod gathered;
 mod render;
 mod request;
 pub(super) mod rest;
@@ -18,6 +19,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+pub use self::gathered::GatheredUses;
 use self::request::PreparedGrep;
 pub use self::request::{GrepOutput, GrepRequest};
 use self::rest::Rest;

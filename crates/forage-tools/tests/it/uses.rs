@@ -253,3 +253,46 @@ fn files_are_found_by_names_that_are_nearly_theirs() {
         assert!(problem.contains("did you mean src/main.rs?"), "{tool}: {problem}");
     }
 }
+
+/// What is kept for further pages of a watched tree is forgotten with every change.
+#[test]
+fn pages_of_a_tree_that_changes_are_those_of_the_tree_as_it_is() {
+    let tree = Tree::new();
+    for nth in 0..60 {
+        tree.write(
+            format!("src/{nth:02}.rs"),
+            format!("fn use_{nth}() {{\n    needle();\n    needle();\n}}\n"),
+        );
+    }
+    tree.write("src/needle.rs", "pub fn needle() {}\n");
+    let cache = tempfile::tempdir().unwrap();
+    let place = forage_fs::PrivatePlace::below(cache.path()).join("indexes");
+    let mut watched = Workspace::open(tree.root()).unwrap().keep_indexes_and_watch(place).unwrap();
+    watched.context_mut().gathered_uses = Some(std::sync::Arc::default());
+    watched.build_index().unwrap();
+    let plain = Workspace::open(tree.root()).unwrap();
+    let told = |workspace: &Workspace| -> Vec<String> {
+        let request = GrepRequest::new("needle").output(GrepOutput::Uses).max_results(17);
+        pages(workspace, request).iter().map(|page| json!(page).to_string()).collect()
+    };
+    // Until it is watched.
+    for _ in 0..50 {
+        assert_eq!(told(&watched), told(&plain));
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let steps: [&dyn Fn(); 6] = [
+        &|| drop(tree.write("src/07.rs", "fn use_7() {\n    needles();\n}\n")),
+        &|| drop(tree.write("tests/new.rs", "fn new() { needle(); }\n")),
+        &|| std::fs::remove_file(tree.root().join("src/needle.rs")).unwrap(),
+        &|| drop(tree.write("lib/other.rs", "pub fn needle() {}\n")),
+        &|| drop(tree.write(".ignore", "lib\n")),
+        &|| std::fs::rename(tree.root().join("src"), tree.root().join("code")).unwrap(),
+    ];
+    for (nth, step) in steps.iter().enumerate() {
+        step();
+        for round in 0..4 {
+            assert_eq!(told(&watched), told(&plain), "step {nth}, round {round}");
+        }
+    }
+    watched.close();
+}

@@ -4,10 +4,11 @@
 //! are; what is told of them beside that comes from `forage_rank`'s outline of their files.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, SkipReason, Skipped, WalkOptions};
@@ -18,6 +19,7 @@ use forage_search::{Delivered, EventKind, Pattern, ScanOptions, SearchEvent, sea
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::gathered::{Gathered, MentioningFile};
 use super::request::PreparedGrep;
 use super::rest::DirectoryTally;
 use super::{
@@ -32,6 +34,7 @@ use crate::file_text::whole_text;
 use crate::limits;
 use crate::lines::{ContextDetail, shown_line};
 use crate::outcome::{Limit, ToolOutcome};
+use crate::parallel::in_threads;
 use crate::place::no_file_fits;
 use crate::sanitize::sanitize_line;
 use crate::text::{around_place, clip, count, grouped, quoted};
@@ -100,17 +103,6 @@ fn file_name(path: &RelPath) -> Cow<'_, str> {
     String::from_utf8_lossy(path.as_bytes())
 }
 
-/// A file with the name, in the order of an answer.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct MentioningFile {
-    part: u8,
-    path: RelPath,
-    /// Lines with the name.
-    matches: u64,
-    /// One of them may be a definition.
-    may_define: bool,
-}
-
 pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
     let mut clamp = Clamp::default();
     let most = limits::GREP_MATCHES_MAX;
@@ -136,33 +128,6 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
     let bound = fingerprint::<GrepSearch>(&request, &root, &start, globs.as_deref());
     let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
 
-    // What is found has to be shown, too.
-    let gathering = stop.within(context.timeout.mul_f64(limits::GREP_GATHER_SHARE));
-    let scan = ScanOptions { exhaustive: true, ..scan_options(context, &root, (0, 0), usize::MAX, None) };
-    let mut files: Vec<MentioningFile> = Vec::new();
-    // Files with more lines than are held of one at once.
-    let mut uncounted: Vec<usize> = Vec::new();
-    let report = search(&root, &start, &walk, &pattern, &scan, &gathering, |file| {
-        let path = file_name(&file.path);
-        let may_define =
-            |event: &SearchEvent| may_define(&path, &String::from_utf8_lossy(&event.bytes), name);
-        let (part, may_define) = (part(&file.path), file.events.iter().any(may_define));
-        if file.more {
-            uncounted.push(files.len());
-        }
-        let may_define = may_define || file.more;
-        files.push(MentioningFile { part, matches: file.matches, may_define, path: file.path.clone() });
-        match files.len() < limits::GREP_USES_FILES {
-            true => ControlFlow::Continue(()),
-            false => ControlFlow::Break(()),
-        }
-    })?;
-    if globs.is_some() && report.visited == 0 && report.stopped.is_none() {
-        return Err(no_file_fits(request.path.as_deref()));
-    }
-    // Where not all files are known, another page would have others before its beginning.
-    let all_known = report.stopped.is_none() && !report.broke_off && !report.too_many_entries;
-    let mut complete = is_whole(&report) && all_known;
     let is_cased = !request.ignore_case.unwrap_or(false);
     let mut hidden = Hidden::default();
     let mut reader = UseReader {
@@ -175,29 +140,43 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
         start_depth: start.depth(),
         stop: &stop,
         border: Border::new(&context.redactor, &mut hidden),
+        held: HeldFiles::default(),
     };
-    for nth in uncounted {
-        match reader.count(&files[nth].path) {
-            Some(matches) => files[nth].matches = matches,
-            None => complete = false,
+    let tree = || context.gathered_uses.as_ref().and_then(|_| context.index(&root)?.watched(&walk));
+    let kept = context.gathered_uses.as_ref().zip(tree());
+    let gathered = match kept.as_ref().and_then(|(kept, tree)| kept.find(bound, tree)) {
+        Some(gathered) => gathered,
+        None => {
+            let gathered = Arc::new(reader.gather(&start, &walk)?);
+            // Nothing has changed meanwhile.
+            if let Some((kept, before)) = kept
+                && gathered.is_complete
+                && tree().is_some_and(|now| Arc::ptr_eq(&before, &now))
+            {
+                kept.keep(bound, before, &gathered);
+            }
+            gathered
         }
+    };
+    let Gathered { files, report, is_complete: complete, all_known } = &*gathered;
+    let (complete, all_known) = (*complete, *all_known);
+    if globs.is_some() && report.visited == 0 && report.stopped.is_none() {
+        return Err(no_file_fits(request.path.as_deref()));
     }
     let match_count: u64 = files.iter().map(|file| file.matches).sum();
-    if all_known {
-        files.sort();
-    }
+    reader.hold(files, cursor.as_ref(), max_results);
     let mut notes = Vec::new();
     if !is_cased {
         notes.push("`ignore_case` is not taken into account: names are compared as they are".to_owned());
     }
     let (defined, defined_count) = match cursor {
         Some(_) => (Vec::new(), 0),
-        None => reader.definitions(&files, &mut notes),
+        None => reader.definitions(files, &mut notes),
     };
-    let page = reader.page(&files, cursor.as_ref(), max_results, &defined);
+    let page = reader.page(files, cursor.as_ref(), max_results, &defined);
     let found = !files.is_empty();
     let not_searched = match !found && complete && cursor.is_none() {
-        true => unseen(context, (&root, &start), &walk, &pattern, &report, &stop),
+        true => unseen(context, (&root, &start), &walk, &pattern, report, &stop),
         false => CallVerdict::none(),
     };
     let next = page.last.filter(|_| page.is_cut && all_known).map(|last| last.encode(bound));
@@ -229,7 +208,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
             .warnings
             .push(format!("only {name} is looked for: names are compared, and nothing is resolved"));
     }
-    outcome.add_report(&report);
+    outcome.add_report(report);
     // The look for all files may have met the same.
     if outcome.skipped.get(SkipReason::LineTooLong) == 0 {
         outcome.skipped.add_many(SkipReason::LineTooLong, page.skipped.get(SkipReason::LineTooLong));
@@ -281,9 +260,107 @@ struct UseReader<'a> {
     start_depth: usize,
     stop: &'a Stop,
     border: Border<'a>,
+    held: HeldFiles,
+}
+
+/// Texts and outlines of files that are told of, some of them twice.
+#[derive(Default)]
+struct HeldFiles(HashMap<RelPath, Arc<OutlinedFile>>);
+
+struct OutlinedFile {
+    text: String,
+    definitions: Vec<Definition>,
+}
+
+impl OutlinedFile {
+    fn read(root: &Arc<Root>, path: &RelPath) -> Option<Self> {
+        let (text, ..) = whole_text(root, path).ok()?;
+        let definitions = definitions(&file_name(path), &text);
+        Some(Self { text, definitions })
+    }
 }
 
 impl UseReader<'_> {
+    /// Looks for all files with the name.
+    fn gather(&self, start: &RelPath, walk: &WalkOptions) -> Result<Gathered, ToolError> {
+        // What is found has to be shown, too.
+        let gathering = self.stop.within(self.context.timeout.mul_f64(limits::GREP_GATHER_SHARE));
+        let scan = scan_options(self.context, self.root, (0, 0), usize::MAX, None);
+        let scan = ScanOptions { exhaustive: true, ..scan };
+        let mut files: Vec<MentioningFile> = Vec::new();
+        // Files with more lines than are held of one at once.
+        let mut uncounted: Vec<usize> = Vec::new();
+        let report = search(self.root, start, walk, self.pattern, &scan, &gathering, |file| {
+            let path = file_name(&file.path);
+            let may_define =
+                |event: &SearchEvent| may_define(&path, &String::from_utf8_lossy(&event.bytes), self.name);
+            let (part, may_define) = (part(&file.path), file.events.iter().any(may_define));
+            if file.more {
+                uncounted.push(files.len());
+            }
+            let may_define = may_define || file.more;
+            files.push(MentioningFile { part, matches: file.matches, may_define, path: file.path.clone() });
+            match files.len() < limits::GREP_USES_FILES {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            }
+        })?;
+        // Where not all files are known, another page would have others before its beginning.
+        let all_known = report.stopped.is_none() && !report.broke_off && !report.too_many_entries;
+        let mut is_complete = is_whole(&report) && all_known;
+        for nth in uncounted {
+            match self.count(&files[nth].path) {
+                Some(matches) => files[nth].matches = matches,
+                None => is_complete = false,
+            }
+        }
+        if all_known {
+            files.sort();
+        }
+        Ok(Gathered { files, report, is_complete, all_known })
+    }
+
+    /// Reads what will be told of, on all processors.
+    fn hold(&mut self, files: &[MentioningFile], cursor: Option<&Cursor>, max_results: u64) {
+        let (most, most_bytes) = limits::GREP_USES_HELD;
+        let is_ahead = |file: &&MentioningFile| {
+            cursor.is_none_or(|cursor| (file.part, &file.path) >= (cursor.distance, &cursor.path))
+        };
+        let mut lines = 0;
+        let page = files.iter().filter(is_ahead).take_while(|file| {
+            let is_within = lines < max_results;
+            lines += file.matches;
+            is_within
+        });
+        let defining = files.iter().filter(|file| cursor.is_none() && file.may_define);
+        let mut paths: Vec<&RelPath> =
+            page.take(most).chain(defining.take(most)).map(|file| &file.path).collect();
+        paths.sort();
+        paths.dedup();
+        let (next, bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let work = || {
+            let mut done = Vec::new();
+            while self.stop.check().is_none() && bytes.load(Ordering::Relaxed) < most_bytes {
+                let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+                let Some(file) = OutlinedFile::read(self.root, path) else { continue };
+                bytes.fetch_add(file.text.len(), Ordering::Relaxed);
+                done.push(((*path).clone(), Arc::new(file)));
+            }
+            done
+        };
+        let threads = self.context.walk_options().thread_count().min(paths.len());
+        let held = in_threads(threads, work);
+        self.held = HeldFiles(held.into_iter().flatten().collect());
+    }
+
+    /// A file's text with what it defines.
+    fn outlined(&self, path: &RelPath) -> Option<Arc<OutlinedFile>> {
+        match self.held.0.get(path) {
+            Some(file) => Some(Arc::clone(file)),
+            None => OutlinedFile::read(self.root, path).map(Arc::new),
+        }
+    }
+
     /// The definitions of the name, those of tests and those without a body last, and how many there are.
     fn definitions(
         &mut self,
@@ -302,13 +379,15 @@ impl UseReader<'_> {
                 ));
                 break;
             }
-            let Ok((text, ..)) = whole_text(self.root, path) else {
+            let Some(file) = self.outlined(path) else {
                 too_large += 1;
                 continue;
             };
-            let mut own: Vec<Definition> = definitions(&file_name(path), &text)
-                .into_iter()
+            let mut own: Vec<Definition> = file
+                .definitions
+                .iter()
                 .filter(|definition| definition.name == self.name && defines(definition.kind))
+                .cloned()
                 .collect();
             all += own.len() as u64;
             own.sort_by_key(|definition| definition.kind == DefinitionKind::Declaration);
@@ -317,7 +396,7 @@ impl UseReader<'_> {
                 continue;
             }
             let lines: Vec<usize> = own.iter().map(|definition| definition.line as usize - 1).collect();
-            let texts = self.border.chosen(&Excerpt::new(&text), &lines);
+            let texts = self.border.chosen(&Excerpt::new(&file.text), &lines);
             for (definition, text) in own.into_iter().zip(texts) {
                 let is_lesser = definition.kind == DefinitionKind::Declaration;
                 found.push((*part, is_lesser, self.record(path, &definition, &text)));
@@ -421,8 +500,8 @@ impl UseReader<'_> {
         let (mut record, last) = file_record(&mut file, &mut self.border);
         record.lines.retain(|line| line.line_number <= last + self.around.1 as u64);
         // Of what is too large for that, lines are found and nothing is told of them.
-        if let Ok((text, ..)) = whole_text(self.root, path) {
-            tell(&mut record, path, &text, self.name, defined);
+        if let Some(file) = self.outlined(path) {
+            tell(&mut record, path, &file, self.name, defined);
         }
         Some((record, last, has_more))
     }
@@ -448,9 +527,9 @@ fn defines(kind: DefinitionKind) -> bool {
 }
 
 /// Says of each line what it has the name in, and in which definition it stands. Definitions that are told by themselves are left out.
-fn tell(record: &mut GrepFile, path: &RelPath, text: &str, name: &str, told: &[GrepDefinition]) {
+fn tell(record: &mut GrepFile, path: &RelPath, file: &OutlinedFile, name: &str, told: &[GrepDefinition]) {
+    let OutlinedFile { text, definitions: outline } = file;
     let path = file_name(path);
-    let outline = definitions(&path, text);
     let is_own = |definition: &&Definition| definition.name == name && defines(definition.kind);
     let own: HashSet<u32> = outline.iter().filter(is_own).map(|definition| definition.line).collect();
     let told: HashSet<u32> = told

@@ -15,6 +15,7 @@ use super::RankedFile;
 use crate::border::{Border, Excerpt};
 use crate::limits;
 use crate::names::ToolNames;
+use crate::parallel::in_threads;
 use crate::sanitize::sanitize_line;
 use crate::shown_earlier::{ShownEarlier, text_hash};
 use crate::text::{clip, count, grouped};
@@ -131,14 +132,8 @@ impl CodeReader<'_> {
             done
         };
         let threads = self.threads.min(texts.len()).max(1);
-        let mut done: Vec<(usize, Vec<Definition>)> = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-            let mut done = work();
-            for other in others {
-                done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            }
-            done
-        });
+        let mut done: Vec<(usize, Vec<Definition>)> =
+            in_threads(threads, work).into_iter().flatten().collect();
         done.sort_by_key(|(nth, _)| *nth);
         // Without a gap.
         done.into_iter()
