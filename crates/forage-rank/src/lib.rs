@@ -56,4 +56,4 @@ pub use passages::{PassageBudget, PassageFile, passages};
 pub use query::QueryWeights;
 pub use retrieve::FieldWeights;
 pub use rules::{Effect, RULES, RankingRule, RuleWeights, is_test};
-pub use search::{ChunkHit, FileHit, RankWeights, RankedSearch, Ranking, search, search_all};
+pub use search::{AllowFile, ChunkHit, FileHit, RankWeights, RankedSearch, Ranking, search, search_all};

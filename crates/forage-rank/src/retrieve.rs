@@ -23,6 +23,7 @@ use crate::index::{ASIDE, FIELD_COUNT, JoinedIndexes, Paths, StoredFile};
 use crate::limits;
 use crate::query::{Concept, PieceRole, RankQuery};
 use crate::rules::PathWords;
+use crate::search::AllowFile;
 
 /// Weights of fields and the shape of the term weighting (Robertson and Zaragoza, «The Probabilistic Relevance
 /// Framework: BM25 and Beyond», 2009, section 3.6: BM25F).
@@ -193,7 +194,7 @@ pub(crate) struct Demand<'a> {
     pub(crate) query: &'a RankQuery,
     pub(crate) weights: &'a FieldWeights,
     /// Which paths of which index may be candidates, beside what the query says of them.
-    pub(crate) allow: Option<&'a (dyn Fn(usize, &str) -> bool + Sync)>,
+    pub(crate) allow: Option<&'a AllowFile<'a>>,
     pub(crate) pace: &'a HaltPace<'a>,
     /// Candidates at most.
     pub(crate) most: usize,

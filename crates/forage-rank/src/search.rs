@@ -22,6 +22,9 @@ pub struct RankWeights {
     pub query: QueryWeights,
 }
 
+/// Whether a file may be part of an answer, by the number of its index and its path.
+pub type AllowFile<'a> = dyn Fn(usize, &str) -> bool + Sync + 'a;
+
 /// A question to an index, with the bounds of its answer.
 #[derive(Clone, Copy)]
 pub struct RankedSearch<'a> {
@@ -37,7 +40,7 @@ pub struct RankedSearch<'a> {
     /// Tells whether a file may be part of the answer, by the number of its index and its path as it was indexed. Asked
     /// before candidates are chosen, so that what is ruled out takes no places; once per file that has something of the
     /// query.
-    pub allow: Option<&'a (dyn Fn(usize, &str) -> bool + Sync)>,
+    pub allow: Option<&'a AllowFile<'a>>,
     /// Tells whether the answer isn't wanted any more. Asked every few thousand steps; it should cost no more than a
     /// look at a flag or a clock.
     pub stop: &'a (dyn Fn() -> bool + Sync),
@@ -158,7 +161,7 @@ pub fn search_all(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<
         // Each by itself tells which it is.
         for (nth, index) in indexes.iter().enumerate() {
             let allow = request.allow.map(|allow| move |_: usize, path: &str| allow(nth, path));
-            let allow = allow.as_ref().map(|allow| allow as &(dyn Fn(usize, &str) -> bool + Sync));
+            let allow = allow.as_ref().map(|allow| allow as &AllowFile<'_>);
             let _ = search(index, &RankedSearch { allow, ..*request });
         }
     }

@@ -76,14 +76,14 @@ impl RankScope {
         let languages: Vec<&'static str> = languages.collect::<Result<_, _>>()?;
         let (query, named) = roots_in_query(context, &request.query)?;
         let path = request.path.as_deref().filter(|path| !is_anywhere(path));
-        let (roots, target) = match (path, named) {
-            (Some(_), Some(_)) => {
+        let (roots, target) = match (path, named.is_empty()) {
+            (Some(_), false) => {
                 let problem = "the query names a root, too; say where in one of the two alone";
                 return Err(ToolError::argument("path", problem));
             }
-            (None, Some(roots)) => (roots, None),
-            (None, None) if context.roots.all().len() > 1 => (context.roots.all().to_vec(), None),
-            (path, _) => {
+            (None, false) => (named, None),
+            (None, true) if context.roots.all().len() > 1 => (context.roots.all().to_vec(), None),
+            (path, true) => {
                 let target = context.place(path)?;
                 (vec![Arc::clone(&target.root)], Some(target))
             }
@@ -181,11 +181,11 @@ impl RankScope {
 }
 
 /// Names of roots in a question, where there are several, and the question without them.
-fn roots_in_query(context: &Context, query: &str) -> Result<(String, Option<Vec<Arc<Root>>>), ToolError> {
+fn roots_in_query(context: &Context, query: &str) -> Result<(String, Vec<Arc<Root>>), ToolError> {
     let is_name = |word: &&str| word.len() > ROOT.len() && word.starts_with(ROOT);
     let names: Vec<&str> = query.split_whitespace().filter(is_name).collect();
     if names.is_empty() || context.roots.all().len() == 1 {
-        return Ok((query.to_owned(), None));
+        return Ok((query.to_owned(), Vec::new()));
     }
     let mut roots: Vec<Arc<Root>> = Vec::new();
     let mut rest = query.to_owned();
@@ -205,7 +205,7 @@ fn roots_in_query(context: &Context, query: &str) -> Result<(String, Option<Vec<
     }
     match rest.trim() {
         "" => Err(ToolError::argument("query", "it names a root, and nothing that is looked for in it")),
-        rest => Ok((rest.to_owned(), Some(roots))),
+        rest => Ok((rest.to_owned(), roots)),
     }
 }
 
