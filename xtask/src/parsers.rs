@@ -80,6 +80,13 @@ const READERS: &[(&str, &[Cover])] = &[
         &[Target("forage-rank/src/index/manifest.rs", "fuzz_a_manifest_names_plain_files_and_comes_back")],
     ),
     (
+        "forage-rank/src/index/segment.rs",
+        &[Target(
+            "forage-rank/src/index/fuzz.rs",
+            "any_bytes_in_the_place_of_states_are_as_many_as_documents_or_none",
+        )],
+    ),
+    (
         "forage-rank/src/index/files.rs",
         &[Target(
             "forage-rank/src/index/damage_tests.rs",
@@ -285,6 +292,10 @@ const READERS: &[(&str, &[Cover])] = &[
             "forage/src/cli/eval/history.rs",
             "fuzz_what_git_prints_makes_paths_below_the_root_or_an_error",
         )],
+    ),
+    (
+        "forage/src/cli/eval/lines.rs",
+        &[Target("forage/src/cli/eval/lines.rs", "fuzz_answers_of_others_are_refused_or_counted")],
     ),
     (
         "forage/src/cli/eval/set.rs",

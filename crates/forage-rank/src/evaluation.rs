@@ -22,7 +22,7 @@ use crate::search::Ranking;
 pub use answered::{AnsweredQuery, Places, RankedCandidate, answer};
 pub use figures::{Ablated, Figures, NDCG_CUT, RECALL_CUTS, ablate, mean_ndcg, percentile};
 pub use fit::{FOLDS, Fold, Paired, Validation, cross_validate, fit};
-pub use lines::{FileLines, LineFigures, NEAR_LINES, PairedDifference, ShownAnswer};
+pub use lines::{FileLines, LineFigures, NEAR_LINES, PairedDifference, ShownAnswer, count_lines};
 
 /// Queries on a repository.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -74,13 +74,21 @@ pub enum SetError {
         /// The query's targets.
         targets: usize,
     },
+    /// A query about more lines than are counted.
+    #[error("query {number} of the set `{set}` is about more than {most} lines", most = limits::KNOWN_LINES)]
+    ManyLines {
+        /// The set's name.
+        set: String,
+        /// The query's number, from 1.
+        number: usize,
+    },
 }
 
 impl QuerySet {
     /// Checks that it can be run.
     ///
     /// # Errors
-    /// A query has no words, no targets, or too many.
+    /// A query has no words, no targets, or too many targets or lines.
     pub fn check(&self) -> Result<(), SetError> {
         for (nth, query) in self.queries.iter().enumerate() {
             let (set, number, targets) = (self.name.clone(), nth + 1, query.targets().count());
@@ -92,6 +100,9 @@ impl QuerySet {
             }
             if targets > limits::TARGETS {
                 return Err(SetError::ManyTargets { set, number, targets });
+            }
+            if count_lines(&query.lines) > limits::KNOWN_LINES {
+                return Err(SetError::ManyLines { set, number });
             }
         }
         Ok(())

@@ -114,6 +114,9 @@ pub const FILES_FOR_ONE_WRITER: usize = 200;
 /// Targets of a query whose answers are known; a candidate remembers which it is as bits of a word.
 pub const TARGETS: usize = 64;
 
+/// Lines that a query is about, or that an answer shows, where it is counted how many of them are the same.
+pub const KNOWN_LINES: u64 = 1_000_000;
+
 /// The largest weight of a rule that is fitted or taken. Those that are built in are below 3; a rule that outweighs all
 /// others tenfold is the only one.
 pub const RULE_WEIGHT: f32 = 10.0;

@@ -101,6 +101,13 @@ impl LineFigures {
     }
 }
 
+/// How many lines these are, those that are named twice counted twice.
+#[must_use]
+pub fn count_lines(lines: &FileLines) -> u64 {
+    let of = |[first, last]: &[u32; 2]| u64::from(last.saturating_sub(*first)) + 1;
+    lines.values().flatten().map(of).fold(0, u64::saturating_add)
+}
+
 fn numbers(lines: &FileLines) -> BTreeSet<(&str, u32)> {
     lines
         .iter()

@@ -5,6 +5,7 @@ use tantivy::tokenizer::TokenStream as _;
 
 use super::encoded::{TOKENIZER, tokenizers};
 use super::record::StoredFile;
+use super::segment::states_of;
 use crate::chunk::outline;
 use crate::fuzz::SOURCES;
 use crate::languages::LANGUAGES;
@@ -46,5 +47,21 @@ fn any_text_in_the_place_of_a_record_is_sound_or_none() {
             assert!(record.names.contains(record.name(symbol)));
         }
         assert_eq!(StoredFile::from_text(&record.to_text()).as_ref(), Some(&record));
+    });
+}
+
+#[test]
+fn any_bytes_in_the_place_of_states_are_as_many_as_documents_or_none() {
+    let seeds = vec![vec![7; 24], (0..64).collect(), Vec::new()];
+    target!(&seeds, |input| {
+        for documents in [0, 3, 8] {
+            match states_of(input, documents) {
+                Ok(states) => {
+                    let bytes: Vec<u8> = states.iter().flat_map(|state| state.to_le_bytes()).collect();
+                    assert_eq!((bytes.as_slice(), states.len()), (input, documents as usize));
+                }
+                Err(_) => assert_ne!(input.len(), 8 * documents as usize),
+            }
+        }
     });
 }

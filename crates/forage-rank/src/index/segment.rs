@@ -125,7 +125,7 @@ impl RankedSegment {
 }
 
 /// States as they are written: one behind the other, little-endian.
-fn states_of(bytes: &[u8], documents: u32) -> Result<Arc<[u64]>, IndexError> {
+pub(super) fn states_of(bytes: &[u8], documents: u32) -> Result<Arc<[u64]>, IndexError> {
     let (states, []) = bytes.as_chunks::<8>() else { return Err(IndexError::Damaged) };
     if states.len() != documents as usize {
         return Err(IndexError::Damaged);

@@ -24,14 +24,14 @@ pub(crate) fn git(project: &Project, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
-fn forage(project: &Project, arguments: &[&str]) -> Run {
+pub(crate) fn forage(project: &Project, arguments: &[&str]) -> Run {
     let path = std::env::var("PATH").unwrap_or_default();
     let environment =
         [("PATH", path.as_str()), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")];
     project.run_in(&project.root, arguments, &environment)
 }
 
-fn records(project: &Project, arguments: &[&str]) -> Value {
+pub(crate) fn records(project: &Project, arguments: &[&str]) -> Value {
     let run = forage(project, &[arguments, &["--json"]].concat());
     assert_eq!(run.status, 0, "{run:?}");
     run.json()
@@ -628,92 +628,4 @@ fn weights_are_the_users_and_are_checked() {
     project.configure("[tools.search_index]\nweights = { test = 1, file = 2.5 }\n");
     let settings = project.run(&["config", "--json"]).json();
     assert_eq!(settings["tools.search_index.weights"]["value"], json!({ "file": 2.5, "test": 1.0 }));
-}
-
-#[test]
-fn the_right_lines_of_an_answer_are_counted_beside_those_of_others() {
-    let long = |name: &str| {
-        let body: String = (0..30).map(|nth| format!("    step_{nth}(retry);\n")).collect();
-        format!("fn {name}() {{\n{body}}}\n\n")
-    };
-    let retry = format!("{}{}", long("retry_request"), long("parse_header"));
-    let project = Project::new(&[("src/retry.rs", &retry), ("src/other.rs", &long("add_numbers"))]);
-    let query = |text: &str, more: Value| {
-        let mut query = json!({ "query": text, "relevant": ["src/retry.rs"] });
-        more.as_object().unwrap().iter().for_each(|(key, value)| query[key] = value.clone());
-        query
-    };
-    let lines = json!({ "lines": { "src/retry.rs": [[1, 32]] }, "edits": { "src/retry.rs": [5, 30] }, "commit": "c1" });
-    let queries = json!([query("retry_request", lines), query("parse_header", json!({}))]);
-    let set = json!([{ "name": "shop", "language": "rust", "queries": queries }]);
-    project.write("sets.json", &set.to_string());
-    let found = records(&project, &["eval", "sets.json", "--lines", "1000"]);
-    let of = &found["lines"];
-    assert_eq!(
-        (&of["queries"], &of["queries_without_lines"], &of["failed"]),
-        (&json!(1), &json!(1), &json!(0))
-    );
-    let way = &of["ways"][0];
-    assert_eq!(
-        (&way["name"], &way["recall"], &way["edits_seen"]),
-        (&json!("forage"), &json!(1.0), &json!(1.0))
-    );
-    assert_eq!(of["answers"][0]["commit"], "c1");
-    assert!(of["answers"][0]["shown"]["src/retry.rs"].is_array(), "{of}");
-    // Fewer tokens show less.
-    let less = records(&project, &["eval", "sets.json", "--lines", "100"]);
-    assert!(less["lines"]["ways"][0]["tokens"].as_f64().unwrap() < way["tokens"].as_f64().unwrap(), "{less}");
-    // Beside what was saved, and beside another program that shows half of it and names another file.
-    project.write("saved.json", &found.to_string());
-    let other = json!([{ "set": "shop", "commit": "c1", "files": ["src/other.rs"], "shown": { "src/retry.rs": [[1, 16]] }, "tokens": 500 }]);
-    project.write("other.json", &other.to_string());
-    let arguments = [
-        "eval",
-        "sets.json",
-        "--lines",
-        "1000",
-        "--beside",
-        "before=saved.json",
-        "--beside",
-        "other=other.json",
-    ];
-    let compared = records(&project, &arguments);
-    let ways = compared["lines"]["ways"].as_array().unwrap();
-    assert_eq!(
-        ways[1]["forage_less_this"]["recall"],
-        json!({ "mean": 0.0, "low": 0.0, "high": 0.0, "better": 0, "worse": 0 })
-    );
-    assert_eq!(
-        ways[2]["forage_less_this"]["recall"],
-        json!({ "mean": 0.5, "low": 0.5, "high": 0.5, "better": 1, "worse": 0 })
-    );
-    assert_eq!(
-        (&ways[2]["files_named"], &ways[2]["precision"], &ways[2]["tokens"]),
-        (&json!(0.0), &json!(1.0), &json!(500.0))
-    );
-    let told = forage(&project, &arguments).stdout;
-    assert!(
-        told.contains("beside other, recall: +0.500, 95 % of samples +0.500 to +0.500; 1 better, 0 worse"),
-        "{told}"
-    );
-    assert!(
-        told.contains("lines     of 1 queries, 1000 tokens of code asked for; 1 more have no lines"),
-        "{told}"
-    );
-    // What can't be measured is an error.
-    for (arguments, problem) in [
-        (&["eval", "sets.json", "--lines", "0"][..], "1 to 32000"),
-        (&["eval", "sets.json", "--beside", "a=saved.json"], "--lines"),
-        (&["eval", "sets.json", "--lines", "--beside", "saved.json"], "NAME=FILE"),
-        (&["eval", "sets.json", "--lines", "--beside", "a=gone.json"], "can't read gone.json"),
-        (&["eval", "sets.json", "--lines", "--beside", "a=sets.json"], "holds no list of answers"),
-        (&["eval", "sets.json", "--lines", "--at-revision"], "lines are those of the files that are there"),
-    ] {
-        let run = forage(&project, arguments);
-        assert!(run.status == 2 && run.stderr.contains(problem), "{arguments:?}: {run:?}");
-    }
-    let set = json!([{ "name": "shop", "queries": [query("retry_request", json!({}))] }]);
-    project.write("none.json", &set.to_string());
-    let run = forage(&project, &["eval", "none.json", "--lines"]);
-    assert!(run.status == 2 && run.stderr.contains("no query of the sets has `lines`"), "{run:?}");
 }

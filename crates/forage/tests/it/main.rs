@@ -18,6 +18,7 @@ mod definitions;
 mod doctor;
 mod documentation;
 mod eval;
+mod eval_lines;
 mod filter;
 #[cfg(unix)]
 mod frameworks;

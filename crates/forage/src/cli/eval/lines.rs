@@ -6,8 +6,10 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context as _, bail};
-use forage_rank::evaluation::{KnownQuery, LineFigures, PairedDifference, QuerySet, ShownAnswer};
-use forage_rank::model_tokens;
+use forage_rank::evaluation::{
+    KnownQuery, LineFigures, PairedDifference, QuerySet, ShownAnswer, count_lines,
+};
+use forage_rank::{limits as rank_limits, model_tokens};
 use forage_tools::{Context, limits as tool_limits, registry};
 use serde_json::{Value, json};
 
@@ -96,6 +98,12 @@ impl MeasuredLines {
             }
             let answers: Vec<ShownAnswer> =
                 serde_json::from_value(value).with_context(|| format!("{shown} holds no list of answers"))?;
+            if let Some(answer) =
+                answers.iter().find(|answer| count_lines(&answer.shown) > rank_limits::KNOWN_LINES)
+            {
+                let most = rank_limits::KNOWN_LINES;
+                bail!("{shown}: the answer to {:?} shows more than {most} lines", answer.commit);
+            }
             let answers =
                 answers.into_iter().map(|answer| ((answer.set.clone(), answer.commit.clone()), answer));
             Ok(OtherAnswers { name: other.name.clone(), answers: answers.collect() })
@@ -288,4 +296,36 @@ fn shown(context: &Context, query: &str, tokens: u64, below: &str) -> Option<Sho
         shown.files.push(path);
     }
     Some(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a file of the test's own")]
+    fn fuzz_answers_of_others_are_refused_or_counted() {
+        let directory = tempfile::tempdir().unwrap();
+        let other = NamedAnswers { name: "other".to_owned(), path: directory.path().join("answers.json") };
+        let seeds = forage_fuzz::seeds([
+            r#"[{"set":"a","commit":"c","files":["x.rs"],"shown":{"x.rs":[[1,9],[12,12]]},"tokens":7}]"#,
+            r#"{"lines":{"answers":[{"set":"","query":"q","files":[],"shown":{"x.rs":[[9,1]]}}]}}"#,
+        ]);
+        let query = KnownQuery {
+            lines: [("x.rs".to_owned(), vec![[1, 20]])].into(),
+            ..KnownQuery::new("q", Vec::new())
+        };
+        forage_fuzz::target!(&seeds, |input| {
+            std::fs::write(&other.path, input).unwrap();
+            let Ok(measured) =
+                MeasuredLines::new(CodeTokens(1), std::slice::from_ref(&other), directory.path())
+            else {
+                return;
+            };
+            for answer in measured.others[0].answers.values() {
+                let LineFigures { recall, precision, f1, .. } = LineFigures::of(&query, answer).unwrap();
+                assert!([recall, precision, f1].iter().all(|share| (0.0..=1.0).contains(share)));
+            }
+        });
+    }
 }
