@@ -125,3 +125,6 @@ pub const BINARY_HEAD_BYTES: usize = 8 << 10;
 
 /// Names of a directory between two looks at the deadline: a millisecond or two.
 pub const NAMES_PER_LOOK: usize = 4096;
+
+/// Names of directories that were not entered which are told.
+pub const PRUNED_NAMES: usize = 100;

@@ -274,6 +274,14 @@ impl Roots {
         if roots.is_empty() {
             return Err(RootError::NoRoot);
         }
+        // One that is named twice is one.
+        let mut once: Vec<Arc<Root>> = Vec::with_capacity(roots.len());
+        for root in roots {
+            if !once.iter().any(|known| known.path == root.path) {
+                once.push(root);
+            }
+        }
+        let roots = once;
         Ok(Self { roots, standing: base.clone(), base })
     }
 

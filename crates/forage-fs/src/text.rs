@@ -82,22 +82,6 @@ pub fn count_lines(text: &[u8]) -> u64 {
     feeds + u64::from(text.last().is_some_and(|&b| b != b'\n'))
 }
 
-/// The lines of a text, as [`str::lines`] has them, whose search for line feeds takes several times as long.
-pub fn lines(text: &str) -> impl Iterator<Item = &str> {
-    let mut rest = text;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let Some(feed) = memchr::memchr(b'\n', rest.as_bytes()) else {
-            return Some(std::mem::take(&mut rest));
-        };
-        let line = &rest[..feed];
-        rest = &rest[feed + 1..];
-        Some(line.strip_suffix('\r').unwrap_or(line))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -126,13 +110,6 @@ mod tests {
     #[test]
     fn counts_a_last_line_without_feed() {
         assert_eq!([&b""[..], b"a", b"a\n", b"a\nb", b"\n\n"].map(count_lines), [0, 1, 1, 2, 2]);
-    }
-
-    #[test]
-    fn lines_are_those_of_the_standard_library() {
-        for text in ["", "a", "a\n", "\n", "\r\n", "a\r", "a\r\nb\r\r\n\nc\n", "\n\n", "é\r\n\u{2028}x\r"] {
-            assert_eq!(lines(text).collect::<Vec<_>>(), text.lines().collect::<Vec<_>>(), "{text:?}");
-        }
     }
 
     #[test]

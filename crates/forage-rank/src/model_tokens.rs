@@ -1,7 +1,5 @@
 //! How many tokens a text is to a language model.
 
-use forage_fs::count_lines;
-
 /// Returns about how many tokens of OpenAI's o200k vocabulary a text is, one line feed counted for each of its lines.
 ///
 /// It counts what that vocabulary seldom joins: words, cut where a capital follows a small letter; digits by threes; signs
@@ -24,7 +22,7 @@ pub fn model_tokens(text: &str) -> usize {
         Sign,
         Other,
     }
-    let mut hundredths = count_lines(text.as_bytes()) as usize * LINE;
+    let mut hundredths = text.lines().count() * LINE;
     let mut before = Class::Space;
     let mut digits = 0;
     for character in text.chars() {

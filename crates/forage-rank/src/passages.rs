@@ -101,7 +101,7 @@ struct PassageText<'a> {
 
 impl<'a> PassageText<'a> {
     fn of(file: &PassageFile<'a>) -> Self {
-        let lines: Vec<&str> = forage_fs::lines(file.text).collect();
+        let lines: Vec<&str> = file.text.lines().collect();
         let mut is_known = vec![false; lines.len()];
         for range in file.known {
             let last = (*range.end() as usize).min(lines.len());

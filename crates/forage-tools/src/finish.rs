@@ -52,6 +52,9 @@ impl Begun {
             outcome.response.name_whole_paths(&self.root);
         }
         outcome.warnings.iter_mut().for_each(|warning| border.text(warning));
+        for name in &mut outcome.noise_directories {
+            border.name(name);
+        }
     }
 }
 

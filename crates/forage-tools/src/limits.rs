@@ -396,5 +396,8 @@ pub const BORDER_WORD_BYTES: usize = 16;
 /// Bytes of a text answer that a root has at the least where a call is about several; those beyond are named alone.
 pub const ROOT_BYTES_MIN: usize = 1_500;
 
+/// Ranked indexes that are brought up to date at the same time for one call: each may take a hundred megabytes meanwhile.
+pub const RANKED_AT_ONCE: usize = 3;
+
 /// How often the bytes that some roots leave are shared among the others.
 pub const ROOT_ROUNDS: usize = 3;

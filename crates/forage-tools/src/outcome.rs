@@ -33,6 +33,8 @@ pub enum Limit {
     Entries,
     /// An external engine failed on the way: matches may be missing.
     Engine,
+    /// One of several roots could not be looked at: what it has is missing.
+    Root,
     /// What has to be asked does not answer, and nothing was looked up.
     Unavailable,
 }
@@ -45,7 +47,7 @@ impl Limit {
 
     /// Whether the call did not come to its end.
     pub(crate) fn ends_early(self) -> bool {
-        matches!(self, Self::Timeout | Self::Cancelled | Self::Engine | Self::Unavailable)
+        matches!(self, Self::Timeout | Self::Cancelled | Self::Engine | Self::Root | Self::Unavailable)
     }
 }
 
@@ -206,13 +208,12 @@ impl Answer {
         let others = || outcome.others.iter().filter_map(|other| other.outcome.as_ref().ok());
         let found = outcome.found || others().any(|other| other.found);
         let cuts = || std::iter::once(&outcome).chain(others()).filter_map(|outcome| outcome.truncated_by);
-        // What nothing is known of is missing.
-        let failed = outcome.others.iter().any(|other| other.outcome.is_err()).then_some(Limit::Engine);
-        let truncated_by = cuts().find(|limit| limit.ends_early()).or(failed).or_else(|| cuts().next());
+        let truncated_by = cuts().find(|limit| limit.ends_early()).or_else(|| cuts().next());
         let mut hidden = outcome.hidden.clone();
         others().for_each(|other| hidden.add_all(&other.hidden));
         let problem = truncated_by.filter(|limit| !found && limit.ends_early()).map(|limit| match limit {
             Limit::Engine => "the engine failed before anything was found".to_owned(),
+            Limit::Root => "not all roots could be looked at, and nothing was found in the others".to_owned(),
             Limit::Cancelled => "the search was cancelled before anything was found".to_owned(),
             Limit::Unavailable => "nothing was looked up; the answer says why".to_owned(),
             _ => "the search ended before anything was found; give it more time".to_owned(),

@@ -55,9 +55,14 @@ impl Context {
             return Ok(PathTarget::of(Arc::clone(root), path.clone()));
         }
         if let Some(named) = text.trim().strip_prefix(ROOT) {
-            let (root, path) =
-                self.named_root(named).map_err(|problem| ToolError::argument("path", problem))?;
-            return Ok(PathTarget::of(root, path));
+            let place = self.named_root(named).map_err(|problem| ToolError::argument("path", problem))?;
+            if !is_there(&place)
+                && let Some((bare, lines)) = without_lines(named)
+                && let Some((root, path)) = self.named_root(bare).ok().filter(&is_there)
+            {
+                return Ok(PathTarget { lines, ..PathTarget::of(root, path) });
+            }
+            return Ok(PathTarget::of(place.0, place.1));
         }
         for reading in readings(text) {
             let found = self.below_some_root(&reading.path).find(&is_there);

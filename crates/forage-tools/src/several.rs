@@ -4,6 +4,7 @@
 //! nothing from the others; number of results and bytes of the text are shared, and what one does not need the others get.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use forage_fs::{RelPath, Root};
 
@@ -94,30 +95,26 @@ pub(crate) fn each<T: Tool>(
     let most =
         T::most(&mut wanted, context).map(|(most, default)| most.map_or(default, |most| most.max(1) as u64));
     let share = most.map(|most| most.div_ceil(roots.len() as u64));
+    let began = Instant::now();
     let mut outcomes = ask::<T>(context, &roots.iter().collect::<Vec<_>>(), request, share);
-    // A page goes on in the root that it is of, and is no page of the others.
-    if outcomes.iter().any(Result::is_ok) && outcomes.iter().any(|it| it.as_ref().is_err_and(is_of_cursor)) {
-        let at = outcomes.iter().position(Result::is_ok).unwrap_or_default();
-        let mut outcome = outcomes.swap_remove(at)?;
-        outcome.warnings.splice(..0, notes);
-        return Ok(outcome);
-    }
-    if let Some(most) = most {
-        // Those that have more get what the others leave.
-        let is_cut = |outcome: &Result<ToolOutcome<T::Response>, ToolError>| {
-            outcome.as_ref().is_ok_and(|outcome| outcome.truncated_by == Some(Limit::MaxResults))
-        };
-        let cut: Vec<usize> = (0..outcomes.len()).filter(|&nth| is_cut(&outcomes[nth])).collect();
-        let taken: u64 = outcomes.iter().flatten().map(|outcome| outcome.response.results()).sum();
-        let more = most.saturating_sub(taken) / cut.len().max(1) as u64;
-        if !cut.is_empty() && more > 0 && context.stop.check().is_none() {
-            let again: Vec<&Arc<Root>> = cut.iter().map(|&nth| &roots[nth]).collect();
-            let share = share.unwrap_or(most) + more;
-            for (nth, outcome) in cut.into_iter().zip(ask::<T>(context, &again, request, Some(share))) {
-                // What was found before is worth more than an error now.
-                if outcome.is_ok() {
-                    outcomes[nth] = outcome;
-                }
+    let is_cut = |outcome: &Result<ToolOutcome<T::Response>, ToolError>| {
+        outcome.as_ref().is_ok_and(|outcome| outcome.truncated_by == Some(Limit::MaxResults))
+    };
+    let cut: Vec<usize> = (0..outcomes.len()).filter(|&nth| is_cut(&outcomes[nth])).collect();
+    let taken: u64 = outcomes.iter().flatten().map(|outcome| outcome.response.results()).sum();
+    // Those that have more get what the others leave; a further page is of one root alone.
+    let more = most.unwrap_or_default().saturating_sub(taken) / cut.len().max(1) as u64;
+    if !cut.is_empty() && more > 0 && began.elapsed() < context.timeout / 2 && context.stop.check().is_none()
+    {
+        let again: Vec<&Arc<Root>> = cut.iter().map(|&nth| &roots[nth]).collect();
+        let share = share.unwrap_or_default() + more;
+        for (nth, new) in cut.into_iter().zip(ask::<T>(context, &again, request, Some(share))) {
+            // What was found before is worth more than an error now, or less in the end.
+            let results = |it: &Result<ToolOutcome<T::Response>, ToolError>| {
+                it.as_ref().map_or(0, |outcome| outcome.response.results())
+            };
+            if results(&new) >= results(&outcomes[nth]) {
+                outcomes[nth] = new;
             }
         }
     }
@@ -132,6 +129,11 @@ fn joined<'a, R>(
     outcomes: impl Iterator<Item = (&'a Arc<Root>, Result<ToolOutcome<R>, ToolError>)>,
 ) -> Result<ToolOutcome<R>, ToolError> {
     let mut outcomes: Vec<_> = outcomes.collect();
+    // A page goes on in the root that it is of, and is no page of the others.
+    let is_page = outcomes.iter().any(|(_, it)| it.as_ref().is_err_and(is_of_cursor));
+    if is_page && outcomes.iter().any(|(_, it)| it.is_ok()) {
+        outcomes.retain(|(_, it)| !it.as_ref().is_err_and(is_of_cursor));
+    }
     let of_request = outcomes.iter().position(|(_, it)| it.as_ref().is_err_and(is_of_request));
     let Some(first) = of_request.or_else(|| outcomes.iter().position(|(_, it)| it.is_ok())) else {
         // What is wrong with the first is as good as any.
@@ -139,11 +141,18 @@ fn joined<'a, R>(
         return Err(error.unwrap_or(ToolError::Cancelled));
     };
     let mut outcome = outcomes.remove(first).1?;
+    if is_page {
+        outcome.root.iter_mut().for_each(|(_, is_named)| *is_named = true);
+    }
     let other = |(root, outcome): (&Arc<Root>, Result<ToolOutcome<R>, ToolError>)| OtherRoot {
         root: absolute(root, &RelPath::root()),
         outcome: outcome.map_err(|error| context.without_secrets(&error.to_string())),
     };
     outcome.others = outcomes.into_iter().map(other).collect();
+    let is_partial = outcome.truncated_by.is_some_and(Limit::ends_early);
+    if !is_partial && outcome.others.iter().any(|other| other.outcome.is_err()) {
+        outcome.truncated_by = Some(Limit::Root);
+    }
     Ok(outcome)
 }
 
@@ -246,8 +255,8 @@ pub(crate) fn render<R: Render>(outcome: &ToolOutcome<R>, budget: usize) -> (Str
     let most = (budget / limits::ROOT_BYTES_MIN).max(1);
     let mut left_out = Vec::new();
     if parts.len() > most {
-        // Those that have something come first.
-        parts.sort_by_key(|(_, outcome)| !outcome.is_ok_and(|outcome| outcome.found));
+        // What failed comes first, then what has something.
+        parts.sort_by_key(|(_, outcome)| outcome.map_or(0, |outcome| if outcome.found { 1 } else { 2 }));
         left_out = parts.split_off(most).into_iter().map(|(root, _)| root).collect();
     }
     let head = |root: &str| format!("root: {}\n", sanitize_line(root));

@@ -238,7 +238,7 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> WalkFrontier<T, W,
             report.visited += done.visited;
             done.warnings.into_iter().for_each(|warning| report.warn(warning));
             for name in done.pruned {
-                if !report.pruned.contains(&name) {
+                if report.pruned.len() < limits::PRUNED_NAMES && !report.pruned.contains(&name) {
                     report.pruned.push(name);
                 }
             }

@@ -73,6 +73,7 @@ pub(super) fn fresh(
         let updated = update(&index, root, listing.as_deref(), effort, || store.lock_ranked(&effort.stop));
         match updated {
             Ok(Updated { report, is_settled }) => {
+                store.note_ranked();
                 let report = Arc::new(report);
                 let seen = listing.filter(|_| is_settled);
                 kept.seen = seen.map(|listing| (listing, Arc::clone(&report)));

@@ -38,6 +38,8 @@ const FILES: [&str; 3] = [CHANGES, BASE, DIRECTORIES];
 const REREAD: &str = "reread";
 /// Holds the path of the root, for people and because a name of a directory can be that of two roots.
 const ROOT: &str = "root";
+/// There as long as the ranked index is that of another worktree, with nothing of this one's tree compared.
+const RANKED_BEGUN: &str = "ranked-begun";
 /// Holds the path of the repository of which the root is a worktree.
 const REPOSITORY: &str = "repository";
 pub(super) const LOCK: &str = "lock";
@@ -188,6 +190,7 @@ impl IndexStore {
         let others = [
             (ROOT, ROOT_BYTES),
             (REPOSITORY, ROOT_BYTES),
+            (RANKED_BEGUN, 0),
             (LOCK, u64::MAX),
             (RANKED_LOCK, u64::MAX),
             (REREAD, RereadProgress::BYTES),
@@ -432,9 +435,19 @@ impl IndexStore {
     /// The ranked index as it was last written, without a look at the tree; `None` where there is none that can be used.
     /// Nothing is written.
     pub fn ranked_as_it_is(&self, stop: &Stop) -> Option<RankIndex> {
-        let directory = self.opened()?.directory(ranked_name()).ok()??;
+        let own = self.opened()?;
+        if own.entry(RANKED_BEGUN).is_some() {
+            return None;
+        }
+        let directory = own.directory(ranked_name()).ok()??;
         directory.check_all(most_bytes_of_ranked).ok()?;
         RankIndex::in_directory(directory.path(), stop).ok()
+    }
+
+    /// The ranked index is as the tree of its root was a moment ago.
+    pub(super) fn note_ranked(&self) {
+        // What is not noted is only not shown.
+        let _ = self.opened().map(|own| own.remove(RANKED_BEGUN));
     }
 
     /// The ranked index, checked; an empty one where there is none, and in place of one that can't be used. That of a worktree
@@ -489,6 +502,7 @@ impl IndexStore {
         if own.entry(ranked_name()).is_some() {
             return None;
         }
+        own.replace(RANKED_BEGUN, |_| Ok(())).ok()?;
         let to = own.create_directory(ranked_name()).ok()?;
         if RankIndex::copy(from.path(), to.path(), stop).is_err() {
             own.remove_all(ranked_name()).ok()?;
@@ -544,7 +558,7 @@ impl IndexStore {
         let _lock = lock(&directory, LOCK)?.ok_or(IndexStoreError::Busy)?;
         let _ranked_lock = lock(&directory, RANKED_LOCK)?.ok_or(IndexStoreError::Busy)?;
         let mut was_there = directory.remove_all(ranked_name())?;
-        for name in FILES.into_iter().chain([ROOT, REPOSITORY, REREAD]) {
+        for name in FILES.into_iter().chain([ROOT, REPOSITORY, RANKED_BEGUN, REREAD]) {
             was_there |= directory.remove(name)? && FILES.contains(&name);
         }
         remove_leftovers(&directory)?;

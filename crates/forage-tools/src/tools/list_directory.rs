@@ -231,7 +231,9 @@ impl Tool for ListDirectory {
             entries.truncate(limits::LIST_ENTRIES);
         }
         let deepest = start.depth() + usize::try_from(depth).unwrap_or(1);
-        let is_pruned = |record: &ListEntry| report.pruned.contains(&record.name);
+        // Worktrees are told by their names, which others may have.
+        let is_fixed = |name: &str| name == ".git" || forage_fs::NOISE.contains(&name);
+        let is_pruned = |record: &ListEntry| is_fixed(&record.name) && report.pruned.contains(&record.name);
         for record in &mut entries {
             record.is_entered = record.kind == "directory" && record.place.depth() < deepest;
         }

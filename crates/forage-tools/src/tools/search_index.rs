@@ -320,7 +320,8 @@ impl Tool for SearchIndex {
         });
 
         // The next page would be one of another ranking.
-        let next = hits.last().filter(|_| is_cut && !ranked.is_provisional()).and_then(|last| {
+        let is_whole = !ranked.is_provisional() && ranked.failures.is_empty();
+        let next = hits.last().filter(|_| is_cut && is_whole).and_then(|last| {
             let path = RelPath::parse(&last.path, &RelPath::root()).ok()?;
             let distance = u8::try_from(place_of(last)?.nth).ok()?;
             Some(Cursor { distance, path, line: (first + limit) as u64 }.encode(bound))
@@ -351,7 +352,7 @@ impl Tool for SearchIndex {
         let about_code = code.is_some().then(|| code::about_code(&files, &context.names)).flatten();
         let response = RankResponse {
             query: request.query,
-            path: first_place.start.display().into_owned(),
+            path: first_place.shown_start(),
             roots: if is_one { Vec::new() } else { places.iter().map(RankedPlace::root_path).collect() },
             files,
             matching_files: ranking.matching as u64,
@@ -383,11 +384,12 @@ impl Tool for SearchIndex {
         outcome.root = (is_one && first_place.is_other).then(|| (first_place.root_path(), true));
         outcome.warnings.extend(note.clone());
         for RankedRoot { place, ranked, .. } in &ranked.roots {
+            let before = outcome.warnings.len();
             outcome.add_report(&ranked.report);
+            outcome.warnings[before..].iter_mut().for_each(|it| *it = place.tell(std::mem::take(it), is_one));
             outcome.warnings.extend(ranked.warning.clone().map(|warning| place.tell(warning, is_one)));
         }
         if !ranked.failures.is_empty() {
-            outcome.truncated_by = Some(Limit::Engine);
             outcome.warnings.extend(ranked.failures.iter().map(|failure| sanitize(failure)));
         }
         let too_large = too_large.filter(|_| found);
@@ -403,6 +405,9 @@ impl Tool for SearchIndex {
         let is_at_end = first + hits.len() >= forage_rank::limits::RESULTS;
         if is_cut || (is_at_end && ranking.matching > forage_rank::limits::RESULTS) {
             outcome.truncated_by = Some(Limit::MaxResults);
+        }
+        if !ranked.failures.is_empty() {
+            outcome.truncated_by = Some(Limit::Root);
         }
         if is_at_end && !is_cut && ranking.matching > forage_rank::limits::RESULTS {
             let most = grouped(forage_rank::limits::RESULTS as u64);

@@ -26,7 +26,20 @@ const VICTIM: &str = "a file of the user's that is nobody's business\n";
 
 /// What is kept below the cache directory: the directories, and patterns of their files.
 const KEPT: &[(&str, &[&str])] = &[
-    ("index/*", &["base", "changes", "directories", "root", "lock", "ranked-lock", "reread"]),
+    (
+        "index/*",
+        &[
+            "base",
+            "changes",
+            "directories",
+            "root",
+            "repository",
+            "lock",
+            "ranked-lock",
+            "ranked-begun",
+            "reread",
+        ],
+    ),
     (
         "index/*/ranked-*",
         &[

@@ -37,26 +37,29 @@ pub(super) struct Gathered {
 #[derive(Debug, Default)]
 pub struct GatheredUses(Mutex<VecDeque<GatheredAnswer>>);
 
+/// What cursors are bound to, and the bytes of the largest file.
+type GatheredQuestion = (u64, Option<u64>);
+
 #[derive(Debug)]
 struct GatheredAnswer {
-    /// What was asked for: that which cursors are bound to.
-    bound: u64,
+    question: GatheredQuestion,
     tree: Arc<FileListing>,
     gathered: Arc<Gathered>,
 }
 
 impl GatheredUses {
     /// What was gathered for the same question in the same tree.
-    pub(super) fn find(&self, bound: u64, tree: &Arc<FileListing>) -> Option<Arc<Gathered>> {
+    pub(super) fn find(&self, question: GatheredQuestion, tree: &Arc<FileListing>) -> Option<Arc<Gathered>> {
         let answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |answer: &&GatheredAnswer| answer.bound == bound && Arc::ptr_eq(&answer.tree, tree);
+        let is_same =
+            |answer: &&GatheredAnswer| answer.question == question && Arc::ptr_eq(&answer.tree, tree);
         answers.iter().find(is_same).map(|answer| Arc::clone(&answer.gathered))
     }
 
-    pub(super) fn keep(&self, bound: u64, tree: Arc<FileListing>, gathered: &Arc<Gathered>) {
+    pub(super) fn keep(&self, question: GatheredQuestion, tree: Arc<FileListing>, gathered: &Arc<Gathered>) {
         let mut answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        answers.retain(|answer| answer.bound != bound);
-        answers.push_front(GatheredAnswer { bound, tree, gathered: Arc::clone(gathered) });
+        answers.retain(|answer| answer.question != question);
+        answers.push_front(GatheredAnswer { question, tree, gathered: Arc::clone(gathered) });
         answers.truncate(limits::GREP_USES_KEPT);
     }
 }

@@ -144,16 +144,18 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
     };
     let tree = || context.gathered_uses.as_ref().and_then(|_| context.index(&root)?.watched(&walk));
     let kept = context.gathered_uses.as_ref().zip(tree());
-    let gathered = match kept.as_ref().and_then(|(kept, tree)| kept.find(bound, tree)) {
+    let question = (bound, context.max_file_bytes);
+    let gathered = match kept.as_ref().and_then(|(kept, tree)| kept.find(question, tree)) {
         Some(gathered) => gathered,
         None => {
             let gathered = Arc::new(reader.gather(&start, &walk)?);
-            // Nothing has changed meanwhile.
+            // Nothing has changed meanwhile. That there is nothing at all is looked at each time: not every change is told.
             if let Some((kept, before)) = kept
                 && gathered.is_complete
+                && !gathered.files.is_empty()
                 && tree().is_some_and(|now| Arc::ptr_eq(&before, &now))
             {
-                kept.keep(bound, before, &gathered);
+                kept.keep(question, before, &gathered);
             }
             gathered
         }

@@ -126,7 +126,8 @@ pub fn stream(
             if all { prepare_all(context, request)? } else { request.prepare(context, false)? };
         // What one root leaves of its share the next ones have.
         let most = *left.get_or_insert(prepared.max_results);
-        let limit = (!all).then(|| most.div_ceil(roots as u64));
+        let limit = (!all).then(|| most.div_ceil(roots as u64).max(1));
+        prepared.max_results = limit.unwrap_or(prepared.max_results);
         prepared.lines_only = format == StreamFormat::Lines && prepared.options.fuzzy == 0;
         let has_context = prepared.context_lines > 0;
         let mut is_open = true;
@@ -134,7 +135,7 @@ pub fn stream(
             is_open = show(&named(records, other), has_context);
             is_open
         })?;
-        left = Some(most.saturating_sub(outcome.response.match_count));
+        left = Some(most.saturating_sub(outcome.response.count));
         Ok((outcome, is_open))
     })?;
     let notes = notes_of_all(&outcome);

@@ -113,8 +113,7 @@ impl ChunkReader<'_> {
             buffer.truncate(forage_rank::limits::FILE_BYTES);
         }
         match decode(&buffer) {
-            DecodedText::Text { bytes, .. } => Ok(String::from_utf8(bytes.into_owned())
-                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())),
+            DecodedText::Text { bytes, .. } => Ok(String::from_utf8_lossy(&bytes).into_owned()),
             DecodedText::Binary => Err(SkipReason::Binary),
         }
     }

@@ -1,6 +1,7 @@
 //! Which files are ranked: in which roots, and what of them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use forage_base::Stop;
@@ -14,6 +15,7 @@ use crate::context::{Context, NotRanked};
 use crate::error::ToolError;
 use crate::indexes::Ranked;
 use crate::limits;
+use crate::parallel::in_threads;
 use crate::place::{PathTarget, ROOT, globs_in_path};
 use crate::several::{is_anywhere, whole_path};
 use crate::text::{absolute, clip};
@@ -136,7 +138,7 @@ impl RankScope {
         is_page: bool,
         (call, began): (&Stop, Instant),
     ) -> Result<RankedRoots<'_>, ToolError> {
-        let of = |place: &RankedPlace| match context.ranked(&place.root, call) {
+        let of = |place: &RankedPlace| match place.context.ranked(&place.root, call) {
             Ok(ranked) => Ok(ranked),
             Err(NotRanked::Never(error)) => Err(error),
             Err(NotRanked::NotYet(_)) if is_page => {
@@ -152,11 +154,23 @@ impl RankScope {
         // The one who waits longest keeps the others from nothing.
         let ranked: Vec<Result<Ranked, ToolError>> = match self.places.as_slice() {
             [place] => vec![of(place)],
-            places => std::thread::scope(|scope| {
-                let all: Vec<_> = places.iter().map(|place| scope.spawn(|| of(place))).collect();
-                let panicked = |_| Err(ToolError::index(&"a panic", None));
-                all.into_iter().map(|thread| thread.join().unwrap_or_else(panicked)).collect()
-            }),
+            places => {
+                let next = AtomicUsize::new(0);
+                let work = || {
+                    let mut done = Vec::new();
+                    while let Some((nth, place)) =
+                        places.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed))
+                    {
+                        done.push((nth, of(place)));
+                    }
+                    done
+                };
+                // What each takes of memory while it is written is a bound of its own.
+                let threads = places.len().min(limits::RANKED_AT_ONCE);
+                let mut done: Vec<_> = in_threads(threads, work).into_iter().flatten().collect();
+                done.sort_by_key(|(nth, _)| *nth);
+                done.into_iter().map(|(_, ranked)| ranked).collect()
+            }
         };
         let (mut roots, mut failures, mut first) = (Vec::new(), Vec::new(), None);
         for ((nth, place), ranked) in self.places.iter().enumerate().zip(ranked) {
@@ -304,6 +318,13 @@ impl RankedPlace {
         if self.is_other {
             whole_path(&self.root, shown);
         }
+    }
+
+    /// Where is ranked, as callers know it.
+    pub(super) fn shown_start(&self) -> String {
+        let mut path = self.start.display().into_owned();
+        self.name(&mut path);
+        path
     }
 
     pub(super) fn root_path(&self) -> String {

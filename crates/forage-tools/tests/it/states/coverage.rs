@@ -35,7 +35,7 @@ variants!(PATTERN_ERRORS, pattern_error, PatternError:
     Empty, TooLong, LookAround, Backreference, LineFeed, Syntax, TooLarge, TooManyClasses, FuzzyEdits, FuzzyTooShort,
     FuzzyTooLarge, Stopped);
 variants!(LIMITS, limit, Limit:
-    MaxResults, FileBytes, TextBytes, Timeout, Cancelled, Entries, Engine, Unavailable);
+    MaxResults, FileBytes, TextBytes, Timeout, Cancelled, Entries, Engine, Root, Unavailable);
 variants!(SKIPPED, skipped, SkipReason:
     Ignored, Hidden, Pruned, Binary, TooLarge, Unreadable, Denied, OutsideRoot, Symlink, Special, TooDeep, LineTooLong,
     KernelFileSystem);
@@ -156,6 +156,12 @@ const LIMITS_NOT_SHOWN: &[(&str, &[&str], &str)] = &[
         &["keyword_search", "grep_search", "search_index", "list_directory", "read_file", "keyword_lookup"],
         "asks no other program",
     ),
+    (
+        "root",
+        &["keyword_search", "grep_search", "search_index", "list_directory", "Search"],
+        "takes a second root that fails: several.rs",
+    ),
+    ("root", &["read_file", "keyword_lookup"], "is about one root, or none"),
     (
         "unavailable",
         &["keyword_search", "grep_search", "search_index", "list_directory", "read_file", "Search"],

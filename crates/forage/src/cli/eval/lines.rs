@@ -81,6 +81,8 @@ struct AnsweredLines {
     figures: LineFigures,
     /// Of the others, in their order.
     others: Vec<LineFigures>,
+    /// The tokens of theirs; `None` where there is no answer.
+    tokens_of_others: Vec<Option<u64>>,
 }
 
 impl MeasuredLines {
@@ -128,11 +130,16 @@ impl MeasuredLines {
         let figures = |answer: Option<&ShownAnswer>| {
             answer.and_then(|answer| LineFigures::of(query, answer)).unwrap_or_default()
         };
-        let place = (set.name.clone(), key.clone());
+        let of = |other: &OtherAnswers| {
+            let by = |key: &String| other.answers.get(&(set.name.clone(), key.clone())).cloned();
+            by(key).or_else(|| by(&query.query))
+        };
+        let others: Vec<Option<ShownAnswer>> = self.others.iter().map(of).collect();
         self.answered.push(AnsweredLines {
             language: set.language.clone(),
             figures: figures(Some(&answer)),
-            others: self.others.iter().map(|other| figures(other.answers.get(&place))).collect(),
+            others: others.iter().map(|answer| figures(answer.as_ref())).collect(),
+            tokens_of_others: others.into_iter().map(|answer| Some(answer?.tokens)).collect(),
             answer,
         });
     }
@@ -154,13 +161,14 @@ impl MeasuredLines {
     fn mean_tokens(&self, other: Option<usize>) -> f64 {
         let tokens: Vec<u64> = match other {
             None => self.answered.iter().map(|it| it.answer.tokens).collect(),
-            Some(nth) => {
-                let key = |it: &AnsweredLines| (it.answer.set.clone(), it.answer.commit.clone());
-                let known = self.answered.iter().filter_map(|it| self.others[nth].answers.get(&key(it)));
-                known.map(|answer| answer.tokens).collect()
-            }
+            Some(nth) => self.answered.iter().filter_map(|it| it.tokens_of_others[nth]).collect(),
         };
         tokens.iter().sum::<u64>() as f64 / tokens.len().max(1) as f64
+    }
+
+    /// How many of the queries another program has answered.
+    fn known(&self, nth: usize) -> usize {
+        self.answered.iter().filter(|it| it.tokens_of_others[nth].is_some()).count()
     }
 
     fn ways(&self) -> impl Iterator<Item = (Option<usize>, &str)> {
@@ -225,6 +233,14 @@ impl MeasuredLines {
             );
         }
         for (nth, other) in self.others.iter().enumerate() {
+            let (known, all) = (self.known(nth), self.answered.len());
+            if known < all {
+                let _ = writeln!(
+                    text,
+                    "beside {}: it has answers to {known} of {all}, and shows nothing for the others",
+                    other.name
+                );
+            }
             for (figure, difference) in self.differences(nth) {
                 let PairedDifference { mean, low, high, better, worse } = difference;
                 let _ = writeln!(
@@ -258,6 +274,7 @@ impl MeasuredLines {
                     (figure.to_owned(), of)
                 });
                 way["forage_less_this"] = Value::Object(differences.collect());
+                way["answers"] = json!(self.known(nth));
             }
             way
         };
