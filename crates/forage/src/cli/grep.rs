@@ -19,7 +19,7 @@ Examples:
   forage grep -w -t rust -g '!tests/**' retry   whole words, in files of a kind, without a directory
   forage grep -F -e 'a[0]' -e 'b[0]' src lib    plain texts, in two directories
   forage grep -c TODO                           how many lines of each file
-  git diff | forage grep -c '^+.*unwrap' -       in what another command prints
+  git diff | forage grep '^\\+.*unwrap' -        in what another command prints
   forage grep --uses parse_header               where it is defined, then who uses it, by function";
 
 #[derive(Debug, clap::Args)]
