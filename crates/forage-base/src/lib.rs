@@ -1,7 +1,7 @@
 //! What every crate of Forage needs, and what knows none of them.
 //!
 //! [`Stop`] ends work, of all kinds: a search, an index, a question to a model. [`Hash64`] names what is kept on the disk.
-//! [`Background`] is a thread beside some work, which ends with it. [`Hint`] is what can be done about an error.
+//! [`Background`] is a thread beside some work, which ends with it; [`map_in_threads`] has several do one work. [`Hint`] is what can be done about an error.
 //! [`ApiKey`] is a secret that can be sent and not shown.
 //!
 //! ```
@@ -21,10 +21,12 @@ mod background;
 mod hash;
 mod hint;
 mod key;
+mod parallel;
 mod stop;
 
 pub use background::{Background, BackgroundWork};
 pub use hash::Hash64;
 pub use hint::Hint;
 pub use key::{ApiKey, KeyError};
+pub use parallel::{in_threads, map_in_threads};
 pub use stop::{Pace, Stop, Stopped, WAIT_SLICE};

@@ -88,14 +88,12 @@ impl JoinedIndexes {
     /// As they are now; `None` where there are none.
     pub(crate) fn of(indexes: &[&RankIndex]) -> Option<Self> {
         let fields = indexes.first()?.fields.clone();
-        let segments: Vec<(usize, Arc<RankedSegment>)> = indexes
-            .iter()
-            .enumerate()
-            .flat_map(|(nth, index)| {
-                index.state().segments.iter().map(|it| (nth, Arc::clone(it))).collect::<Vec<_>>()
-            })
-            .collect();
-        let files: u32 = segments.iter().map(|(_, segment)| segment.files_with_words()).sum();
+        let (mut segments, mut files) = (Vec::new(), 0);
+        for (nth, index) in indexes.iter().enumerate() {
+            let state = index.state();
+            segments.extend(state.segments.iter().map(|segment| (nth, Arc::clone(segment))));
+            files += state.files;
+        }
         let mut means = [0.0; FIELD_COUNT];
         for (nth, mean) in means.iter_mut().enumerate() {
             let total: u64 = segments.iter().map(|(_, segment)| segment.totals[nth]).sum();

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Instant;
 
-use forage_base::{Hash64, Hint, Stop, Stopped};
+use forage_base::{Hash64, Hint, Stop, Stopped, in_threads};
 use forage_fs::{
     ChangeTelling, Contents, DecodedText, Entry, FileListing, FileState, ListingFilter, NOISE, OpenError,
     OpenedFile, RelPath, Root, Skipped, WalkOptions, WalkReport, WalkStep, decode, display_path, walk,
@@ -355,18 +355,6 @@ pub fn read_first(
         true => Err(UpdateError::NoTime),
         false => Ok((index, added)),
     }
-}
-
-/// What so many threads make of the same work, one of which is the caller's.
-fn in_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T> {
-    std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(&work)).collect();
-        let mine = work();
-        let join = |other: std::thread::ScopedJoinHandle<'_, _>| {
-            other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        std::iter::once(mine).chain(others.into_iter().map(join)).collect()
-    })
 }
 
 /// What was done of some changes.

@@ -50,7 +50,6 @@ mod names;
 mod noise;
 mod notes;
 mod outcome;
-mod parallel;
 mod place;
 pub mod registry;
 mod sanitize;

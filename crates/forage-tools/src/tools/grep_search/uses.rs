@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use forage_base::Stop;
+use forage_base::{Stop, map_in_threads};
 use forage_fs::{RelPath, Root, SkipReason, Skipped, WalkOptions};
 use forage_rank::{
     Definition, DefinitionKind, MentionKind, definitions, is_prose, is_test, may_define, mentions,
@@ -34,7 +34,6 @@ use crate::file_text::whole_text;
 use crate::limits;
 use crate::lines::{ContextDetail, shown_line};
 use crate::outcome::{Limit, ToolOutcome};
-use crate::parallel::in_threads;
 use crate::place::no_file_fits;
 use crate::sanitize::sanitize_line;
 use crate::text::{around_place, clip, count, grouped, quoted};
@@ -339,19 +338,13 @@ impl UseReader<'_> {
             page.take(most).chain(defining.take(most)).map(|file| &file.path).collect();
         paths.sort();
         paths.dedup();
-        let (next, bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let work = || {
-            let mut done = Vec::new();
-            while self.stop.check().is_none() && bytes.load(Ordering::Relaxed) < most_bytes {
-                let Some(path) = paths.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                let Some(file) = OutlinedFile::read(self.root, path) else { continue };
-                bytes.fetch_add(file.text.len(), Ordering::Relaxed);
-                done.push(((*path).clone(), Arc::new(file)));
-            }
-            done
-        };
-        let threads = self.context.walk_options().thread_count().min(paths.len());
-        let held = in_threads(threads, work);
+        let bytes = AtomicUsize::new(0);
+        let held = map_in_threads(&paths, self.context.walk_options().thread_count(), |path| {
+            let has_room = self.stop.check().is_none() && bytes.load(Ordering::Relaxed) < most_bytes;
+            let file = has_room.then(|| OutlinedFile::read(self.root, path)).flatten()?;
+            bytes.fetch_add(file.text.len(), Ordering::Relaxed);
+            Some(((*path).clone(), Arc::new(file)))
+        });
         self.held = HeldFiles(held.into_iter().flatten().collect());
     }
 

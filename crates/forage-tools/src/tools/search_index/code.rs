@@ -3,9 +3,8 @@
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use forage_base::Stop;
+use forage_base::{Stop, map_in_threads};
 use forage_fs::Root;
 use forage_rank::{Definition, FileHit, PassageBudget, PassageFile, definitions, model_tokens, passages};
 use schemars::JsonSchema;
@@ -15,7 +14,6 @@ use super::RankedFile;
 use crate::border::{Border, Excerpt};
 use crate::limits;
 use crate::names::ToolNames;
-use crate::parallel::in_threads;
 use crate::sanitize::sanitize_line;
 use crate::shown_earlier::{ShownEarlier, text_hash};
 use crate::text::{clip, count, grouped};
@@ -121,26 +119,13 @@ impl CodeReader<'_> {
 
     /// What the files with a text define, in their order, as far as there is time.
     fn definitions(&self, hits: &[(&Root, &FileHit)], texts: &[String]) -> Vec<Vec<Definition>> {
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mut done = Vec::new();
-            while self.stop.check().is_none() {
-                let nth = next.fetch_add(1, Ordering::Relaxed);
-                let (Some((_, hit)), Some(text)) = (hits.get(nth), texts.get(nth)) else { break };
-                done.push((nth, definitions(&hit.path, text)));
-            }
-            done
-        };
-        let threads = self.threads.min(texts.len()).max(1);
-        let mut done: Vec<(usize, Vec<Definition>)> =
-            in_threads(threads, work).into_iter().flatten().collect();
-        done.sort_by_key(|(nth, _)| *nth);
+        let files: Vec<(&str, &String)> =
+            hits.iter().zip(texts).map(|((_, hit), text)| (hit.path.as_str(), text)).collect();
+        let found = map_in_threads(&files, self.threads, |(path, text)| {
+            self.stop.check().is_none().then(|| definitions(path, text))
+        });
         // Without a gap.
-        done.into_iter()
-            .enumerate()
-            .take_while(|(at, (nth, _))| at == nth)
-            .map(|(_, (_, found))| found)
-            .collect()
+        found.into_iter().map_while(|found| found).collect()
     }
 }
 

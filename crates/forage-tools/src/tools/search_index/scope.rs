@@ -1,10 +1,9 @@
 //! Which files are ranked: in which roots, and what of them.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use forage_base::Stop;
+use forage_base::{Stop, map_in_threads};
 use forage_fs::{Globs, RelPath, Root};
 use forage_rank::{RankIndex, Ranking, known_language, language_of, search_all};
 
@@ -15,7 +14,6 @@ use crate::context::{Context, NotRanked};
 use crate::error::ToolError;
 use crate::indexes::Ranked;
 use crate::limits;
-use crate::parallel::in_threads;
 use crate::place::{PathTarget, ROOT, globs_in_path};
 use crate::several::{is_anywhere, whole_path};
 use crate::text::{absolute, clip};
@@ -151,27 +149,8 @@ impl RankScope {
                     .rank(&self.query, progress)
             }
         };
-        // The one who waits longest keeps the others from nothing.
-        let ranked: Vec<Result<Ranked, ToolError>> = match self.places.as_slice() {
-            [place] => vec![of(place)],
-            places => {
-                let next = AtomicUsize::new(0);
-                let work = || {
-                    let mut done = Vec::new();
-                    while let Some((nth, place)) =
-                        places.iter().enumerate().nth(next.fetch_add(1, Ordering::Relaxed))
-                    {
-                        done.push((nth, of(place)));
-                    }
-                    done
-                };
-                // What each takes of memory while it is written is a bound of its own.
-                let threads = places.len().min(limits::RANKED_AT_ONCE);
-                let mut done: Vec<_> = in_threads(threads, work).into_iter().flatten().collect();
-                done.sort_by_key(|(nth, _)| *nth);
-                done.into_iter().map(|(_, ranked)| ranked).collect()
-            }
-        };
+        // What each takes of memory while it is written is a bound of its own.
+        let ranked = map_in_threads(&self.places, limits::RANKED_AT_ONCE, of);
         let (mut roots, mut failures, mut first) = (Vec::new(), Vec::new(), None);
         for ((nth, place), ranked) in self.places.iter().enumerate().zip(ranked) {
             match ranked {
