@@ -99,7 +99,8 @@ pub const STRENGTH_WORDS: usize = 8;
 
 /// Share of a query's rarity below which the best file may be no answer (`evaluate --strength`). Of 641 queries with an
 /// answer 8 % are below it, of queries that were put to other repositories than they were made for 73 %. Of passages of
-/// documentation, 150 words long, it is 19 % and 39 %: so long a text has something of everything.
+/// documentation, 150 words long, it is 19 % and 39 %: so long a text has something of everything. Of 251 reports of bugs it
+/// is 1.6 %, and 28.7 %; of the 227 with a right file among the first ten, four are below it.
 pub const WEAK_STRENGTH: f32 = 0.35;
 
 /// Files up to which segments count as alike when it is decided what is merged. Eight alike become one.
@@ -127,6 +128,10 @@ pub const LARGE_SEGMENT: usize = 1_500;
 
 /// Time that must be left of an update for segments to be merged in it.
 pub const MERGE_TIME: Duration = Duration::from_secs(8);
+
+/// By how much the logarithm of a unit's odds may be below the best one's for it to be shown. In 4,000 and 8,000 tokens the
+/// others had none of the lines that 251 fixes are about, and 2 % of what was shown; a tree of few files they fill with noise.
+pub const PASSAGE_LOG_ODDS: f32 = 6.0;
 
 /// Part of the tokens of an answer with code that may stay unused.
 pub const PASSAGE_LEFT_PART: usize = 100;

@@ -254,6 +254,8 @@ pub struct Context {
     pub lookup: LookupSettings,
     /// The weights that `search_index` ranks with, instead of those that are built in.
     pub ranking: Option<Arc<RankWeights>>,
+    /// Tokens of code in an answer of `search_index` to a call that says nothing of it; 0 for files and lines alone.
+    pub code_tokens: u64,
     /// Time for bringing a ranked index up to date. What is not done in it, the next call goes on with, and this one ranks
     /// what a search for the words finds. It is a part of [`Context::timeout`], unless it is longer: then somebody waits for
     /// the index, and the time for the search begins when it is there.
@@ -299,6 +301,7 @@ impl Context {
             search: SearchSettings::default(),
             lookup: LookupSettings::default(),
             ranking: None,
+            code_tokens: limits::CODE_TOKENS,
             indexing_time: limits::INDEXING_TIME,
             indexes: None,
             shown_earlier: None,

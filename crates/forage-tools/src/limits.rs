@@ -139,6 +139,9 @@ pub const RANKED_CHUNKS: (usize, usize) = (3, 3);
 /// See [`RANKED_CHUNKS`].
 pub const RANKED_CHUNKS_LATER: (usize, usize) = (2, 1);
 
+/// Tokens of code of `search_index` where none are asked for: what helps most for its price (bench/README.md, right lines).
+pub const CODE_TOKENS: u64 = 4_000;
+
 /// Tokens of code that can be asked of `search_index`.
 pub const CODE_TOKENS_MAX: u64 = 32_000;
 
@@ -156,6 +159,9 @@ pub const CODE_OUTLINE_TOKENS: usize = 6;
 
 /// Bytes of a line of code; longer ones are cut.
 pub const CODE_LINE_BYTES: usize = forage_rank::limits::PASSAGE_LINE_BYTES;
+
+/// Bytes of such a line in which the part to show is looked for.
+pub const CODE_PLACE_BYTES: usize = 16 << 10;
 
 /// Bytes of the name of a definition in it.
 pub const CODE_NAME_BYTES: usize = 80;

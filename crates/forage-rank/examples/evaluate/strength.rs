@@ -29,13 +29,32 @@ pub(crate) fn print(loaded: &[Loaded], checkouts: &Path) {
 
 fn print_of(what: &str, loaded: &[Loaded], asked: &[Vec<String>]) {
     let (mut own, mut foreign) = (Vec::new(), Vec::new());
+    // Of answers with a right file among the first ten, those that are marked all the same.
+    let (mut right, mut wronged) = (0, 0);
     for (nth, repository) in loaded.iter().enumerate() {
         for (other, asked) in asked.iter().enumerate() {
             for query in asked.iter().step_by(if nth == other { 1 } else { STEP }) {
-                let strength = search(&repository.index, &RankedSearch::new(query, 1)).unwrap().strength;
-                if nth == other { own.push(strength) } else { foreign.push(strength) }
+                let ranking = search(&repository.index, &RankedSearch::new(query, 10)).unwrap();
+                if nth == other {
+                    own.push(ranking.strength)
+                } else {
+                    foreign.push(ranking.strength)
+                }
+                let asked = repository.set.queries.iter().find(|own| nth == other && own.query == *query);
+                if asked.is_some_and(|asked| {
+                    ranking
+                        .files
+                        .iter()
+                        .any(|hit| asked.relevant.iter().any(|target| target.path() == hit.path))
+                }) {
+                    right += 1;
+                    wronged += usize::from(ranking.is_weak());
+                }
             }
         }
+    }
+    if right > 0 {
+        println!("{what} with a right file among the first ten: {right}, {wronged} of them weak");
     }
     for (whose, mut values) in [("own", own), ("foreign", foreign)] {
         if values.is_empty() {

@@ -50,9 +50,9 @@ pub struct RankRequest {
     pub file_pattern: Option<String>,
     /// Such as "rust".
     pub languages: Option<Vec<String>>,
-    /// Files to return, 1 to 100 (default: 10; 30 with code).
+    /// Files to return, 1 to 100 (default: 30; 10 without code).
     pub limit: Option<i64>,
-    /// Tokens of code to return in place of lines, 1 to 32000.
+    /// Tokens of code, up to 32000 (default: 4000; for a weak match none); 0: files and lines alone.
     pub code_tokens: Option<i64>,
     /// Say which rules ranked each file.
     pub explain: Option<bool>,
@@ -140,9 +140,9 @@ pub struct RankedFile {
     pub path_bytes: Option<String>,
     /// Comparable within one answer.
     pub score: f32,
-    /// The best first; none where code was asked for.
+    /// The best first; none in an answer with code.
     pub chunks: Vec<RankedChunk>,
-    /// Lines that help most, in order, where code was asked for.
+    /// Lines that help most, in order, in an answer with code.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub code: Vec<RankedCode>,
     /// Lines that an earlier answer has shown, which are as they were and are not shown again.
@@ -237,10 +237,9 @@ impl Tool for SearchIndex {
 
     fn run(context: &Context, request: RankRequest) -> Result<ToolOutcome<RankResponse>, ToolError> {
         let mut clamp = Clamp::default();
-        let most = limits::CODE_TOKENS_MAX;
         let code_tokens =
-            request.code_tokens.map(|tokens| clamp.number("code_tokens", Some(tokens), most, 1, most));
-        let files = if code_tokens.is_some() { limits::CODE_FILES } else { limits::RANKED_FILES };
+            clamp.number("code_tokens", request.code_tokens, context.code_tokens, 0, limits::CODE_TOKENS_MAX);
+        let files = if code_tokens > 0 { limits::CODE_FILES } else { limits::RANKED_FILES };
         let limit = clamp.number("limit", request.limit, files, 1, limits::RANKED_FILES_MAX);
         let scope = RankScope::of(context, &request)?;
         let RankScope { places, query, globs, note } = &scope;
@@ -248,10 +247,9 @@ impl Tool for SearchIndex {
         let bound = scope.bound();
         let bound = fingerprint::<Self>(&request, &first_place.root, &first_place.start, bound.as_deref());
         let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         // One more than is wanted tells whether there is more; a page in the middle is looked for by its last file.
-        let wanted = cursor.as_ref().map_or(limit + 1, |_| forage_rank::limits::RESULTS);
-        let chunks = if code_tokens.is_some() { usize::MAX } else { limits::RANKED_CHUNKS.0 };
+        let wanted = cursor.as_ref().map_or(limit as usize + 1, |_| forage_rank::limits::RESULTS);
+        let chunks = if code_tokens > 0 { usize::MAX } else { limits::RANKED_CHUNKS.0 };
         let call = context.stop.within(context.timeout);
         let began = Instant::now();
         let search = || {
@@ -265,6 +263,16 @@ impl Tool for SearchIndex {
             (ranked, ranking) = search()?;
         }
         let ranking = ranking?;
+        // Of what may be no answer, of a list of files and of a question about rules, nobody has asked for the code.
+        let is_by_default = request.code_tokens.is_none();
+        let is_about_files = ranking.is_list || request.explain == Some(true);
+        let is_held_back = code_tokens > 0 && is_by_default && (ranking.is_weak() || is_about_files);
+        let code_tokens = Some(code_tokens).filter(|tokens| *tokens > 0 && !is_held_back);
+        let limit = match (code_tokens, request.limit) {
+            (None, None) => limits::RANKED_FILES,
+            _ => limit,
+        };
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let stop = &ranked.stop;
         let place_of = |hit: &FileHit| ranked.roots.get(hit.index);
         let first = cursor
@@ -313,6 +321,7 @@ impl Tool for SearchIndex {
                     bytes: context.text_bytes.saturating_sub(bytes + limits::CODE_NOTES_BYTES),
                 },
                 shown: context.shown_earlier.as_ref(),
+                words: &ranking.words,
                 threads: context.walk_options().thread_count(),
                 stop,
             };
@@ -373,10 +382,15 @@ impl Tool for SearchIndex {
         let mut outcome = ToolOutcome::new(response, found);
         outcome.hidden = hidden;
         outcome.warnings = clamp.warnings;
-        outcome
-            .warnings
-            .extend(code_tokens.and_then(|tokens| code::fewer_tokens(tokens, context.text_bytes)));
+        if let Some(tokens) = code_tokens.filter(|_| !is_by_default) {
+            outcome.warnings.extend(code::fewer_tokens(tokens, context.text_bytes));
+        }
         outcome.warnings.extend(about_code);
+        if is_held_back && outcome.response.weak {
+            outcome
+                .warnings
+                .push("of a weak match the code is shown only if `code_tokens` asks for it".to_owned());
+        }
         if is_over {
             outcome.truncated_by = stop.check().map(Limit::from);
             outcome.warnings.push("there was no time to look at the code of all of these files".to_owned());

@@ -14,7 +14,8 @@ fn request(tool: &str) -> Value {
     match tool {
         "keyword_search" => json!({"query": "where is the needle", "search_terms": ["needle"]}),
         "grep_search" | "Search" => json!({"pattern": "needle"}),
-        "search_index" | "keyword_lookup" => json!({"query": "needle"}),
+        "search_index" => json!({"query": "needle", "code_tokens": 0}),
+        "keyword_lookup" => json!({"query": "needle"}),
         "read_file" => json!({"path": "a.txt"}),
         "list_directory" => json!({}),
         other => panic!("{other} has no request here"),
@@ -246,8 +247,10 @@ fn directories_that_are_noise_are_the_same_in_tree_and_search() {
 fn of_a_long_line_the_part_that_was_found_is_shown() {
     let tree = Tree::new();
     tree.write("a.txt", format!("{} needle {}\n", "word ".repeat(2_000), "more ".repeat(2_000)));
-    for tool in ["grep_search", "Search", "search_index"] {
-        let found = answer(&tree.context(), tool, request(tool));
+    let code = ("search_index", json!({"query": "needle"}));
+    let tools = ["grep_search", "Search", "search_index"].map(|tool| (tool, request(tool)));
+    for (tool, request) in tools.into_iter().chain([code]) {
+        let found = answer(&tree.context(), tool, request);
         assert!(found.text.contains("needle more"), "{tool}: {}", found.text);
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use forage_tools::{Answer, Context, limits};
 use serde_json::{Value, json};
 
 use crate::support::{Tree, answer, refusal};
@@ -37,7 +38,7 @@ fn paths(records: &Value) -> Vec<String> {
 #[test]
 fn a_question_leads_to_files_ranges_symbols_and_lines() {
     let tree = tree();
-    let found = answer(&tree.context(), "search_index", json!({"query": "Router"}));
+    let found = answer(&tree.context(), "search_index", json!({"query": "Router", "code_tokens": 0}));
     assert_eq!(paths(&found.records().clone())[0], "src/router.rs");
     let chunk = &found.records()["files"][0]["chunks"][0];
     assert_eq!((&chunk["symbol"], &chunk["kind"]), (&json!("Router"), &json!("type")), "{chunk}");
@@ -128,7 +129,8 @@ fn an_answer_stays_within_its_budget_and_says_what_it_left_out() {
     let mut context = tree.context();
     for (bytes, lines, ranges) in [(90_000, true, true), (25_000, false, true), (2_000, false, false)] {
         context.text_bytes = bytes;
-        let found = answer(&context, "search_index", json!({"query": "common", "limit": 100}));
+        let found =
+            answer(&context, "search_index", json!({"query": "common", "limit": 100, "code_tokens": 0}));
         assert!(found.text.len() <= bytes, "{} of {bytes}", found.text.len());
         assert_eq!(
             (found.text.contains("    1: fn"), found.text.contains("  1-")),
@@ -272,6 +274,45 @@ fn a_small_budget_shows_the_best_and_tells_what_else_there_is() {
     assert_eq!(answer(&tree.context(), "search_index", request).text, found.text);
 }
 
+/// Without a word about it there is code, unless nobody can want that.
+#[test]
+fn code_is_shown_by_default_where_there_is_an_answer() {
+    let tree = tree();
+    let context = tree.context();
+    let ask = |context: &Context, request: Value| answer(context, "search_index", request);
+    let has_code = |answer: &Answer| answer.text.contains("@@ src/router.rs 1-6\n///");
+    assert!(has_code(&ask(&context, json!({"query": "Router"}))));
+    let few = ask(&context, json!({"query": "common helper"}));
+    assert_eq!(few.records()["files"].as_array().unwrap().len(), 30);
+    assert!(few.text.len() < 4 * limits::CODE_TOKENS as usize, "{}", few.text.len());
+
+    let lines = |answer: &Answer| !answer.text.contains("@@ ") && answer.found;
+    let weak = ask(&context, json!({"query": "Router quantum entanglement photon laser"}));
+    assert!(
+        lines(&weak) && weak.text.contains("WEAK") && weak.text.contains("`code_tokens` asks"),
+        "{}",
+        weak.text
+    );
+    let asked = json!({"query": "Router quantum entanglement photon laser", "code_tokens": 4_000});
+    assert!(has_code(&ask(&context, asked)));
+    for request in [
+        json!({"query": "Router", "code_tokens": 0}),
+        json!({"query": "Router", "explain": true}),
+        json!({"query": "path:src"}),
+    ] {
+        let answer = ask(&context, request);
+        assert!(lines(&answer) && !answer.text.contains("code_tokens"), "{}", answer.text);
+    }
+    let mut configured = tree.context();
+    configured.code_tokens = 0;
+    assert!(lines(&ask(&configured, json!({"query": "Router"}))));
+    assert!(has_code(&ask(&configured, json!({"query": "Router", "code_tokens": 400}))));
+    // What is configured is no wish of the caller's, who has none that could not be met.
+    configured.code_tokens = 20_000;
+    let much = ask(&configured, json!({"query": "Router"}));
+    assert!(has_code(&much) && !much.text.contains("asked for"), "{}", much.text);
+}
+
 #[test]
 fn code_is_shown_once_to_who_remembers_it_while_its_file_is_as_it_was() {
     let tree = tree();
@@ -288,7 +329,7 @@ fn code_is_shown_once_to_who_remembers_it_while_its_file_is_as_it_was() {
     let third = ask("Router");
     assert!(third.text.contains("@@ src/router.rs 1-4\n///"), "{}", third.text);
     // An answer without code neither shows nor remembers any.
-    let lines = answer(&context, "search_index", json!({"query": "Router"}));
+    let lines = answer(&context, "search_index", json!({"query": "Router", "code_tokens": 0}));
     assert!(lines.text.contains("pub struct Router"), "{}", lines.text);
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     request.file_pattern.clone_from(&arguments.glob);
     request.languages = (!arguments.languages.is_empty()).then(|| arguments.languages.clone());
     request.limit = arguments.limit;
-    request.code_tokens = arguments.code;
+    request.code_tokens = Some(arguments.code.unwrap_or(0));
     request.explain = Some(output.wants_explanation());
     request.cursor.clone_from(&arguments.cursor);
     session::answer::<SearchIndex>(request, &context, output)

@@ -122,6 +122,7 @@ fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
     context.max_file_bytes = config.settings.limits.max_file_bytes.value;
     context.threads = config.settings.limits.threads.value;
     context.ranking = config.ranking();
+    context.code_tokens = config.code_tokens();
     context.excludes = excludes(config)?;
     context.redactor = Arc::new(config.redactor());
     context.names = Arc::new(config.names());

@@ -1,4 +1,4 @@
-//! `[tools.search_index]`: what files are ranked with.
+//! `[tools.search_index]`: what files are ranked with, and how much of them is shown.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,6 +37,11 @@ impl Config {
             }
         }
         Some(Arc::new(weights))
+    }
+
+    /// Tokens of code in an answer to a call that names no number.
+    pub(crate) fn code_tokens(&self) -> u64 {
+        self.settings.tools.search_index.code_tokens.value
     }
 
     /// Where the weights come from.

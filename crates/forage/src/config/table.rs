@@ -144,6 +144,8 @@ settings! {
     SearchIndexTool SearchIndexToolOverrides at "tools.search_index." {
         /// Weights of the ranking's rules, where they aren't those that are built in: see [eval.md](eval.md).
         weights: BTreeMap<String, f64> = BTreeMap::new(), check wrong_weight;
+        /// Tokens of code in an answer to a call of an agent that names no number; 0 for files and lines alone.
+        code_tokens: u64 = limits::CODE_TOKENS, in 0..=limits::CODE_TOKENS_MAX;
     }
 
     /// `[retrieval]`: the tool `keyword_lookup` and its collection: see [lookup.md](lookup.md).

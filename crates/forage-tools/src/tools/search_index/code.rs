@@ -6,7 +6,9 @@ use std::sync::Arc;
 
 use forage_base::{Stop, map_in_threads};
 use forage_fs::Root;
-use forage_rank::{Definition, FileHit, PassageBudget, PassageFile, definitions, model_tokens, passages};
+use forage_rank::{
+    Definition, FileHit, PassageBudget, PassageFile, QueryWords, definitions, model_tokens, passages,
+};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -56,6 +58,7 @@ pub(super) struct CodeReader<'a> {
     /// What the code may be, with its outlines.
     pub(super) budget: PassageBudget,
     pub(super) shown: Option<&'a Arc<ShownEarlier>>,
+    pub(super) words: &'a QueryWords,
     pub(super) threads: usize,
     /// Ends it: files that are not looked at by then have no code.
     pub(super) stop: &'a Stop,
@@ -100,7 +103,7 @@ impl CodeReader<'_> {
             is_whole: sources.len() == texts.len(),
         };
         for (nth, (source, ranges)) in sources.iter().zip(chosen).enumerate() {
-            fill(&mut files[nth], source, &ranges, border);
+            self.fill(&mut files[nth], source, &ranges, border);
             if nth < limits::CODE_OUTLINES {
                 let share = for_outlines / (limits::CODE_OUTLINES - nth);
                 for_outlines -= outline(&mut files[nth], source, &ranges, share, border);
@@ -127,30 +130,36 @@ impl CodeReader<'_> {
         // Without a gap.
         found.into_iter().map_while(|found| found).collect()
     }
-}
 
-/// Puts the chosen lines into a file's record.
-fn fill(
-    file: &mut RankedFile,
-    source: &PassageFile<'_>,
-    ranges: &[RangeInclusive<u32>],
-    border: &mut Border<'_>,
-) {
-    let earlier =
-        |range: &RangeInclusive<u32>| EarlierLines { start_line: *range.start(), end_line: *range.end() };
-    file.shown_earlier = source.known.iter().map(earlier).collect();
-    // The whole text is looked through for keys, which is for nothing where no line of it is shown.
-    if ranges.is_empty() {
-        return;
+    /// Puts the chosen lines into a file's record.
+    fn fill(
+        &self,
+        file: &mut RankedFile,
+        source: &PassageFile<'_>,
+        ranges: &[RangeInclusive<u32>],
+        border: &mut Border<'_>,
+    ) {
+        let earlier =
+            |range: &RangeInclusive<u32>| EarlierLines { start_line: *range.start(), end_line: *range.end() };
+        file.shown_earlier = source.known.iter().map(earlier).collect();
+        // The whole text is looked through for keys, which is for nothing where no line of it is shown.
+        if ranges.is_empty() {
+            return;
+        }
+        let numbers: Vec<usize> =
+            ranges.iter().cloned().flatten().map(|number| number as usize - 1).collect();
+        let mut texts = border.chosen(&Excerpt::new(source.text), &numbers).into_iter();
+        let code = |range: &RangeInclusive<u32>| RankedCode {
+            start_line: *range.start(),
+            end_line: *range.end(),
+            lines: texts
+                .by_ref()
+                .take(range.clone().count())
+                .map(|line| shown_line(&line, self.words))
+                .collect(),
+        };
+        file.code = ranges.iter().map(code).collect();
     }
-    let numbers: Vec<usize> = ranges.iter().cloned().flatten().map(|number| number as usize - 1).collect();
-    let mut texts = border.chosen(&Excerpt::new(source.text), &numbers).into_iter();
-    let code = |range: &RangeInclusive<u32>| RankedCode {
-        start_line: *range.start(),
-        end_line: *range.end(),
-        lines: texts.by_ref().take(range.clone().count()).map(|line| shown_line(&line)).collect(),
-    };
-    file.code = ranges.iter().map(code).collect();
 }
 
 /// Tells what a file defines of which nothing is shown, in so many tokens at the most, and returns those that it took.
@@ -184,11 +193,20 @@ fn outline(
     tokens
 }
 
-/// A line as it is shown, indented as it is; of one that nobody wrote, the beginning.
-fn shown_line(line: &str) -> String {
-    let end = line.floor_char_boundary(limits::CODE_LINE_BYTES);
-    let shown = sanitize_line(&line[..end]).into_owned();
-    if end < line.len() { format!("{shown}… [{} bytes in all]", grouped(line.len() as u64)) } else { shown }
+/// A line as it is shown, indented as it is; of one that nobody wrote, the part with the word that says most.
+fn shown_line(line: &str, words: &QueryWords) -> String {
+    let most = limits::CODE_LINE_BYTES;
+    if line.len() <= most {
+        return sanitize_line(line).into_owned();
+    }
+    let looked_at = &line[..line.floor_char_boundary(limits::CODE_PLACE_BYTES)];
+    let place = words.place(looked_at).filter(|place| place.end > most);
+    let start = place.map_or(0, |place| line.floor_char_boundary(place.start.saturating_sub(most / 4)));
+    let end = line.floor_char_boundary(start + most);
+    let before = if start > 0 { "…" } else { "" };
+    let after = if end < line.len() { "…" } else { "" };
+    let all = grouped(line.len() as u64);
+    format!("{before}{}{after} [{all} bytes in all]", sanitize_line(&line[start..end]))
 }
 
 /// Bytes of the line that names what was shown earlier of a file, beside its path, and of each of its ranges.

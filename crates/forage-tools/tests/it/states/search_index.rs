@@ -54,7 +54,6 @@ pub(super) fn page() -> Page {
             ("a language", json!({"query": "cart", "languages": ["typescript"]})),
             ("filters in the query", json!({"query": "\"twice as long\" path:docs -klingon"})),
             ("what looks like a filter", json!({"query": "retry lang:klingon"})),
-            ("the rules that ranked", json!({"query": "backoff", "explain": true, "limit": 1})),
             ("a word that no file has", json!({"query": "retries xyzzy"})),
             ("little of what is asked for", json!({"query": "cart quantum entanglement photon laser"})),
             ("a secret is hidden", json!({"query": "token host settings"})),
@@ -62,7 +61,20 @@ pub(super) fn page() -> Page {
     );
     page.records("with its records", &context, json!({"query": "Cart checkout", "path": "web"}));
 
-    page.chapter("With code");
+    page.chapter("Files and lines alone");
+    let question = json!({"query": "how long does a request wait before it is retried", "code_tokens": 0});
+    page.states(
+        &context,
+        [
+            ("a question", question),
+            ("the rules that ranked", json!({"query": "backoff", "explain": true, "limit": 1})),
+            ("files in place of a query", json!({"query": "path:docs"})),
+        ],
+    );
+    let of_files = json!({"query": "Cart checkout", "path": "web", "code_tokens": 0});
+    page.records("with its records", &context, of_files);
+
+    page.chapter("Within so many tokens of code");
     page.states(
         &context,
         [
@@ -116,9 +128,9 @@ pub(super) fn page() -> Page {
     request["cursor"] = page.state("the first page", &context, request.clone());
     page.state("the second", &context, request.clone());
     let few = with(&context, |context| context.text_bytes = 900);
-    page.state("no room for lines", &few, json!({"query": "retries"}));
+    page.state("no room for lines", &few, json!({"query": "retries", "code_tokens": 0}));
     let few = with(&context, |context| context.text_bytes = 620);
-    page.state("no room for ranges", &few, json!({"query": "retries"}));
+    page.state("no room for ranges", &few, json!({"query": "retries", "code_tokens": 0}));
     let small = with(&context, |context| context.max_file_bytes = Some(100));
     page.state("files over the configured size", &small, json!({"query": "backoff"}));
     let large = Tree::new();
