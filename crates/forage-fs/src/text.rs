@@ -43,6 +43,24 @@ pub enum DecodedText<'a> {
     Binary,
 }
 
+/// Returns the lines of a text as [`str::lines`] does, which looks for their ends several times as long.
+pub fn text_lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let (line, behind) = match memchr::memchr(b'\n', rest.as_bytes()) {
+            Some(end) => (&rest[..end], &rest[end + 1..]),
+            None => (rest, ""),
+        };
+        // A text that ends with a carriage return has one in its last line.
+        let line = if rest.len() > line.len() { line.strip_suffix('\r').unwrap_or(line) } else { line };
+        rest = behind;
+        Some(line)
+    })
+}
+
 /// Decodes by byte-order mark; a NUL byte anywhere in the decoded text means binary.
 pub fn decode(raw: &[u8]) -> DecodedText<'_> {
     match decode_head(raw) {
@@ -93,6 +111,15 @@ mod tests {
             }
             (DecodedText::Binary, None) => {}
             (got, _) => panic!("{raw:?} gave {got:?}"),
+        }
+    }
+
+    #[test]
+    fn lines_are_those_of_the_standard_library() {
+        for text in
+            ["", "\n", "a", "a\n", "a\r\n", "a\r", "\r\n\r\n", "a\n\nb", "a\r\r\nb\r", "é\n\u{2028}\nb\n"]
+        {
+            assert!(text_lines(text).eq(text.lines()), "{text:?}");
         }
     }
 

@@ -9,6 +9,8 @@ mod definition;
 use definition::SymbolDefinition;
 pub(crate) use definition::definition;
 
+use forage_fs::text_lines;
+
 use crate::languages::{CommentStyle, DefinitionKind, Habit, LanguageRow};
 use crate::limits;
 
@@ -75,7 +77,7 @@ pub(crate) fn outline_with<'t>(
     // Where the chunk of a definition would begin: at the comment and the attributes above it.
     let mut lead: Option<u32> = None;
     let mut starts: Vec<(u32, u32)> = Vec::new();
-    for (number, line) in text.lines().enumerate() {
+    for (number, line) in text_lines(text).enumerate() {
         let number = number as u32;
         let within_string = reader.is_in_string();
         let kind = reader.read(line);
@@ -201,12 +203,15 @@ fn line_kind(line: &str, language: &LanguageRow, open: &mut Option<OpenBlock>) -
     }
     // Behind code: a marker that follows white space. One within a string is rare enough to be taken for one.
     let code = line.trim_end().len();
+    let bytes = line.as_bytes();
     let end = language
         .line_comments
         .iter()
         .filter_map(|marker| {
-            memchr::memmem::find_iter(line.as_bytes(), marker)
-                .find(|&at| at > 0 && line.as_bytes()[at - 1].is_ascii_whitespace())
+            // For a mark of one or two bytes a searcher takes longer to be made than a line to be looked at.
+            memchr::memchr_iter(marker.as_bytes()[0], bytes)
+                .filter(|&at| at > 0 && bytes[at - 1].is_ascii_whitespace())
+                .find(|&at| bytes[at..].starts_with(marker.as_bytes()))
         })
         .min()
         .unwrap_or(code);

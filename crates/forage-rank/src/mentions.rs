@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use forage_fs::text_lines;
+
 use crate::chunk::{LineClassifier, LineKind};
 use crate::languages::{CommentStyle, Habit, LanguageRow, language};
 use crate::limits;
@@ -42,7 +44,7 @@ pub fn mentions(path: &str, text: &str, name: &str, lines: &[u32]) -> Vec<Mentio
     let mut reader = LineClassifier::new(language);
     let mut wanted = lines.iter().peekable();
     let mut found = Vec::with_capacity(lines.len());
-    for (number, line) in (1_u32..).zip(text.lines()) {
+    for (number, line) in (1_u32..).zip(text_lines(text)) {
         if wanted.peek().is_none() {
             break;
         }

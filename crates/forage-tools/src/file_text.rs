@@ -1,5 +1,6 @@
 //! Files that are taken apart as a whole.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use forage_fs::{Contents, DecodedText, RelPath, Root, decode};
@@ -27,10 +28,14 @@ pub(crate) fn whole_text(root: &Arc<Root>, path: &RelPath) -> Result<(String, &'
     }
     match decode(&bytes) {
         DecodedText::Binary => Err(is_binary(path, size)),
-        DecodedText::Text { bytes, encoding } => {
-            Ok((String::from_utf8_lossy(&bytes).into_owned(), encoding.name(), size))
-        }
+        DecodedText::Text { bytes, encoding } => Ok((lossy(bytes), encoding.name(), size)),
     }
+}
+
+/// The text of bytes, with U+FFFD for what is not UTF-8. Most is, and is neither copied nor looked at by character.
+pub(crate) fn lossy(bytes: Cow<'_, [u8]>) -> String {
+    String::from_utf8(bytes.into_owned())
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// The error of a file that has no text.

@@ -220,21 +220,26 @@ fn keyword<'a>(trimmed: &'a str, language: &LanguageRow) -> (Option<DefinitionKi
         let end = rest.bytes().position(|byte| matches!(byte, b' ' | b'\t' | b'<' | b':' | b'\''));
         let word = &rest[..end.unwrap_or(rest.len())];
         // `(record Name` and the like carry their parenthesis with them.
+        let first = word.as_bytes().first();
         let known = language.keywords.iter().find(|(keyword, _)| {
-            (keyword.as_bytes().first() == word.as_bytes().first() && *keyword == word)
-                || (keyword.ends_with('(') && word.starts_with(keyword))
+            keyword.as_bytes().first() == first
+                && (*keyword == word || keyword.ends_with('(') && word.starts_with(keyword))
         });
         if let Some(&(keyword, kind)) = known {
             found = Some(kind);
             rest = rest[keyword.len()..].trim_start();
             continue;
         }
+        if found.is_some() {
+            return (found, modified, rest);
+        }
         // `pub(crate)`, `private(set)`, `private[scope]`, `extern "C"`, `template <class T>`.
-        let bare = match word.split_once('[') {
-            Some((scoped @ ("private" | "protected"), _)) => scoped,
+        let bracket = word.bytes().position(|byte| matches!(byte, b'(' | b'['));
+        let bare = match bracket.map(|at| (&word[..at], word.as_bytes()[at])) {
+            Some((scoped @ ("private" | "protected"), b'[')) => scoped,
             _ => word.split('(').next().unwrap_or(word),
         };
-        if found.is_none() && is_one_of(MODIFIERS, bare) {
+        if is_one_of(MODIFIERS, bare) {
             modified = true;
             rest = &rest[bare.len()..];
             if rest.starts_with('(') {
@@ -248,11 +253,11 @@ fn keyword<'a>(trimmed: &'a str, language: &LanguageRow) -> (Option<DefinitionKi
             }
             continue;
         }
-        if found.is_none() && word == "template" && rest["template".len()..].trim_start().starts_with('<') {
+        if word == "template" && rest["template".len()..].trim_start().starts_with('<') {
             rest = after_bracket(rest["template".len()..].trim_start(), '<', '>').trim_start();
             continue;
         }
-        if found.is_none() && word.starts_with('@') && rest.len() > word.len() && !word.contains('(') {
+        if word.starts_with('@') && rest.len() > word.len() && !word.contains('(') {
             // An annotation before what it annotates.
             rest = rest[word.len()..].trim_start();
             continue;
@@ -518,9 +523,14 @@ fn without_attributes(rest: &str) -> &str {
 
 /// `type name(`, at the margin or indented with a body.
 fn c_function(trimmed: &str, outermost: bool) -> Option<&str> {
+    // Most lines are indented, and open no body.
+    if !outermost && !trimmed.ends_with(['{', '}']) {
+        return None;
+    }
     let open = trimmed.find('(')?;
     let head = trimmed[..open].trim_end();
-    if head.contains(['=', '.', '"', '{', '+', '-', '!', '?', ',', '|', '#']) || head.ends_with("operator") {
+    let is_value = |byte: u8| b"=.\"{+-!?,|#".contains(&byte);
+    if head.bytes().any(is_value) || head.ends_with("operator") {
         return None;
     }
     // `type *name(`, `Type::~Type(`

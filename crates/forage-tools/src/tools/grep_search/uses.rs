@@ -134,7 +134,15 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
         root: &root,
         name,
         pattern: &pattern,
-        walk: WalkOptions { from: None, only: None, threads: 1, ..walk.clone() },
+        // That it is searched was decided when it was found.
+        walk: WalkOptions {
+            from: None,
+            only: None,
+            threads: 1,
+            no_ignore: true,
+            hidden: true,
+            ..walk.clone()
+        },
         around,
         start_depth: start.depth(),
         stop: &stop,

@@ -9,6 +9,7 @@ use super::scope::RankedPlace;
 use super::{RankedChunk, RankedFile, RankedLine, RankedReason};
 use crate::border::{Border, Excerpt};
 use crate::context::Context;
+use crate::file_text::lossy;
 use crate::limits;
 use crate::sanitize::sanitize_line;
 use crate::text::around_place;
@@ -25,14 +26,15 @@ pub(super) struct ChunkReader<'a> {
 }
 
 impl ChunkReader<'_> {
-    /// The text of a file, unless it can't be had, which is counted.
+    /// The text of a file, unless it can't be had, which is counted; none of one that is only named.
     pub(super) fn text_or_why(
         &mut self,
         place: &RankedPlace,
         hit: &FileHit,
+        is_named: bool,
         skipped: &mut Skipped,
     ) -> Option<String> {
-        let reason = match self.text(place, &hit.path) {
+        let reason = match self.text(place, &hit.path, is_named) {
             Ok(text) => return Some(text),
             Err(reason) => reason,
         };
@@ -100,12 +102,15 @@ impl ChunkReader<'_> {
         }
     }
 
-    /// The part of a file that is in the index.
-    fn text(&self, place: &RankedPlace, path: &str) -> Result<String, SkipReason> {
+    /// The part of a file that is in the index, or nothing of one that is only named, but must be there.
+    fn text(&self, place: &RankedPlace, path: &str, is_named: bool) -> Result<String, SkipReason> {
         let path = RelPath::parse(path, &RelPath::root()).map_err(|_| SkipReason::Unreadable)?;
         let mut file = place.root.open_file(&path).map_err(|_| SkipReason::Unreadable)?;
         if self.context.max_file_bytes.is_some_and(|most| file.size() > most) {
             return Err(SkipReason::TooLarge);
+        }
+        if is_named {
+            return Ok(String::new());
         }
         let mut buffer = Vec::new();
         let contents = file.read_into(&mut buffer, forage_rank::limits::FILE_BYTES);
@@ -113,7 +118,7 @@ impl ChunkReader<'_> {
             buffer.truncate(forage_rank::limits::FILE_BYTES);
         }
         match decode(&buffer) {
-            DecodedText::Text { bytes, .. } => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            DecodedText::Text { bytes, .. } => Ok(lossy(bytes)),
             DecodedText::Binary => Err(SkipReason::Binary),
         }
     }
