@@ -84,7 +84,13 @@ impl Workspace {
     pub(crate) fn tests(&self, arguments: &[&str]) -> Result<(), String> {
         let command = shown(arguments);
         let failed = |error: std::io::Error| format!("{command} did not start: {error}");
-        let mut child = self.command(arguments).stdout(Stdio::piped()).spawn().map_err(failed)?;
+        let mut command_line = self.command(arguments);
+        if std::env::var_os("RUST_TEST_THREADS").is_none() {
+            // Many tests wait for a process or a clock: those of the program take two thirds of the time with twice as many.
+            let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+            command_line.env("RUST_TEST_THREADS", (2 * processors).to_string());
+        }
+        let mut child = command_line.stdout(Stdio::piped()).spawn().map_err(failed)?;
         let (mut passed, mut lost) = (0_u64, 0_u64);
         for line in child.stdout.take().map(BufReader::new).into_iter().flat_map(BufRead::lines) {
             let line = line.map_err(failed)?;

@@ -13,7 +13,8 @@ const STEPS: &[(&str, Step)] = &[
     ("house rules", |workspace| {
         house::check(workspace)?;
         parsers::check(workspace)?;
-        type_names::check(workspace)
+        type_names::check(workspace)?;
+        generate::compare_front_pages(workspace)
     }),
     // As it is built by default, and, with its tests, with all features.
     ("clippy", |workspace| {
