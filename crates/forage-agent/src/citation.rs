@@ -1,10 +1,9 @@
 //! The places that an answer cites, and whether they are there.
 
 use std::collections::HashMap;
-use std::io::Read as _;
 
 use forage_base::Stop;
-use forage_fs::{Contents, DecodedText, OpenError, count_lines, decode};
+use forage_fs::{Contents, DecodedText, OpenError, ReadBuffer, count_lines, decode};
 use forage_tools::Context;
 use serde::Serialize;
 
@@ -108,7 +107,7 @@ fn lines_of(path: &str, context: &Context, stop: &Stop) -> CitationTarget {
         }
     };
     let unreadable = CitationTarget::Wrong("it can't be read");
-    let mut bytes = Vec::new();
+    let mut bytes = ReadBuffer::default();
     match file.read_into(&mut bytes, CITED_FILE_BYTES) {
         Err(_) => return unreadable,
         Ok(Contents::Whole) => {
@@ -123,17 +122,17 @@ fn lines_of(path: &str, context: &Context, stop: &Stop) -> CitationTarget {
     let feeds = |piece: &[u8]| piece.iter().filter(|byte| **byte == b'\n').count() as u64;
     let mut count = feeds(&bytes);
     let mut ended = bytes.last() == Some(&b'\n');
-    bytes.resize(1 << 20, 0);
     loop {
         if stop.check().is_some() {
             return CitationTarget::Unknown;
         }
-        match file.reader().read(&mut bytes) {
+        bytes.clear();
+        match bytes.read_more(file.reader(), 1 << 20) {
             Err(_) => return unreadable,
             Ok(0) => return CitationTarget::Count(count + u64::from(!ended)),
-            Ok(read) => {
-                count += feeds(&bytes[..read]);
-                ended = bytes[read - 1] == b'\n';
+            Ok(_) => {
+                count += feeds(&bytes);
+                ended = bytes.last() == Some(&b'\n');
             }
         }
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::hash::Hasher as _;
 
 use forage_base::Hash64;
-use forage_fs::Contents;
+use forage_fs::{Contents, ReadBuffer};
 use forage_llm::{Redacted, Redactor};
 use forage_tools::{Context, clip, sanitize, sanitize_line};
 use serde::{Deserialize, Serialize};
@@ -83,7 +83,7 @@ impl Transcript {
 fn hash_of(path: &str, context: &Context) -> Option<u64> {
     let (root, path) = context.roots.find(path.strip_prefix("./").unwrap_or(path)).ok()?;
     let mut file = root.open_file(&path).ok()?;
-    let mut bytes = Vec::new();
+    let mut bytes = ReadBuffer::default();
     let contents = file.read_into(&mut bytes, EXCHANGE_FILE_BYTES).ok()?;
     let mut hasher = Hash64::default();
     hasher.write(&bytes);

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::ops::Range;
 
+use crate::read_buffer::ReadBuffer;
 use crate::state::{FileState, nanoseconds_now};
 use crate::sys::{self, NodeKind};
 
@@ -97,16 +98,16 @@ impl OpenedFile {
         self.size
     }
 
-    /// Reads the file into `buffer`, which is cleared first and keeps its capacity, up to `limit` bytes.
+    /// Reads the file into `buffer`, which is cleared first and keeps its memory, up to `limit` bytes and one.
     /// The size is only a hint: a file that grows or shrinks meanwhile is read as it is.
-    pub fn read_into(&mut self, buffer: &mut Vec<u8>, limit: usize) -> io::Result<Contents> {
+    pub fn read_into(&mut self, buffer: &mut ReadBuffer, limit: usize) -> io::Result<Contents> {
         buffer.clear();
         let wanted = usize::try_from(self.size).unwrap_or(usize::MAX).min(limit);
         loop {
             // One byte more than expected lets a short read, not an empty one, tell the end.
             buffer.reserve((wanted + 1).saturating_sub(buffer.len()).max(1));
-            let room = buffer.capacity() - buffer.len();
-            let read = sys::read_some(&mut self.file, buffer)?;
+            let room = buffer.room();
+            let read = sys::read_some(&mut self.file, buffer.spare())?;
             if buffer.len() > limit {
                 return Ok(Contents::TooLarge);
             }
@@ -121,11 +122,9 @@ impl OpenedFile {
     ///
     /// # Errors
     /// They can't be read, or there are not so many.
-    pub fn read_range(&mut self, buffer: &mut Vec<u8>, range: Range<u64>) -> io::Result<()> {
+    pub fn read_range(&mut self, buffer: &mut ReadBuffer, range: Range<u64>) -> io::Result<()> {
         let wanted = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
-        let start = buffer.len();
-        buffer.resize(start.saturating_add(wanted), 0);
-        sys::read_exact_at(&mut self.file, &mut buffer[start..], range.start)
+        sys::read_exact_at(&mut self.file, buffer.add_zeros(wanted), range.start)
     }
 
     /// The handle, to be read in pieces.

@@ -14,6 +14,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::limits;
+use crate::read_buffer::ReadBuffer;
 use crate::rel_path::{RelPath, os_str};
 use crate::sys::{self, Directory, FileNode};
 use forage_base::Stop;
@@ -334,10 +335,10 @@ pub(crate) fn read_bounded(directory: &Directory, name: &[u8]) -> std::io::Resul
     let Some(mut file) = crate::file::OpenedFile::new(sys::open_leaf(directory, name)?)? else {
         return Err(std::io::Error::other("it is not a regular file"));
     };
-    let mut text = Vec::new();
+    let mut text = ReadBuffer::default();
     let limit = usize::try_from(limits::IGNORE_FILE_BYTES).unwrap_or(usize::MAX);
     Ok(match file.read_into(&mut text, limit)? {
-        crate::file::Contents::Whole => Some(text),
+        crate::file::Contents::Whole => Some(text.to_vec()),
         crate::file::Contents::TooLarge => None,
     })
 }

@@ -44,6 +44,7 @@ mod kernel;
 #[doc(hidden)]
 pub mod limits;
 mod private;
+mod read_buffer;
 mod rel_path;
 mod root;
 mod secrets;
@@ -57,6 +58,7 @@ pub use distrust::{Distrust, PrivateError};
 pub use error::{NoStates, OpenError, RootError};
 pub use file::{ChangeTelling, Contents, OpenedFile, is_safe_to_map};
 pub use private::{NamedFile, PrivateDirectory, PrivateEntry, PrivatePlace, open_named, resolved};
+pub use read_buffer::ReadBuffer;
 pub use rel_path::{RelPath, RelPathError, compare_paths, display_path, needs_escape};
 pub use root::{Root, RootPolicy, Roots, find_git_root};
 pub use secrets::SecretPolicy;

@@ -43,7 +43,7 @@ pub enum DecodedText<'a> {
     Binary,
 }
 
-/// Returns the lines of a text as [`str::lines`] does, which looks for their ends several times as long.
+/// Returns the lines of a text, exactly those of [`str::lines`], found several times as fast.
 pub fn text_lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

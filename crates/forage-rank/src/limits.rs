@@ -159,6 +159,11 @@ pub const PASSAGE_LINES: usize = 120;
 /// Bytes that a line of a passage counts at the most. Nobody wrote longer ones.
 pub const PASSAGE_LINE_BYTES: usize = 400;
 
+/// Tokens of what is told of a line that is cut, and bytes with its marks.
+pub const PASSAGE_CUT_TOKENS: usize = 10;
+/// See [`PASSAGE_CUT_TOKENS`].
+pub const PASSAGE_CUT_BYTES: usize = 36;
+
 /// Tokens and bytes that a run of lines costs beside its file's path: a mark, two numbers and a line feed.
 pub const PASSAGE_HEAD_TOKENS: usize = 6;
 /// See [`PASSAGE_HEAD_TOKENS`].

@@ -2,7 +2,7 @@
 //!
 //! A file is cut into units: the lines that have the same innermost definition, with its comments. For each unit the chance
 //! is estimated that a line of it is wanted, from where its file stands in the ranking, what its chunk has of the query and
-//! how near it is to the chunks that have most. Units are taken by that chance until the budget is spent, or the chance is
+//! how near it is to the chunks that have most. Units are taken by that chance until the budget is spent, or the odds are
 //! a four-hundredth of the best one's. So a first file that is far ahead is shown nearly whole, and of ten that are
 //! alike the best definitions of each.
 //!
@@ -66,9 +66,9 @@ pub fn passages(files: &[PassageFile<'_>], budget: PassageBudget) -> Vec<Vec<Ran
     let mut left = budget;
     // What has room in less is not worth looking for.
     let least = limits::PASSAGE_HEAD_TOKENS.max(budget.tokens / limits::PASSAGE_LEFT_PART);
-    let least_chance = units.first().map_or(0.0, |best| best.chance - limits::PASSAGE_LOG_ODDS);
+    let least_log_odds = units.first().map_or(0.0, |best| best.chance - limits::PASSAGE_LOG_ODDS);
     for unit in units {
-        if left.tokens < least || unit.chance < least_chance {
+        if left.tokens < least || unit.chance < least_log_odds {
             break;
         }
         let (text, lines) = (&texts[unit.file], &mut chosen[unit.file]);
@@ -122,6 +122,11 @@ impl<'a> PassageText<'a> {
     fn cost(&self, at: usize) -> PassageBudget {
         let line = self.lines[at];
         let shown = &line[..line.floor_char_boundary(limits::PASSAGE_LINE_BYTES)];
+        if shown.len() < line.len() {
+            // Another part of it may be shown, with what is told of the line.
+            let tokens = model_tokens(shown).max(shown.len() / 4) + limits::PASSAGE_CUT_TOKENS;
+            return PassageBudget { tokens, bytes: shown.len() + limits::PASSAGE_CUT_BYTES };
+        }
         PassageBudget { tokens: model_tokens(shown).max(1), bytes: shown.len() + 1 }
     }
 

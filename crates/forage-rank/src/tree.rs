@@ -14,7 +14,8 @@ use std::time::Instant;
 use forage_base::{Hash64, Hint, Stop, Stopped, in_threads};
 use forage_fs::{
     ChangeTelling, Contents, DecodedText, Entry, FileListing, FileState, ListingFilter, NOISE, OpenError,
-    OpenedFile, RelPath, Root, Skipped, WalkOptions, WalkReport, WalkStep, decode, display_path, walk,
+    OpenedFile, ReadBuffer, RelPath, Root, Skipped, WalkOptions, WalkReport, WalkStep, decode, display_path,
+    walk,
 };
 
 use crate::error::IndexError;
@@ -247,7 +248,7 @@ fn compare(
     };
     let (mut read, mut settled) = (Vec::new(), Vec::new());
     let unsettled = AtomicU64::new(0);
-    let visit = |buffer: &mut Vec<u8>, entry: &Entry<'_>, skipped: &mut Skipped| {
+    let visit = |buffer: &mut ReadBuffer, entry: &Entry<'_>, skipped: &mut Skipped| {
         let state = entry.state().map_or(0, |state| hash_of(&state));
         let met = known.meet(&entry.path.display(), state);
         if matches!(met, FileDifference::Same) {
@@ -282,9 +283,9 @@ fn compare(
     let report = match below {
         Some((listing, below)) => {
             let chosen = ListingFilter { visited: unlike(listing, &known), skipped: Vec::new() };
-            below.walk(options, &chosen, stop, Vec::new, visit, receive)
+            below.walk(options, &chosen, stop, ReadBuffer::default, visit, receive)
         }
-        None => walk(root, &RelPath::root(), options, stop, Vec::new, visit, receive)?,
+        None => walk(root, &RelPath::root(), options, stop, ReadBuffer::default, visit, receive)?,
     };
     // Nothing is gone that a walk has only not come to.
     let is_whole = report.stopped.is_none() && !report.too_many_entries;
@@ -338,7 +339,7 @@ pub fn read_first(
     let (next, added) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || {
         guarded(|| {
-            let mut buffer = Vec::new();
+            let mut buffer = ReadBuffer::default();
             while !writer.is_late() && (next.load(Ordering::Relaxed) < least || Instant::now() < end) {
                 let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
                 add(&writer, root, path, &mut buffer)?;
@@ -386,7 +387,7 @@ fn apply(
     let (next, added) = (AtomicUsize::new(0), AtomicU64::new(0));
     let work = || {
         guarded(|| {
-            let mut buffer = Vec::new();
+            let mut buffer = ReadBuffer::default();
             while !writer.is_late() {
                 let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) else {
                     return Ok::<_, IndexError>(true);
@@ -410,7 +411,7 @@ fn apply(
     Ok(Applied { is_done: is_done && lost == 0, files: added.into_inner().saturating_sub(lost) })
 }
 
-fn add(writer: &Writer<'_>, root: &Root, path: &RelPath, buffer: &mut Vec<u8>) -> Result<(), IndexError> {
+fn add(writer: &Writer<'_>, root: &Root, path: &RelPath, buffer: &mut ReadBuffer) -> Result<(), IndexError> {
     let name = path.display();
     // It has gone meanwhile, or may not be read.
     let Ok(mut file) = root.open_file(path) else { return writer.add_new_wordless(&name, UNREAD) };
@@ -436,7 +437,7 @@ struct Read {
 }
 
 impl Read {
-    fn new(file: &mut OpenedFile, buffer: &mut Vec<u8>) -> Self {
+    fn new(file: &mut OpenedFile, buffer: &mut ReadBuffer) -> Self {
         let before = file.settle();
         let contents = file.read_into(buffer, limits::FILE_BYTES).ok();
         // A state that it does not have any more, or that a later change may leave as it is, tells nothing.

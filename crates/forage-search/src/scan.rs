@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use forage_base::Stop;
 use forage_fs::{
-    Contents, DecodedText, Dismissal, Entry, OpenError, OpenedFile, RelPath, Root, SkipReason, Skipped,
-    Unvisited, Walk, WalkOptions, WalkReport, WalkStep, decode_head, is_binary,
+    Contents, DecodedText, Dismissal, Entry, OpenError, OpenedFile, ReadBuffer, RelPath, Root, SkipReason,
+    Skipped, Unvisited, Walk, WalkOptions, WalkReport, WalkStep, decode_head, is_binary,
 };
 
 use crate::buffer::{EventBuilder, search_passages, search_text};
@@ -23,7 +23,7 @@ use crate::pattern::Pattern;
 
 /// What a worker keeps between files.
 pub(crate) struct ScanWorker<'a, S> {
-    buffer: Vec<u8>,
+    buffer: ReadBuffer,
     index: Option<LookupCursor<'a>>,
     choice: Option<&'a ListedFiles>,
     pub(crate) state: S,
@@ -31,7 +31,7 @@ pub(crate) struct ScanWorker<'a, S> {
 
 impl<S> ScanWorker<'_, S> {
     pub(crate) fn new(state: S) -> Self {
-        Self { buffer: Vec::new(), index: None, choice: None, state }
+        Self { buffer: ReadBuffer::default(), index: None, choice: None, state }
     }
 
     /// Why a file need not be read, when only the queries count that have a bit in `wanted`.

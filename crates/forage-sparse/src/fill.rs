@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use forage_base::{Stop, Stopped};
 use forage_fs::{
-    Contents, DecodedText, Entry, OpenError, RelPath, Root, SkipReason, Skipped, WalkOptions, WalkReport,
-    WalkStep, decode, walk,
+    Contents, DecodedText, Entry, OpenError, ReadBuffer, RelPath, Root, SkipReason, Skipped, WalkOptions,
+    WalkReport, WalkStep, decode, walk,
 };
 use ring::digest::{Context as Digest, SHA256};
 use serde_json::{Map, Value, json};
@@ -178,7 +178,7 @@ impl Filling<'_> {
                 scope.spawn(write);
             }
             let mut batch = PointBatch::default();
-            let visit = |buffer: &mut Vec<u8>, entry: &Entry<'_>, skipped: &mut Skipped| match self
+            let visit = |buffer: &mut ReadBuffer, entry: &Entry<'_>, skipped: &mut Skipped| match self
                 .read(buffer, entry, &known, skipped)
             {
                 Ok(Some(file)) => {
@@ -206,7 +206,7 @@ impl Filling<'_> {
                 }
                 if has_failed() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             };
-            let report = walk(root, &RelPath::root(), options, stop, Vec::new, visit, receive);
+            let report = walk(root, &RelPath::root(), options, stop, ReadBuffer::default, visit, receive);
             let _ = sender.send(batch);
             drop(sender);
             filled.report = report?;
@@ -290,7 +290,7 @@ impl Filling<'_> {
     /// `None` for a file that the collection has as it is.
     fn read(
         &self,
-        buffer: &mut Vec<u8>,
+        buffer: &mut ReadBuffer,
         entry: &Entry<'_>,
         known: &HashMap<String, StoredPoints>,
         skipped: &mut Skipped,

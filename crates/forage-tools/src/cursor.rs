@@ -25,7 +25,8 @@ pub(crate) struct Cursor {
 }
 
 /// Arguments that say how much of the results is wanted. A path can be written in many ways: what it leads to is looked at.
-const NOT_OF_THE_QUESTION: [&str; 6] = ["cursor", "path", "limit", "max_results", "timeout_ms", "explain"];
+const NOT_OF_THE_QUESTION: [&str; 7] =
+    ["cursor", "path", "limit", "max_results", "timeout_ms", "explain", "code_tokens"];
 
 /// Returns what a cursor of a tool is bound to beside its place: all that is asked for, whatever arguments the tool has.
 /// Changing it in between would leave results out. `globs` are those that stood in `path`.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use forage_fs::{Contents, DecodedText, RelPath, Root, decode};
+use forage_fs::{Contents, DecodedText, ReadBuffer, RelPath, Root, decode};
 
 use crate::error::ToolError;
 use crate::limits;
@@ -16,7 +16,7 @@ use crate::text::{count, grouped};
 pub(crate) fn whole_text(root: &Arc<Root>, path: &RelPath) -> Result<(String, &'static str, u64), ToolError> {
     let mut file = root.open_file(path)?;
     let size = file.size();
-    let mut bytes = Vec::new();
+    let mut bytes = ReadBuffer::default();
     let contents = file
         .read_into(&mut bytes, limits::READ_DECODE_BYTES)
         .map_err(|error| ToolError::argument("path", format!("it can't be read: {error}")))?;
@@ -32,7 +32,7 @@ pub(crate) fn whole_text(root: &Arc<Root>, path: &RelPath) -> Result<(String, &'
     }
 }
 
-/// The text of bytes, with U+FFFD for what is not UTF-8. Most is, and is neither copied nor looked at by character.
+/// The text of bytes, with U+FFFD for what is not UTF-8. Most is, which is found out at once and not piece by piece.
 pub(crate) fn lossy(bytes: Cow<'_, [u8]>) -> String {
     String::from_utf8(bytes.into_owned())
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())

@@ -18,11 +18,11 @@
 //! }
 //! let ranked = workspace.rank(RankRequest::new("where are secrets taken out of answers"))?.response;
 //! let best = &ranked.files[0];
-//! let code = &best.code[0];
-//! println!("{}:{}: {}", best.path, code.start_line, code.lines[0]);
-//! let behind = ReadRequest::new(&best.path).start_line(i64::from(code.end_line) + 1);
-//! for line in workspace.read(behind)?.response.lines {
-//!     println!("{line}");
+//! for code in &best.code {
+//!     println!("{}:{}: {}", best.path, code.start_line, code.lines[0]);
+//! }
+//! for entry in workspace.read(ReadRequest::new(&best.path).outline(true))?.response.outline {
+//!     println!("{entry:?}");
 //! }
 //! # assert!(found.totals_exact && found.match_count > 10);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -142,6 +142,12 @@ pub const RANKED_CHUNKS_LATER: (usize, usize) = (2, 1);
 /// Tokens of code of `search_index` where none are asked for: what helps most for its price (bench/README.md, right lines).
 pub const CODE_TOKENS: u64 = 4_000;
 
+/// Tokens that an answer must have room for to show code where none is asked for: in less there is no more than a definition.
+pub const CODE_TOKENS_LEAST: u64 = 1_000;
+
+/// Tokens of code from which on [`CODE_FILES`] are named beside it.
+pub const CODE_TOKENS_FOR_MANY: u64 = 2_000;
+
 /// Tokens of code that can be asked of `search_index`.
 pub const CODE_TOKENS_MAX: u64 = 32_000;
 

@@ -1,13 +1,13 @@
 //! Reading a tree for an index.
 
-use std::io::{self, Read as _};
+use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_fs::{
-    ChangeTelling, Contents, DecodedText, Encoding, Entry, FileState, OpenError, OpenedFile, RelPath, Root,
-    Skipped, WalkOptions, WalkReport, WalkStep, count_lines, decode_head, is_binary, walk,
+    ChangeTelling, Contents, DecodedText, Encoding, Entry, FileState, OpenError, OpenedFile, ReadBuffer,
+    RelPath, Root, Skipped, WalkOptions, WalkReport, WalkStep, count_lines, decode_head, is_binary, walk,
 };
 
 use super::builder::{IndexedFile, SegmentBuilder, SegmentPart};
@@ -149,7 +149,7 @@ impl BuildText {
 #[derive(Default)]
 pub(super) struct TextReader {
     trigrams: Trigrams,
-    buffer: Vec<u8>,
+    buffer: ReadBuffer,
 }
 
 impl TextReader {
@@ -208,9 +208,9 @@ impl TextReader {
             }
             lines += count_lines(whole);
             checksum.update(whole);
-            self.buffer.drain(..end);
+            self.buffer.remove_first(end);
             let kept = self.buffer.len();
-            file.reader().take(limits::BYTES_PER_CHECK as u64).read_to_end(&mut self.buffer).ok()?;
+            self.buffer.read_more(file.reader(), limits::BYTES_PER_CHECK).ok()?;
             if self.buffer.len() == kept {
                 let is_known = kept <= limits::LARGE_LINE_BYTES
                     && !is_binary(&self.buffer)

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use forage_base::Stop;
-use forage_fs::{OpenedFile, RelPath, Root};
+use forage_fs::{OpenedFile, ReadBuffer, RelPath, Root};
 
 use super::build::TextReader;
 use super::numbers::NumberSet;
@@ -188,7 +188,7 @@ pub enum Reread {
 }
 
 /// Reads a file of an index again, to see whether it has changed without its state.
-pub fn reread(root: &Root, index: &Segment, file: u32, buffer: &mut Vec<u8>) -> Reread {
+pub fn reread(root: &Root, index: &Segment, file: u32, buffer: &mut ReadBuffer) -> Reread {
     let mut read = || {
         let (mut opened, content) = trusted(root, index, file)?;
         let known = matches!(content, Content::Indexed | Content::Binary);
@@ -200,8 +200,7 @@ pub fn reread(root: &Root, index: &Segment, file: u32, buffer: &mut Vec<u8>) -> 
         let mut bytes = buffer.len() as u64;
         while read == forage_fs::Contents::TooLarge {
             buffer.clear();
-            let mut rest = std::io::Read::take(opened.reader(), limits::REREAD_BYTES as u64);
-            if std::io::Read::read_to_end(&mut rest, buffer).ok()? == 0 {
+            if buffer.read_more(opened.reader(), limits::REREAD_BYTES).ok()? == 0 {
                 read = forage_fs::Contents::Whole;
             }
             checksum.update(buffer);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forage_base::Stop;
-use forage_fs::{Contents, DecodedText, RelPath, Root, decode_head};
+use forage_fs::{Contents, DecodedText, ReadBuffer, RelPath, Root, decode_head};
 
 use super::account::FileEvidence;
 use super::file::{Gathering, TermFinder, Wish};
@@ -37,7 +37,7 @@ impl Again<'_> {
         let next = AtomicUsize::new(0);
         let work = || {
             let mut finder = TermFinder::new(self.patterns, terms, self.start, self.gathering, self.stop);
-            let (mut buffer, mut read) = (Vec::new(), Vec::new());
+            let (mut buffer, mut read) = (ReadBuffer::default(), Vec::new());
             while self.stop.check().is_none() {
                 let places = next_places(&next, paths.len());
                 if places.is_empty() {
@@ -67,7 +67,7 @@ impl Again<'_> {
     fn one(
         &self,
         finder: &mut TermFinder<'_>,
-        buffer: &mut Vec<u8>,
+        buffer: &mut ReadBuffer,
         path: &RelPath,
         wish: &Wish<'_>,
     ) -> Option<FileEvidence> {

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use forage_base::Stop;
-use forage_fs::RelPath;
+use forage_fs::{ReadBuffer, RelPath};
 use forage_search::index::{
     Content, IndexedFile, PartEnd, Reread, Segment, SegmentBuilder, SegmentPart, Trigrams, reread, verify,
 };
@@ -66,7 +66,7 @@ fn every_fault_of_an_index_is_found_and_its_file_named() {
         let named: BTreeSet<_> = found.named.iter().map(|path| path.display().into_owned()).collect();
         let wanted = if fault == None { BTreeSet::new() } else { BTreeSet::from(["a.txt".to_owned()]) };
         assert_eq!((found.compared, found.different, named), (1, wanted.len() as u64, wanted), "{fault:?}");
-        let read = reread(&root, &index, 0, &mut Vec::new());
+        let read = reread(&root, &index, 0, &mut ReadBuffer::default());
         let wanted = if fault == Checksum { Reread::Different } else { Reread::Same(TEXT.len() as u64) };
         assert_eq!(read, wanted, "{fault:?}");
     }
@@ -89,7 +89,7 @@ fn an_index_that_is_right_is_found_to_be() {
         assert_eq!((found.different, found.changed), (0, 0), "{found:?}");
         compared += found.compared;
         for file in 0..index.len() {
-            assert_ne!(reread(&root, &index, file, &mut Vec::new()), Reread::Different);
+            assert_ne!(reread(&root, &index, file, &mut ReadBuffer::default()), Reread::Different);
         }
     }
     assert!(compared > 100, "{compared} files");

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use forage_fs::Root;
+use forage_fs::{ReadBuffer, Root};
 use forage_search::index::{Index, Reread, reread};
 use forage_search::limits;
 
@@ -60,7 +60,7 @@ pub(super) fn step(root: &Root, index: &Index, before: RereadProgress) -> Reread
         (progress.done, progress.began) = (0, now);
     }
     let mut left = files.div_ceil(limits::REREAD_STEPS).max(1);
-    let (mut bytes, mut is_wrong, mut buffer) = (0, false, Vec::new());
+    let (mut bytes, mut is_wrong, mut buffer) = (0, false, ReadBuffer::default());
     while left > 0 && progress.done < files && bytes < limits::REREAD_BYTES_PER_STEP {
         let mut number = progress.done;
         let layer = layers.iter().find(|layer| {

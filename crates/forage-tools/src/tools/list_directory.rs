@@ -10,8 +10,8 @@ use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use forage_fs::{
-    Contents, DecodedText, Entry, EntryKind, OpenError, RelPath, Skipped, WalkOptions, WalkStep, count_lines,
-    decode, walk,
+    Contents, DecodedText, Entry, EntryKind, OpenError, ReadBuffer, RelPath, Skipped, WalkOptions, WalkStep,
+    count_lines, decode, walk,
 };
 use forage_search::index::LookupCursor;
 use schemars::JsonSchema;
@@ -211,7 +211,7 @@ impl Tool for ListDirectory {
             &stop,
             || FileLineCounter {
                 index: index.as_ref().map(|index| index.cursor(&options)),
-                buffer: Vec::new(),
+                buffer: ReadBuffer::default(),
             },
             |counter, entry, skipped| {
                 let record = describe(entry, counter, skipped);
@@ -303,7 +303,7 @@ fn describe(entry: &Entry<'_>, counter: &mut FileLineCounter<'_>, skipped: &mut 
 /// What a worker counts lines with.
 struct FileLineCounter<'a> {
     index: Option<LookupCursor<'a>>,
-    buffer: Vec<u8>,
+    buffer: ReadBuffer,
 }
 
 impl FileLineCounter<'_> {

@@ -5,12 +5,11 @@ mod structure;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Read;
 use std::ops::Range;
 use std::sync::Arc;
 
 use forage_base::Stop;
-use forage_fs::{Contents, DecodedText, OpenedFile, RelPath, Root, decode};
+use forage_fs::{Contents, DecodedText, OpenedFile, ReadBuffer, RelPath, Root, decode};
 use forage_search::{CHARACTER_BYTES, KeyBlocks, shown_part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -274,7 +273,7 @@ fn read(
     size: u64,
 ) -> Result<Option<&'static str>, ToolError> {
     let failed = |error: std::io::Error| ToolError::argument("path", format!("it can't be read: {error}"));
-    let mut buffer = Vec::new();
+    let mut buffer = ReadBuffer::default();
     if file.read_into(&mut buffer, limits::READ_DECODE_BYTES).map_err(failed)? == Contents::Whole {
         return Ok(match decode(&buffer) {
             DecodedText::Binary => None,
@@ -293,22 +292,23 @@ fn read(
     }
     let encoding = if buffer.starts_with(b"\xef\xbb\xbf") { "UTF-8 with a byte-order mark" } else { "UTF-8" };
     let mut read = buffer.len() as u64;
-    let mut piece = buffer.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&buffer).to_vec();
+    let mut behind = buffer.len() - buffer.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&buffer).len();
     loop {
-        if memchr::memchr(0, &piece).is_some() {
+        let piece = &buffer[behind..];
+        if memchr::memchr(0, piece).is_some() {
             return Ok(None);
         }
         // Beyond the bound only what was asked for is worth reading.
-        if !lines.feed_within(&piece, stop) || (read > limits::READ_COUNT_BYTES && lines.has_enough()) {
+        if !lines.feed_within(piece, stop) || (read > limits::READ_COUNT_BYTES && lines.has_enough()) {
             return Ok(Some(encoding));
         }
-        piece.resize(PIECE_BYTES, 0);
-        let got = file.reader().read(&mut piece).map_err(failed)?;
+        behind = 0;
+        buffer.clear();
+        let got = buffer.read_more(file.reader(), PIECE_BYTES).map_err(failed)?;
         if got == 0 {
             lines.complete = true;
             return Ok(Some(encoding));
         }
-        piece.truncate(got);
         read += got as u64;
     }
 }

@@ -52,7 +52,7 @@ pub struct RankRequest {
     pub languages: Option<Vec<String>>,
     /// Files to return, 1 to 100 (default: 30; 10 without code).
     pub limit: Option<i64>,
-    /// Tokens of code, up to 32000 (default: 4000; for a weak match none); 0: files and lines alone.
+    /// Tokens of code, up to 32000 (default: 4000, or as configured; for a weak match none); 0: files and lines alone.
     pub code_tokens: Option<i64>,
     /// Say which rules ranked each file.
     pub explain: Option<bool>,
@@ -237,10 +237,26 @@ impl Tool for SearchIndex {
 
     fn run(context: &Context, request: RankRequest) -> Result<ToolOutcome<RankResponse>, ToolError> {
         let mut clamp = Clamp::default();
-        let code_tokens =
-            clamp.number("code_tokens", request.code_tokens, context.code_tokens, 0, limits::CODE_TOKENS_MAX);
-        let files = if code_tokens > 0 { limits::CODE_FILES } else { limits::RANKED_FILES };
-        let limit = clamp.number("limit", request.limit, files, 1, limits::RANKED_FILES_MAX);
+        let most = limits::CODE_TOKENS_MAX;
+        let asked_tokens =
+            request.code_tokens.map(|tokens| clamp.number("code_tokens", Some(tokens), most, 0, most));
+        // A question about rules, and one for more of a ranking, is about files.
+        let is_about_files = request.explain == Some(true) || request.cursor.is_some();
+        let fit = (context.text_bytes / limits::CODE_TOKEN_BYTES) as u64;
+        let by_default = || match is_about_files || fit < limits::CODE_TOKENS_LEAST {
+            true => 0,
+            false => context.code_tokens,
+        };
+        let wanted_tokens = asked_tokens.unwrap_or_else(by_default);
+        let asked_limit = request.limit.map(|limit| {
+            clamp.number("limit", Some(limit), limits::RANKED_FILES, 1, limits::RANKED_FILES_MAX)
+        });
+        // Names are paid for with code.
+        let files = |tokens: u64| match tokens.min(fit) >= limits::CODE_TOKENS_FOR_MANY {
+            true => limits::CODE_FILES,
+            false => limits::RANKED_FILES,
+        };
+        let limit_for = |tokens: u64| asked_limit.unwrap_or_else(|| files(tokens)) as usize;
         let scope = RankScope::of(context, &request)?;
         let RankScope { places, query, globs, note } = &scope;
         let (first_place, is_one) = (&places[0], places.len() == 1);
@@ -248,8 +264,8 @@ impl Tool for SearchIndex {
         let bound = fingerprint::<Self>(&request, &first_place.root, &first_place.start, bound.as_deref());
         let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
         // One more than is wanted tells whether there is more; a page in the middle is looked for by its last file.
-        let wanted = cursor.as_ref().map_or(limit as usize + 1, |_| forage_rank::limits::RESULTS);
-        let chunks = if code_tokens > 0 { usize::MAX } else { limits::RANKED_CHUNKS.0 };
+        let wanted = cursor.as_ref().map_or(limit_for(wanted_tokens) + 1, |_| forage_rank::limits::RESULTS);
+        let chunks = if wanted_tokens > 0 { usize::MAX } else { limits::RANKED_CHUNKS.0 };
         let call = context.stop.within(context.timeout);
         let began = Instant::now();
         let search = || {
@@ -263,16 +279,11 @@ impl Tool for SearchIndex {
             (ranked, ranking) = search()?;
         }
         let ranking = ranking?;
-        // Of what may be no answer, of a list of files and of a question about rules, nobody has asked for the code.
-        let is_by_default = request.code_tokens.is_none();
-        let is_about_files = ranking.is_list || request.explain == Some(true);
-        let is_held_back = code_tokens > 0 && is_by_default && (ranking.is_weak() || is_about_files);
-        let code_tokens = Some(code_tokens).filter(|tokens| *tokens > 0 && !is_held_back);
-        let limit = match (code_tokens, request.limit) {
-            (None, None) => limits::RANKED_FILES,
-            _ => limit,
-        };
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        // Of what may be no answer, and of a list of files, nobody has asked for the code.
+        let is_held_back =
+            wanted_tokens > 0 && asked_tokens.is_none() && (ranking.is_weak() || ranking.is_list);
+        let code_tokens = Some(wanted_tokens).filter(|tokens| *tokens > 0 && !is_held_back);
+        let limit = limit_for(code_tokens.unwrap_or(0));
         let stop = &ranked.stop;
         let place_of = |hit: &FileHit| ranked.roots.get(hit.index);
         let first = cursor
@@ -383,9 +394,8 @@ impl Tool for SearchIndex {
         let mut outcome = ToolOutcome::new(response, found);
         outcome.hidden = hidden;
         outcome.warnings = clamp.warnings;
-        if let Some(tokens) = code_tokens.filter(|_| !is_by_default) {
-            outcome.warnings.extend(code::fewer_tokens(tokens, context.text_bytes));
-        }
+        let unmet = asked_tokens.filter(|tokens| *tokens > 0);
+        outcome.warnings.extend(unmet.and_then(|tokens| code::fewer_tokens(tokens, context.text_bytes)));
         outcome.warnings.extend(about_code);
         if is_held_back && outcome.response.weak {
             outcome

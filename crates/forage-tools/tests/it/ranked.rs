@@ -307,10 +307,52 @@ fn code_is_shown_by_default_where_there_is_an_answer() {
     configured.code_tokens = 0;
     assert!(lines(&ask(&configured, json!({"query": "Router"}))));
     assert!(has_code(&ask(&configured, json!({"query": "Router", "code_tokens": 400}))));
+    // Where an answer has little room there are lines, as before.
+    configured.text_bytes = 3_000;
+    configured.code_tokens = 4_000;
+    assert!(lines(&ask(&configured, json!({"query": "Router"}))));
+    assert!(has_code(&ask(&configured, json!({"query": "Router", "code_tokens": 400}))));
+    configured.text_bytes = context.text_bytes;
     // What is configured is no wish of the caller's, who has none that could not be met.
     configured.code_tokens = 20_000;
     let much = ask(&configured, json!({"query": "Router"}));
     assert!(has_code(&much) && !much.text.contains("asked for"), "{}", much.text);
+}
+
+/// A page goes on in a ranking, however much is shown of the files of each.
+#[test]
+fn a_page_shows_as_much_as_it_is_asked_for() {
+    let tree = tree();
+    let context = tree.context();
+    let ask = |request: Value| answer(&context, "search_index", request);
+    let first = ask(json!({"query": "common helper", "limit": 7}));
+    assert!(first.text.contains("@@ many/"), "{}", first.text);
+    let cursor = &first.records()["next_cursor"];
+    let second = ask(json!({"query": "common helper", "limit": 7, "cursor": cursor}));
+    assert!(!second.text.contains("@@ ") && second.text.contains("helper_"), "{}", second.text);
+    let with_code =
+        ask(json!({"query": "common helper", "limit": 7, "cursor": cursor, "code_tokens": 2_000}));
+    assert!(with_code.text.contains("@@ many/"), "{}", with_code.text);
+    assert_eq!(paths(&second.records().clone()), paths(&with_code.records().clone()));
+}
+
+/// Of a long line each question is shown its own part, and none counts as shown.
+#[test]
+fn a_part_of_a_long_line_is_not_the_line() {
+    let tree = Tree::new();
+    let filler = "word ".repeat(1_000);
+    tree.write(
+        "a.js",
+        format!("var alpha = 1;{filler}function betamax() {{}}{filler}\nfunction gamma() {{}}\n"),
+    );
+    let mut context = tree.context();
+    context.shown_earlier = Some(Arc::default());
+    let ask =
+        |query: &str| answer(&context, "search_index", json!({"query": query, "code_tokens": 2_000})).text;
+    let (first, second) = (ask("alpha"), ask("betamax"));
+    assert!(first.contains("var alpha") && first.contains("gamma") && !first.contains("betamax"), "{first}");
+    assert!(second.contains("betamax() {}") && second.contains("a.js 2-2: shown earlier"), "{second}");
+    assert!(!second.contains("gamma"), "{second}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use forage_fs::{Contents, Globs, RelPath, Root};
+use forage_fs::{Contents, Globs, ReadBuffer, RelPath, Root};
 use toml::{Table, Value};
 
 use super::Config;
@@ -29,7 +29,7 @@ pub(crate) fn narrow(config: &mut Config, roots: &[Arc<Root>]) {
 fn read(root: &Root, notices: &mut Vec<String>) -> Option<String> {
     let path = RelPath::from_bytes(NAME.as_bytes(), &RelPath::root()).ok()?;
     let mut file = root.open_file(&path).ok()?;
-    let mut text = Vec::new();
+    let mut text = ReadBuffer::default();
     match file.read_into(&mut text, MAX_BYTES) {
         Ok(Contents::Whole) => Some(String::from_utf8_lossy(&text).into_owned()),
         _ => {

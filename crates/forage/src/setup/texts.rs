@@ -17,7 +17,7 @@ const INSTRUCTIONS: &str = "\
 Before `grep`, `rg`, `find` or reading files one by one, take the tools of the MCP server `forage`. They only read, and \
 say what they left out.
 [[
-- `{search_index}` for a question, names or a bug report: the best files, with lines and symbols.]][[
+- `{search_index}` for a question, names or a bug report: the code that helps most, and the next files.]][[
 - `{grep_search}` for a text or a pattern that you know: matches with exact totals.]][[
 - `{keyword_search}`, where it is offered, for a concept whose names you do not know: a question with 5 to 15 regular \
 expressions.]]
@@ -33,8 +33,8 @@ const SKILL: &str = "\
 The tools of the MCP server `forage` only read, and say what they left out. If they are not in front of you, load them by \
 name.
 [[
-- `{search_index}` for a question, names or a whole bug report. It ranks files by words, definitions and paths, with lines \
-and symbols; `path:src`, `lang:rust`, `\"words together\"` and `-word` narrow.]][[
+- `{search_index}` for a question, names or a whole bug report. It ranks files by words, definitions and paths, and returns \
+the code that helps most; `path:src`, `lang:rust`, `\"words together\"` and `-word` narrow.]][[
 - `{grep_search}` for a text or a pattern that you know. It counts to the end; `path` and `file_pattern` narrow, and a \
 cursor leads on.]][[
 - `{keyword_search}`, where it is offered, for a concept whose names you do not know: the question with 5 to 15 regular \

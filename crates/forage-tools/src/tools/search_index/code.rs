@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use forage_base::{Stop, map_in_threads};
-use forage_fs::Root;
+use forage_fs::{Root, text_lines};
 use forage_rank::{
     Definition, FileHit, PassageBudget, PassageFile, QueryWords, definitions, model_tokens, passages,
 };
@@ -113,7 +113,7 @@ impl CodeReader<'_> {
                     root: hits[nth].0.path().to_owned(),
                     path: source.hit.path.clone(),
                     hash: text_hash(source.text),
-                    lines: ranges,
+                    lines: wholly_shown(source.text, &ranges),
                 });
             }
         }
@@ -193,6 +193,22 @@ fn outline(
     tokens
 }
 
+/// What is shown of it whole: another question may be shown another part of a long line.
+fn wholly_shown(text: &str, ranges: &[RangeInclusive<u32>]) -> Vec<RangeInclusive<u32>> {
+    let mut wanted = ranges.iter().cloned().flatten().peekable();
+    let mut shown: Vec<RangeInclusive<u32>> = Vec::with_capacity(ranges.len());
+    for (number, line) in (1..).zip(text_lines(text)) {
+        if wanted.next_if_eq(&number).is_none() || line.len() > limits::CODE_LINE_BYTES {
+            continue;
+        }
+        match shown.last_mut().filter(|last| *last.end() + 1 == number) {
+            Some(last) => *last = *last.start()..=number,
+            None => shown.push(number..=number),
+        }
+    }
+    shown
+}
+
 /// A line as it is shown, indented as it is; of one that nobody wrote, the part with the word that says most.
 fn shown_line(line: &str, words: &QueryWords) -> String {
     let most = limits::CODE_LINE_BYTES;
@@ -203,11 +219,21 @@ fn shown_line(line: &str, words: &QueryWords) -> String {
     let place = words.place(looked_at).filter(|place| place.end > most);
     let start = place.map_or(0, |place| line.floor_char_boundary(place.start.saturating_sub(most / 4)));
     let end = line.floor_char_boundary(start + most);
+    // A mark in place of a secret is not cut.
+    let cut_mark = |at: usize| {
+        let mark = line[..at].rfind(MARK).filter(|mark| !line[*mark..at].contains(']'))?;
+        Some(mark..line[at..].find(']').map_or(at, |behind| at + behind + 1))
+    };
+    let (start, end) =
+        (cut_mark(start).map_or(start, |mark| mark.start), cut_mark(end).map_or(end, |mark| mark.end));
     let before = if start > 0 { "…" } else { "" };
     let after = if end < line.len() { "…" } else { "" };
     let all = grouped(line.len() as u64);
     format!("{before}{}{after} [{all} bytes in all]", sanitize_line(&line[start..end]))
 }
+
+/// The beginning of what stands in place of a secret.
+const MARK: &str = "[redacted:";
 
 /// Bytes of the line that names what was shown earlier of a file, beside its path, and of each of its ranges.
 const EARLIER_BYTES: usize = 36;

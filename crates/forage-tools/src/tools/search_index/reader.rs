@@ -2,7 +2,7 @@
 
 use std::cell::LazyCell;
 
-use forage_fs::{Contents, DecodedText, RelPath, SkipReason, Skipped, decode};
+use forage_fs::{Contents, DecodedText, ReadBuffer, RelPath, SkipReason, Skipped, decode};
 use forage_rank::{ChunkHit, Effect, FileHit, QueryWords, RuleWeights};
 
 use super::scope::RankedPlace;
@@ -112,7 +112,7 @@ impl ChunkReader<'_> {
         if is_named {
             return Ok(String::new());
         }
-        let mut buffer = Vec::new();
+        let mut buffer = ReadBuffer::default();
         let contents = file.read_into(&mut buffer, forage_rank::limits::FILE_BYTES);
         if contents.map_err(|_| SkipReason::Unreadable)? == Contents::TooLarge {
             buffer.truncate(forage_rank::limits::FILE_BYTES);

@@ -173,10 +173,8 @@ fn with_code(response: &RankResponse, detail: IndexDetail) -> String {
         let _ = writeln!(text, "{HEAD}{}", if shown.is_empty() { "files" } else { "further files" });
         rest.iter().for_each(|file| push_foreign(&mut text, &file.path));
     }
-    if !shown.is_empty() {
-        // What follows is the tool's own again.
-        let _ = writeln!(text, "{HEAD}end");
-    }
+    // What follows is the tool's own again.
+    let _ = writeln!(text, "{HEAD}end");
     text
 }
 

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use forage_base::{Hash64, Stop};
-use forage_fs::{Entry, RelPath, Root, Skipped, WalkOptions, WalkReport, WalkStep, walk};
+use forage_fs::{Entry, ReadBuffer, RelPath, Root, Skipped, WalkOptions, WalkReport, WalkStep, walk};
 use forage_search::index::{Index, LookupCursor};
 use forage_search::{Case, FileEvents, Pattern, PatternOptions, ScanOptions, search};
 
@@ -122,11 +122,11 @@ fn samples(root: &Arc<Root>, options: &WalkOptions) -> anyhow::Result<Vec<String
         },
     )?;
     let step = (paths.len() as u64 / SAMPLES).max(1) as usize;
-    let mut buffer = Vec::new();
+    let mut buffer = ReadBuffer::default();
     Ok(paths.iter().step_by(step).filter_map(|path| word_of(root, path, &mut buffer)).collect())
 }
 
-fn word_of(root: &Root, path: &RelPath, buffer: &mut Vec<u8>) -> Option<String> {
+fn word_of(root: &Root, path: &RelPath, buffer: &mut ReadBuffer) -> Option<String> {
     root.open_file(path).ok()?.read_into(buffer, SAMPLE_BYTES).ok()?;
     let text = std::str::from_utf8(buffer.get(..SAMPLE_BYTES.min(buffer.len()))?).ok()?;
     let words: Vec<&str> = text
