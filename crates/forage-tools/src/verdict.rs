@@ -109,20 +109,26 @@ impl CallVerdict {
 /// repository is called.
 const OF_CONFIGURATION: &str = " of the configuration, such as ";
 
-/// Searches what the rules hide, within bounds and the call's own deadline.
+/// Searches what the rules hide, within bounds and the call's own deadline. `searched` is the report of the search for the
+/// same pattern that has found nothing in all else; without it that is searched once more.
 pub(crate) fn unseen_matches(
     context: &Context,
     root: &Arc<Root>,
     start: &RelPath,
     walk: &WalkOptions,
     pattern: &Pattern,
+    searched: Option<&WalkReport>,
     stop: &Stop,
 ) -> CallVerdict {
     let walk = WalkOptions { label_hidden: true, ..walk.clone() };
+    let index = context.index(root);
+    // An index tells without reading that there is nothing in what was searched, and counts what it does not know of.
+    let searched = searched.filter(|_| index.is_none());
     let scan = ScanOptions {
         count_only: true,
         max_file_bytes: context.max_file_bytes,
-        index: context.index(root),
+        index,
+        only_hidden: searched.is_some(),
         ..ScanOptions::default()
     };
     let stop = stop.within(limits::VERDICT_TIME);
@@ -141,7 +147,10 @@ pub(crate) fn unseen_matches(
     });
     let cut = |report: &WalkReport| report.stopped.is_some() || report.broke_off || report.too_many_entries;
     let partial = report.as_ref().map_or(true, cut);
-    let unread = report.as_ref().map(unread).unwrap_or_default();
+    let mut not_read = report.as_ref().map(unread).unwrap_or_default();
+    if let Some(searched) = searched {
+        not_read.merge(&unread(searched));
+    }
     let describe = |(rule, unseen): (&Arc<str>, &Unseen)| {
         let matches = count(unseen.matches, "matching line");
         let at_least = if partial { "at least " } else { "" };
@@ -157,8 +166,8 @@ pub(crate) fn unseen_matches(
     }
     CallVerdict {
         hidden_matches: lines,
-        complete: !partial && is_whole(&unread),
-        unread,
+        complete: !partial && is_whole(&not_read),
+        unread: not_read,
         is_partial: partial,
     }
 }

@@ -346,7 +346,7 @@ fn unseen(
     // What the configuration leaves out is left out in any case.
     match walk.no_ignore && context.excludes.is_none() {
         true => CallVerdict::nothing_hidden(report),
-        false => unseen_matches(context, root, start, walk, pattern, stop),
+        false => unseen_matches(context, root, start, walk, pattern, Some(report), stop),
     }
 }
 
@@ -370,6 +370,7 @@ fn scan_options(
         margin: None,
         index: context.index(root),
         exhaustive: false,
+        only_hidden: false,
     }
 }
 

@@ -405,7 +405,7 @@ fn unseen(
         gathered.with_fate(&TermFate::NoHits).map(|term| format!("(?:{})", term.term)).collect();
     // All at once; terms that are too long for one pattern together are not worth a walk each.
     match Pattern::new_within(&silent.join("|"), &options, stop) {
-        Ok(pattern) => unseen_matches(context, root, start, &context.walk_options(), &pattern, stop),
+        Ok(pattern) => unseen_matches(context, root, start, &context.walk_options(), &pattern, None, stop),
         Err(_) => CallVerdict { is_partial: true, ..CallVerdict::none() },
     }
 }

@@ -29,6 +29,7 @@ pub use request::{CaseRule, SearchRequest};
 pub use stream::{StreamFormat, Streamed, each, stream};
 
 use best::BestPage;
+use engine::EMBEDDED;
 use page::{PathPage, Show, TakenPage};
 use request::PreparedSearch;
 
@@ -174,7 +175,9 @@ fn run(
             CallVerdict::nothing_hidden(&ended.walk)
         }
         Some(pattern) if looks => {
-            unseen_matches(context, &prepared.root, &prepared.start, &prepared.walk, pattern, &stop)
+            let PreparedSearch { root, start, walk, .. } = &prepared;
+            let searched = Some(&ended.walk).filter(|_| ended.engine == EMBEDDED);
+            unseen_matches(context, root, start, walk, pattern, searched, &stop)
         }
         _ => CallVerdict::none(),
     };

@@ -290,3 +290,26 @@ fn long_lines_are_cut_by_what_a_reader_counts() {
         }
     }
 }
+
+/// Of a search without hits, what neither it nor the look into hidden files has read is told once.
+#[test]
+fn what_was_not_read_is_counted_once() {
+    let tree = Tree::new();
+    tree.write("a.txt", "two\n");
+    tree.write("large.txt", "needle\n".repeat(100));
+    tree.write("ignored/large.txt", "needle\n".repeat(100));
+    tree.write("ignored/small.txt", "needle\n");
+    tree.write(".ignore", "ignored\n");
+    tree.write(".env", "needle\n");
+    tree.write("id_rsa", "needle\n");
+    let mut context = tree.context();
+    context.max_file_bytes = Some(100);
+    for tool in ["grep_search", "Search"] {
+        let found = answer(&context, tool, request(tool));
+        let told = &found.records()["not_searched"];
+        assert_eq!(told["unread"], json!({"denied": 2, "too_large": 2}), "{tool}: {told}");
+        let hidden = &told["hidden_matches"];
+        assert!(hidden[0].as_str().unwrap().starts_with("1 matching line in 1 file"), "{tool}: {told}");
+        assert_eq!(hidden.as_array().unwrap().len(), 1, "{tool}: {told}");
+    }
+}

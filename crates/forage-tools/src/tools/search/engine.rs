@@ -32,9 +32,12 @@ pub(super) struct SearchEnd {
     pub(super) incomplete: bool,
 }
 
+/// The name of our own engine.
+pub(super) const EMBEDDED: &str = "embedded";
+
 impl SearchEnd {
     fn embedded(walk: WalkReport) -> Self {
-        Self { engine: "embedded", walk, exit_code: None, stderr: None, notes: Vec::new(), incomplete: false }
+        Self { engine: EMBEDDED, walk, exit_code: None, stderr: None, notes: Vec::new(), incomplete: false }
     }
 
     /// Takes over what a search adds that went on where this one ended.
