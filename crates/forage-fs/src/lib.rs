@@ -64,7 +64,7 @@ pub use root::{Root, RootPolicy, Roots, find_git_root};
 pub use secrets::SecretPolicy;
 pub use skipped::{SkipReason, Skipped};
 pub use state::FileState;
-pub use text::{DecodedText, Encoding, count_lines, decode, decode_head, is_binary, text_lines};
+pub use text::{DecodedText, Encoding, count_lines, decode, decode_head, is_binary, lines};
 pub use walk::{
     Below, Dismissal, Entry, EntryKind, FileListing, Globs, ListingFilter, Mounts, NOISE, Snapshot,
     Unvisited, Walk, WalkOptions, WalkReport, WalkStep, WatchedTree, globs_of_type, walk,

@@ -43,14 +43,14 @@ impl ReadBuffer {
             true => least.saturating_add(least / 8),
             false => least.max(2 * (self.bytes.capacity() - self.start)),
         };
-        let old = std::mem::take(self);
-        let len = old.len();
-        // Nothing is worth being kept beside its successor.
-        let kept = (len > 0).then_some(old);
+        // Memory that holds nothing is given back first.
+        if self.is_empty() {
+            *self = Self::default();
+        }
         let mut bytes: Vec<u8> = Vec::with_capacity(wanted.saturating_add(PAGE - 1));
         let start = bytes.as_ptr().align_offset(PAGE);
         bytes.resize(start, 0);
-        bytes.extend_from_slice(kept.as_deref().unwrap_or_default());
+        bytes.extend_from_slice(self);
         *self = Self { bytes, start };
     }
 

@@ -9,7 +9,7 @@ mod definition;
 use definition::SymbolDefinition;
 pub(crate) use definition::definition;
 
-use forage_fs::text_lines;
+use forage_fs::lines;
 
 use crate::languages::{CommentStyle, DefinitionKind, Habit, LanguageRow};
 use crate::limits;
@@ -77,7 +77,7 @@ pub(crate) fn outline_with<'t>(
     // Where the chunk of a definition would begin: at the comment and the attributes above it.
     let mut lead: Option<u32> = None;
     let mut starts: Vec<(u32, u32)> = Vec::new();
-    for (number, line) in text_lines(text).enumerate() {
+    for (number, line) in lines(text).enumerate() {
         let number = number as u32;
         let within_string = reader.is_in_string();
         let kind = reader.read(line);

@@ -346,7 +346,7 @@ fn document(fields: &Fields, path: &str, text: &str) -> TantivyDocument {
     let mut position = 0;
     let mut chunks = outline.chunks.iter().peekable();
     let mut symbols = outline.symbols.iter().peekable();
-    for (number, (line, kind)) in text.lines().zip(&outline.lines).enumerate() {
+    for (number, (line, kind)) in forage_fs::lines(text).zip(&outline.lines).enumerate() {
         let number = number as u32;
         if let Some(chunk) = chunks.next_if(|chunk| chunk.start_line == number + 1) {
             record.push_chunk(chunk, position);

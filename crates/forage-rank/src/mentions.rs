@@ -5,8 +5,6 @@
 
 use std::ops::Range;
 
-use forage_fs::text_lines;
-
 use crate::chunk::{LineClassifier, LineKind};
 use crate::languages::{CommentStyle, Habit, LanguageRow, language};
 use crate::limits;
@@ -44,7 +42,7 @@ pub fn mentions(path: &str, text: &str, name: &str, lines: &[u32]) -> Vec<Mentio
     let mut reader = LineClassifier::new(language);
     let mut wanted = lines.iter().peekable();
     let mut found = Vec::with_capacity(lines.len());
-    for (number, line) in (1_u32..).zip(text_lines(text)) {
+    for (number, line) in (1_u32..).zip(forage_fs::lines(text)) {
         if wanted.peek().is_none() {
             break;
         }

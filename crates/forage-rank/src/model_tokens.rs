@@ -22,7 +22,7 @@ pub fn model_tokens(text: &str) -> usize {
         Sign,
         Other,
     }
-    let mut hundredths = text.lines().count() * LINE;
+    let mut hundredths = forage_fs::count_lines(text.as_bytes()) as usize * LINE;
     let mut before = Class::Space;
     let mut digits = 0;
     for character in text.chars() {

@@ -12,8 +12,6 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use forage_fs::text_lines;
-
 use crate::languages::DefinitionKind;
 use crate::limits;
 use crate::model_tokens::model_tokens;
@@ -105,7 +103,7 @@ struct PassageText<'a> {
 
 impl<'a> PassageText<'a> {
     fn of(file: &PassageFile<'a>) -> Self {
-        let lines: Vec<&str> = text_lines(file.text).collect();
+        let lines: Vec<&str> = forage_fs::lines(file.text).collect();
         let mut is_known = vec![false; lines.len()];
         for range in file.known {
             let last = (*range.end() as usize).min(lines.len());

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-use forage_fs::{RelPath, text_lines};
+use forage_fs::RelPath;
 use forage_llm::{RedactionCounts, Redactor};
 use forage_search::{CHARACTER_BYTES, EventKind, KeyBlocks, ScanOptions, SearchEvent, Span, word_bytes};
 
@@ -112,7 +112,7 @@ pub(crate) struct Excerpt<'a> {
 
 impl<'a> Excerpt<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
-        Self { lines: text_lines(text).collect(), text, keys: KeyBlocks::of(text.as_bytes()) }
+        Self { lines: forage_fs::lines(text).collect(), text, keys: KeyBlocks::of(text.as_bytes()) }
     }
 
     fn in_key(&self, at: usize) -> Vec<Range<usize>> {

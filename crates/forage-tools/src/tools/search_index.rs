@@ -311,8 +311,8 @@ impl Tool for SearchIndex {
         let mut files: Vec<RankedFile> = Vec::with_capacity(hits.len());
         for (nth, hit) in hits.iter().enumerate() {
             let Some(place) = place_of(hit).map(|root| root.place) else { continue };
-            let has_text = code_tokens.is_none() || texts.len() < limits::CODE_FILES_READ;
-            let Some(text) = reader.text_or_why(place, hit, !has_text, &mut skipped) else { continue };
+            let is_read = code_tokens.is_none() || texts.len() < limits::CODE_FILES_READ;
+            let Some(text) = reader.text_or_why(place, hit, is_read, &mut skipped) else { continue };
             let detail = match (code_tokens, first + nth) {
                 (Some(_), _) => (0, 0),
                 (None, 0..limits::RANKED_WELL_SHOWN) => limits::RANKED_CHUNKS,
@@ -320,7 +320,7 @@ impl Tool for SearchIndex {
             };
             files.push(reader.record(place, hit, &text, detail));
             shown.push((&place.root, hit));
-            if code_tokens.is_some() && has_text {
+            if code_tokens.is_some() && is_read {
                 texts.push(text);
             }
         }

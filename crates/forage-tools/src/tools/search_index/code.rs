@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use forage_base::{Stop, map_in_threads};
-use forage_fs::{Root, text_lines};
+use forage_fs::Root;
 use forage_rank::{
     Definition, FileHit, PassageBudget, PassageFile, QueryWords, definitions, model_tokens, passages,
 };
@@ -103,7 +103,7 @@ impl CodeReader<'_> {
             is_whole: sources.len() == texts.len(),
         };
         for (nth, (source, ranges)) in sources.iter().zip(chosen).enumerate() {
-            self.fill(&mut files[nth], source, &ranges, border);
+            let whole = self.fill(&mut files[nth], source, &ranges, border);
             if nth < limits::CODE_OUTLINES {
                 let share = for_outlines / (limits::CODE_OUTLINES - nth);
                 for_outlines -= outline(&mut files[nth], source, &ranges, share, border);
@@ -113,7 +113,7 @@ impl CodeReader<'_> {
                     root: hits[nth].0.path().to_owned(),
                     path: source.hit.path.clone(),
                     hash: text_hash(source.text),
-                    lines: wholly_shown(source.text, &ranges),
+                    lines: whole,
                 });
             }
         }
@@ -131,24 +131,29 @@ impl CodeReader<'_> {
         found.into_iter().map_while(|found| found).collect()
     }
 
-    /// Puts the chosen lines into a file's record.
+    /// Puts the chosen lines into a file's record, and returns those that are shown whole: another question may be shown
+    /// another part of a long one.
     fn fill(
         &self,
         file: &mut RankedFile,
         source: &PassageFile<'_>,
         ranges: &[RangeInclusive<u32>],
         border: &mut Border<'_>,
-    ) {
+    ) -> Vec<RangeInclusive<u32>> {
         let earlier =
             |range: &RangeInclusive<u32>| EarlierLines { start_line: *range.start(), end_line: *range.end() };
         file.shown_earlier = source.known.iter().map(earlier).collect();
         // The whole text is looked through for keys, which is for nothing where no line of it is shown.
         if ranges.is_empty() {
-            return;
+            return Vec::new();
         }
         let numbers: Vec<usize> =
             ranges.iter().cloned().flatten().map(|number| number as usize - 1).collect();
-        let mut texts = border.chosen(&Excerpt::new(source.text), &numbers).into_iter();
+        let texts = border.chosen(&Excerpt::new(source.text), &numbers);
+        let is_whole = |(_, text): &(u32, &String)| text.len() <= limits::CODE_LINE_BYTES;
+        let whole = ranges.iter().cloned().flatten().zip(&texts).filter(is_whole);
+        let whole: Vec<u32> = whole.map(|(number, _)| number).collect();
+        let mut texts = texts.into_iter();
         let code = |range: &RangeInclusive<u32>| RankedCode {
             start_line: *range.start(),
             end_line: *range.end(),
@@ -159,6 +164,7 @@ impl CodeReader<'_> {
                 .collect(),
         };
         file.code = ranges.iter().map(code).collect();
+        whole.chunk_by(|before, next| before + 1 == *next).map(|run| run[0]..=run[run.len() - 1]).collect()
     }
 }
 
@@ -191,22 +197,6 @@ fn outline(
         file.unshown.push(UnshownDefinition { name, kind: kind.name(), start_line, end_line });
     }
     tokens
-}
-
-/// What is shown of it whole: another question may be shown another part of a long line.
-fn wholly_shown(text: &str, ranges: &[RangeInclusive<u32>]) -> Vec<RangeInclusive<u32>> {
-    let mut wanted = ranges.iter().cloned().flatten().peekable();
-    let mut shown: Vec<RangeInclusive<u32>> = Vec::with_capacity(ranges.len());
-    for (number, line) in (1..).zip(text_lines(text)) {
-        if wanted.next_if_eq(&number).is_none() || line.len() > limits::CODE_LINE_BYTES {
-            continue;
-        }
-        match shown.last_mut().filter(|last| *last.end() + 1 == number) {
-            Some(last) => *last = *last.start()..=number,
-            None => shown.push(number..=number),
-        }
-    }
-    shown
 }
 
 /// A line as it is shown, indented as it is; of one that nobody wrote, the part with the word that says most.

@@ -31,10 +31,10 @@ impl ChunkReader<'_> {
         &mut self,
         place: &RankedPlace,
         hit: &FileHit,
-        is_named: bool,
+        is_read: bool,
         skipped: &mut Skipped,
     ) -> Option<String> {
-        let reason = match self.text(place, &hit.path, is_named) {
+        let reason = match self.text(place, &hit.path, is_read) {
             Ok(text) => return Some(text),
             Err(reason) => reason,
         };
@@ -103,13 +103,13 @@ impl ChunkReader<'_> {
     }
 
     /// The part of a file that is in the index, or nothing of one that is only named, but must be there.
-    fn text(&self, place: &RankedPlace, path: &str, is_named: bool) -> Result<String, SkipReason> {
+    fn text(&self, place: &RankedPlace, path: &str, is_read: bool) -> Result<String, SkipReason> {
         let path = RelPath::parse(path, &RelPath::root()).map_err(|_| SkipReason::Unreadable)?;
         let mut file = place.root.open_file(&path).map_err(|_| SkipReason::Unreadable)?;
         if self.context.max_file_bytes.is_some_and(|most| file.size() > most) {
             return Err(SkipReason::TooLarge);
         }
-        if is_named {
+        if !is_read {
             return Ok(String::new());
         }
         let mut buffer = ReadBuffer::default();
