@@ -59,13 +59,13 @@ pub use error::{NoStates, OpenError, RootError};
 pub use file::{ChangeTelling, Contents, OpenedFile, is_safe_to_map};
 pub use private::{NamedFile, PrivateDirectory, PrivateEntry, PrivatePlace, open_named, resolved};
 pub use read_buffer::ReadBuffer;
-pub use rel_path::{RelPath, RelPathError, compare_paths, display_path, needs_escape};
+pub use rel_path::{RelPath, RelPathError, compare_paths, display_path, is_plain_ascii, needs_escape};
 pub use root::{Root, RootPolicy, Roots, find_git_root};
 pub use secrets::SecretPolicy;
 pub use skipped::{SkipReason, Skipped};
 pub use state::FileState;
 pub use text::{DecodedText, Encoding, count_lines, decode, decode_head, is_binary, lines};
 pub use walk::{
-    Below, Dismissal, Entry, EntryKind, FileListing, Globs, ListingFilter, Mounts, NOISE, Snapshot,
-    Unvisited, Walk, WalkOptions, WalkReport, WalkStep, WatchedTree, globs_of_type, walk,
+    Below, Dismissal, Entry, EntryKind, FileListing, Globs, HidingDirectories, ListingFilter, Mounts, NOISE,
+    Snapshot, Unvisited, Walk, WalkOptions, WalkReport, WalkStep, WatchedTree, globs_of_type, walk,
 };

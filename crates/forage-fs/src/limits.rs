@@ -128,3 +128,6 @@ pub const NAMES_PER_LOOK: usize = 4096;
 
 /// Names of directories that were not entered which are told.
 pub const PRUNED_NAMES: usize = 100;
+
+/// Directories in which something is left out that a report has; if there are more, all are looked into that might be.
+pub const HIDING_DIRECTORIES: usize = 20_000;

@@ -16,6 +16,9 @@ pub struct ReadBuffer {
 /// Bytes of a page, of the smallest that processors have.
 const PAGE: usize = 4096;
 
+/// Bytes that there is room for at least: most files of source code have fewer.
+const LEAST: usize = 1 << 20;
+
 impl ReadBuffer {
     /// Forgets the bytes and keeps the memory.
     pub fn clear(&mut self) {
@@ -37,12 +40,10 @@ impl ReadBuffer {
         if self.room() >= more {
             return;
         }
-        let least = self.len().saturating_add(more);
-        // A file that is longer than it was expected to be goes on to grow; one of another length need not be the last.
-        let wanted = match self.is_empty() {
-            true => least.saturating_add(least / 8),
-            false => least.max(2 * (self.bytes.capacity() - self.start)),
-        };
+        // By far more than is asked for: each time that it grows its pages are new ones, and those that nothing is read into
+        // are none.
+        let wanted = self.len().saturating_add(more).max(LEAST);
+        let wanted = wanted.checked_next_power_of_two().unwrap_or(wanted);
         // Memory that holds nothing is given back first.
         if self.is_empty() {
             *self = Self::default();

@@ -154,11 +154,8 @@ impl SecretPolicy {
         }
         let (parents, name) = path.split_at(memchr::memrchr(b'/', path).map_or(0, |slash| slash + 1));
         let name = trimmed(name);
-        let rule = name_rule(name)
-            .or_else(|| name_rule(original(name)))
-            .or_else(|| below(parents, name))
-            .or_else(|| below(parents, original(name)))
-            .or_else(|| self.below_root(name))?;
+        let rule = if may_be_secret(name) { closing_rule(parents, name) } else { below(parents, name) };
+        let rule = rule.or_else(|| self.below_root(name))?;
         let lower = |bytes: &[u8]| String::from_utf8_lossy(bytes).to_lowercase();
         let allowed = [lower(name), lower(path)];
         (!self.allowed.iter().any(|entry| allowed.contains(entry))).then_some(rule)
@@ -199,6 +196,14 @@ fn ends_with(name: &[u8], ending: &str) -> bool {
     // From behind: the last letter tells nearly all names apart.
     name.len() >= ending.len()
         && name.iter().rev().zip(ending.bytes().rev()).all(|(a, b)| a.eq_ignore_ascii_case(&b))
+}
+
+/// The rule that closes the file of this name below these directories.
+fn closing_rule(parents: &[u8], name: &[u8]) -> Option<&'static str> {
+    name_rule(name)
+        .or_else(|| name_rule(original(name)))
+        .or_else(|| below(parents, name))
+        .or_else(|| below(parents, original(name)))
 }
 
 /// The rule that closes files of this name, wherever they are.
@@ -433,6 +438,8 @@ mod tests {
                 let is_passed = policy.names_decide_in(directory.trim_end_matches('/').as_bytes())
                     && !may_be_secret(name.as_bytes());
                 let path = [directory, &name].concat();
+                let (parents, name) = (directory.as_bytes(), trimmed(name.as_bytes()));
+                prop_assert!(may_be_secret(name) || closing_rule(parents, name) == below(parents, name), "{}", path);
                 prop_assert!(!is_passed || policy.denies_bytes(path.as_bytes()).is_none(), "{}", path);
             }
         }

@@ -27,6 +27,7 @@
 
 mod entry;
 mod frontier;
+mod hiding;
 mod kept;
 mod list;
 mod listing;
@@ -47,6 +48,7 @@ use ignore::types::TypesBuilder;
 
 pub use entry::{Entry, Unvisited};
 use frontier::WalkFrontier;
+pub use hiding::HidingDirectories;
 pub use listing::{Below, FileListing, ListingFilter};
 pub use snapshot::Snapshot;
 pub use watched::{Mounts, WatchedTree};
@@ -178,6 +180,8 @@ pub struct WalkOptions {
     pub all_entries: bool,
     /// Visit what is ignored or hidden too, with the reason in [`Entry::hidden_by`].
     pub label_hidden: bool,
+    /// Visit nothing else: with `label_hidden`, and what an earlier walk without it reported.
+    pub only_hidden: Option<Arc<HidingDirectories>>,
     /// Leave out everything before this path, as if it had been visited.
     pub from: Option<RelPath>,
     /// The names that an earlier walk found: directories that are as it found them are not listed again.
@@ -203,6 +207,7 @@ impl Default for WalkOptions {
             noise: &[],
             all_entries: false,
             label_hidden: false,
+            only_hidden: None,
             from: None,
             snapshot: None,
             threads: 0,
@@ -214,8 +219,9 @@ impl Default for WalkOptions {
 impl WalkOptions {
     /// Whether what a walk from the root comes by can be kept in a [`FileListing`].
     fn can_be_listed(&self) -> bool {
-        let Self { follow, max_depth, prune, all_entries, from, .. } = self;
-        !follow && !all_entries && from.is_none() && *max_depth == limits::WALK_DEPTH && *prune == PRUNED
+        let Self { follow, max_depth, prune, all_entries, from, only_hidden, .. } = self;
+        let is_whole = from.is_none() && only_hidden.is_none();
+        is_whole && !follow && !all_entries && *max_depth == limits::WALK_DEPTH && *prune == PRUNED
     }
 
     /// Whether a walk comes by the same files and counts the same.
@@ -290,6 +296,8 @@ pub struct WalkReport {
     pub skipped: Skipped,
     /// Files that were visited.
     pub visited: u64,
+    /// The directories in which it left something out because it is ignored or hidden.
+    pub hiding: HidingDirectories,
     /// Names of directories that were pruned and occur, in order.
     pub pruned: Vec<String>,
     /// Warnings of what went wrong on the way, in words; [`limits::WARNINGS_KEPT`] at the most.
@@ -315,6 +323,7 @@ impl WalkReport {
     pub fn go_on(&mut self, next: Self) {
         self.visited += next.visited.saturating_sub(1);
         self.skipped.merge(&next.skipped);
+        self.hiding.merge(next.hiding);
         self.warnings.extend(next.warnings);
         self.more_warnings += next.more_warnings;
         self.stopped = next.stopped;

@@ -36,8 +36,6 @@ pub struct ScanOptions {
     pub index: Option<Arc<Index>>,
     /// Whether all there is is looked for, so that the index is worth being waited for.
     pub exhaustive: bool,
-    /// Search only what has a reason in [`FileEvents::hidden_by`](crate::FileEvents::hidden_by): all else was searched before.
-    pub only_hidden: bool,
 }
 
 /// The place where an earlier answer ended: the file, and the lines of it that the answer had.
@@ -88,7 +86,6 @@ impl Default for ScanOptions {
             after: None,
             index: None,
             exhaustive: false,
-            only_hidden: false,
         }
     }
 }

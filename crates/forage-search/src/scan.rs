@@ -266,9 +266,6 @@ pub fn search(
         })
     };
     let visit = |worker: &mut ScanWorker<'_, LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| {
-        if options.only_hidden && entry.hidden_by.is_none() {
-            return WalkStep::Nothing;
-        }
         let found = find(worker, entry, skipped);
         match found {
             None => WalkStep::Nothing,

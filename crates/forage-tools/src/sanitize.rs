@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use forage_fs::RelPath;
+use forage_fs::{RelPath, is_plain_ascii};
 
 /// Tabs are part of code and steer nothing.
 fn needs_escape(c: char) -> bool {
@@ -14,7 +14,7 @@ fn needs_escape(c: char) -> bool {
 
 /// One line with every control, bidirectional, zero-width and tag character written out: `\x1B`, `\u{202E}`.
 pub fn sanitize_line(line: &str) -> Cow<'_, str> {
-    if !line.chars().any(needs_escape) {
+    if is_plain_ascii(line.as_bytes()) || !line.chars().any(needs_escape) {
         return Cow::Borrowed(line);
     }
     let mut out = String::with_capacity(line.len() + 16);
@@ -59,7 +59,7 @@ pub(crate) fn record_text(bytes: &[u8]) -> (String, Option<String>) {
 /// A text for records. Control characters below the space stay, since JSON writes them out itself.
 pub(crate) fn without_hidden(text: &str) -> Cow<'_, str> {
     let hides = |c: char| c >= '\u{7f}' && forage_fs::needs_escape(c);
-    if !text.chars().any(hides) {
+    if is_plain_ascii(text.as_bytes()) || !text.chars().any(hides) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);

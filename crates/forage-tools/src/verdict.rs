@@ -120,15 +120,18 @@ pub(crate) fn unseen_matches(
     searched: Option<&WalkReport>,
     stop: &Stop,
 ) -> CallVerdict {
-    let walk = WalkOptions { label_hidden: true, ..walk.clone() };
-    let index = context.index(root);
-    // An index tells without reading that there is nothing in what was searched, and counts what it does not know of.
-    let searched = searched.filter(|_| index.is_none());
+    if let Some(searched) = searched
+        && searched.hiding.is_empty()
+    {
+        return CallVerdict::nothing_hidden(searched);
+    }
+    let only_hidden = searched.map(|report| Arc::new(report.hiding.clone()));
+    let walk = WalkOptions { label_hidden: true, only_hidden, ..walk.clone() };
     let scan = ScanOptions {
         count_only: true,
         max_file_bytes: context.max_file_bytes,
-        index,
-        only_hidden: searched.is_some(),
+        // What is hidden is in no index.
+        index: if searched.is_some() { None } else { context.index(root) },
         ..ScanOptions::default()
     };
     let stop = stop.within(limits::VERDICT_TIME);

@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::WalkReport;
+use super::{HidingDirectories, WalkReport};
 use crate::limits;
 use crate::rel_path::RelPath;
 use crate::skipped::{SkipReason, Skipped};
@@ -54,6 +54,7 @@ pub(super) struct TaskOutput<T, W> {
     pub(super) visited: u64,
     /// Entries listed, for the bound on a walk.
     pub(super) entries: u64,
+    pub(super) hiding: HidingDirectories,
     pub(super) pruned: Vec<String>,
     /// Links that were left out, which `skipped` counts too.
     pub(super) links: Vec<RelPath>,
@@ -81,6 +82,7 @@ impl<T, W> Default for TaskOutput<T, W> {
             skipped: Skipped::default(),
             visited: 0,
             entries: 0,
+            hiding: HidingDirectories::default(),
             pruned: Vec::new(),
             links: Vec::new(),
             warnings: Vec::new(),
@@ -236,6 +238,7 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> WalkFrontier<T, W,
             let report = &mut state.report;
             report.skipped.merge(&done.skipped);
             report.visited += done.visited;
+            report.hiding.merge(done.hiding);
             done.warnings.into_iter().for_each(|warning| report.warn(warning));
             for name in done.pruned {
                 if report.pruned.len() < limits::PRUNED_NAMES && !report.pruned.contains(&name) {

@@ -187,6 +187,7 @@ impl<'a> ListPlan<'a> {
                     done.warnings.extend(self.warnings.iter().cloned());
                 }
                 self.list(&path, &place, state, stop, dismiss, &mut done);
+                done.hiding.note(&path, &done.skipped);
             }
             ListWork::Visit(batch) => {
                 self.options.report_progress(batch.len());
@@ -553,6 +554,12 @@ impl<'a> ListPlan<'a> {
                 return None;
             }
         };
+        if hidden_by.is_none()
+            && let Some(hiding) = &self.options.only_hidden
+            && !(is_directory && hiding.leads_to(&path))
+        {
+            return None;
+        }
         let Some(kind) = EntryKind::of(kind) else {
             done.skipped.add(SkipReason::Special);
             return None;

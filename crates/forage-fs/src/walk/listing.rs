@@ -290,6 +290,7 @@ impl Below<'_> {
         let first = counted.partition_point(|(piece, _)| *piece < stretch.start);
         for (piece, skipped) in counted[first..].iter().take_while(|(piece, _)| *piece < stretch.end) {
             done.skipped.merge(skipped);
+            done.hiding.note(&pieces[*piece].directory.path, skipped);
             done.pruned.extend(pieces[*piece].directory.pruned.iter().cloned());
         }
         let (last, numbers) = (&pieces[stretch.end - 1], self.listing.numbers(stretch.end - 1));

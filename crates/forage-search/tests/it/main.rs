@@ -13,6 +13,7 @@ mod external;
 #[cfg(target_os = "linux")]
 mod fuzz;
 mod fuzzy;
+mod hidden;
 #[cfg(target_os = "linux")]
 mod index;
 #[cfg(target_os = "linux")]

@@ -370,7 +370,6 @@ fn scan_options(
         margin: None,
         index: context.index(root),
         exhaustive: false,
-        only_hidden: false,
     }
 }
 

@@ -1,0 +1,90 @@
+//! Where a walk left something out, for another that looks at this alone.
+
+use crate::limits;
+use crate::rel_path::RelPath;
+use crate::skipped::{SkipReason, Skipped};
+
+/// The directories in which a walk left something out because a rule ignores it, or for its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HidingDirectories {
+    /// In the order of paths.
+    paths: Vec<RelPath>,
+    /// There were more than are kept.
+    is_partial: bool,
+}
+
+impl HidingDirectories {
+    /// Returns whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.paths.is_empty() && !self.is_partial
+    }
+
+    /// Takes a directory down if this was counted when it was listed.
+    pub(super) fn note(&mut self, directory: &RelPath, skipped: &Skipped) {
+        let reasons = [SkipReason::Ignored, SkipReason::Hidden, SkipReason::Pruned];
+        if reasons.iter().any(|reason| skipped.get(*reason) > 0) {
+            self.add(directory.clone());
+        }
+    }
+
+    /// Adds those of another walk, or of another part of this one.
+    pub(super) fn merge(&mut self, others: Self) {
+        self.is_partial |= others.is_partial;
+        others.paths.into_iter().for_each(|path| self.add(path));
+    }
+
+    fn add(&mut self, path: RelPath) {
+        // Nearly always the last: walks report in order.
+        let at = self.paths.partition_point(|other| *other < path);
+        if self.paths.get(at) == Some(&path) {
+            return;
+        }
+        match self.paths.len() < limits::HIDING_DIRECTORIES {
+            true => self.paths.insert(at, path),
+            false => self.is_partial = true,
+        }
+    }
+
+    /// Whether it is one of them, or lies above one.
+    pub(super) fn leads_to(&self, directory: &RelPath) -> bool {
+        let at = self.paths.partition_point(|path| path < directory);
+        self.is_partial || self.paths.get(at).is_some_and(|path| path.starts_with(directory))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::parse(text, &RelPath::root()).unwrap()
+    }
+
+    fn hidden() -> Skipped {
+        let mut skipped = Skipped::default();
+        skipped.add(SkipReason::Hidden);
+        skipped
+    }
+
+    #[test]
+    fn those_above_lead_to_it_and_those_beside_do_not() {
+        let mut hiding = HidingDirectories::default();
+        let mut binary = Skipped::default();
+        binary.add(SkipReason::Binary);
+        hiding.note(&path("other"), &binary);
+        assert!(hiding.is_empty() && !hiding.leads_to(&RelPath::root()));
+        ["src/b/c", "src-old", "a", "src/b/c"].iter().for_each(|name| hiding.note(&path(name), &hidden()));
+        let leading = [".", "a", "src", "src/b", "src/b/c", "src-old"];
+        let others = ["b", "src/a", "src/b/b", "src/b/c/d", "src-", "src-old/x", "z"];
+        assert!(leading.iter().all(|name| hiding.leads_to(&path(name))));
+        assert!(others.iter().all(|name| !hiding.leads_to(&path(name))));
+    }
+
+    #[test]
+    fn when_there_are_more_than_are_kept_any_may_be_one() {
+        let mut hiding = HidingDirectories::default();
+        (0..=limits::HIDING_DIRECTORIES)
+            .for_each(|number| hiding.note(&path(&format!("d{number}")), &hidden()));
+        assert!(hiding.leads_to(&path("anything")) && hiding.paths.len() == limits::HIDING_DIRECTORIES);
+    }
+}
