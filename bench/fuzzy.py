@@ -13,7 +13,7 @@ import argparse
 import sys
 
 sys.dont_write_bytecode = True  # nothing is left behind in the sources
-from measure import RATIO_COLUMNS, TIME_COLUMNS, Bench, first_line, in_turn, program, ratio, setting, table, times
+from measure import Bench, Results, arguments, in_turn, program
 
 # Name, pattern, whether it is plain text: for the Linux sources.
 PATTERNS = [
@@ -78,14 +78,11 @@ def compare(bench, ours, theirs, needle, edits):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--forage", type=program, default="forage", help="the program that is measured")
     parser.add_argument("--ugrep", type=program, default="ugrep", help="a real ugrep")
-    parser.add_argument("--rg", type=program, default="rg", help="a real ripgrep, to count files")
-    parser.add_argument("--tree", required=True, help="the directory to search")
-    parser.add_argument("--runs", type=int, default=5, help="rounds of each measurement (default: 5)")
-    options = parser.parse_args()
+    options = arguments(parser)
     bench = Bench(options.tree)
-    line_rows, time_rows, ratio_rows, failed = [], [], [], False
+    results = Results("fuzzy", bench, options, "search", "lines", programs=[options.forage, options.ugrep])
+    line_rows = []
     for name, pattern, is_text in PATTERNS:
         for edits in EDITS:
             search = f"{name}, {edits} edit{'s' if edits > 1 else ''}"
@@ -100,20 +97,13 @@ def main():
             counts, wrong = compare(bench, *commands.values(), pattern if is_text else None, edits)
             line_rows.append([search, *counts])
             if wrong:
-                print(f"  not timed: {len(wrong)} lines are wrong, such as {wrong[:3]}", file=sys.stderr)
-                failed = True
+                results.differ(search, f"{len(wrong)} lines, such as {wrong[:3]}")
                 continue
             series = in_turn(options.runs, {key: lambda c=command: bench.run(c) for key, command in commands.items()})
-            time_rows += [[search, key, *times(samples)] for key, samples in series.items()]
-            ratio_rows.append([search, *ratio(series["ugrep"], series["forage"])])
-    print(setting(bench, options.forage, options.rg, options.runs))
-    print(f"- {first_line([options.ugrep, '--version'])}\n")
-    print(table(["search", "lines of forage", "lines of ugrep", "in both", "missed by ugrep by its own rule"], line_rows))
-    print()
-    print(table(["search", "command", *TIME_COLUMNS], time_rows))
-    print("\nTime of ugrep divided by that of forage in the same round:\n")
-    print(table(["search", *RATIO_COLUMNS], ratio_rows))
-    return 1 if failed else 0
+            results.add(search, f"{counts[0]:,}", series, "forage")
+    columns = ["search", "lines of forage", "lines of ugrep", "in both", "missed by ugrep by its own rule"]
+    results.add_table("The lines:", columns, line_rows)
+    return results.end()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import argparse
 import sys
 
 sys.dont_write_bytecode = True  # nothing is left behind in the sources
-from measure import RATIO_COLUMNS, TIME_COLUMNS, Bench, arguments, in_turn, ratio, setting, table, times
+from measure import Bench, Results, arguments, in_turn
 from scan import EIGHT_TERMS, check, difference
 
 # Name, options (the same for both programs), pattern: for the Linux sources.
@@ -39,12 +39,7 @@ def main():
     def runner(command, indexed):
         return lambda: (bench if indexed else unindexed).run(command)
 
-    time_rows, ratio_rows, failed = [], [], False
-
-    def measure(name, lines, commands, ours):
-        series = in_turn(options.runs, commands)
-        time_rows.extend([name, key, lines, *times(samples)] for key, samples in series.items())
-        ratio_rows.extend([name, key, *ratio(samples, series[ours])] for key, samples in series.items() if key != ours)
+    results = Results("index", bench, options, "search", "lines")
 
     for name, flags, pattern in PATTERNS:
         print(f"{name}: {' '.join(flags)} {pattern}", file=sys.stderr)
@@ -55,27 +50,23 @@ def main():
         with open(unindexed.output(), "rb") as scanned, open(bench.output("ours"), "rb") as indexed:
             found = found or difference(indexed, scanned)
         if found:
-            print(f"  not timed, the outputs differ at {found}", file=sys.stderr)
-            failed = True
+            results.differ(name, found)
             continue
         commands = {"index": runner(ours, True), "scan": runner(ours, False), "rg": runner(plain, True)}
-        measure(name, f"{lines:,}", commands, "index")
+        results.add(name, f"{lines:,}", in_turn(options.runs, commands), "index")
     for name, pattern in LIMITED:
         print(f"limited: {pattern}", file=sys.stderr)
         ours = [options.forage, "grep", "-m", "200", pattern]
         bench.run(ours)
         unindexed.run(ours)
         with open(unindexed.output(), "rb") as scanned, open(bench.output(), "rb") as indexed:
-            if found := difference(indexed, scanned):
-                print(f"  not timed, the outputs differ at {found}", file=sys.stderr)
-                failed = True
-                continue
-        measure(f"{name}, at most 200", "–", {"index": runner(ours, True), "scan": runner(ours, False)}, "index")
-    print(setting(bench, options.forage, options.rg, options.runs))
-    print(table(["search", "command", "lines", *TIME_COLUMNS], time_rows))
-    print("\nTime of the other divided by that with the index in the same round:\n")
-    print(table(["search", "compared with", *RATIO_COLUMNS], ratio_rows))
-    return 1 if failed else 0
+            found = difference(indexed, scanned)
+        if found:
+            results.differ(f"{name}, at most 200", found)
+            continue
+        commands = {"index": runner(ours, True), "scan": runner(ours, False)}
+        results.add(f"{name}, at most 200", "–", in_turn(options.runs, commands), "index")
+    return results.end()
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ import json
 import sys
 
 sys.dont_write_bytecode = True  # nothing is left behind in the sources
-from measure import RATIO_COLUMNS, TIME_COLUMNS, Bench, Sample, arguments, in_turn, ratio, setting, table, times
+from measure import Bench, Results, Sample, arguments, in_turn
 
 TERM_BYTES = 64 * 1024
 EVIDENCE_BYTES = 128 * 1024
@@ -118,14 +118,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options = arguments(parser)
     bench = Bench(options.tree)
-    time_rows, ratio_rows, fate_rows, failed = [], [], [], False
+    results = Results("keywords", bench, options, "terms", "evidence bytes")
+    fate_rows = []
     for name, query, terms in SETS:
         print(f"{name}: {', '.join(terms)}", file=sys.stderr)
         processes, fates, evidence, differences = check(bench, options, query, terms)
         if differences:
-            print("  not timed, the decisions differ:\n  " + "\n  ".join(differences), file=sys.stderr)
-            ratio_rows.append([name, "–", "(the decisions differ)", "–"])
-            failed = True
+            results.differ(name, "\n  " + "\n  ".join(differences))
             continue
         for fate in ("kept", "dropped", "too_broad", "no_hits"):
             of_this_fate = ", ".join(f"`{term}`" for term in terms if fates[term] == fate)
@@ -139,17 +138,9 @@ def main():
                 f"procedure, {processes} × rg": lambda t=terms: procedure_sample(bench, options.rg, t),
             },
         )
-        ours, theirs = series.values()
-        time_rows += [[name, key, f"{evidence:,}", *times(samples)] for key, samples in series.items()]
-        ratio_rows.append([name, *ratio(theirs, ours)])
-    print(setting(bench, options.forage, options.rg, options.runs))
-    print(f"- peaks up to {bench.rss_floor():.0f} MiB can't be told apart: a process starts with its parent's peak\n")
-    print(table(["terms", "command", "evidence bytes", *TIME_COLUMNS], time_rows))
-    print("\nTime of the procedure's processes divided by that of `forage keyword` in the same round:\n")
-    print(table(["terms", *RATIO_COLUMNS], ratio_rows))
-    print("\nWhat became of the terms, the same on both sides:\n")
-    print(table(["terms", "fate", ""], fate_rows))
-    return 1 if failed else 0
+        results.add(name, f"{evidence:,}", series, "forage keyword")
+    results.add_table("What became of the terms, the same on both sides:", ["terms", "fate", ""], fate_rows)
+    return results.end()
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import json
 import sys
 
 sys.dont_write_bytecode = True  # nothing is left behind in the sources
-from measure import RATIO_COLUMNS, TIME_COLUMNS, Bench, arguments, in_turn, program, ratio, setting, table, times
+from measure import Bench, Results, arguments, in_turn, program
 
 # For the Linux sources.
 PATTERNS = [
@@ -38,7 +38,7 @@ def main():
     options = arguments(parser)
     example = program(options.example)
     bench = Bench(options.tree)
-    rows, ratios = [], []
+    results = Results("library", bench, options, "search", "found")
     for name, pattern in PATTERNS:
         ours, command = [example, ".", pattern], [options.forage, "grep", "--json", "-C", "0", pattern]
         bench.run(ours, "library")
@@ -46,17 +46,12 @@ def main():
         found = lines_of_library(bench.output("library").read_text(errors="replace"))
         expected = lines_of_command(bench.output("command").read_text(errors="replace"))
         if found != expected:
-            sys.exit(f"{name}: the library and the command differ: {found[1]}, {expected[1]}")
-        series = in_turn(
-            options.runs, {"library": lambda: bench.run(ours), "command": lambda: bench.run(command)}
-        )
-        rows += [[name, found[1], side, *times(samples)] for side, samples in series.items()]
-        ratios.append([name, *ratio(series["command"], series["library"])])
-    print(setting(bench, options.forage, options.rg, options.runs) + "\n")
-    print(table(["search", "found", "", *TIME_COLUMNS], rows))
-    print("\nTime of the command divided by that of the library in the same round:\n")
-    print(table(["search", *RATIO_COLUMNS], ratios))
+            results.differ(name, f"{found[1]} of the library, {expected[1]} of the command")
+            continue
+        commands = {"library": lambda c=ours: bench.run(c), "command": lambda c=command: bench.run(c)}
+        results.add(name, found[1], in_turn(options.runs, commands), "library")
+    return results.end()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,5 +1,12 @@
-"""What both benchmarks share: one process measured, series in turn, tables. Python 3.9 or newer, no packages."""
+#!/usr/bin/env python3
+"""What the benchmarks share: one process measured, series in turn, results as data, tables of them.
 
+`measure.py` itself writes the tables of `results/` into README.md; with `--check` it only says whether they are there as
+they should be. Python 3.9 or newer, no packages.
+"""
+
+import argparse
+import json
 import os
 import platform
 import shutil
@@ -8,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 # What a caller's settings could change about the programs that are compared.
@@ -87,27 +94,6 @@ def in_turn(runs, commands):
     return series
 
 
-def times(samples):
-    """Median, minimum and maximum of the wall time, median CPU time and highest peak, as cells of a table."""
-    walls = [sample.wall * 1000 for sample in samples]
-    cpu = statistics.median(sample.cpu * 1000 for sample in samples)
-    peak = max(sample.peak_rss for sample in samples)
-    return [f"{statistics.median(walls):.0f}", f"{min(walls):.0f}", f"{max(walls):.0f}", f"{cpu:.0f}", f"{peak:.0f}"]
-
-
-TIME_COLUMNS = ["median ms", "min ms", "max ms", "CPU ms", "peak RSS MiB"]
-
-
-def ratio(other, ours):
-    """How many times as long `other` took as `ours` in the same round: median, range, rounds that ours won."""
-    ratios = [theirs.wall / mine.wall for theirs, mine in zip(other, ours)]
-    won = sum(value > 1 for value in ratios)
-    return [f"{statistics.median(ratios):.2f}", f"{min(ratios):.2f}–{max(ratios):.2f}", f"{won} of {len(ratios)}"]
-
-
-RATIO_COLUMNS = ["median ratio", "range", "faster in"]
-
-
 def table(columns, rows):
     """A Markdown table."""
     cells = [columns, ["---"] * len(columns), *rows]
@@ -120,36 +106,203 @@ def first_line(command):
     return (result.stdout.splitlines() or ["(unknown version)"])[0]
 
 
-def setting(bench, forage, rg, runs):
-    """What was measured on, as a Markdown list."""
-    bench.run([rg, "--files"])
-    with open(bench.output(), "rb") as files:
-        count = sum(1 for _ in files)
-    cpu = platform.processor() or platform.machine()
+def machine():
+    """What the results of this machine are kept under, and what it is called in tables."""
+    name = platform.processor() or platform.machine()
     try:
-        with open("/proc/cpuinfo", encoding="utf-8") as info:
-            cpu = next((line.split(":", 1)[1].strip() for line in info if line.startswith("model name")), cpu)
+        info = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n", 1)[0]
+        fields = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in info.splitlines())}
+        name = fields.get("model name", name)
+        if "cpu family" in fields:
+            # Virtual machines hide what a processor is called, not what it is.
+            name += f" (family {fields['cpu family']}, model {fields['model']})"
     except OSError:
         pass
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    key = "-".join("".join(c if c.isalnum() else " " for c in name.lower()).split())
+    return {"key": f"{key}-{usable}-{platform.system().lower()}", "processor": name, "logical": usable}
+
+
+def setting(bench, programs, runs):
+    """What was measured on, as data."""
+    return {
+        "programs": [first_line([program, "--version"]) for program in programs],
+        "tree": bench.tree.name,
+        "files": sum(len(files) for _, _, files in os.walk(bench.tree)),
+        "machine": machine(),
+        "system": f"{platform.system()} {platform.release().split('-')[0]}",
+        "runs": runs,
+        "load": round(os.getloadavg()[0], 1),
+        "month": time.strftime("%Y-%m"),
+        "floor": round(bench.rss_floor()),
+    }
+
+
+def setting_text(data):
+    """The same as a Markdown list."""
+    programs, where = "; ".join(data["programs"]), data["machine"]
     return "\n".join(
         [
-            f"- {first_line([forage, '--version'])}; {first_line([rg, '--version'])}",
-            f"- tree: {bench.tree.name}, {count:,} files that ripgrep searches, in the page cache",
-            f"- {cpu}, {usable} logical CPUs, {platform.system()} {platform.release()}",
-            f"- {runs} rounds, the commands in turn within each; output to a file",
+            f"- {programs}; {data['month']}",
+            f"- tree: {data['tree']}, {data['files']:,} files, in the page cache",
+            f"- {where['processor']}, {where['logical']} logical CPUs, {data['system']}, load {data['load']} when it began",
+            f"- {data['runs']} rounds, the commands in turn within each; output to a file",
+            f"- peaks up to {data['floor']} MiB can't be told apart: a process starts with its parent's peak",
         ]
     )
 
 
+class Results:
+    """Samples of programs that took turns: data to be written, and the tables of it."""
+
+    def __init__(self, name, bench, options, of, detail, *, programs=None, by="wall"):
+        """`by` is what is compared: the time of the clock, or that of processors (`cpu`)."""
+        programs = programs or [options.forage, options.rg]
+        self.path = options.data and Path(options.data)
+        self.data = {
+            "benchmark": name,
+            "of": of,
+            "detail": detail,
+            "by": by,
+            "setting": setting(bench, programs, options.runs),
+            "rows": [],
+            "differing": [],
+            "more": [],
+        }
+
+    def add(self, what, detail, series, ours):
+        """One comparison: the samples of each command, and the command that the others are compared with."""
+        samples = {key: [asdict(sample) for sample in taken] for key, taken in series.items()}
+        self.data["rows"].append({"what": what, "detail": detail, "ours": ours, "series": samples})
+
+    def differ(self, what, difference):
+        """One that was not timed, because the answers are not the same."""
+        print(f"  not timed, the answers differ at {difference}", file=sys.stderr)
+        self.data["differing"].append(what)
+
+    def add_table(self, title, columns, rows):
+        """What else there is to tell."""
+        self.data["more"].append({"title": title, "columns": columns, "rows": rows})
+
+    def end(self):
+        """Prints the tables and writes the data. Gives the exit status: 1 if any answers differed."""
+        print(tables([self.data]))
+        if self.path:
+            self.path.mkdir(parents=True, exist_ok=True)
+            file = self.path / f"{self.data['benchmark']}.json"
+            file.write_text(json.dumps(self.data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+        return 1 if self.data["differing"] else 0
+
+
+def times(samples):
+    """Median, minimum and maximum of the wall time, median CPU time and highest peak, as cells of a table."""
+    walls = [sample["wall"] * 1000 for sample in samples]
+    cpu = statistics.median(sample["cpu"] * 1000 for sample in samples)
+    peak = max(sample["peak_rss"] for sample in samples)
+    taken = [f"{value:.2f}" if value < 10 else f"{value:.0f}" for value in (statistics.median(walls), min(walls), max(walls))]
+    return [*taken, f"{cpu:.0f}", f"{peak:.0f}"]
+
+
+TIME_COLUMNS = ["median ms", "min ms", "max ms", "CPU ms", "peak RSS MiB"]
+
+
+def ratios(other, ours, by):
+    """How many times as much `other` took as `ours`, by round."""
+    return [theirs[by] / mine[by] for theirs, mine in zip(other, ours)]
+
+
+def ratio(taken):
+    """The median, the range and the rounds that ours won, as one cell."""
+    won = sum(value > 1 for value in taken)
+    return f"**{statistics.median(taken):.2f}** ({min(taken):.2f}–{max(taken):.2f}; {won} of {len(taken)})"
+
+
+def tables(results):
+    """The results of one benchmark, on one kind of machine or several, in Markdown."""
+    first = results[0]
+    parts, by_row = [], {}
+    for data in results:
+        rows = [
+            [row["what"], command, row["detail"], *times(samples)]
+            for row in data["rows"]
+            for command, samples in row["series"].items()
+        ]
+        parts += [setting_text(data["setting"]), table([first["of"], "command", first["detail"], *TIME_COLUMNS], rows)]
+        for row in data["rows"]:
+            ours = row["series"][row["ours"]]
+            for command, samples in row["series"].items():
+                if command != row["ours"]:
+                    cells = by_row.setdefault((row["what"], command, row["ours"]), {})
+                    cells[data["setting"]["machine"]["key"]] = ratios(samples, ours, data["by"])
+    machines = [data["setting"]["machine"] for data in results]
+    rows = []
+    for (what, command, _), cells in by_row.items():
+        medians = [statistics.median(taken) for taken in cells.values()]
+        # What is quicker here and slower there is told of the machine, not of the program.
+        mark = " †" if min(medians) < 1 < max(medians) else ""
+        rows.append([what, command + mark, *(ratio(cells[m["key"]]) if m["key"] in cells else "–" for m in machines)])
+    ours = " or ".join(dict.fromkeys(f"`{ours}`" for _, _, ours in by_row))
+    taken = "Time" if first["by"] == "wall" else "Processor time"
+    text = f"{taken} of the other divided by that of {ours} in the same round: the median, and in brackets the range and the\n"
+    text += "rounds in which it is over 1."
+    if any("†" in row[1] for row in rows):
+        text += " † Only on one kind of machine."
+    parts += [text, table([first["of"], "compared with", *(m["processor"] for m in machines)], rows)]
+    for more in first["more"]:
+        parts += [more["title"], table(more["columns"], more["rows"])]
+    differing = [what for data in results for what in data["differing"]]
+    if differing:
+        parts.append("Not timed, because the answers differ: " + ", ".join(differing) + ".")
+    return "\n\n".join(parts)
+
+
 def arguments(parser):
-    """The arguments that both benchmarks take, parsed and checked."""
+    """The arguments that all of them take, parsed and checked."""
     parser.add_argument("--forage", default="forage", help="the forage to measure")
     parser.add_argument("--rg", default="rg", help="the ripgrep to compare with")
     parser.add_argument("--tree", required=True, help="the directory to search")
     parser.add_argument("--runs", type=int, default=10, help="rounds (default: 10)")
+    parser.add_argument("--data", metavar="DIR", help="write the results into this directory, too")
     parsed = parser.parse_args()
     if parsed.runs < 1:
         parser.error("--runs is at least 1")
     parsed.forage, parsed.rg = program(parsed.forage), program(parsed.rg)
     return parsed
+
+
+BEGIN, END = "<!-- results: {} -->\n", "<!-- end of results -->\n"
+
+
+def rendered(text, directory):
+    """README's text with the tables of all results in their places."""
+    by_name = {}
+    for file in sorted(directory.glob("*/*.json")):
+        data = json.loads(file.read_text(encoding="utf-8"))
+        by_name.setdefault(data["benchmark"], []).append(data)
+    for name, results in by_name.items():
+        begin = BEGIN.format(name)
+        before, found, rest = text.partition(begin)
+        _, ended, after = rest.partition(END)
+        if not found or not ended:
+            sys.exit(f"README.md has no place for the results of {name}: {begin.strip()} and {END.strip()}")
+        text = f"{before}{begin}\n{tables(results)}\n\n{END}{after}"
+    return text
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if the tables are others")
+    options = parser.parse_args()
+    here = Path(__file__).parent
+    readme = here / "README.md"
+    text = readme.read_text(encoding="utf-8")
+    wanted = rendered(text, here / "results")
+    if options.check:
+        return 0 if text == wanted else "bench/README.md is not made from bench/results: run `cargo xtask generate`"
+    if text != wanted:
+        readme.write_text(wanted, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -11,7 +11,7 @@ import sys
 from itertools import zip_longest
 
 sys.dont_write_bytecode = True  # nothing is left behind in the sources
-from measure import RATIO_COLUMNS, TIME_COLUMNS, Bench, arguments, in_turn, ratio, setting, table, times
+from measure import Bench, Results, arguments, in_turn
 
 EIGHT_TERMS = "page fault|oom_kill|swap cache|shrink_slab|kswapd|mem_cgroup_charge|reclaim|vmscan"
 
@@ -84,7 +84,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options = arguments(parser)
     bench = Bench(options.tree)
-    time_rows, ratio_rows, failed = [], [], False
+    results = Results("scan", bench, options, "search", "lines")
     for name, flags, pattern in PATTERNS:
         print(f"{name}: {' '.join(flags)} {pattern}", file=sys.stderr)
         # Without a path both programs search the working directory, and print paths without `./`.
@@ -95,22 +95,11 @@ def main():
         }
         lines, found = check(bench, *commands.values())
         if found:
-            print(f"  not timed, the outputs differ at {found}", file=sys.stderr)
-            ratio_rows.append([name, "(the outputs differ)", "–", "–", "–"])
-            failed = True
+            results.differ(name, found)
             continue
         series = in_turn(options.runs, {key: lambda c=command: bench.run(c) for key, command in commands.items()})
-        ours = series["forage search --all"]
-        time_rows += [[name, key, f"{lines:,}", *times(samples)] for key, samples in series.items()]
-        ratio_rows += [
-            [name, key, *ratio(samples, ours)] for key, samples in series.items() if samples is not ours
-        ]
-    print(setting(bench, options.forage, options.rg, options.runs))
-    print(f"- peaks up to {bench.rss_floor():.0f} MiB can't be told apart: a process starts with its parent's peak\n")
-    print(table(["search", "command", "lines", *TIME_COLUMNS], time_rows))
-    print("\nTime of the other program divided by that of `forage search --all` in the same round:\n")
-    print(table(["search", "compared with", *RATIO_COLUMNS], ratio_rows))
-    return 1 if failed else 0
+        results.add(name, f"{lines:,}", series, "forage search --all")
+    return results.end()
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ Peers that are not there are left out. `cindex` makes codesearch's index first, 
 """
 
 import argparse
-import os
 import shutil
 import subprocess
 import sys
@@ -20,7 +19,7 @@ import time
 
 sys.dont_write_bytecode = True  # nothing is left behind in the sources
 from keywords import SETS, Procedure, procedure_sample
-from measure import RATIO_COLUMNS, Bench, Sample, arguments, in_turn, program, ratio, setting, table
+from measure import Bench, Results, Sample, arguments, in_turn, program
 from scan import EIGHT_TERMS, difference
 
 # Name, flags of `watched_search`, pattern: for the Linux sources.
@@ -98,14 +97,11 @@ def main():
     if cindex := shutil.which("cindex"):
         bench.run([cindex, str(bench.tree)], "cindex")
     searcher = Searcher(bench, options.searcher)
-    time_rows, ratio_rows, failed = [], [], False
+    others = []
+    results = Results("watched", bench, options, "search", "lines")
 
     def measure(name, lines, commands):
-        series = in_turn(options.runs, commands)
-        for key, samples in series.items():
-            milliseconds = [f"{value:.2f}" if value < 10 else f"{value:.0f}" for value in walls(samples)]
-            time_rows.append([name, key, lines, *milliseconds])
-        ratio_rows.extend([name, key, *ratio(samples, series["index"])] for key, samples in series.items() if key != "index")
+        results.add(name, lines, in_turn(options.runs, commands), "index")
 
     for name, flags, pattern in SEARCHES:
         print(f"{name}: {pattern}", file=sys.stderr)
@@ -116,15 +112,14 @@ def main():
         searcher.ask("watched", flags, pattern, output="index")
         searcher.ask("scan", flags, pattern, output="scan")
         if sorted_lines(bench, "index") != wanted or difference(bench.output("index").open("rb"), bench.output("scan").open("rb")):
-            print("  not timed, the lines differ", file=sys.stderr)
-            failed = True
+            results.differ(name, "lines")
             continue
         for key in [key for key in commands if key != "rg"]:
             lines = sorted_lines(bench, key)
             if lines != wanted:
                 differ = len(set(lines) ^ set(wanted))
                 print(f"  {key} prints other lines ({differ:,} of them) and is not compared", file=sys.stderr)
-                time_rows.append([name, key, f"{len(lines):,}, {differ:,} others", "–", "–", "–"])
+                others.append([name, key, f"{len(lines):,}", f"{differ:,}"])
                 del commands[key]
         series = {
             "index": lambda f=flags, p=pattern: searcher.ask("watched", f, p),
@@ -139,8 +134,7 @@ def main():
         with open(bench.output("rg"), "rb") as output:
             first = [line for line, _ in zip(output, range(200))]
         if bench.output("index").read_bytes() != b"".join(first):
-            print(f"  {name}: not timed, the first lines differ", file=sys.stderr)
-            failed = True
+            results.differ(name, "first lines")
             continue
         commands = {
             "index": lambda p=pattern: searcher.ask("watched", "m", p),
@@ -152,8 +146,7 @@ def main():
         for key in ("watched", "scan"):
             searcher.ask(key, "2", pattern, output=key)
         if bench.output("watched").read_bytes() != bench.output("scan").read_bytes():
-            print(f"  {name}: not timed, the lines differ", file=sys.stderr)
-            failed = True
+            results.differ(name, "lines")
             continue
         commands = {mode: lambda m=key, p=pattern: searcher.ask(m, "2", p) for mode, key in (("index", "watched"), ("scan", "scan"))}
         if ugrep := shutil.which("ugrep"):
@@ -168,8 +161,7 @@ def main():
         # What is not UTF-8 is a replacement character there.
         theirs = bench.output("rg").read_bytes().decode(errors="replace")
         if bench.output("index").read_bytes().decode() != theirs:
-            print(f"  {name}: not timed, the evidence differs", file=sys.stderr)
-            failed = True
+            results.differ(name, "evidence")
             continue
         commands = {
             "index": lambda t=terms: searcher.ask("watched", "", *t, kind="keywords"),
@@ -177,18 +169,9 @@ def main():
             "procedure with rg": lambda t=terms: procedure_sample(bench, options.rg, t),
         }
         measure(f"keyword search, {name}", f"{evidence:,} bytes", commands)
-    print(setting(bench, options.forage, options.rg, options.runs))
-    print(f"- load {os.getloadavg()[0]:.1f} at the end\n")
-    print(table(["search", "program", "lines", "median ms", "min ms", "max ms"], time_rows))
-    print("\nTime of the other divided by that with the index in the same round:\n")
-    print(table(["search", "compared with", *RATIO_COLUMNS], ratio_rows))
-    return 1 if failed else 0
-
-
-def walls(samples):
-    """Median, minimum and maximum in milliseconds."""
-    taken = sorted(sample.wall * 1000 for sample in samples)
-    return [taken[len(taken) // 2], taken[0], taken[-1]]
+    if others:
+        results.add_table("Not compared, because other lines are printed:", ["search", "program", "lines", "others"], others)
+    return results.end()
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::cargo::{FEATURES, Workspace};
-use crate::{clients, direction, frameworks, generate, house, parsers, peers, type_names};
+use crate::{bench, clients, direction, frameworks, generate, house, parsers, peers, type_names};
 
 type Step = fn(&Workspace) -> Result<(), String>;
 
@@ -14,7 +14,8 @@ const STEPS: &[(&str, Step)] = &[
         house::check(workspace)?;
         parsers::check(workspace)?;
         type_names::check(workspace)?;
-        generate::compare_front_pages(workspace)
+        generate::compare_front_pages(workspace)?;
+        bench::render(workspace, true)
     }),
     // As it is built by default, and, with its tests, with all features.
     ("clippy", |workspace| {

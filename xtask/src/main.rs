@@ -6,6 +6,8 @@
 //!   `--all`, the real agents and frameworks, too.
 //! - `cargo xtask clients --newest`, `cargo xtask frameworks --newest`: a report on the newest versions of these.
 //! - `cargo xtask advisories PATH`: compares the dependencies with a checkout of RustSec's database.
+//! - `cargo xtask bench --tree DIR`: all benchmarks, or those that are named: results as data, README's tables from them.
+//! - `cargo xtask bench compare A B --tree DIR`: two commits, or programs, pair by pair.
 //! - `cargo xtask generate`: writes the files that are made from the program; with `--check`, only compares them.
 #![expect(
     clippy::disallowed_methods,
@@ -14,6 +16,7 @@
 )]
 
 mod advisories;
+mod bench;
 mod cargo;
 mod check;
 mod clients;
@@ -35,6 +38,8 @@ const USAGE: &str = "usage: cargo xtask check [--all]
        cargo xtask peers [--all]
        cargo xtask clients --newest
        cargo xtask frameworks --newest
+       cargo xtask bench --tree DIR [--runs N] [NAME]...
+       cargo xtask bench compare A B --tree DIR [--runs N]
        cargo xtask generate [--check]
        cargo xtask advisories PATH-OF-ADVISORY-DB";
 
@@ -49,8 +54,12 @@ fn main() -> ExitCode {
         ["peers", "--all"] => peers::install(&workspace, true),
         ["clients", "--newest"] => clients::report(&workspace),
         ["frameworks", "--newest"] => frameworks::report(&workspace),
+        ["bench", "compare", first, second, arguments @ ..] => {
+            bench::compare(&workspace, first, second, arguments)
+        }
+        ["bench", arguments @ ..] => bench::run(&workspace, arguments),
         ["advisories", database] => advisories::check(&workspace, database),
-        ["generate"] => generate::write(&workspace),
+        ["generate"] => generate::write(&workspace).and_then(|()| bench::render(&workspace, false)),
         ["generate", "--check"] => generate::compare(&workspace),
         _ => {
             eprintln!("{USAGE}");

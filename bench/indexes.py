@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""What it costs to build the two indexes of a tree, from nothing: time, processors, memory, size.
+
+Each round makes both anew, in turn, in a cache directory of its own beside the tree; reading the tree without an index
+stands beside them, as the least that any of them can cost.
+"""
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+sys.dont_write_bytecode = True  # nothing is left behind in the sources
+from compare import remove
+from measure import Bench, Results, arguments, in_turn
+
+NOTHING = "no_such_text_7f3a"
+
+
+def size(directory):
+    """Megabytes of all files."""
+    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file()) / 1e6
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options = arguments(parser)
+    bench = Bench(options.tree)
+    cache = bench.tree.parent / f".bench-cache-{os.getpid()}"
+    bench.environment["XDG_CACHE_HOME"] = str(cache)
+    results = Results("indexes", bench, options, "index", "MB", by="cpu")
+    sizes = {}
+
+    def build(name, *command):
+        def run():
+            remove(cache)
+            sample = bench.run([options.forage, *command])
+            sizes[name] = f"{size(cache):.0f}"
+            return sample
+
+        return run
+
+    commands = {
+        "instant": build("instant", "index", "build"),
+        "ranked": build("ranked", "rank", "page fault handler", "--timeout-ms", "300000"),
+        "reading all": lambda: bench.run([options.rg, "--no-config", NOTHING]),
+    }
+    try:
+        series = in_turn(options.runs, commands)
+    finally:
+        remove(cache)
+    results.add("build", " and ".join(f"{sizes[name]} ({name})" for name in sizes), series, "instant")
+    return results.end()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,170 @@
+//! The benchmarks with one command, and two commits side by side.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::cargo::Workspace;
+use crate::peers;
+
+/// Names and what is compared, in the order in which they run when none is named. All take `--tree`.
+const BENCHMARKS: &[&str] = &["scan", "index", "indexes", "keywords", "library", "watched", "fuzzy"];
+
+/// What a run measures, and where.
+struct BenchRun<'a> {
+    names: Vec<&'a str>,
+    tree: PathBuf,
+    runs: Option<&'a str>,
+}
+
+/// Builds what is measured as it is handed out, runs the benchmarks, writes their results as data and README's tables from them.
+pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<(), String> {
+    let BenchRun { names, tree, runs } = BenchRun::parse(arguments)?;
+    peers::install(workspace, false)?;
+    let workspace = &workspace.with_peers();
+    let profile = ["build", "--profile", "dist", "--quiet"];
+    workspace.cargo(&[&profile[..], &["--package", "forage"]].concat())?;
+    for (name, package, example) in
+        [("library", "forage-tools", "grep"), ("watched", "forage-search", "watched_search")]
+    {
+        if names.contains(&name) {
+            workspace.cargo(&[&profile[..], &["--package", package, "--example", example]].concat())?;
+        }
+    }
+    let built = |name: &str| workspace.path("target/dist").join(name);
+    let data = workspace.path("bench/results").join(machine(workspace)?);
+    for name in &names {
+        println!("==> {name}");
+        let mut command = python(workspace, &format!("{name}.py"));
+        command.arg("--tree").arg(&tree).arg("--data").arg(&data);
+        command.arg("--forage").arg(built("forage"));
+        command.args(runs.iter().flat_map(|runs| ["--runs", runs]));
+        match *name {
+            // The searches take the index that is there.
+            "index" | "library" => {
+                let mut build = workspace.program(built("forage"));
+                succeed(build.args(["index", "build", "--root"]).arg(&tree), "forage index build")?;
+            }
+            _ => {}
+        }
+        match *name {
+            "library" => command.arg("--example").arg(built("examples/grep")),
+            "watched" => command.arg("--searcher").arg(built("examples/watched_search")),
+            _ => &mut command,
+        };
+        succeed(&mut command, name)?;
+    }
+    render(workspace, false)
+}
+
+/// Builds two commits, or takes two programs, and measures them pair by pair.
+pub(crate) fn compare(
+    workspace: &Workspace,
+    first: &str,
+    second: &str,
+    arguments: &[&str],
+) -> Result<(), String> {
+    let sides = [program_of(workspace, first)?, program_of(workspace, second)?];
+    let mut command = python(workspace, "compare.py");
+    succeed(command.args(sides).args(arguments), "compare.py")
+}
+
+/// Writes the tables of all results into bench/README.md; with `check`, only compares them.
+pub(crate) fn render(workspace: &Workspace, check: bool) -> Result<(), String> {
+    let mut command = python(workspace, "measure.py");
+    succeed(command.args(check.then_some("--check")), "measure.py")
+}
+
+impl<'a> BenchRun<'a> {
+    fn parse(arguments: &[&'a str]) -> Result<Self, String> {
+        let mut run = Self { names: Vec::new(), tree: PathBuf::new(), runs: None };
+        let mut rest = arguments.iter();
+        while let Some(&argument) = rest.next() {
+            let mut value = || rest.next().copied().ok_or(format!("{argument} has no value"));
+            match argument {
+                "--tree" => run.tree = PathBuf::from(value()?),
+                "--runs" => run.runs = Some(value()?),
+                name if BENCHMARKS.contains(&name) => run.names.push(name),
+                other => return Err(format!("there is no benchmark {other}; there are {BENCHMARKS:?}")),
+            }
+        }
+        if run.names.is_empty() {
+            run.names = BENCHMARKS.to_vec();
+        }
+        // The programs run elsewhere.
+        run.tree = run
+            .tree
+            .canonicalize()
+            .map_err(|error| format!("--tree names no directory to search ({error})"))?;
+        Ok(run)
+    }
+}
+
+/// The program itself, or that of a commit, which is built unless that was done before.
+fn program_of(workspace: &Workspace, side: &str) -> Result<PathBuf, String> {
+    if let Ok(program) = Path::new(side).canonicalize()
+        && program.is_file()
+    {
+        return Ok(program);
+    }
+    let commit = printed(workspace.program("git").args([
+        "rev-parse",
+        "--verify",
+        "--quiet",
+        &format!("{side}^{{commit}}"),
+    ]))
+    .map_err(|_| format!("{side} is neither a program nor a commit"))?;
+    let place = workspace.path("target/bench").join(&commit);
+    let program = place.join("forage").with_extension(std::env::consts::EXE_EXTENSION);
+    if program.is_file() {
+        return Ok(program);
+    }
+    println!("==> building {side} ({commit})");
+    let (source, built) = (place.join("source"), workspace.path("target/bench/build"));
+    if !source.is_dir() {
+        let mut checkout = workspace.program("git");
+        succeed(checkout.args(["worktree", "add", "--detach"]).arg(&source).arg(&commit), "git worktree")?;
+    }
+    let mut build = workspace.program("cargo");
+    build.current_dir(&source).args([
+        "build",
+        "--profile",
+        "dist",
+        "--quiet",
+        "--locked",
+        "--package",
+        "forage",
+    ]);
+    let result = succeed(build.arg("--target-dir").arg(&built), "cargo build");
+    let mut remove = workspace.program("git");
+    succeed(remove.args(["worktree", "remove", "--force"]).arg(&source), "git worktree")?;
+    result?;
+    let from = built.join("dist/forage").with_extension(std::env::consts::EXE_EXTENSION);
+    std::fs::create_dir_all(&place)
+        .and_then(|()| std::fs::copy(&from, &program))
+        .map_err(|error| format!("{} can't be kept: {error}", workspace.shown(&program)))?;
+    Ok(program)
+}
+
+/// What the results of this machine are kept under.
+fn machine(workspace: &Workspace) -> Result<String, String> {
+    let mut command = workspace.program("python3");
+    command.current_dir(workspace.path("bench"));
+    printed(command.args(["-Bc", "import measure; print(measure.machine()['key'])"]))
+}
+
+fn python(workspace: &Workspace, script: &str) -> Command {
+    let mut command = workspace.program("python3");
+    command.arg("-B").arg(workspace.path("bench").join(script));
+    command
+}
+
+fn printed(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| format!("{command:?} did not start: {error}"))?;
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    if output.status.success() { Ok(text) } else { Err(format!("{command:?} failed ({})", output.status)) }
+}
+
+fn succeed(command: &mut Command, shown: &str) -> Result<(), String> {
+    let status = command.status().map_err(|error| format!("{shown} did not start: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{shown} failed ({status})")) }
+}
