@@ -11,6 +11,7 @@ import argparse
 import json
 import os
 import random
+import shutil
 import statistics
 import sys
 from dataclasses import asdict
@@ -77,14 +78,7 @@ def main():
         return compare(options, sides)
     finally:
         for side in sides:
-            remove(side.cache)
-
-
-def remove(directory):
-    for path in sorted(directory.rglob("*"), reverse=True):
-        path.rmdir() if path.is_dir() and not path.is_symlink() else path.unlink()
-    if directory.exists():
-        directory.rmdir()
+            shutil.rmtree(side.cache, ignore_errors=True)
 
 
 def compare(options, sides):
@@ -101,7 +95,7 @@ def compare(options, sides):
             side.run(arguments, with_index)
             outputs.append((side.indexed if with_index else side.plain).output())
         with open(outputs[0], "rb") as first, open(outputs[1], "rb") as second:
-            differing = difference(first, second)
+            differing = difference(first, second, ("first", "second"))
         if differing:
             print(f"\n  not timed, the outputs differ at {differing}", file=sys.stderr)
             rows.append([name, "–", "–", "–", "–", "the outputs differ"])

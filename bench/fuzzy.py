@@ -79,7 +79,7 @@ def compare(bench, ours, theirs, needle, edits):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ugrep", type=program, default="ugrep", help="a real ugrep")
-    options = arguments(parser)
+    options = arguments(parser, with_rg=False)
     bench = Bench(options.tree)
     results = Results("fuzzy", bench, options, "search", "lines", programs=[options.forage, options.ugrep])
     line_rows = []

@@ -35,10 +35,10 @@ def lines_of_command(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--example", required=True, help="the example `grep` of forage-tools")
-    options = arguments(parser)
+    options = arguments(parser, with_rg=False)
     example = program(options.example)
     bench = Bench(options.tree)
-    results = Results("library", bench, options, "search", "found")
+    results = Results("library", bench, options, "search", "found", programs=[options.forage])
     for name, pattern in PATTERNS:
         ours, command = [example, ".", pattern], [options.forage, "grep", "--json", "-C", "0", pattern]
         bench.run(ours, "library")

@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import shutil
 import statistics
 import subprocess
@@ -17,6 +18,7 @@ import tempfile
 import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Optional
 
 # What a caller's settings could change about the programs that are compared.
 IGNORED_VARIABLES = ("RIPGREP_CONFIG_PATH", "GREP_COLORS", "GREP_COLOR")
@@ -27,8 +29,8 @@ class Sample:
     """One run of a program."""
 
     wall: float  # seconds
-    cpu: float  # seconds, user and system
-    peak_rss: float  # MiB
+    cpu: Optional[float]  # seconds, user and system
+    peak_rss: Optional[float]  # MiB
     status: int
 
 
@@ -113,9 +115,11 @@ def machine():
         info = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n", 1)[0]
         fields = {key.strip(): value.strip() for key, _, value in (line.partition(":") for line in info.splitlines())}
         name = fields.get("model name", name)
+        # Virtual machines hide what a processor is called, not what it is.
         if "cpu family" in fields:
-            # Virtual machines hide what a processor is called, not what it is.
             name += f" (family {fields['cpu family']}, model {fields['model']})"
+        elif "CPU part" in fields:
+            name += f" (implementer {fields['CPU implementer']}, part {fields['CPU part']})"
     except OSError:
         pass
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -124,32 +128,34 @@ def machine():
 
 
 def setting(bench, programs, runs):
-    """What was measured on, as data."""
+    """What was measured on, as data; without a tree where none is searched."""
     return {
         "programs": [first_line([program, "--version"]) for program in programs],
-        "tree": bench.tree.name,
-        "files": sum(len(files) for _, _, files in os.walk(bench.tree)),
+        "tree": bench and bench.tree.name,
+        "files": bench and sum(len(files) for _, _, files in os.walk(bench.tree)),
         "machine": machine(),
         "system": f"{platform.system()} {platform.release().split('-')[0]}",
         "runs": runs,
         "load": round(os.getloadavg()[0], 1),
         "month": time.strftime("%Y-%m"),
-        "floor": round(bench.rss_floor()),
+        "floor": bench and round(bench.rss_floor()),
     }
 
 
 def setting_text(data):
     """The same as a Markdown list."""
     programs, where = "; ".join(data["programs"]), data["machine"]
-    return "\n".join(
-        [
-            f"- {programs}; {data['month']}",
-            f"- tree: {data['tree']}, {data['files']:,} files, in the page cache",
-            f"- {where['processor']}, {where['logical']} logical CPUs, {data['system']}, load {data['load']} when it began",
-            f"- {data['runs']} rounds, the commands in turn within each; output to a file",
+    lines = [
+        f"- {programs}; {data['month']}",
+        f"- {where['processor']}, {where['logical']} logical CPUs, {data['system']}, load {data['load']} when it began",
+        f"- {data['runs']} rounds, the commands in turn within each",
+    ]
+    if data["tree"]:
+        lines += [
+            f"- tree: {data['tree']}, {data['files']:,} files, in the page cache; output to a file",
             f"- peaks up to {data['floor']} MiB can't be told apart: a process starts with its parent's peak",
         ]
-    )
+    return "\n".join(lines)
 
 
 class Results:
@@ -197,10 +203,12 @@ class Results:
 def times(samples):
     """Median, minimum and maximum of the wall time, median CPU time and highest peak, as cells of a table."""
     walls = [sample["wall"] * 1000 for sample in samples]
-    cpu = statistics.median(sample["cpu"] * 1000 for sample in samples)
-    peak = max(sample["peak_rss"] for sample in samples)
+    # Of a call to a process that lives on neither is known.
+    known = [sample for sample in samples if sample["cpu"] is not None]
+    cpu = f"{statistics.median(sample['cpu'] * 1000 for sample in known):.0f}" if known else "–"
+    peak = f"{max(sample['peak_rss'] for sample in known):.0f}" if known else "–"
     taken = [f"{value:.2f}" if value < 10 else f"{value:.0f}" for value in (statistics.median(walls), min(walls), max(walls))]
-    return [*taken, f"{cpu:.0f}", f"{peak:.0f}"]
+    return [*taken, cpu, peak]
 
 
 TIME_COLUMNS = ["median ms", "min ms", "max ms", "CPU ms", "peak RSS MiB"]
@@ -248,25 +256,30 @@ def tables(results):
     if any("†" in row[1] for row in rows):
         text += " † Only on one kind of machine."
     parts += [text, table([first["of"], "compared with", *(m["processor"] for m in machines)], rows)]
-    for more in first["more"]:
-        parts += [more["title"], table(more["columns"], more["rows"])]
+    for data in results:
+        where = f"{data['setting']['machine']['processor']}: " if len(results) > 1 else ""
+        for more in data["more"]:
+            parts += [where + more["title"], table(more["columns"], more["rows"])]
     differing = [what for data in results for what in data["differing"]]
     if differing:
         parts.append("Not timed, because the answers differ: " + ", ".join(differing) + ".")
     return "\n\n".join(parts)
 
 
-def arguments(parser):
+def arguments(parser, with_rg=True):
     """The arguments that all of them take, parsed and checked."""
     parser.add_argument("--forage", default="forage", help="the forage to measure")
-    parser.add_argument("--rg", default="rg", help="the ripgrep to compare with")
+    if with_rg:
+        parser.add_argument("--rg", default="rg", help="the ripgrep to compare with")
     parser.add_argument("--tree", required=True, help="the directory to search")
     parser.add_argument("--runs", type=int, default=10, help="rounds (default: 10)")
     parser.add_argument("--data", metavar="DIR", help="write the results into this directory, too")
     parsed = parser.parse_args()
     if parsed.runs < 1:
         parser.error("--runs is at least 1")
-    parsed.forage, parsed.rg = program(parsed.forage), program(parsed.rg)
+    parsed.forage = program(parsed.forage)
+    if with_rg:
+        parsed.rg = program(parsed.rg)
     return parsed
 
 
@@ -279,6 +292,9 @@ def rendered(text, directory):
     for file in sorted(directory.glob("*/*.json")):
         data = json.loads(file.read_text(encoding="utf-8"))
         by_name.setdefault(data["benchmark"], []).append(data)
+    for name in re.findall(BEGIN.format("(\\w+)"), text):
+        if name not in by_name:
+            sys.exit(f"README.md has a place for results of {name}, of which there are none")
     for name, results in by_name.items():
         begin = BEGIN.format(name)
         before, found, rest = text.partition(begin)

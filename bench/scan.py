@@ -55,12 +55,12 @@ def without(path, files):
                 yield line
 
 
-def difference(ours, theirs):
+def difference(ours, theirs, names=("forage", "rg")):
     """Where two sequences of lines part, in words; None if they do not."""
     for number, (mine, other) in enumerate(zip_longest(ours, theirs), 1):
         if mine != other:
             shown = [b"(the end)" if line is None else line[:300] for line in (mine, other)]
-            return f"line {number}:\n  forage: {shown[0]!r}\n  rg:     {shown[1]!r}"
+            return f"line {number}:\n  {names[0]}: {shown[0]!r}\n  {names[1]}: {shown[1]!r}"
     return None
 
 

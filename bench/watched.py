@@ -64,7 +64,7 @@ class Searcher:
         line = self.process.stdout.readline()
         if not line:
             sys.exit("watched_search has ended")
-        return Sample(time.perf_counter() - begin, 0, 0, 0)
+        return Sample(time.perf_counter() - begin, None, None, 0)
 
 
 def peers(options, flags, pattern):
@@ -134,7 +134,7 @@ def main():
         with open(bench.output("rg"), "rb") as output:
             first = [line for line, _ in zip(output, range(200))]
         if bench.output("index").read_bytes() != b"".join(first):
-            results.differ(name, "first lines")
+            results.differ(f"{name}, at most 200", "first lines")
             continue
         commands = {
             "index": lambda p=pattern: searcher.ask("watched", "m", p),
@@ -146,12 +146,9 @@ def main():
         for key in ("watched", "scan"):
             searcher.ask(key, "2", pattern, output=key)
         if bench.output("watched").read_bytes() != bench.output("scan").read_bytes():
-            results.differ(name, "lines")
+            results.differ(f"{name}, 2 edits", "lines")
             continue
         commands = {mode: lambda m=key, p=pattern: searcher.ask(m, "2", p) for mode, key in (("index", "watched"), ("scan", "scan"))}
-        if ugrep := shutil.which("ugrep"):
-            command = [ugrep, "-r", "-n", "-I", "--ignore-files", "--color=never", "-F", "-Z2", "-e", pattern]
-            commands["ugrep -Z2"] = lambda c=command: bench.run(c)
         measure(f"{name}, 2 edits", f"{len(sorted_lines(bench, 'scan')):,}", commands)
     for name, _, terms in SETS:
         fates, evidence = Procedure(bench, options.rg).run(terms)
@@ -161,7 +158,7 @@ def main():
         # What is not UTF-8 is a replacement character there.
         theirs = bench.output("rg").read_bytes().decode(errors="replace")
         if bench.output("index").read_bytes().decode() != theirs:
-            results.differ(name, "evidence")
+            results.differ(f"keyword search, {name}", "evidence")
             continue
         commands = {
             "index": lambda t=terms: searcher.ask("watched", "", *t, kind="keywords"),

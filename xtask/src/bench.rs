@@ -6,8 +6,8 @@ use std::process::Command;
 use crate::cargo::Workspace;
 use crate::peers;
 
-/// Names and what is compared, in the order in which they run when none is named. All take `--tree`.
-const BENCHMARKS: &[&str] = &["scan", "index", "indexes", "keywords", "library", "watched", "fuzzy"];
+/// Their names, in the order in which they run when none is named.
+const BENCHMARKS: &[&str] = &["scan", "index", "indexes", "keywords", "library", "watched", "fuzzy", "build"];
 
 /// What a run measures, and where.
 struct BenchRun<'a> {
@@ -21,7 +21,9 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<(), Strin
     let BenchRun { names, tree, runs } = BenchRun::parse(arguments)?;
     peers::install(workspace, false)?;
     let workspace = &workspace.with_peers();
-    let profile = ["build", "--profile", "dist", "--quiet"];
+    // Where the programs are looked for, whatever the caller has set.
+    let target = workspace.path("target").display().to_string();
+    let profile = ["build", "--profile", "dist", "--quiet", "--target-dir", &target];
     workspace.cargo(&[&profile[..], &["--package", "forage"]].concat())?;
     for (name, package, example) in
         [("library", "forage-tools", "grep"), ("watched", "forage-search", "watched_search")]
@@ -35,9 +37,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<(), Strin
     for name in &names {
         println!("==> {name}");
         let mut command = python(workspace, &format!("{name}.py"));
-        command.arg("--tree").arg(&tree).arg("--data").arg(&data);
-        command.arg("--forage").arg(built("forage"));
-        command.args(runs.iter().flat_map(|runs| ["--runs", runs]));
+        command.arg("--data").arg(&data).args(runs.iter().flat_map(|runs| ["--runs", runs]));
+        if *name != "build" {
+            command.arg("--tree").arg(&tree).arg("--forage").arg(built("forage"));
+        }
         match *name {
             // The searches take the index that is there.
             "index" | "library" => {

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::cargo::{FEATURES, Workspace};
-use crate::{bench, clients, direction, frameworks, generate, house, parsers, peers, type_names};
+use crate::{arm, bench, clients, direction, frameworks, generate, house, parsers, peers, type_names};
 
 type Step = fn(&Workspace) -> Result<(), String>;
 
@@ -43,6 +43,7 @@ const STEPS: &[(&str, Step)] = &[
 const FURTHER: &[(&str, Step)] = &[
     ("real clients", clients::check),
     ("frameworks", frameworks::check),
+    ("ARM", arm::check),
     // Each as it would be published, built from its own package and those that it depends on.
     ("packages", |workspace| {
         let unpublished = ["--exclude", "xtask", "--exclude", "forage-fuzz"];

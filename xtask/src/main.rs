@@ -16,6 +16,7 @@
 )]
 
 mod advisories;
+mod arm;
 mod bench;
 mod cargo;
 mod check;
@@ -60,7 +61,9 @@ fn main() -> ExitCode {
         ["bench", arguments @ ..] => bench::run(&workspace, arguments),
         ["advisories", database] => advisories::check(&workspace, database),
         ["generate"] => generate::write(&workspace).and_then(|()| bench::render(&workspace, false)),
-        ["generate", "--check"] => generate::compare(&workspace),
+        ["generate", "--check"] => {
+            generate::compare(&workspace).and_then(|()| bench::render(&workspace, true))
+        }
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);

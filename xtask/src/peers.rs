@@ -25,8 +25,8 @@ pub(crate) struct Peer {
 
 /// Where it comes from. Folders are below `target/peers`, lists below `crates`.
 enum Source {
-    /// A package of the system's, which has a program of the same name.
-    System { program: &'static str },
+    /// Packages of the system's, and the program by which one sees that they are there.
+    System { program: &'static str, packages: &'static [&'static str] },
     /// A program of Cargo's registry, and how its first line of `--version` begins.
     Cargo { program: &'static str, package: &'static str, version: &'static str, shown: &'static str },
     /// What a `package.json` lists.
@@ -53,7 +53,7 @@ const PEERS: &[Peer] = &[
     },
     Peer {
         name: "ugrep",
-        source: Source::System { program: "ugrep" },
+        source: Source::System { program: "ugrep", packages: &["ugrep"] },
         variables: &["FORAGE_TEST_UGREP"],
         is_large: false,
     },
@@ -107,6 +107,21 @@ const PEERS: &[Peer] = &[
         },
         variables: &[QDRANT_PYTHON, MINILM],
         is_large: false,
+    },
+    Peer {
+        name: "a linker for ARM",
+        source: Source::System {
+            program: "aarch64-linux-gnu-gcc",
+            packages: &["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"],
+        },
+        variables: &[],
+        is_large: true,
+    },
+    Peer {
+        name: "an emulator of ARM",
+        source: Source::System { program: "qemu-aarch64", packages: &["qemu-user"] },
+        variables: &[],
+        is_large: true,
     },
     Peer {
         name: "the agents",
@@ -191,7 +206,10 @@ fn install_those(
     versions: Versions,
     is_wanted: impl Fn(&Peer) -> bool,
 ) -> Result<(), String> {
-    let is_named = |peer: &Peer| peer.variables.iter().all(|variable| std::env::var_os(variable).is_some());
+    let is_named = |peer: &Peer| {
+        let mut variables = peer.variables.iter();
+        !peer.variables.is_empty() && variables.all(|variable| std::env::var_os(variable).is_some())
+    };
     let mut missing: Vec<&Peer> = PEERS
         .iter()
         .filter(|peer| is_wanted(peer) && !is_named(peer) && !peer.is_there(workspace, versions))

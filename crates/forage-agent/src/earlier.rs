@@ -85,6 +85,7 @@ fn hash_of(path: &str, context: &Context) -> Option<u64> {
     let mut file = root.open_file(&path).ok()?;
     let mut bytes = ReadBuffer::default();
     let contents = file.read_into(&mut bytes, EXCHANGE_FILE_BYTES).ok()?;
+    bytes.truncate(EXCHANGE_FILE_BYTES);
     let mut hasher = Hash64::default();
     hasher.write(&bytes);
     // Of a longer one the beginning and the size have to tell.

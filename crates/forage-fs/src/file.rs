@@ -98,7 +98,8 @@ impl OpenedFile {
         self.size
     }
 
-    /// Reads the file into `buffer`, which is cleared first and keeps its memory, up to `limit` bytes and one.
+    /// Reads the file into `buffer`, which is cleared first and keeps its memory, up to `limit` bytes, one more, and what there
+    /// happens to be room for behind them.
     /// The size is only a hint: a file that grows or shrinks meanwhile is read as it is.
     pub fn read_into(&mut self, buffer: &mut ReadBuffer, limit: usize) -> io::Result<Contents> {
         buffer.clear();

@@ -17,7 +17,10 @@ pub struct ReadBuffer {
 const PAGE: usize = 4096;
 
 /// Bytes that there is room for at least: most files of source code have fewer.
-const LEAST: usize = 1 << 20;
+const LEAST: usize = 64 << 10;
+
+/// Bytes up to which it grows to the next power of two.
+const DOUBLING: usize = 4 << 20;
 
 impl ReadBuffer {
     /// Forgets the bytes and keeps the memory.
@@ -40,10 +43,12 @@ impl ReadBuffer {
         if self.room() >= more {
             return;
         }
-        // By far more than is asked for: each time that it grows its pages are new ones, and those that nothing is read into
-        // are none.
-        let wanted = self.len().saturating_add(more).max(LEAST);
-        let wanted = wanted.checked_next_power_of_two().unwrap_or(wanted);
+        // Each time that it grows its pages are new ones: seldom, then, but for what is large.
+        let least = self.len().saturating_add(more);
+        let wanted = match least {
+            ..=DOUBLING => least.next_power_of_two().max(LEAST),
+            _ => least.saturating_add(least / 8),
+        };
         // Memory that holds nothing is given back first.
         if self.is_empty() {
             *self = Self::default();

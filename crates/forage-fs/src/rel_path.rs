@@ -159,14 +159,6 @@ pub fn needs_escape(c: char) -> bool {
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Returns whether all bytes are those of ASCII that need no escape, or tabs: of most lines of code this is all that has to
-/// be asked.
-pub fn is_plain_ascii(bytes: &[u8]) -> bool {
-    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\t');
-    // In pieces without a way out, which the compiler makes vectors of.
-    bytes.chunks(64).all(|piece| piece.iter().fold(true, |all, &byte| all & is_plain(byte)))
-}
-
 /// Bytes of a path for people, models and records; see [`RelPath::display`].
 pub fn display_path(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {

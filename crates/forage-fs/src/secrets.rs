@@ -62,6 +62,10 @@ const DATA: &[&str] = &[
     ".db",
 ];
 
+/// What `app.env` may be followed by: `app.env.local`.
+const ENVIRONMENTS: &[&str] =
+    &[".local", ".prod", ".production", ".dev", ".development", ".staging", ".test"];
+
 /// What editors, people and programs append to the name of a copy.
 const COPIES: &[&str] = &[
     "~",
@@ -249,8 +253,7 @@ fn env_rule(name: &[u8]) -> Option<&'static str> {
     let parted = |at: usize| matches!(name.get(at + 4), Some(b'.' | b'-' | b'_'));
     let at = memchr::memchr_iter(b'.', name).find(|at| is_env(*at) && parted(*at))?;
     // Behind a name only what such files end with: `parser.env.rs` is source code.
-    let ends = [".local", ".prod", ".production", ".dev", ".development", ".staging", ".test"];
-    (!is_sample(name) && (at == 0 || ends.iter().any(|end| ends_with(name, end)))).then_some(".env.*")
+    (!is_sample(name) && (at == 0 || ENVIRONMENTS.iter().any(|end| ends_with(name, end)))).then_some(".env.*")
 }
 
 fn purpose_rule(name: &[u8]) -> Option<&'static str> {
@@ -307,13 +310,7 @@ pub(crate) fn may_be_secret(name: &[u8]) -> bool {
 /// copy of one.
 const LAST_BYTES: [u64; BUCKETS / 64] = {
     let mut buckets = [0; BUCKETS / 64];
-    let tables = [
-        NAMES,
-        ENDINGS,
-        DATA,
-        COPIES,
-        &[".local", ".prod", ".production", ".dev", ".development", ".staging", ".test"],
-    ];
+    let tables = [NAMES, ENDINGS, DATA, COPIES, ENVIRONMENTS];
     let mut table = 0;
     while table < tables.len() {
         let mut at = 0;
@@ -425,7 +422,7 @@ mod tests {
             directory in prop::sample::select(vec!["", "src/", "src/.ssh/", "a/.GnuPG/", "src/.\u{17f}sh/"]),
             words in prop::collection::vec(
                 prop::sample::select([
-                    NAMES, ENDINGS, KEYS, NO_KEYS, PURPOSES, DATA, COPIES, SAMPLES,
+                    NAMES, ENDINGS, KEYS, NO_KEYS, PURPOSES, DATA, COPIES, SAMPLES, ENVIRONMENTS,
                     &[".env.", ".local", "a", "K", "ſ", "\u{200b}", ".", " ", "config", "#", "-", "_", ".1"],
                 ].concat()),
                 1..4,

@@ -5,16 +5,23 @@ use std::fmt::Write as _;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
-use forage_fs::{RelPath, is_plain_ascii};
+use forage_fs::RelPath;
 
 /// Tabs are part of code and steer nothing.
 fn needs_escape(c: char) -> bool {
     c != '\t' && forage_fs::needs_escape(c)
 }
 
+/// Whether no character is anything but printable ASCII or a tab: of most lines of code this is all that has to be asked.
+fn is_plain(text: &str) -> bool {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\t');
+    // In pieces without a way out, which the compiler makes vectors of.
+    text.as_bytes().chunks(64).all(|piece| piece.iter().fold(true, |all, &byte| all & is_plain(byte)))
+}
+
 /// One line with every control, bidirectional, zero-width and tag character written out: `\x1B`, `\u{202E}`.
 pub fn sanitize_line(line: &str) -> Cow<'_, str> {
-    if is_plain_ascii(line.as_bytes()) || !line.chars().any(needs_escape) {
+    if is_plain(line) || !line.chars().any(needs_escape) {
         return Cow::Borrowed(line);
     }
     let mut out = String::with_capacity(line.len() + 16);
@@ -59,7 +66,7 @@ pub(crate) fn record_text(bytes: &[u8]) -> (String, Option<String>) {
 /// A text for records. Control characters below the space stay, since JSON writes them out itself.
 pub(crate) fn without_hidden(text: &str) -> Cow<'_, str> {
     let hides = |c: char| c >= '\u{7f}' && forage_fs::needs_escape(c);
-    if is_plain_ascii(text.as_bytes()) || !text.chars().any(hides) {
+    if is_plain(text) || !text.chars().any(hides) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);

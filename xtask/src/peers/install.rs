@@ -55,7 +55,7 @@ impl Peer {
     /// Whether it is installed in these versions. The newest have to be asked for every time.
     pub(super) fn is_there(&self, workspace: &Workspace, versions: Versions) -> bool {
         match &self.source {
-            Source::System { program } => system::has(program, workspace),
+            Source::System { program, .. } => system::has(program, workspace),
             Source::Cargo { program, shown, .. } => {
                 let printed = workspace.program(program).arg("--version").stderr(Stdio::null()).output();
                 printed.is_ok_and(|printed| String::from_utf8_lossy(&printed.stdout).starts_with(shown))

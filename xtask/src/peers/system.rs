@@ -60,9 +60,10 @@ fn needs(workspace: &Workspace, peers: &[&Peer]) -> Vec<Need> {
     let mut needs: Vec<Need> = Vec::new();
     for peer in peers {
         let need = match peer.source {
-            Source::System { program } if !has(program, workspace) => {
-                Need { what: program.to_owned(), packages: vec![program.to_owned()] }
-            }
+            Source::System { program, packages } if !has(program, workspace) => Need {
+                what: program.to_owned(),
+                packages: packages.iter().copied().map(str::to_owned).collect(),
+            },
             Source::Npm { .. } if !has("npm", workspace) => {
                 Need { what: "npm".to_owned(), packages: vec!["nodejs".to_owned(), "npm".to_owned()] }
             }

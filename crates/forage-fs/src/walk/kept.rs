@@ -66,7 +66,12 @@ pub(super) struct KeptFile {
 impl KeptListing {
     /// Whether a walk that begins here finds what one from above finds here.
     pub(super) fn is_start(&self) -> bool {
-        self.place.hidden_by.is_none()
+        // Another worktree, named by itself, is meant.
+        let is_left_out = || {
+            self.parts.is_empty()
+                && self.pruned.iter().any(|name| *name == String::from_utf8_lossy(self.path.file_name()))
+        };
+        self.place.hidden_by.is_none() && !is_left_out()
     }
 
     /// Whether the directory and its files are still in the states in which they were listed; otherwise, whether the

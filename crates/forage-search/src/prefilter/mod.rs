@@ -8,13 +8,13 @@
 
 mod frequency;
 mod literals;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod teddy;
 #[cfg(test)]
 mod tests;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod vector;
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 mod window;
 mod words;
 
@@ -32,7 +32,7 @@ pub(crate) use literals::{
 };
 
 /// How much rarer than the literals of a pattern its class window must be to be preferred.
-#[cfg(target_arch = "x86_64")]
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const WINDOW_ADVANTAGE: f64 = 16.0;
 /// A search for the lines on which one of several patterns may match.
 #[derive(Debug)]
@@ -58,9 +58,9 @@ enum PrefilterEngine {
         /// The pattern of each literal.
         patterns: Vec<usize>,
     },
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     Teddy(Box<teddy::Teddy>),
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     Window(Box<window::ScanWindow>),
 }
 
@@ -128,7 +128,7 @@ impl Prefilter {
             has_foreign_folds: !foreign.is_empty(),
             confirms: false,
         };
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         if prefilter.has_foreign_folds && matches!(prefilter.engine, PrefilterEngine::Teddy(_)) {
             // Lines with one of the two characters are candidates as well: that costs less than a pass over the text
             // to rule them out.
@@ -147,7 +147,7 @@ impl Prefilter {
     }
 
     /// The class window of `hir`, where the pattern has no literals or only common ones.
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     fn from_window(hir: &Hir, literals: Option<&LiteralSet>) -> Option<Prefilter> {
         let literal_rate = match literals {
             Some(set) if set.whole || set.is_surely_rare() => return None,
@@ -166,7 +166,7 @@ impl Prefilter {
         })
     }
 
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     fn from_window(_hir: &Hir, _literals: Option<&LiteralSet>) -> Option<Prefilter> {
         None
     }
@@ -222,9 +222,9 @@ impl Prefilter {
                     return;
                 }
             }
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             PrefilterEngine::Teddy(teddy) => teddy.candidates(haystack, from, on_candidate),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             PrefilterEngine::Window(window) => window.candidates(haystack, from, on_candidate),
         }
     }
@@ -283,9 +283,9 @@ impl Prefilter {
         match &self.engine {
             PrefilterEngine::Memmem(_) => "memmem".to_owned(),
             PrefilterEngine::AhoCorasick { .. } => format!("aho-corasick ({})", literals()),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             PrefilterEngine::Teddy(_) => format!("teddy ({})", literals()),
-            #[cfg(target_arch = "x86_64")]
+            #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
             PrefilterEngine::Window(window) => format!("class window ({} bytes)", window.length()),
         }
     }
@@ -319,11 +319,11 @@ impl PrefilterEngine {
         if literals.is_empty() {
             return None;
         }
-        #[cfg(target_arch = "x86_64")]
+        #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         if vectors && let Some(teddy) = teddy::Teddy::new(literals) {
             return Some(PrefilterEngine::Teddy(Box::new(teddy)));
         }
-        #[cfg(not(target_arch = "x86_64"))]
+        #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         let _ = vectors;
         // The automaton folds all literals or none. To fold one too many costs candidates, not matches.
         let automaton = AhoCorasick::builder()

@@ -7,13 +7,11 @@
 //! first, and literals whose bytes resemble each other share a bucket.
 //!
 //! Among ASCII letters the low nibble tells more than the high one. Where low nibbles alone are rare enough, blocks of
-//! ASCII are looked up by these only: a third of the instructions, for such a byte needs no masking either.
-
-use std::arch::x86_64::{__m256i, _mm256_and_si256, _mm256_or_si256, _mm256_testz_si256};
+//! ASCII are looked up by these only: with AVX2 a third of the instructions, for there such a byte needs no masking either.
 
 use super::frequency;
 use super::literals::{Literal, MAX_LITERALS};
-use super::vector::{self, Avx2, LANES, LoadedTable, NibbleTable};
+use super::vector::{self, LANES, LoadedTable, NibbleTable, Processor, Vector};
 
 const BUCKETS: usize = 8;
 /// Most bytes of a literal that are looked up before it is compared.
@@ -36,7 +34,7 @@ pub(super) struct Teddy {
     has_ascii_tables: bool,
     /// The low nibbles of the fingerprints that can stand in ASCII.
     ascii_tables: [NibbleTable; FINGERPRINT_BYTES],
-    processor: Avx2,
+    processor: Processor,
 }
 
 /// What of the fingerprints is looked up.
@@ -63,7 +61,7 @@ struct Needle {
 impl Teddy {
     /// `None` when there are too many literals, or none, or the processor lacks the instructions.
     pub(super) fn new(literals: &[(Literal, usize)]) -> Option<Teddy> {
-        let processor = Avx2::detect()?;
+        let processor = Processor::detect()?;
         if literals.is_empty() || literals.len() > MAX_LITERALS {
             return None;
         }
@@ -116,9 +114,10 @@ impl Teddy {
         from: usize,
         on_candidate: F,
     ) {
-        let Avx2 { .. } = self.processor;
-        #[expect(unsafe_code, reason = "the callee needs AVX2, which the type system cannot see")]
-        // SAFETY: `processor` exists, so the processor has AVX2.
+        let Processor { .. } = self.processor;
+        #[expect(unsafe_code, reason = "the callee may need AVX2, which the type system cannot see")]
+        #[cfg_attr(target_arch = "aarch64", expect(unused_unsafe, reason = "NEON is always there"))]
+        // SAFETY: `processor` exists, so the processor has what the callee needs.
         unsafe {
             match self.width {
                 _ if self.has_ascii_tables => self.scan::<4, true, F>(haystack, from, on_candidate),
@@ -129,7 +128,7 @@ impl Teddy {
         }
     }
 
-    #[target_feature(enable = "avx2")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
     fn scan<const WIDTH: usize, const ASCII: bool, F: FnMut(usize, usize) -> usize>(
         &self,
         haystack: &[u8],
@@ -148,7 +147,7 @@ impl Teddy {
     ///
     /// Kept apart from the comparisons so that no call gets between the tables and their registers.
     #[inline(never)]
-    #[target_feature(enable = "avx2")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
     fn next_hit<const WIDTH: usize, const ASCII: bool>(&self, haystack: &[u8], from: usize) -> TeddyBlock {
         let mut start = from;
         if ASCII {
@@ -185,7 +184,7 @@ impl Teddy {
 
     /// As [`Teddy::next_hit`] as far as the text is ASCII; the error is where it is not, or where it ends.
     #[inline(never)]
-    #[target_feature(enable = "avx2")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
     fn next_ascii_hit(&self, haystack: &[u8], from: usize) -> Result<TeddyBlock, usize> {
         let [first, second, third, fourth] = &self.ascii_tables;
         let tables = [first.load(), second.load(), third.load(), fourth.load()];
@@ -250,63 +249,57 @@ struct TeddyBlock {
 
 impl TeddyBlock {
     #[inline]
-    #[target_feature(enable = "avx2")]
-    fn new(start: usize, buckets: __m256i) -> TeddyBlock {
-        TeddyBlock { start, lanes: vector::nonzero_lanes(buckets), buckets: vector::to_bytes(buckets) }
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+    fn new(start: usize, buckets: Vector) -> TeddyBlock {
+        TeddyBlock { start, lanes: buckets.nonzero_lanes(), buckets: buckets.to_bytes() }
     }
 
     /// The first of two vectors with a bucket in it.
     #[inline]
-    #[target_feature(enable = "avx2")]
-    fn of_two(start: usize, first: __m256i, second: __m256i) -> Option<TeddyBlock> {
-        let both = _mm256_or_si256(first, second);
-        if _mm256_testz_si256(both, both) == 1 {
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+    fn of_two(start: usize, first: Vector, second: Vector) -> Option<TeddyBlock> {
+        if first.or(second).is_zero() {
             return None;
         }
-        Some(match _mm256_testz_si256(first, first) {
-            0 => TeddyBlock::new(start, first),
-            _ => TeddyBlock::new(start + LANES, second),
+        Some(match first.is_zero() {
+            false => TeddyBlock::new(start, first),
+            true => TeddyBlock::new(start + LANES, second),
         })
     }
 }
 
 /// The buckets left at each of the 32 positions from `offset` on, by the first `WIDTH` tables.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
 fn bucket_bits<const WIDTH: usize, const LENGTH: usize>(
     tables: &[LoadedTable; FINGERPRINT_BYTES],
     block: &[u8; LENGTH],
     offset: usize,
-) -> __m256i {
+) -> Vector {
     // Written out: the adapters of an iterator may stay calls, for they lack the processor feature.
     let first = tables[0].classify(vector::load(block, offset));
-    let mut buckets = _mm256_and_si256(first, tables[1].classify(vector::load(block, offset + 1)));
+    let mut buckets = first.and(tables[1].classify(vector::load(block, offset + 1)));
     if WIDTH > 2 {
-        buckets = _mm256_and_si256(buckets, tables[2].classify(vector::load(block, offset + 2)));
+        buckets = buckets.and(tables[2].classify(vector::load(block, offset + 2)));
     }
     if WIDTH > 3 {
-        buckets = _mm256_and_si256(buckets, tables[3].classify(vector::load(block, offset + 3)));
+        buckets = buckets.and(tables[3].classify(vector::load(block, offset + 3)));
     }
     buckets
 }
 
 /// As [`bucket_bits`], by the low nibbles of a block of ASCII.
 #[inline]
-#[target_feature(enable = "avx2")]
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
 fn ascii_bucket_bits<const LENGTH: usize>(
     tables: &[LoadedTable; FINGERPRINT_BYTES],
     block: &[u8; LENGTH],
     offset: usize,
-) -> __m256i {
-    let first = _mm256_and_si256(
-        tables[0].classify_ascii(vector::load(block, offset)),
-        tables[1].classify_ascii(vector::load(block, offset + 1)),
-    );
-    let second = _mm256_and_si256(
-        tables[2].classify_ascii(vector::load(block, offset + 2)),
-        tables[3].classify_ascii(vector::load(block, offset + 3)),
-    );
-    _mm256_and_si256(first, second)
+) -> Vector {
+    let first = tables[0].classify_ascii(vector::load(block, offset));
+    let first = first.and(tables[1].classify_ascii(vector::load(block, offset + 1)));
+    let second = tables[2].classify_ascii(vector::load(block, offset + 2));
+    first.and(second.and(tables[3].classify_ascii(vector::load(block, offset + 3))))
 }
 
 impl Needle {

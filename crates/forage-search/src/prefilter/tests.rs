@@ -13,6 +13,15 @@ fn parse(pattern: &str) -> Hir {
         .unwrap_or_else(|error| panic!("{pattern}: {error}"))
 }
 
+/// Whether the processor has what the vector searches need.
+fn has_vectors() -> bool {
+    #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+    let has_them = super::vector::Processor::detect().is_some();
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    let has_them = false;
+    has_them
+}
+
 fn build(patterns: &[&str], vectors: bool) -> Option<Prefilter> {
     let hirs: Vec<Hir> = patterns.iter().map(|pattern| parse(pattern)).collect();
     Prefilter::build(&hirs.iter().collect::<Vec<_>>(), vectors)
@@ -374,7 +383,7 @@ fn typical_patterns_are_prefiltered() {
     for (pattern, vectors, portable) in table {
         let describe =
             |vectors| build(&[pattern], vectors).map_or("none".to_owned(), |found| found.describe());
-        if cfg!(target_arch = "x86_64") && std::is_x86_feature_detected!("avx2") {
+        if has_vectors() {
             assert_eq!(describe(true), *vectors, "{pattern}");
         }
         assert_eq!(describe(false), *portable, "{pattern}");

@@ -1,24 +1,19 @@
-//! The few AVX2 operations that both vector searches share, and the proof that the processor has them.
+//! The few vector operations that both vector searches share, and the proof that the processor has them: AVX2 or NEON.
+//!
+//! A vector is 32 bytes on both, which are two registers of NEON.
 
-use std::arch::x86_64::{
-    __m256i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm256_and_si256, _mm256_broadcastsi128_si256,
-    _mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
-    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_storeu_si256,
-};
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "aarch64")]
+mod neon;
+
+#[cfg(target_arch = "x86_64")]
+pub(super) use avx2::{LoadedTable, Processor, Vector, is_ascii, load, prefetch};
+#[cfg(target_arch = "aarch64")]
+pub(super) use neon::{LoadedTable, Processor, Vector, is_ascii, load, prefetch};
 
 /// Bytes in one vector.
 pub(super) const LANES: usize = 32;
-
-/// Proof that the processor has AVX2, and BMI2, which came with it: only [`Avx2::detect`] makes one.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Avx2(());
-
-impl Avx2 {
-    pub(super) fn detect() -> Option<Avx2> {
-        let detected = std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("bmi2");
-        detected.then_some(Avx2(()))
-    }
-}
 
 /// Maps each byte to the bits that its low and its high nibble have in common.
 ///
@@ -29,109 +24,68 @@ pub(super) struct NibbleTable {
     pub(super) high: [u8; 16],
 }
 
-/// A [`NibbleTable`] in registers.
-#[derive(Clone, Copy)]
-pub(super) struct LoadedTable {
-    low: __m256i,
-    high: __m256i,
-}
-
-impl NibbleTable {
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(super) fn load(&self) -> LoadedTable {
-        LoadedTable { low: broadcast(&self.low), high: broadcast(&self.high) }
-    }
-}
-
-impl LoadedTable {
-    /// The bits of each of 32 bytes.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(super) fn classify(&self, bytes: __m256i) -> __m256i {
-        let nibble = _mm256_set1_epi8(15);
-        let low = _mm256_shuffle_epi8(self.low, _mm256_and_si256(bytes, nibble));
-        let high = _mm256_shuffle_epi8(self.high, _mm256_and_si256(_mm256_srli_epi16::<4>(bytes), nibble));
-        _mm256_and_si256(low, high)
-    }
-
-    /// The bits of the low nibbles of 32 bytes of ASCII.
-    #[inline]
-    #[target_feature(enable = "avx2")]
-    pub(super) fn classify_ascii(&self, bytes: __m256i) -> __m256i {
-        // The instruction heeds the low nibble of a byte whose highest bit is clear, and nothing else.
-        _mm256_shuffle_epi8(self.low, bytes)
-    }
-}
-
-/// Whether the block, which is two vectors and a little long, has no byte above 127.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn is_ascii<const LENGTH: usize>(block: &[u8; LENGTH]) -> bool {
-    let head = _mm256_or_si256(load(block, 0), load(block, LANES));
-    let all = _mm256_or_si256(head, load(block, LENGTH - LANES));
-    _mm256_movemask_epi8(all) == 0
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-fn broadcast(table: &[u8; 16]) -> __m256i {
-    #[expect(unsafe_code, reason = "an unaligned vector load has no safe form")]
-    // SAFETY: the reference covers the 16 bytes read; the load needs no alignment.
-    let half = unsafe { _mm_loadu_si128(table.as_ptr().cast()) };
-    _mm256_broadcastsi128_si256(half)
-}
-
-/// The 32 bytes of `block` from `offset` on. Panics when the block is shorter than that; with constant
-/// arguments the check vanishes.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn load<const LENGTH: usize>(block: &[u8; LENGTH], offset: usize) -> __m256i {
-    let bytes = &block[offset..offset + LANES];
-    #[expect(unsafe_code, reason = "an unaligned vector load has no safe form")]
-    // SAFETY: the slice covers the 32 bytes read; the load needs no alignment.
-    unsafe {
-        _mm256_loadu_si256(bytes.as_ptr().cast())
-    }
-}
-
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn to_bytes(vector: __m256i) -> [u8; LANES] {
-    let mut bytes = [0; LANES];
-    #[expect(unsafe_code, reason = "an unaligned vector store has no safe form")]
-    // SAFETY: the array has room for the 32 bytes written; the store needs no alignment.
-    unsafe {
-        _mm256_storeu_si256(bytes.as_mut_ptr().cast(), vector);
-    }
-    bytes
-}
-
-/// One bit for every byte that is not zero.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn nonzero_lanes(vector: __m256i) -> u32 {
-    let zero_lanes = _mm256_movemask_epi8(_mm256_cmpeq_epi8(vector, _mm256_setzero_si256()));
-    !zero_lanes.cast_unsigned()
-}
-
-/// How far ahead text is fetched, in bytes. The hardware stops at the end of a page, and with texts in main
-/// memory each page would then cost a full latency.
-const PREFETCH_DISTANCE: usize = 1024;
-
-/// Fetches the text a little behind `position` into the cache.
-#[inline]
-#[target_feature(enable = "avx2")]
-pub(super) fn prefetch(haystack: &[u8], position: usize) {
-    let ahead = haystack.as_ptr().wrapping_add(position + PREFETCH_DISTANCE);
-    // A hint reads nothing and never faults, so the address may lie beyond the end.
-    _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
-}
-
 /// The first `LENGTH` bytes of `rest`, filled up with zeros.
 pub(super) fn padded<const LENGTH: usize>(rest: &[u8]) -> [u8; LENGTH] {
     let mut block = [0; LENGTH];
     let length = rest.len().min(LENGTH);
     block[..length].copy_from_slice(&rest[..length]);
     block
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+    fn classified(table: &NibbleTable, block: &[u8; 32]) -> ([u8; LANES], u32, [u8; LANES]) {
+        let (bytes, loaded) = (load(block, 0), table.load());
+        let bits = loaded.classify(bytes);
+        (bits.to_bytes(), bits.nonzero_lanes(), loaded.classify_ascii(bytes).to_bytes())
+    }
+
+    /// A bit too many would cost time alone, and nobody would see it.
+    #[test]
+    fn every_byte_has_the_bits_that_its_nibbles_have_in_common() {
+        if Processor::detect().is_none() {
+            return;
+        }
+        let seed = |nth: u8| {
+            nth.wrapping_mul(73).rotate_left(u32::from(nth % 7))
+                & if nth.is_multiple_of(3) { 0x0f } else { 0xff }
+        };
+        let table = NibbleTable {
+            low: std::array::from_fn(|nth| seed(nth as u8)),
+            high: std::array::from_fn(|nth| seed(nth as u8 + 16) & 0x5a),
+        };
+        for start in (0..=255).step_by(LANES) {
+            let block: [u8; LANES] = std::array::from_fn(|nth| (start + nth) as u8);
+            #[expect(unsafe_code, reason = "the callee may need AVX2, which the type system cannot see")]
+            #[cfg_attr(target_arch = "aarch64", expect(unused_unsafe, reason = "NEON is always there"))]
+            // SAFETY: the processor has been asked.
+            let (bits, lanes, ascii) = unsafe { classified(&table, &block) };
+            for (nth, &byte) in block.iter().enumerate() {
+                let (low, high) = (table.low[usize::from(byte & 15)], table.high[usize::from(byte >> 4)]);
+                assert_eq!(bits[nth], low & high, "{byte}");
+                assert_eq!(lanes >> nth & 1 == 1, low & high != 0, "{byte}");
+                assert!(!byte.is_ascii() || ascii[nth] == low, "{byte}");
+            }
+        }
+    }
+
+    #[test]
+    fn one_byte_that_is_not_ascii_is_seen_wherever_it_is() {
+        const LENGTH: usize = 2 * LANES + 3;
+        if Processor::detect().is_none() {
+            return;
+        }
+        for place in 0..=LENGTH {
+            let mut block = [b'a'; LENGTH];
+            block.iter_mut().skip(place).take(1).for_each(|byte| *byte = 0x80);
+            #[expect(unsafe_code, reason = "the callee may need AVX2, which the type system cannot see")]
+            #[cfg_attr(target_arch = "aarch64", expect(unused_unsafe, reason = "NEON is always there"))]
+            // SAFETY: the processor has been asked.
+            let is_ascii = unsafe { is_ascii(&block) };
+            assert_eq!(is_ascii, place == LENGTH, "{place}");
+        }
+    }
 }

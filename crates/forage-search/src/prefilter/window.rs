@@ -4,13 +4,11 @@
 //! A lookup by nibble sorts 64 bytes into such classes at once; shifting and combining one bit mask per class
 //! leaves the positions where the whole run stands.
 
-use std::arch::x86_64::{__m256i, _mm256_and_si256, _mm256_set1_epi8};
-
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::frequency::{self, ByteSet};
 use super::literals::{KELVIN_SIGN, LONG_S, MAX_CANDIDATE_RATE};
-use super::vector::{self, Avx2, LANES, LoadedTable, NibbleTable};
+use super::vector::{self, LANES, LoadedTable, NibbleTable, Processor, Vector};
 
 const SHORTEST_WINDOW: usize = 3;
 const LONGEST_WINDOW: usize = 8;
@@ -32,7 +30,7 @@ pub(super) struct ScanWindow {
     length: usize,
     rate: f64,
     has_foreign_folds: bool,
-    processor: Avx2,
+    processor: Processor,
 }
 
 /// Consecutive positions of a window that hold the same class.
@@ -62,7 +60,7 @@ impl WindowRun {
     ///
     /// Always three shifts, some by nothing: that is cheaper than a loop whose end has to be guessed.
     #[inline]
-    #[target_feature(enable = "bmi2")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "bmi2"))]
     fn starts(&self, mut members: u64) -> u64 {
         members &= members >> self.shifts[0];
         members &= members >> self.shifts[1];
@@ -75,7 +73,7 @@ impl ScanWindow {
     /// The rarest window that every match of `hir` contains. `None` when there is none rare enough, or the
     /// processor lacks the instructions.
     pub(super) fn new(hir: &Hir) -> Option<ScanWindow> {
-        let processor = Avx2::detect()?;
+        let processor = Processor::detect()?;
         let mut has_foreign_folds = false;
         let steps = steps(hir, &mut has_foreign_folds);
         let mut best: Option<ScanWindow> = None;
@@ -118,15 +116,16 @@ impl ScanWindow {
         from: usize,
         on_candidate: F,
     ) {
-        let Avx2 { .. } = self.processor;
-        #[expect(unsafe_code, reason = "the callee needs AVX2 and BMI2, which the type system cannot see")]
-        // SAFETY: `processor` exists, so the processor has AVX2 and BMI2.
+        let Processor { .. } = self.processor;
+        #[expect(unsafe_code, reason = "the callee may need AVX2 and BMI2, which the type system cannot see")]
+        #[cfg_attr(target_arch = "aarch64", expect(unused_unsafe, reason = "NEON is always there"))]
+        // SAFETY: `processor` exists, so the processor has what the callee needs.
         unsafe {
             self.scan(haystack, from, on_candidate);
         }
     }
 
-    #[target_feature(enable = "avx2,bmi2")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi2"))]
     fn scan<F: FnMut(usize, usize) -> usize>(&self, haystack: &[u8], from: usize, mut on_candidate: F) {
         let mut start = from;
         while start < haystack.len() {
@@ -158,7 +157,7 @@ impl ScanWindow {
     ///
     /// Kept apart from the callback so that no call gets between the tables and their registers.
     #[inline(never)]
-    #[target_feature(enable = "avx2,bmi2")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi2"))]
     fn next_hit(&self, haystack: &[u8], from: usize) -> WindowBlock {
         let table = self.table.load();
         let stride = self.stride();
@@ -187,14 +186,13 @@ impl ScanWindow {
 
     /// One bit for every byte of the block at which the window begins, unless it would leave the block.
     #[inline]
-    #[target_feature(enable = "avx2,bmi2")]
+    #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi2"))]
     fn window_starts(&self, table: &LoadedTable, block: &[u8; BLOCK_BYTES]) -> u64 {
         let low = table.classify(vector::load(block, 0));
         let high = table.classify(vector::load(block, LANES));
         let mut found = u64::MAX;
         for (index, run) in self.runs.iter().enumerate() {
-            let mask = _mm256_set1_epi8(run.rectangles.cast_signed());
-            found &= run.starts(class_lanes(low, high, mask));
+            found &= run.starts(class_lanes(low, high, Vector::of(run.rectangles)));
             // One class alone is often in a block, and a branch that cannot be foretold costs more than the
             // second class.
             if index > 0 && found == 0 {
@@ -213,10 +211,10 @@ struct WindowBlock {
 
 /// One bit for every byte that lies in one of the rectangles.
 #[inline]
-#[target_feature(enable = "avx2,bmi2")]
-fn class_lanes(low: __m256i, high: __m256i, rectangles: __m256i) -> u64 {
-    let low = vector::nonzero_lanes(_mm256_and_si256(low, rectangles));
-    let high = vector::nonzero_lanes(_mm256_and_si256(high, rectangles));
+#[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi2"))]
+fn class_lanes(low: Vector, high: Vector, rectangles: Vector) -> u64 {
+    let low = low.and(rectangles).nonzero_lanes();
+    let high = high.and(rectangles).nonzero_lanes();
     u64::from(low) | u64::from(high) << LANES
 }
 

@@ -12,12 +12,11 @@ use crate::index::some_directory;
 use crate::search::open;
 use crate::trees::{Random, tree};
 
-/// The files that a walk visits, with what hides each.
-fn walked(
-    root: &Path,
-    start: &RelPath,
-    options: &WalkOptions,
-) -> (Vec<(String, Option<Arc<str>>)>, WalkReport) {
+/// A file, and what hides it.
+type WalkedFile = (String, Option<Arc<str>>);
+
+/// The files that a walk visits.
+fn walked(root: &Path, start: &RelPath, options: &WalkOptions) -> (Vec<WalkedFile>, WalkReport) {
     let mut found = Vec::new();
     let visit = |(): &mut (), entry: &Entry<'_>, _: &mut Skipped| {
         WalkStep::Item((entry.path.display().into_owned(), entry.hidden_by.clone()), 100)

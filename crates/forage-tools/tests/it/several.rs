@@ -625,11 +625,18 @@ fn an_index_knows_what_worktrees_are() {
     kept.build_index().unwrap();
     let watched = roots.open(&["app"]).keep_indexes_and_watch(place()).unwrap();
     let shown = |workspace: &Workspace| {
-        let found =
-            answer(workspace.context(), "grep_search", json!({"pattern": "fn ", "max_results": 1_000}));
-        let mut records = found.records().clone();
-        records["elapsed_ms"] = Value::Null;
-        records.to_string()
+        let all = json!({"pattern": "fn ", "max_results": 1_000});
+        let one = json!({"pattern": "fn ", "path": "trees/late"});
+        let none = json!({"pattern": "nothing has this"});
+        let is_there = roots.path("app/trees/late").is_dir();
+        let asked = [Some(all), is_there.then_some(one), Some(none)];
+        let said = |request: Value| {
+            let found = answer(workspace.context(), "grep_search", request);
+            let mut records = found.records().clone();
+            records["elapsed_ms"] = Value::Null;
+            records.to_string()
+        };
+        asked.into_iter().flatten().map(said).collect::<Vec<_>>().join("\n")
     };
     let steps: [(&str, &dyn Fn()); 5] = [
         ("as it is", &|| {}),
