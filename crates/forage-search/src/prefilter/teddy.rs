@@ -115,8 +115,7 @@ impl Teddy {
         on_candidate: F,
     ) {
         let Processor { .. } = self.processor;
-        #[expect(unsafe_code, reason = "the callee may need AVX2, which the type system cannot see")]
-        #[cfg_attr(target_arch = "aarch64", expect(unused_unsafe, reason = "NEON is always there"))]
+        #[expect(unsafe_code, reason = "the callee needs AVX2 or NEON, which the type system cannot see")]
         // SAFETY: `processor` exists, so the processor has what the callee needs.
         unsafe {
             match self.width {
@@ -129,6 +128,7 @@ impl Teddy {
     }
 
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     fn scan<const WIDTH: usize, const ASCII: bool, F: FnMut(usize, usize) -> usize>(
         &self,
         haystack: &[u8],
@@ -148,6 +148,7 @@ impl Teddy {
     /// Kept apart from the comparisons so that no call gets between the tables and their registers.
     #[inline(never)]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     fn next_hit<const WIDTH: usize, const ASCII: bool>(&self, haystack: &[u8], from: usize) -> TeddyBlock {
         let mut start = from;
         if ASCII {
@@ -185,6 +186,7 @@ impl Teddy {
     /// As [`Teddy::next_hit`] as far as the text is ASCII; the error is where it is not, or where it ends.
     #[inline(never)]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     fn next_ascii_hit(&self, haystack: &[u8], from: usize) -> Result<TeddyBlock, usize> {
         let [first, second, third, fourth] = &self.ascii_tables;
         let tables = [first.load(), second.load(), third.load(), fourth.load()];
@@ -250,6 +252,7 @@ struct TeddyBlock {
 impl TeddyBlock {
     #[inline]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     fn new(start: usize, buckets: Vector) -> TeddyBlock {
         TeddyBlock { start, lanes: buckets.nonzero_lanes(), buckets: buckets.to_bytes() }
     }
@@ -257,6 +260,7 @@ impl TeddyBlock {
     /// The first of two vectors with a bucket in it.
     #[inline]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     fn of_two(start: usize, first: Vector, second: Vector) -> Option<TeddyBlock> {
         if first.or(second).is_zero() {
             return None;
@@ -271,6 +275,7 @@ impl TeddyBlock {
 /// The buckets left at each of the 32 positions from `offset` on, by the first `WIDTH` tables.
 #[inline]
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn bucket_bits<const WIDTH: usize, const LENGTH: usize>(
     tables: &[LoadedTable; FINGERPRINT_BYTES],
     block: &[u8; LENGTH],
@@ -291,6 +296,7 @@ fn bucket_bits<const WIDTH: usize, const LENGTH: usize>(
 /// As [`bucket_bits`], by the low nibbles of a block of ASCII.
 #[inline]
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn ascii_bucket_bits<const LENGTH: usize>(
     tables: &[LoadedTable; FINGERPRINT_BYTES],
     block: &[u8; LENGTH],

@@ -37,6 +37,7 @@ mod tests {
     use super::*;
 
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     fn classified(table: &NibbleTable, block: &[u8; 32]) -> ([u8; LANES], u32, [u8; LANES]) {
         let (bytes, loaded) = (load(block, 0), table.load());
         let bits = loaded.classify(bytes);
@@ -59,8 +60,7 @@ mod tests {
         };
         for start in (0..=255).step_by(LANES) {
             let block: [u8; LANES] = std::array::from_fn(|nth| (start + nth) as u8);
-            #[expect(unsafe_code, reason = "the callee may need AVX2, which the type system cannot see")]
-            #[cfg_attr(target_arch = "aarch64", expect(unused_unsafe, reason = "NEON is always there"))]
+            #[expect(unsafe_code, reason = "the callee needs AVX2 or NEON, which the type system cannot see")]
             // SAFETY: the processor has been asked.
             let (bits, lanes, ascii) = unsafe { classified(&table, &block) };
             for (nth, &byte) in block.iter().enumerate() {
@@ -81,8 +81,7 @@ mod tests {
         for place in 0..=LENGTH {
             let mut block = [b'a'; LENGTH];
             block.iter_mut().skip(place).take(1).for_each(|byte| *byte = 0x80);
-            #[expect(unsafe_code, reason = "the callee may need AVX2, which the type system cannot see")]
-            #[cfg_attr(target_arch = "aarch64", expect(unused_unsafe, reason = "NEON is always there"))]
+            #[expect(unsafe_code, reason = "the callee needs AVX2 or NEON, which the type system cannot see")]
             // SAFETY: the processor has been asked.
             let is_ascii = unsafe { is_ascii(&block) };
             assert_eq!(is_ascii, place == LENGTH, "{place}");

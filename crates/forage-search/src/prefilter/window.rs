@@ -117,8 +117,10 @@ impl ScanWindow {
         on_candidate: F,
     ) {
         let Processor { .. } = self.processor;
-        #[expect(unsafe_code, reason = "the callee may need AVX2 and BMI2, which the type system cannot see")]
-        #[cfg_attr(target_arch = "aarch64", expect(unused_unsafe, reason = "NEON is always there"))]
+        #[expect(
+            unsafe_code,
+            reason = "the callee needs AVX2 and BMI2, or NEON, which the type system cannot see"
+        )]
         // SAFETY: `processor` exists, so the processor has what the callee needs.
         unsafe {
             self.scan(haystack, from, on_candidate);
@@ -126,6 +128,7 @@ impl ScanWindow {
     }
 
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi2"))]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     fn scan<F: FnMut(usize, usize) -> usize>(&self, haystack: &[u8], from: usize, mut on_candidate: F) {
         let mut start = from;
         while start < haystack.len() {
@@ -158,6 +161,7 @@ impl ScanWindow {
     /// Kept apart from the callback so that no call gets between the tables and their registers.
     #[inline(never)]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi2"))]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     fn next_hit(&self, haystack: &[u8], from: usize) -> WindowBlock {
         let table = self.table.load();
         let stride = self.stride();
@@ -187,6 +191,7 @@ impl ScanWindow {
     /// One bit for every byte of the block at which the window begins, unless it would leave the block.
     #[inline]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi2"))]
+    #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
     fn window_starts(&self, table: &LoadedTable, block: &[u8; BLOCK_BYTES]) -> u64 {
         let low = table.classify(vector::load(block, 0));
         let high = table.classify(vector::load(block, LANES));
@@ -212,6 +217,7 @@ struct WindowBlock {
 /// One bit for every byte that lies in one of the rectangles.
 #[inline]
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi2"))]
+#[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
 fn class_lanes(low: Vector, high: Vector, rectangles: Vector) -> u64 {
     let low = low.and(rectangles).nonzero_lanes();
     let high = high.and(rectangles).nonzero_lanes();

@@ -26,28 +26,33 @@ pub(in super::super) struct Vector(uint8x16_t, uint8x16_t);
 
 impl Vector {
     #[inline]
+    #[target_feature(enable = "neon")]
     pub(in super::super) fn of(byte: u8) -> Self {
         let half = vdupq_n_u8(byte);
         Self(half, half)
     }
 
     #[inline]
+    #[target_feature(enable = "neon")]
     pub(in super::super) fn and(self, other: Self) -> Self {
         Self(vandq_u8(self.0, other.0), vandq_u8(self.1, other.1))
     }
 
     #[inline]
+    #[target_feature(enable = "neon")]
     pub(in super::super) fn or(self, other: Self) -> Self {
         Self(vorrq_u8(self.0, other.0), vorrq_u8(self.1, other.1))
     }
 
     #[inline]
+    #[target_feature(enable = "neon")]
     pub(in super::super) fn is_zero(self) -> bool {
         vmaxvq_u8(vorrq_u8(self.0, self.1)) == 0
     }
 
     /// One bit for every byte that is not zero.
     #[inline]
+    #[target_feature(enable = "neon")]
     pub(in super::super) fn nonzero_lanes(self) -> u32 {
         // The bit that each byte has in its byte of the result; added up in pairs, eight bytes become one.
         let weights = load_half(&[1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128]);
@@ -58,6 +63,7 @@ impl Vector {
     }
 
     #[inline]
+    #[target_feature(enable = "neon")]
     pub(in super::super) fn to_bytes(self) -> [u8; LANES] {
         let mut bytes = [0; LANES];
         let (first, second) = bytes.split_at_mut(HALF);
@@ -80,6 +86,7 @@ pub(in super::super) struct LoadedTable {
 
 impl NibbleTable {
     #[inline]
+    #[target_feature(enable = "neon")]
     pub(in super::super) fn load(&self) -> LoadedTable {
         LoadedTable { low: load_half(&self.low), high: load_half(&self.high) }
     }
@@ -88,6 +95,7 @@ impl NibbleTable {
 impl LoadedTable {
     /// The bits of each of 32 bytes.
     #[inline]
+    #[target_feature(enable = "neon")]
     pub(in super::super) fn classify(&self, bytes: Vector) -> Vector {
         let high = |half| vqtbl1q_u8(self.high, vshrq_n_u8::<4>(half));
         self.classify_ascii(bytes).and(Vector(high(bytes.0), high(bytes.1)))
@@ -95,6 +103,7 @@ impl LoadedTable {
 
     /// The bits of the low nibbles of 32 bytes.
     #[inline]
+    #[target_feature(enable = "neon")]
     pub(in super::super) fn classify_ascii(&self, bytes: Vector) -> Vector {
         let low = |half| vqtbl1q_u8(self.low, vandq_u8(half, vdupq_n_u8(15)));
         Vector(low(bytes.0), low(bytes.1))
@@ -103,6 +112,7 @@ impl LoadedTable {
 
 /// Whether the block, which is two vectors and a little long, has no byte above 127.
 #[inline]
+#[target_feature(enable = "neon")]
 pub(in super::super) fn is_ascii<const LENGTH: usize>(block: &[u8; LENGTH]) -> bool {
     let head = load(block, 0).or(load(block, LANES));
     let Vector(first, second) = head.or(load(block, LENGTH - LANES));
@@ -110,6 +120,7 @@ pub(in super::super) fn is_ascii<const LENGTH: usize>(block: &[u8; LENGTH]) -> b
 }
 
 #[inline]
+#[target_feature(enable = "neon")]
 fn load_half(bytes: &[u8; HALF]) -> uint8x16_t {
     #[expect(unsafe_code, reason = "a vector load has no safe form")]
     // SAFETY: the reference covers the 16 bytes read; the load needs no alignment.
@@ -121,6 +132,7 @@ fn load_half(bytes: &[u8; HALF]) -> uint8x16_t {
 /// The 32 bytes of `block` from `offset` on. Panics when the block is shorter than that; with constant
 /// arguments the check vanishes.
 #[inline]
+#[target_feature(enable = "neon")]
 pub(in super::super) fn load<const LENGTH: usize>(block: &[u8; LENGTH], offset: usize) -> Vector {
     let bytes = &block[offset..offset + LANES];
     #[expect(unsafe_code, reason = "a vector load has no safe form")]
@@ -132,4 +144,5 @@ pub(in super::super) fn load<const LENGTH: usize>(block: &[u8; LENGTH], offset: 
 
 /// Nothing: there is no stable way to give the hint, and nobody has measured what it would be worth.
 #[inline]
+#[target_feature(enable = "neon")]
 pub(in super::super) fn prefetch(_haystack: &[u8], _position: usize) {}
