@@ -37,9 +37,10 @@ fn is_product(file: &str) -> bool {
     file.contains("/src/") && !file.contains("/tests/") && !file.ends_with("/tests.rs")
 }
 
-/// Whether this is one type, or one per system: those of a directory `sys` stand for each other.
+/// Whether this is one type, or one per system or processor: those of a directory `sys` or `vector` stand for each other.
 fn are_alternatives(places: &[String]) -> bool {
-    places.len() < 2 || places.iter().all(|place| place.contains("/sys/"))
+    let all_in = |directory: &str| places.iter().all(|place| place.contains(directory));
+    places.len() < 2 || all_in("/sys/") || all_in("/vector/")
 }
 
 /// The types of a file with their lines, without those within another item and those of its tests.
@@ -76,10 +77,11 @@ mod tests {
     }
 
     #[test]
-    fn only_systems_have_alternatives() {
+    fn only_systems_and_processors_have_alternatives() {
         let places = |files: &[&str]| files.iter().map(|file| format!("{file}:1")).collect::<Vec<_>>();
         assert!(are_alternatives(&places(&["crates/a/src/x.rs"])));
         assert!(are_alternatives(&places(&["crates/a/src/sys/unix.rs", "crates/a/src/sys/other.rs"])));
+        assert!(are_alternatives(&places(&["crates/a/src/vector/avx2.rs", "crates/a/src/vector/neon.rs"])));
         assert!(!are_alternatives(&places(&["crates/a/src/x.rs", "crates/b/src/y.rs"])));
         assert!(!is_product("crates/a/src/tests.rs") && !is_product("crates/a/examples/x.rs"));
     }
