@@ -33,7 +33,7 @@ def main():
     parser.add_argument("--ripgrep", metavar="DIR", help="the source of ripgrep (default: the newest in cargo's registry)")
     parser.add_argument("--forage-source", default=Path(__file__).resolve().parent.parent, metavar="DIR")
     parser.add_argument("--runs", type=int, default=1, help="rounds (default: 1)")
-    parser.add_argument("--data", metavar="DIR", help="write the results into this directory, too")
+    parser.add_argument("--data", metavar="DIR", help="write the results below this directory, too")
     options = parser.parse_args()
     cargo, ripgrep = program("cargo"), options.ripgrep or newest_ripgrep()
     results = Results("build", None, options, "build", "", programs=[cargo], by="cpu")

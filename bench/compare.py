@@ -11,9 +11,9 @@ import argparse
 import json
 import os
 import random
-import shutil
 import statistics
 import sys
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
@@ -51,12 +51,11 @@ class Side:
     def __init__(self, path, tree):
         self.path = path
         self.indexed, self.plain = Bench(tree), Bench(tree)
-        # Not in memory, where files have no states that could be relied on.
-        cache = Path(tree).resolve().parent / f".bench-cache-{os.getpid()}-{id(self)}"
+        # Beside the tree, not in memory.
+        self._keep = tempfile.TemporaryDirectory(prefix=".bench-cache-", dir=self.plain.tree.parent)
         for bench in (self.indexed, self.plain):
-            bench.environment["XDG_CACHE_HOME"] = str(cache)
+            bench.environment["XDG_CACHE_HOME"] = self._keep.name
         self.plain.environment["FORAGE_INDEX"] = "off"
-        self.cache = cache
 
     def run(self, arguments, with_index, output="output"):
         return (self.indexed if with_index else self.plain).run([self.path, *arguments], output)
@@ -73,12 +72,7 @@ def main():
     options = parser.parse_args()
     if options.runs < 5:
         parser.error("--runs is at least 5: fewer say nothing")
-    sides = [Side(options.first, options.tree), Side(options.second, options.tree)]
-    try:
-        return compare(options, sides)
-    finally:
-        for side in sides:
-            shutil.rmtree(side.cache, ignore_errors=True)
+    return compare(options, [Side(options.first, options.tree), Side(options.second, options.tree)])
 
 
 def compare(options, sides):

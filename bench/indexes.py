@@ -6,9 +6,9 @@ stands beside them, as the least that any of them can cost.
 """
 
 import argparse
-import os
-import shutil
 import sys
+import tempfile
+from pathlib import Path
 
 sys.dont_write_bytecode = True  # nothing is left behind in the sources
 from measure import Bench, Results, arguments, in_turn
@@ -25,18 +25,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options = arguments(parser)
     bench = Bench(options.tree)
-    cache = bench.tree.parent / f".bench-cache-{os.getpid()}"
-    bench.environment["XDG_CACHE_HOME"] = str(cache)
     results = Results("indexes", bench, options, "index", "MB", by="cpu")
     sizes = {}
 
     def build(name, *command):
         def run():
-            shutil.rmtree(cache, ignore_errors=True)
-            sample = bench.run([options.forage, *command])
-            if sample.status != 0:
-                sys.exit(f"{name}: it was not built, or has no answer")
-            sizes[name] = f"{size(cache):.0f}"
+            with tempfile.TemporaryDirectory(prefix=".bench-cache-", dir=bench.tree.parent) as cache:
+                bench.environment["XDG_CACHE_HOME"] = cache
+                sample = bench.run([options.forage, *command])
+                if sample.status != 0:
+                    sys.exit(f"{name}: it was not built, or has no answer")
+                sizes[name] = f"{size(Path(cache)):.0f}"
             return sample
 
         return run
@@ -46,10 +45,7 @@ def main():
         "ranked": build("ranked", "rank", "page fault handler", "--timeout-ms", "300000"),
         "reading all": lambda: bench.run([options.rg, "--no-config", NOTHING]),
     }
-    try:
-        series = in_turn(options.runs, commands)
-    finally:
-        shutil.rmtree(cache, ignore_errors=True)
+    series = in_turn(options.runs, commands)
     results.add("build", " and ".join(f"{sizes[name]} ({name})" for name in sizes), series, "instant")
     return results.end()
 

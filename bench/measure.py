@@ -194,8 +194,8 @@ class Results:
         """Prints the tables and writes the data. Gives the exit status: 1 if any answers differed."""
         print(tables([self.data]))
         if self.path:
-            self.path.mkdir(parents=True, exist_ok=True)
-            file = self.path / f"{self.data['benchmark']}.json"
+            file = self.path / machine()["key"] / f"{self.data['benchmark']}.json"
+            file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps(self.data, indent=1, sort_keys=True) + "\n", encoding="utf-8")
         return 1 if self.data["differing"] else 0
 
@@ -273,7 +273,7 @@ def arguments(parser, with_rg=True):
         parser.add_argument("--rg", default="rg", help="the ripgrep to compare with")
     parser.add_argument("--tree", required=True, help="the directory to search")
     parser.add_argument("--runs", type=int, default=10, help="rounds (default: 10)")
-    parser.add_argument("--data", metavar="DIR", help="write the results into this directory, too")
+    parser.add_argument("--data", metavar="DIR", help="write the results below this directory, too")
     parsed = parser.parse_args()
     if parsed.runs < 1:
         parser.error("--runs is at least 1")

@@ -33,7 +33,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<(), Strin
         }
     }
     let built = |name: &str| workspace.path("target/dist").join(name);
-    let data = workspace.path("bench/results").join(machine(workspace)?);
+    let data = workspace.path("bench/results");
     for name in &names {
         println!("==> {name}");
         let mut command = python(workspace, &format!("{name}.py"));
@@ -41,13 +41,10 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<(), Strin
         if *name != "build" {
             command.arg("--tree").arg(&tree).arg("--forage").arg(built("forage"));
         }
-        match *name {
-            // The searches take the index that is there.
-            "index" | "library" => {
-                let mut build = workspace.program(built("forage"));
-                succeed(build.args(["index", "build", "--root"]).arg(&tree), "forage index build")?;
-            }
-            _ => {}
+        // The searches take the index that is there.
+        if matches!(*name, "index" | "library") {
+            let mut build = workspace.program(built("forage"));
+            succeed(build.args(["index", "build", "--root"]).arg(&tree), "forage index build")?;
         }
         match *name {
             "library" => command.arg("--example").arg(built("examples/grep")),
@@ -146,13 +143,6 @@ fn program_of(workspace: &Workspace, side: &str) -> Result<PathBuf, String> {
         .and_then(|()| std::fs::copy(&from, &program))
         .map_err(|error| format!("{} can't be kept: {error}", workspace.shown(&program)))?;
     Ok(program)
-}
-
-/// What the results of this machine are kept under.
-fn machine(workspace: &Workspace) -> Result<String, String> {
-    let mut command = workspace.program("python3");
-    command.current_dir(workspace.path("bench"));
-    printed(command.args(["-Bc", "import measure; print(measure.machine()['key'])"]))
 }
 
 fn python(workspace: &Workspace, script: &str) -> Command {
