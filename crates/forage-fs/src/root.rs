@@ -211,6 +211,22 @@ impl Root {
         self.kernel_file_system_of(&file).map_or(Ok(file), |system| Err(kernels(system)))
     }
 
+    /// Returns the names in a directory, links followed within the root, in no order, the first `most` of them.
+    pub fn names(&self, path: &RelPath, most: usize) -> Result<Vec<Vec<u8>>, OpenError> {
+        let shown = || path.display().into_owned();
+        let (real, NodeKind::Directory) = self.resolve(path)? else {
+            return Err(OpenError::NotDirectory { path: shown() });
+        };
+        let io = |source| OpenError::Io { path: shown(), source };
+        let directory = sys::open_directory(&self.directory, &real).map_err(io)?;
+        if let Some(system) = self.kernel_file_system(&directory) {
+            return Err(OpenError::KernelFileSystem { path: shown(), system });
+        }
+        let mut nodes = sys::list_while(&directory, &mut |names| names < most).map_err(io)?;
+        nodes.truncate(most);
+        Ok(nodes.into_iter().map(|node| node.name.into_vec()).collect())
+    }
+
     /// The path of the thing itself, links resolved within the root, and whether it is a directory.
     pub fn locate(&self, path: &RelPath) -> Result<(RelPath, bool), OpenError> {
         self.resolve(path).map(|(path, kind)| (path, kind == NodeKind::Directory))

@@ -20,6 +20,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use forage_base::Stop;
+use forage_fs::{RelPath, Root};
+use forage_git::{NoHistory, ObjectId};
 use tantivy::schema::Schema;
 use tantivy::{IndexSettings, TantivyDocument};
 
@@ -37,6 +39,7 @@ pub use writer::Writer;
 use crate::chunk::{LineKind, outline};
 use crate::error::IndexError;
 use crate::halt::{HaltPace, PATH_STEPS};
+use crate::history::{self, History};
 use crate::languages::language;
 use crate::limits;
 use crate::panics::guarded;
@@ -57,11 +60,21 @@ pub struct RankIndex {
     schema: Schema,
     fields: Fields,
     state: RwLock<Arc<IndexState>>,
+    history: RwLock<Arc<ReadHistory>>,
     /// Held by who writes.
     writing: Mutex<()>,
     /// The engine failed, whatever the files were when they were opened.
     is_damaged: AtomicBool,
     never: Stop,
+}
+
+/// What is known of the project's commits.
+#[derive(Debug, Default)]
+struct ReadHistory {
+    /// What was read last. It is kept where nothing is used of it, for the next time.
+    history: Arc<History>,
+    /// Why nothing of it is used.
+    lacks: Option<NoHistory>,
 }
 
 /// The index as it was at the last commit that was seen.
@@ -147,6 +160,7 @@ impl RankIndex {
             }
             to.copy(&from, file)?;
         }
+        to.copy_history(&from);
         Ok(to.replace_manifest(&text)?)
     }
 
@@ -156,6 +170,11 @@ impl RankIndex {
             let manifest = Manifest::from_text(&manifest)?;
             let state = index.read(manifest, trust, stop)?;
             index.state = RwLock::new(Arc::new(state));
+            let history = index.files.history().and_then(|bytes| History::from_bytes(&bytes));
+            index.history = RwLock::new(Arc::new(ReadHistory {
+                history: Arc::new(history.unwrap_or_default()),
+                lacks: None,
+            }));
         }
         Ok(index)
     }
@@ -167,6 +186,7 @@ impl RankIndex {
             schema,
             fields,
             state: RwLock::default(),
+            history: RwLock::default(),
             writing: Mutex::default(),
             is_damaged: AtomicBool::new(false),
             never: Stop::never(),
@@ -219,6 +239,50 @@ impl RankIndex {
             .map_or_else(|| Ok(Manifest::default()), |text| Manifest::from_text(&text))?;
         self.publish(self.read(manifest, Trust::Nothing, &self.never)?);
         Ok(())
+    }
+
+    /// Reads the commits of a root as far as they are not known, so that their messages are evidence of the files that
+    /// they changed. Without a history, or the time for it, there is less evidence.
+    pub(crate) fn read_history(&self, root: &Arc<Root>, below: &RelPath, stop: &Stop) {
+        let before = self.history();
+        let now = match history::read(root, below, &before.history, stop) {
+            Ok(None) if before.lacks.is_none() => return,
+            Ok(None) => ReadHistory { history: Arc::clone(&before.history), lacks: None },
+            Ok(Some(history)) => {
+                if history != *before.history {
+                    self.files.replace_history(&history.to_bytes());
+                }
+                ReadHistory { history: Arc::new(history), lacks: None }
+            }
+            Err(lacks) => ReadHistory { history: Arc::clone(&before.history), lacks: Some(lacks) },
+        };
+        *self.history.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(now);
+    }
+
+    /// Returns what the index knows of the project's commits, in words.
+    #[must_use]
+    pub fn history_note(&self) -> String {
+        let read = self.history();
+        match &read.lacks {
+            Some(lacks) => format!("no messages of commits are used: {lacks}"),
+            None => read.history.note(),
+        }
+    }
+
+    /// Whether a commit, by its whole name, is among those whose messages are evidence.
+    pub(crate) fn knows_commit(&self, name: &str) -> bool {
+        let id = ObjectId::from_hex(name.as_bytes());
+        id.is_some_and(|id| self.used_history().is_some_and(|history| history.has(&id)))
+    }
+
+    fn history(&self) -> Arc<ReadHistory> {
+        Arc::clone(&self.history.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The commits that are evidence now.
+    pub(crate) fn used_history(&self) -> Option<Arc<History>> {
+        let read = self.history();
+        read.lacks.is_none().then(|| Arc::clone(&read.history))
     }
 
     fn publish(&self, state: IndexState) {

@@ -28,6 +28,7 @@ pub mod evaluation;
 #[cfg(test)]
 mod fuzz;
 mod halt;
+mod history;
 mod index;
 mod languages;
 #[doc(hidden)]
@@ -46,6 +47,7 @@ mod tokens;
 pub mod tree;
 
 pub use error::IndexError;
+
 pub use index::{FORMAT, RankIndex, Stamp, Writer};
 pub use languages::{DefinitionKind, is_prose, known_language, language_of};
 pub use lines::QueryWords;

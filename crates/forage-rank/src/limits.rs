@@ -168,3 +168,27 @@ pub const PASSAGE_CUT_BYTES: usize = 36;
 pub const PASSAGE_HEAD_TOKENS: usize = 6;
 /// See [`PASSAGE_HEAD_TOKENS`].
 pub const PASSAGE_HEAD_BYTES: usize = 16;
+
+/// Commits whose messages are used, the newest. Three times as many found nothing more of what 487 fixes changed.
+pub const COMMITS: usize = 4_000;
+
+/// Commits that are looked at for these; merges and what changed too many files are among them.
+pub const WALKED_COMMITS: usize = 12_000;
+
+/// Files up to which a commit tells what it is about: more are moved, renamed or formatted.
+pub const COMMIT_FILES: usize = 30;
+
+/// Words of a message that are read.
+pub const MESSAGE_WORDS: usize = 500;
+
+/// Commits that lend to their files, those whose messages resemble a query most.
+pub const LENDING_COMMITS: usize = 80;
+
+/// Time that a call reads commits for; the next one goes on. Four thousand take .3 to 2 seconds.
+pub const HISTORY_TIME: Duration = Duration::from_secs(5);
+
+/// The part of the time of a call that may go into reading commits.
+pub const HISTORY_PART: u32 = 4;
+
+/// Bytes of what is kept of a history.
+pub const HISTORY_BYTES: u64 = 64 << 20;

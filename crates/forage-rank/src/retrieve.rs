@@ -131,7 +131,7 @@ struct SegmentView<'a> {
 }
 
 /// Rarity of what so many of the files have.
-fn rarity(total: f32, count: u32) -> f32 {
+pub(crate) fn rarity(total: f32, count: u32) -> f32 {
     let count = count as f32;
     (1.0 + (total - count + 0.5) / (count + 0.5)).ln()
 }

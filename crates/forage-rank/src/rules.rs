@@ -70,6 +70,7 @@ rules! {
     Comments "comments" 0.65 Adds "share of the query in comments";
     MainComment "main-comment" 0.3 Adds "share of the query in the chunk of its first type or of what has its name";
     Size "size" 0.5 Adds "logarithm of its words";
+    History "history" 1.5 Adds "changed by commits whose messages have the query's words";
     Test "test" 0.7 Lowers "a test, unless tests are asked for";
     Example "example" 0.45 Lowers "an example or a benchmark";
     Prose "prose" 0.7 Lowers "documentation, not code";

@@ -37,6 +37,8 @@ pub struct RankedSearch<'a> {
     pub chunks: usize,
     /// Other weights than those that are built in.
     pub weights: Option<&'a RankWeights>,
+    /// Whether messages of commits are evidence of the files that they changed.
+    pub history: bool,
     /// Tells whether a file may be part of the answer, by the number of its index and its path as it was indexed. Asked
     /// before candidates are chosen, so that what is ruled out takes no places; once per file that has something of the
     /// query.
@@ -50,16 +52,24 @@ impl<'a> RankedSearch<'a> {
     /// A request for any files, which nothing stops.
     #[must_use]
     pub fn new(query: &'a str, limit: usize) -> Self {
-        Self { query, limit, chunks: limits::CHUNKS_OF_A_FILE, weights: None, allow: None, stop: &|| false }
+        Self {
+            query,
+            limit,
+            chunks: limits::CHUNKS_OF_A_FILE,
+            weights: None,
+            history: true,
+            allow: None,
+            stop: &|| false,
+        }
     }
 }
 
 impl std::fmt::Debug for RankedSearch<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { query, limit, chunks, weights, allow, .. } = self;
+        let Self { query, limit, chunks, weights, history, allow, .. } = self;
         let mut shown = formatter.debug_struct("Request");
         shown.field("query", query).field("limit", limit).field("chunks", chunks).field("weights", weights);
-        shown.field("allow", &allow.is_some()).finish_non_exhaustive()
+        shown.field("history", history).field("allow", &allow.is_some()).finish_non_exhaustive()
     }
 }
 
@@ -186,7 +196,9 @@ fn answer(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking,
     let Some(joined) = JoinedIndexes::of(indexes) else { return Ok(Ranking::default()) };
     let demand = Demand { joined: &joined, query: &query, weights: fields, allow, pace: &pace, most };
     let retrieved = retrieve(&demand)?;
-    let evidence = gather(&query, &retrieved, fields, &pace)?;
+    let histories: Vec<_> =
+        indexes.iter().map(|index| index.used_history().filter(|_| request.history)).collect();
+    let evidence = gather(&query, &retrieved, fields, &histories, &pace)?;
     pace.check()?;
     let (order, strength) = if query.is_of_paths() {
         // All of them are what was asked for, in the order of paths.

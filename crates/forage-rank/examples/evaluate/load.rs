@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
+use forage_base::Stop;
+use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy};
 use forage_rank::evaluation::{self, AnsweredQuery, Places, QuerySet};
+use forage_rank::tree::update_history;
 use forage_rank::{RankIndex, RankWeights, RuleWeights};
 
 /// Threads that read, and threads that write.
@@ -52,6 +55,9 @@ pub(crate) fn load(sets: &Path, checkouts: &Path, only: &[String]) -> Vec<Loaded
             workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
         });
         writer.commit().unwrap();
+        let top = Root::open(&root, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap();
+        let below = RelPath::parse(set.benchmark_root.as_deref().unwrap_or("."), &RelPath::root()).unwrap();
+        update_history(&index, &top, &below, &Stop::never());
         let seconds = began.elapsed().as_secs_f64();
         Loaded {
             set,

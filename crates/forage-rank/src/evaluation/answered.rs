@@ -102,8 +102,12 @@ pub fn answer(
     known: &KnownQuery,
     weights: &RankWeights,
 ) -> Result<AnsweredQuery, IndexError> {
-    let request =
-        RankedSearch { weights: Some(weights), ..RankedSearch::new(&known.query, limits::CANDIDATES) };
+    let request = RankedSearch {
+        weights: Some(weights),
+        // Its own message would tell what is asked for.
+        history: !index.knows_commit(&known.commit),
+        ..RankedSearch::new(&known.query, limits::CANDIDATES)
+    };
     // Once to warm up.
     search(index, &request)?;
     let began = Instant::now();

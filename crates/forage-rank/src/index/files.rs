@@ -32,6 +32,10 @@ pub(super) const MANIFEST: &str = "manifest";
 /// Where the manifest is while it is not whole.
 const NEW_MANIFEST: &str = "manifest.new";
 
+/// What is known of the project's commits: true of the one that it names, whatever the manifest says.
+const HISTORY: &str = "history";
+const NEW_HISTORY: &str = "history.new";
+
 /// What the engine calls the description of an index. Ours is in a file of each segment.
 const DESCRIPTION: &str = "meta.json";
 
@@ -95,23 +99,41 @@ impl Files {
 
     /// The manifest; `None` where there is no index yet.
     pub(super) fn manifest(&self) -> Result<Option<String>, IndexError> {
+        match self.read_short(MANIFEST, limits::MANIFEST_BYTES)? {
+            Some(text) => String::from_utf8(text).map(Some).map_err(|_| IndexError::Damaged),
+            None => Ok(None),
+        }
+    }
+
+    /// The bytes of a file that is read whole; `None` where there is none.
+    fn read_short(&self, name: &str, most: u64) -> Result<Option<Vec<u8>>, IndexError> {
         let Self::Disk { path, .. } = self else { return Ok(None) };
-        let path = path.join(MANIFEST);
+        let path = path.join(name);
         let metadata = match fs::symlink_metadata(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             metadata => metadata?,
         };
-        if !metadata.is_file() || metadata.len() > limits::MANIFEST_BYTES {
+        if !metadata.is_file() || metadata.len() > most {
             return Err(IndexError::Damaged);
         }
-        let mut text = String::new();
-        let read = fs::File::open(path)?.take(limits::MANIFEST_BYTES).read_to_string(&mut text);
-        match read {
-            // Invalid UTF-8 is said to be invalid data, which is damage.
-            Ok(_) => Ok(Some(text)),
+        let mut bytes = Vec::new();
+        match fs::File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)) {
+            Ok(_) => Ok(Some(bytes)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// What is kept of the commits, if anything can be used.
+    pub(super) fn history(&self) -> Option<Vec<u8>> {
+        self.read_short(HISTORY, limits::HISTORY_BYTES).ok().flatten()
+    }
+
+    /// Keeps what is known of the commits. Where that fails it is read once more the next time.
+    pub(super) fn replace_history(&self, bytes: &[u8]) {
+        let Self::Disk { path, .. } = self else { return };
+        let new = path.join(NEW_HISTORY);
+        let _ = fs::write(&new, bytes).and_then(|()| fs::rename(new, path.join(HISTORY)));
     }
 
     pub(super) fn replace_manifest(&self, text: &str) -> io::Result<()> {
@@ -119,6 +141,13 @@ impl Files {
         let new = path.join(NEW_MANIFEST);
         fs::write(&new, text)?;
         fs::rename(new, path.join(MANIFEST))
+    }
+
+    /// Takes over what another directory has of the commits.
+    pub(super) fn copy_history(&self, from: &Self) {
+        if let Some(history) = from.history() {
+            self.replace_history(&history);
+        }
     }
 
     /// Takes a file over from another directory.
@@ -148,7 +177,8 @@ impl Files {
         let Self::Disk { path, .. } = self else { return };
         for file in fs::read_dir(path).into_iter().flatten().flatten() {
             let name = file.file_name();
-            if name.to_str().is_none_or(|name| name != MANIFEST && !known.contains(name)) {
+            if name.to_str().is_none_or(|name| ![MANIFEST, HISTORY].contains(&name) && !known.contains(name))
+            {
                 let _ = fs::remove_file(file.path());
             }
         }

@@ -1,6 +1,9 @@
 //! The values of the rules for one file.
 
+use std::sync::Arc;
+
 use crate::halt::{HaltPace, HaltReason};
+use crate::history::{History, Lent};
 use crate::index::FIELD_COUNT;
 use crate::languages::DefinitionKind;
 use crate::limits;
@@ -54,6 +57,7 @@ pub(crate) fn gather(
     query: &RankQuery,
     retrieved: &Retrieved,
     weights: &FieldWeights,
+    histories: &[Option<Arc<History>>],
     pace: &HaltPace<'_>,
 ) -> Result<Vec<Evidence>, HaltReason> {
     if retrieved.candidates.is_empty() {
@@ -76,6 +80,14 @@ pub(crate) fn gather(
         for value in &mut evidence.values {
             // A mass of nothing has no shares.
             *value = if value.is_finite() { value.clamp(0.0, 1.0) } else { 0.0 };
+        }
+    }
+    let lent =
+        histories.iter().map(|history| history.as_ref().map(|history| history.lend(query, pace)).transpose());
+    let lent: Vec<Option<Lent<'_>>> = lent.collect::<Result<_, _>>()?;
+    for (evidence, candidate) in found.iter_mut().zip(&retrieved.candidates) {
+        if let Some(Some(lent)) = lent.get(candidate.index) {
+            evidence.values[Id::History as usize] = lent.of(&candidate.record.path);
         }
     }
     if query.is_long {

@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use crate::indexes::Ranked;
 use forage_base::Stop;
-use forage_fs::{FileListing, Root, WalkReport, WatchedTree};
-use forage_rank::tree::{UpdateEffort, UpdateError, Updated, update, walk_options};
+use forage_fs::{FileListing, RelPath, Root, WalkReport, WatchedTree};
+use forage_rank::tree::{UpdateEffort, UpdateError, Updated, update, update_history, walk_options};
 use forage_rank::{IndexError, RankIndex};
 
 use super::store::IndexStore;
@@ -38,6 +38,8 @@ pub(super) fn fresh(
         && Arc::ptr_eq(seen, listing)
         && !is_damaged
     {
+        // Nothing of the tree has changed; what is checked out may have.
+        update_history(index, root, &RelPath::root(), &effort.stop);
         return Ok(Ranked {
             index: Arc::clone(index),
             report: Arc::clone(report),

@@ -56,6 +56,8 @@ pub struct RankRequest {
     pub code_tokens: Option<i64>,
     /// Say which rules ranked each file.
     pub explain: Option<bool>,
+    /// Use the messages of the project's commits (default: true).
+    pub history: Option<bool>,
     /// From a previous answer, to go on.
     pub cursor: Option<String>,
 }
@@ -71,6 +73,7 @@ impl RankRequest {
             limit: None,
             code_tokens: None,
             explain: None,
+            history: None,
             cursor: None,
         }
     }
@@ -82,6 +85,7 @@ impl RankRequest {
         limit: i64,
         code_tokens: i64,
         explain: bool,
+        history: bool,
         cursor: String,
     }
 }
@@ -198,7 +202,7 @@ impl Tool for SearchIndex {
     const NAME: &'static str = "search_index";
     const TITLE: &'static str = "Rank files for a question";
     const DESCRIPTION: &'static str = include_str!("search_index.md");
-    const UNADVERTISED: &'static [&'static str] = &["explain", "languages"];
+    const UNADVERTISED: &'static [&'static str] = &["explain", "history", "languages"];
     const ABOUT: AboutRoots = AboutRoots::Together;
     const FOREIGN: &'static [(&'static str, Foreign)] = &[
         ("question", Foreign::Same("query")),
@@ -266,11 +270,12 @@ impl Tool for SearchIndex {
         // One more than is wanted tells whether there is more; a page in the middle is looked for by its last file.
         let wanted = cursor.as_ref().map_or(limit_for(wanted_tokens) + 1, |_| forage_rank::limits::RESULTS);
         let chunks = if wanted_tokens > 0 { usize::MAX } else { limits::RANKED_CHUNKS.0 };
+        let has_history = request.history.unwrap_or(true);
         let call = context.stop.within(context.timeout);
         let began = Instant::now();
         let search = || {
             let ranked = scope.ranked(context, cursor.is_some(), (&call, began))?;
-            let ranking = ranked.search(context, query, (wanted, chunks), true);
+            let ranking = ranked.search(context, query, (wanted, chunks), true, has_history);
             Ok::<_, ToolError>((ranked, ranking))
         };
         let (mut ranked, mut ranking) = search()?;
@@ -411,6 +416,8 @@ impl Tool for SearchIndex {
         for RankedRoot { place, ranked, .. } in &ranked.roots {
             let before = outcome.warnings.len();
             outcome.add_report(&ranked.report);
+            let history = (explain.is_some() && has_history).then(|| sanitize(&ranked.index.history_note()));
+            outcome.warnings.extend(history);
             outcome.warnings[before..].iter_mut().for_each(|it| *it = place.tell(std::mem::take(it), is_one));
             outcome.warnings.extend(ranked.warning.clone().map(|warning| place.tell(warning, is_one)));
         }
@@ -487,7 +494,7 @@ fn excluded_matches(
     ranked: &RankedRoots<'_>,
     query: &str,
 ) -> Result<CallVerdict, ToolError> {
-    let ranking = ranked.search(context, query, (1, 1), false)?;
+    let ranking = ranked.search(context, query, (1, 1), false, true)?;
     let line = ranking.files.first().zip(context.excludes.as_ref()).map(|(file, excludes)| {
         let files = count(ranking.matching as u64, "file");
         let mut path = file.path.clone();

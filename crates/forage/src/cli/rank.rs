@@ -37,6 +37,9 @@ pub(crate) struct Arguments {
     /// Files to show [default: 10; with code 30, of which the last are only named]
     #[arg(short = 'n', long, value_name = "N", visible_alias = "max-results")]
     limit: Option<i64>,
+    /// Leave the messages of the project's commits out of account
+    #[arg(long)]
+    no_history: bool,
     /// Go on where a previous answer ended
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
@@ -62,6 +65,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     request.limit = arguments.limit;
     request.code_tokens = Some(arguments.code.unwrap_or(0));
     request.explain = Some(output.wants_explanation());
+    request.history = arguments.no_history.then_some(false);
     request.cursor.clone_from(&arguments.cursor);
     session::answer::<SearchIndex>(request, &context, output)
 }

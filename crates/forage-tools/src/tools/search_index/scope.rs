@@ -210,6 +210,7 @@ impl RankedRoots<'_> {
         query: &str,
         (limit, chunks): (usize, usize),
         are_chosen: bool,
+        history: bool,
     ) -> Result<Ranking, ToolError> {
         let is_over = || self.stop.check().is_some();
         let allow = |nth: usize, path: &str| {
@@ -220,6 +221,7 @@ impl RankedRoots<'_> {
             allow: Some(&allow),
             stop: &is_over,
             chunks,
+            history,
             ..forage_rank::RankedSearch::new(query, limit)
         };
         let indexes: Vec<&RankIndex> = self.indexes().collect();

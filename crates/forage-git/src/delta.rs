@@ -1,0 +1,96 @@
+//! Objects made of others (`gitformat-pack`, «Deltified representation»).
+
+use crate::error::Fault;
+use crate::limits;
+
+/// A number in groups of seven bits, the lowest first.
+fn size(delta: &mut &[u8]) -> Option<usize> {
+    let (mut value, mut shift) = (0_usize, 0);
+    loop {
+        let (&byte, rest) = delta.split_first()?;
+        *delta = rest;
+        value |= usize::from(byte & 0x7f).checked_shl(shift)?;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+        shift += 7;
+        if shift > 28 {
+            return None;
+        }
+    }
+}
+
+/// The number whose bytes a mask says are there, the lowest first.
+fn sparse(delta: &mut &[u8], mask: u8, bytes: u32) -> Option<usize> {
+    let mut value = 0;
+    for nth in (0..bytes).filter(|nth| mask & (1 << nth) != 0) {
+        let (&byte, rest) = delta.split_first()?;
+        *delta = rest;
+        value |= usize::from(byte) << (8 * nth);
+    }
+    Some(value)
+}
+
+/// What a difference makes of an object.
+pub(crate) fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, Fault> {
+    let mut rest = delta;
+    let sizes = size(&mut rest).zip(size(&mut rest));
+    let (of_base, wanted) = sizes.ok_or(Fault::Damaged)?;
+    if of_base != base.len() {
+        return Err(Fault::Damaged);
+    }
+    if wanted > limits::OBJECT_BYTES {
+        return Err(Fault::TooLarge);
+    }
+    let mut made = Vec::with_capacity(wanted);
+    while let Some((&command, after)) = rest.split_first() {
+        rest = after;
+        let piece = match command {
+            0 => None,
+            1..=0x7f => rest.split_at_checked(usize::from(command)).map(|(new, after)| {
+                rest = after;
+                new
+            }),
+            _ => {
+                let from = sparse(&mut rest, command & 0x0f, 4);
+                let length = sparse(&mut rest, command >> 4 & 0x07, 3);
+                from.zip(length).and_then(|(from, length)| {
+                    let length = if length == 0 { 0x1_0000 } else { length };
+                    base.get(from..from.checked_add(length)?)
+                })
+            }
+        };
+        let piece = piece.filter(|piece| made.len() + piece.len() <= wanted).ok_or(Fault::Damaged)?;
+        made.extend_from_slice(piece);
+    }
+    if made.len() == wanted { Ok(made) } else { Err(Fault::Damaged) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_of_the_base_and_new_ones_make_the_object() {
+        let base = b"the quick brown fox";
+        // 19 bytes, of which 14 are made: 10 from the 0th, four new ones.
+        let delta = [19, 14, 0x90, 10, 4, b'g', b'r', b'e', b'y'];
+        assert_eq!(apply(base, &delta).unwrap(), b"the quick grey");
+    }
+
+    #[test]
+    fn fuzz_any_difference_makes_what_it_says_or_nothing() {
+        let base = b"the quick brown fox".repeat(20);
+        let seeds = [
+            vec![0xfc, 2, 14, 0x90, 10, 4, b'g', b'r', b'e', b'y'],
+            vec![0xfc, 2, 0x80, 0x80, 4, 0x80, 0xb1, 1, 0, 1, 0],
+        ];
+        forage_fuzz::target!(&forage_fuzz::seeds(seeds), |delta| {
+            let mut rest = delta;
+            let wanted = size(&mut rest).and_then(|_| size(&mut rest));
+            if let Ok(made) = apply(&base, delta) {
+                assert_eq!(Some(made.len()), wanted);
+            }
+        });
+    }
+}

@@ -1,0 +1,73 @@
+//! Names of objects.
+
+use std::fmt;
+
+/// Bytes of a name by SHA-1, and by SHA-256.
+const LENGTHS: [usize; 2] = [20, 32];
+
+/// The name of an object: a hash of what it is, by SHA-1 or SHA-256.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObjectId {
+    length: u8,
+    bytes: [u8; 32],
+}
+
+impl ObjectId {
+    /// Of 20 or 32 bytes.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let mut id = Self { length: bytes.len() as u8, bytes: [0; 32] };
+        LENGTHS.contains(&bytes.len()).then(|| id.bytes[..bytes.len()].copy_from_slice(bytes))?;
+        Some(id)
+    }
+
+    /// Of 40 or 64 hexadecimal digits.
+    #[must_use]
+    pub fn from_hex(digits: &[u8]) -> Option<Self> {
+        let digit = |byte: u8| (byte as char).to_digit(16);
+        let mut bytes = [0; 32];
+        let length = digits.len() / 2;
+        if !LENGTHS.contains(&length) || !digits.len().is_multiple_of(2) {
+            return None;
+        }
+        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+            *byte = (digit(pair[0])? << 4 | digit(pair[1])?) as u8;
+        }
+        Some(Self { length: length as u8, bytes })
+    }
+
+    /// Its 20 or 32 bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..usize::from(self.length)]
+    }
+}
+
+impl fmt::Display for ObjectId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_bytes().iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for ObjectId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_and_bytes_are_the_same_name() {
+        for digits in ["00ff5a0b".repeat(5), "9e107d9d".repeat(8)] {
+            let id = ObjectId::from_hex(digits.as_bytes()).unwrap();
+            assert_eq!(id.to_string(), digits);
+            assert_eq!(ObjectId::from_bytes(id.as_bytes()), Some(id));
+        }
+        for wrong in ["", "00ff", &"0".repeat(41), &"0".repeat(39), &"g".repeat(40)] {
+            assert_eq!(ObjectId::from_hex(wrong.as_bytes()), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Packs of objects, with their indexes of version 2 (`gitformat-pack`).
+
+use std::ops::Range;
+
+use forage_fs::{OpenedFile, ReadBuffer};
+
+use crate::error::Fault;
+use crate::id::ObjectId;
+use crate::limits;
+
+/// What is in front of the tables of an index.
+const HEAD_BYTES: u64 = 8;
+
+/// The table of how many names begin with a byte up to each.
+const FANOUT_BYTES: u64 = 4 * 256;
+
+const NAMES_AT: u64 = HEAD_BYTES + FANOUT_BYTES;
+
+/// A pack: its index, and the file of objects.
+pub(crate) struct Pack {
+    index: OpenedFile,
+    pub(crate) objects: OpenedFile,
+    fanout: Vec<u32>,
+    id_bytes: u64,
+    buffer: ReadBuffer,
+}
+
+/// What an entry of a pack is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PackedKind {
+    /// An object, by itself.
+    Whole(ObjectKind),
+    /// A difference from the entry at another place of the pack.
+    FromPlace(u64),
+    /// A difference from an object.
+    FromObject(ObjectId),
+}
+
+/// Objects that are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ObjectKind {
+    Commit,
+    Tree,
+    /// Contents of files, and tags.
+    Other,
+}
+
+/// An entry of a pack: what it is, how many bytes it has when it is inflated, and where these are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PackedEntry {
+    pub(crate) kind: PackedKind,
+    pub(crate) size: usize,
+    pub(crate) at: u64,
+}
+
+impl Pack {
+    /// `None` of what is no pack, or of another version.
+    pub(crate) fn new(mut index: OpenedFile, objects: OpenedFile, id_bytes: usize) -> Option<Self> {
+        let mut buffer = ReadBuffer::default();
+        index.read_range(&mut buffer, 0..NAMES_AT).ok()?;
+        let tables = buffer.strip_prefix(b"\xfftOc\0\0\0\x02")?;
+        let fanout: Vec<u32> = tables.chunks_exact(4).map(big_endian).collect();
+        let count = u64::from(*fanout.last()?);
+        let id_bytes = id_bytes as u64;
+        let least = NAMES_AT + count * (id_bytes + 4 + 4) + 2 * id_bytes;
+        let is_sound = fanout.is_sorted() && index.size() >= least;
+        is_sound.then_some(Self { index, objects, fanout, id_bytes, buffer })
+    }
+
+    /// Reads bytes of the index.
+    fn read(&mut self, range: Range<u64>) -> Result<&[u8], Fault> {
+        self.buffer.clear();
+        self.index.read_range(&mut self.buffer, range).map_err(|_| Fault::Damaged)?;
+        Ok(&self.buffer)
+    }
+
+    /// The place of an object in the pack, if it is there.
+    pub(crate) fn find(&mut self, id: &ObjectId) -> Result<Option<u64>, Fault> {
+        let wanted = id.as_bytes();
+        if wanted.len() as u64 != self.id_bytes {
+            return Ok(None);
+        }
+        let first = usize::from(wanted[0]);
+        let mut from = if first == 0 { 0 } else { u64::from(self.fanout[first - 1]) };
+        let mut to = u64::from(self.fanout[first]);
+        // Names are hashes: within those of one first byte the second tells where to look.
+        let mut guess = from + (to - from) * u64::from(wanted[1]) / 256;
+        while from < to {
+            let start = guess.saturating_sub(limits::INDEX_WINDOW / 2).clamp(from, to - 1);
+            let end = (start + limits::INDEX_WINDOW).min(to);
+            let length = self.id_bytes;
+            let names = self.read(NAMES_AT + start * length..NAMES_AT + end * length)?;
+            let mut names = names.chunks_exact(length as usize);
+            let before = names.clone().take_while(|name| *name < wanted).count() as u64;
+            if names.nth(before as usize).is_some_and(|name| name == wanted) {
+                return self.offset(start + before).map(Some);
+            }
+            match before {
+                0 => to = start,
+                before if start + before == end => from = end,
+                _ => return Ok(None),
+            }
+            guess = from + (to - from) / 2;
+        }
+        Ok(None)
+    }
+
+    /// The place of the object of this number.
+    fn offset(&mut self, number: u64) -> Result<u64, Fault> {
+        let count = u64::from(self.fanout[255]);
+        let offsets = NAMES_AT + count * (self.id_bytes + 4);
+        let at = offsets + number * 4;
+        let offset = big_endian(self.read(at..at + 4)?);
+        if offset & 0x8000_0000 == 0 {
+            return Ok(u64::from(offset));
+        }
+        let at = offsets + count * 4 + u64::from(offset & 0x7fff_ffff) * 8;
+        let bytes = self.read(at..at + 8)?;
+        Ok(bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)))
+    }
+
+    /// The entry at a place of the pack.
+    pub(crate) fn entry(&mut self, place: u64) -> Result<PackedEntry, Fault> {
+        // The longest head: ten bytes of size, and as many of a distance or a name.
+        let end = place.saturating_add(64).min(self.objects.size());
+        self.buffer.clear();
+        self.objects.read_range(&mut self.buffer, place.min(end)..end).map_err(|_| Fault::Damaged)?;
+        let mut entry = head(&self.buffer, place, self.id_bytes as usize).ok_or(Fault::Damaged)?;
+        entry.at += place;
+        Ok(entry)
+    }
+}
+
+/// An entry by its first bytes; `at` is counted from there.
+fn head(bytes: &[u8], place: u64, id_bytes: usize) -> Option<PackedEntry> {
+    let mut rest = bytes.iter().copied();
+    let mut byte = rest.next()?;
+    let kind = byte >> 4 & 7;
+    let (mut size, mut shift) = (u64::from(byte & 0x0f), 4);
+    while byte & 0x80 != 0 {
+        byte = rest.next()?;
+        // Eight bytes are more than any object has.
+        if shift > 53 {
+            return None;
+        }
+        size |= u64::from(byte & 0x7f) << shift;
+        shift += 7;
+    }
+    let kind = match kind {
+        1 => PackedKind::Whole(ObjectKind::Commit),
+        2 => PackedKind::Whole(ObjectKind::Tree),
+        3 | 4 => PackedKind::Whole(ObjectKind::Other),
+        6 => {
+            let mut byte = rest.next()?;
+            let mut distance = u64::from(byte & 0x7f);
+            while byte & 0x80 != 0 {
+                byte = rest.next()?;
+                distance = distance.checked_add(1)?.checked_mul(128)? | u64::from(byte & 0x7f);
+            }
+            // Only what stands in front: no entry is made of itself.
+            PackedKind::FromPlace(place.checked_sub(distance).filter(|&base| base < place)?)
+        }
+        7 => {
+            let id: Vec<u8> = rest.by_ref().take(id_bytes).collect();
+            PackedKind::FromObject(ObjectId::from_bytes(&id)?)
+        }
+        _ => return None,
+    };
+    let at = (bytes.len() - rest.len()) as u64;
+    Some(PackedEntry { kind, size: usize::try_from(size).ok()?, at })
+}
+
+fn big_endian(bytes: &[u8]) -> u32 {
+    bytes.iter().take(4).fold(0, |value, &byte| value << 8 | u32::from(byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_are_read_as_git_writes_them() {
+        let whole = |kind, size, at| PackedEntry { kind: PackedKind::Whole(kind), size, at };
+        assert_eq!(head(&[0x95, 0x0a], 12, 20), Some(whole(ObjectKind::Commit, 0xa5, 2)));
+        assert_eq!(head(&[0x2f], 12, 20), Some(whole(ObjectKind::Tree, 15, 1)));
+        let from = PackedEntry { kind: PackedKind::FromPlace(1000 - 0x91), size: 3, at: 3 };
+        // The second byte of a distance begins where the first ends.
+        assert_eq!(head(&[0x63, 0x80, 0x11], 1000, 20), Some(from));
+        for wrong in [&[][..], &[0x95], &[0x63, 0x00], &[0x63, 0x80, 0x80], &[0x73, 1, 2], &[0x03]] {
+            assert_eq!(head(wrong, 100, 20), None, "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn fuzz_any_head_leads_forward_only() {
+        let seeds = [vec![0x95, 0x0a], vec![0x63, 0x80, 0x11], vec![0x73; 40]];
+        forage_fuzz::target!(&forage_fuzz::seeds(seeds), |bytes| {
+            if let Some(entry) = head(bytes, 1000, 20) {
+                assert!(entry.at <= bytes.len() as u64);
+                assert!(!matches!(entry.kind, PackedKind::FromPlace(place) if place >= 1000));
+            }
+        });
+    }
+}

@@ -1,0 +1,338 @@
+//! A repository in a root.
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::Hasher as _;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use forage_base::{Hash64, Stop};
+use forage_fs::{Contents, OpenError, ReadBuffer, RelPath, Root};
+
+use crate::commit::Commit;
+use crate::delta;
+use crate::error::{Fault, NoHistory, ObjectError};
+use crate::id::ObjectId;
+use crate::inflate::{Inflater, inflate};
+use crate::limits;
+use crate::pack::{ObjectKind, Pack, PackedKind};
+use crate::refs;
+use crate::tree::{TreeEntryKind, below, differences};
+
+/// An object with what it is.
+type Object = (ObjectKind, Rc<[u8]>);
+
+/// The place of an object: the number of its pack, and where it is there.
+type PackPlace = (usize, u64);
+
+/// What decides about the history of a root: where that is the same, so are its commits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HistoryState {
+    /// The commit that is checked out.
+    pub head: ObjectId,
+    /// A hash of the commits behind which a shallow clone has nothing.
+    pub ends: u64,
+}
+
+/// The repository whose work tree a root is. Reads what it is asked for, and keeps what others are made of.
+pub struct Repository {
+    root: Arc<Root>,
+    git: RelPath,
+    head: ObjectId,
+    stop: Stop,
+    packs: Vec<Pack>,
+    /// The pack in which an object was found last.
+    last: usize,
+    /// Commits of a shallow clone whose parents it lacks.
+    shallow: BTreeSet<ObjectId>,
+    inflater: Inflater,
+    kept: HashMap<PackPlace, Object>,
+    kept_bytes: usize,
+}
+
+impl std::fmt::Debug for Repository {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Repository").field("head", &self.head).finish_non_exhaustive()
+    }
+}
+
+/// All of a file, which is a short one.
+pub(crate) fn read_small(root: &Root, path: &RelPath, most: usize) -> Result<Vec<u8>, OpenError> {
+    let mut buffer = ReadBuffer::default();
+    let unreadable = |source| OpenError::Io { path: path.display().into_owned(), source };
+    match root.open_file(path)?.read_into(&mut buffer, most).map_err(unreadable)? {
+        Contents::Whole => Ok(buffer.to_vec()),
+        Contents::TooLarge => Err(unreadable(std::io::Error::other("it is too large"))),
+    }
+}
+
+impl Repository {
+    /// Returns what decides about the history of a root, opening two or three small files.
+    ///
+    /// # Errors
+    /// There is none, or it can't be read.
+    pub fn state_of(root: &Root) -> Result<HistoryState, NoHistory> {
+        let git = directory(root)?;
+        let head = refs::head(root, &git)?;
+        Ok(HistoryState { head, ends: hash_of(&shallow(root, &git)?) })
+    }
+
+    /// Opens the repository of a root. What is read of it afterwards ends when `stop` says so.
+    ///
+    /// # Errors
+    /// There is none in the root, or it has no commit, or can't be read.
+    pub fn open(root: &Arc<Root>, stop: &Stop) -> Result<Self, NoHistory> {
+        let git = directory(root)?;
+        let head = refs::head(root, &git)?;
+        let objects = git.join(b"objects");
+        let packs = packs(root, &objects.join(b"pack"), head.as_bytes().len())?;
+        let shallow = shallow(root, &git)?;
+        Ok(Self {
+            root: Arc::clone(root),
+            git,
+            head,
+            stop: stop.clone(),
+            packs,
+            last: 0,
+            shallow,
+            inflater: Inflater::default(),
+            kept: HashMap::new(),
+            kept_bytes: 0,
+        })
+    }
+
+    /// The commit that was checked out when the repository was opened.
+    #[must_use]
+    pub fn head(&self) -> ObjectId {
+        self.head
+    }
+
+    /// What decided about the history then.
+    #[must_use]
+    pub fn state(&self) -> HistoryState {
+        HistoryState { head: self.head, ends: hash_of(&self.shallow) }
+    }
+
+    /// Reads a commit.
+    ///
+    /// # Errors
+    /// It is not there, or is none, or there was no time.
+    pub fn commit(&mut self, id: &ObjectId) -> Result<Commit, ObjectError> {
+        let bytes = self.object(id, ObjectKind::Commit)?;
+        let mut commit = Commit::parse(&bytes).ok_or(ObjectError::Damaged(*id))?;
+        if self.shallow.contains(id) {
+            commit.is_cut_off = !commit.parents.is_empty();
+            commit.parents.clear();
+        }
+        Ok(commit)
+    }
+
+    /// Returns the paths of files, links among them, in which a commit differs from its first parent, in no order; of a commit
+    /// without parents all that it has. `None` if there are more than `most`, or what it changed is not known.
+    ///
+    /// # Errors
+    /// A tree can't be read, or there was no time.
+    pub fn changed_files(
+        &mut self,
+        commit: &Commit,
+        most: usize,
+    ) -> Result<Option<Vec<Vec<u8>>>, ObjectError> {
+        if commit.is_cut_off {
+            return Ok(None);
+        }
+        let before = match commit.parents.first() {
+            Some(parent) => Some(self.commit(parent)?.tree),
+            None => None,
+        };
+        let mut found = Vec::new();
+        // Directories that differ: their paths, depths and trees.
+        let mut open = vec![(Vec::new(), 0, before, Some(commit.tree))];
+        let mut trees = 0;
+        while let Some((path, depth, before, after)) = open.pop() {
+            trees += 1;
+            if trees > limits::TREES || depth > limits::TREE_DEPTH {
+                return Ok(None);
+            }
+            let [one, other] = [before, after].map(|tree| match tree {
+                Some(id) => self.object(&id, ObjectKind::Tree),
+                None => Ok(Rc::from([])),
+            });
+            let (one, other) = (one?, other?);
+            let id_bytes = self.head.as_bytes().len();
+            let told = after.or(before).unwrap_or(self.head);
+            let differences = differences(&one, &other, id_bytes).ok_or(ObjectError::Damaged(told))?;
+            for difference in differences {
+                let either = difference.after.or(difference.before);
+                let Some(path) = either.and_then(|entry| below(&path, entry.name)) else {
+                    return Ok(None);
+                };
+                let tree = |entry: Option<crate::tree::TreeEntry<'_>>| {
+                    entry.filter(|entry| entry.kind == TreeEntryKind::Directory).map(|entry| entry.id)
+                };
+                let (before, after) = (tree(difference.before), tree(difference.after));
+                if before.is_some() || after.is_some() {
+                    open.push((path, depth + 1, before, after));
+                } else if either.is_some_and(|entry| entry.kind == TreeEntryKind::File) {
+                    found.push(path);
+                    if found.len() > most {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+        Ok(Some(found))
+    }
+
+    /// The bytes of an object that has to be of a kind.
+    fn object(&mut self, id: &ObjectId, kind: ObjectKind) -> Result<Rc<[u8]>, ObjectError> {
+        if self.stop.check().is_some() {
+            return Err(ObjectError::Stopped);
+        }
+        let object = self.packed(id).and_then(|found| match found {
+            Some(object) => Ok(Some(object)),
+            None => self.loose(id),
+        });
+        match object.map_err(|fault| fault.of(*id))? {
+            Some((found, bytes)) if found == kind => Ok(bytes),
+            Some(_) => Err(ObjectError::Damaged(*id)),
+            None => Err(ObjectError::Missing(*id)),
+        }
+    }
+
+    fn loose(&mut self, id: &ObjectId) -> Result<Option<Object>, Fault> {
+        let digits = id.to_string();
+        let (directory, name) = digits.split_at(2);
+        let path = self.git.join(b"objects").join(directory.as_bytes()).join(name.as_bytes());
+        let stream = match read_small(&self.root, &path, limits::LOOSE_BYTES) {
+            Ok(stream) => stream,
+            Err(OpenError::NotFound { .. }) => return Ok(None),
+            Err(_) => return Err(Fault::Damaged),
+        };
+        let bytes = inflate(&stream)?;
+        let (kind, start) = loose_head(&bytes).ok_or(Fault::Damaged)?;
+        Ok(Some((kind, Rc::from(&bytes[start..]))))
+    }
+
+    fn packed(&mut self, id: &ObjectId) -> Result<Option<Object>, Fault> {
+        match self.place(id)? {
+            Some(place) => self.at(place).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn place(&mut self, id: &ObjectId) -> Result<Option<PackPlace>, Fault> {
+        let count = self.packs.len();
+        // What comes next is mostly in the same one.
+        for nth in (0..count).map(|nth| (self.last + nth) % count) {
+            if let Some(offset) = self.packs[nth].find(id)? {
+                self.last = nth;
+                return Ok(Some((nth, offset)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The object at a place: what it is made of first, then one difference after the other.
+    fn at(&mut self, mut place: PackPlace) -> Result<Object, Fault> {
+        let mut deltas: Vec<(PackPlace, Vec<u8>)> = Vec::new();
+        let mut bytes = 0;
+        let (kind, mut object) = loop {
+            if let Some((kind, object)) = self.kept.get(&place) {
+                break (*kind, Rc::clone(object));
+            }
+            let pack = &mut self.packs[place.0];
+            let entry = pack.entry(place.1)?;
+            let content = self.inflater.read(&mut pack.objects, entry.at, entry.size)?;
+            bytes += content.len();
+            match entry.kind {
+                PackedKind::Whole(kind) => {
+                    let object = Rc::from(content);
+                    self.keep(place, (kind, Rc::clone(&object)));
+                    break (kind, object);
+                }
+                _ if deltas.len() == limits::DELTAS || bytes > limits::DELTA_BYTES => {
+                    return Err(Fault::TooLarge);
+                }
+                PackedKind::FromPlace(base) => {
+                    deltas.push((place, content));
+                    place.1 = base;
+                }
+                PackedKind::FromObject(base) => {
+                    deltas.push((place, content));
+                    place = self.place(&base)?.ok_or(Fault::Missing)?;
+                }
+            }
+        };
+        for (place, delta) in deltas.into_iter().rev() {
+            object = Rc::from(delta::apply(&object, &delta)?);
+            self.keep(place, (kind, Rc::clone(&object)));
+        }
+        Ok((kind, object))
+    }
+
+    fn keep(&mut self, place: PackPlace, object: Object) {
+        let size = object.1.len();
+        if self.kept_bytes + size > limits::KEPT_BYTES {
+            self.kept.clear();
+            self.kept_bytes = 0;
+        }
+        self.kept_bytes += size;
+        self.kept.insert(place, object);
+    }
+}
+
+/// The directory of the repository, which has to lie in the root.
+fn directory(root: &Root) -> Result<RelPath, NoHistory> {
+    let git = RelPath::root().join(b".git");
+    match root.locate(&git) {
+        Ok((path, true)) => Ok(path),
+        Ok((_, false)) | Err(OpenError::OutsideRoot { .. }) => Err(NoHistory::Elsewhere),
+        Err(OpenError::NotFound { .. }) => Err(NoHistory::NoRepository),
+        Err(error) => Err(NoHistory::Unreadable(error.to_string())),
+    }
+}
+
+/// The commits behind which a shallow clone has nothing.
+fn shallow(root: &Root, git: &RelPath) -> Result<BTreeSet<ObjectId>, NoHistory> {
+    match read_small(root, &git.join(b"shallow"), limits::SHALLOW_BYTES) {
+        Ok(list) => Ok(list.split(|&byte| byte == b'\n').filter_map(ObjectId::from_hex).collect()),
+        Err(OpenError::NotFound { .. }) => Ok(BTreeSet::new()),
+        Err(error) => Err(NoHistory::Unreadable(error.to_string())),
+    }
+}
+
+fn hash_of(ids: &BTreeSet<ObjectId>) -> u64 {
+    let mut hasher = Hash64::default();
+    ids.iter().for_each(|id| hasher.write(id.as_bytes()));
+    hasher.finish()
+}
+
+/// The packs of a repository, in the order of their names, which are hashes.
+fn packs(root: &Root, directory: &RelPath, id_bytes: usize) -> Result<Vec<Pack>, NoHistory> {
+    let mut names = match root.names(directory, limits::PACK_NAMES) {
+        Ok(names) => names,
+        Err(OpenError::NotFound { .. }) => return Ok(Vec::new()),
+        Err(error) => return Err(NoHistory::Unreadable(error.to_string())),
+    };
+    names.sort();
+    let mut packs = Vec::new();
+    for stem in names.iter().filter_map(|name| name.strip_suffix(b".idx")).take(limits::PACKS) {
+        let open = |end: &[u8]| root.open_file(&directory.join(&[stem, end].concat())).ok();
+        // One that is removed meanwhile, or has not come yet, is none.
+        let files = open(b".idx").zip(open(b".pack"));
+        packs.extend(files.and_then(|(index, objects)| Pack::new(index, objects, id_bytes)));
+    }
+    Ok(packs)
+}
+
+/// What a loose object is, and where it begins behind `KIND SIZE\0`.
+fn loose_head(bytes: &[u8]) -> Option<(ObjectKind, usize)> {
+    let end = bytes.iter().take(32).position(|&byte| byte == 0)?;
+    let head = std::str::from_utf8(&bytes[..end]).ok()?;
+    let (kind, size) = head.split_once(' ')?;
+    let kind = match kind {
+        "commit" => ObjectKind::Commit,
+        "tree" => ObjectKind::Tree,
+        _ => ObjectKind::Other,
+    };
+    (size.parse() == Ok(bytes.len() - end - 1)).then_some((kind, end + 1))
+}

@@ -1,0 +1,190 @@
+//! Trees of files, and in what two of them differ.
+
+use std::cmp::Ordering;
+
+use crate::id::ObjectId;
+use crate::limits;
+
+/// An entry of a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct TreeEntry<'a> {
+    pub(crate) name: &'a [u8],
+    pub(crate) kind: TreeEntryKind,
+    pub(crate) id: ObjectId,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TreeEntryKind {
+    Directory,
+    /// A file or a link.
+    File,
+    /// A commit of another repository.
+    Submodule,
+}
+
+impl TreeEntry<'_> {
+    /// Git's order: a directory stands where its name with a slash would.
+    fn place(&self, other: &TreeEntry<'_>) -> Ordering {
+        let end = |entry: &TreeEntry<'_>| (entry.kind == TreeEntryKind::Directory).then_some(b'/');
+        let bytes = |entry: &TreeEntry<'_>| entry.name.iter().copied().chain(end(entry)).collect::<Vec<_>>();
+        let common = self.name.len().min(other.name.len());
+        match self.name[..common].cmp(&other.name[..common]) {
+            Ordering::Equal => bytes(self).cmp(&bytes(other)),
+            order => order,
+        }
+    }
+}
+
+/// The entries of a tree, `None` for one that is none.
+pub(crate) struct TreeEntries<'a> {
+    rest: &'a [u8],
+    id_bytes: usize,
+}
+
+impl<'a> TreeEntries<'a> {
+    pub(crate) fn new(bytes: &'a [u8], id_bytes: usize) -> Self {
+        Self { rest: bytes, id_bytes }
+    }
+
+    fn read(&mut self) -> Option<TreeEntry<'a>> {
+        let space = self.rest.iter().take(8).position(|&byte| byte == b' ')?;
+        let (mode, rest) = (&self.rest[..space], &self.rest[space + 1..]);
+        let end = rest.iter().position(|&byte| byte == 0)?;
+        let (name, rest) = (&rest[..end], &rest[end + 1..]);
+        let (id, rest) = rest.split_at_checked(self.id_bytes)?;
+        self.rest = rest;
+        if name.is_empty() || name.contains(&b'/') || matches!(name, b"." | b"..") {
+            return None;
+        }
+        let kind = match mode {
+            b"40000" | b"040000" => TreeEntryKind::Directory,
+            b"160000" => TreeEntryKind::Submodule,
+            _ => TreeEntryKind::File,
+        };
+        Some(TreeEntry { name, kind, id: ObjectId::from_bytes(id)? })
+    }
+}
+
+impl<'a> Iterator for TreeEntries<'a> {
+    type Item = Option<TreeEntry<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let entry = self.read();
+        if entry.is_none() {
+            self.rest = &[];
+        }
+        Some(entry)
+    }
+}
+
+/// What has the same name in one or both of two trees.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TreeDifference<'a> {
+    pub(crate) before: Option<TreeEntry<'a>>,
+    pub(crate) after: Option<TreeEntry<'a>>,
+}
+
+/// The entries in which two trees differ, `None` if one of them is damaged.
+pub(crate) fn differences<'a>(
+    before: &'a [u8],
+    after: &'a [u8],
+    id_bytes: usize,
+) -> Option<Vec<TreeDifference<'a>>> {
+    let mut found = Vec::new();
+    let mut left = TreeEntries::new(before, id_bytes);
+    let mut right = TreeEntries::new(after, id_bytes);
+    let next = |entries: &mut TreeEntries<'a>| match entries.next() {
+        Some(None) => Err(()),
+        Some(entry) => Ok(entry),
+        None => Ok(None),
+    };
+    let (mut one, mut other) = (next(&mut left).ok()?, next(&mut right).ok()?);
+    while one.is_some() || other.is_some() {
+        let order = match (&one, &other) {
+            (Some(one), Some(other)) => one.place(other),
+            (Some(_), None) => Ordering::Less,
+            _ => Ordering::Greater,
+        };
+        let before = if order.is_le() { one } else { None };
+        let after = if order.is_ge() { other } else { None };
+        let same = |one: TreeEntry<'_>, other: TreeEntry<'_>| (one.id, one.kind) == (other.id, other.kind);
+        if !before.zip(after).is_some_and(|(before, after)| same(before, after)) {
+            found.push(TreeDifference { before, after });
+        }
+        if order.is_le() {
+            one = next(&mut left).ok()?;
+        }
+        if order.is_ge() {
+            other = next(&mut right).ok()?;
+        }
+    }
+    Some(found)
+}
+
+/// A path below another one; `None` for one that is too long.
+pub(crate) fn below(directory: &[u8], name: &[u8]) -> Option<Vec<u8>> {
+    let mut path = Vec::with_capacity(directory.len() + 1 + name.len());
+    path.extend_from_slice(directory);
+    if !directory.is_empty() {
+        path.push(b'/');
+    }
+    path.extend_from_slice(name);
+    (path.len() <= limits::PATH_BYTES).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(entries: &[(&str, &str, u8)]) -> Vec<u8> {
+        let entry = |(mode, name, id): &(&str, &str, u8)| {
+            [mode.as_bytes(), b" ", name.as_bytes(), b"\0", &[*id; 20]].concat()
+        };
+        entries.iter().flat_map(entry).collect()
+    }
+
+    fn names(before: &[u8], after: &[u8]) -> Vec<(Option<String>, Option<String>)> {
+        let name = |entry: Option<TreeEntry<'_>>| {
+            entry.map(|entry| String::from_utf8_lossy(entry.name).into_owned())
+        };
+        let found = differences(before, after, 20).unwrap();
+        found.iter().map(|found| (name(found.before), name(found.after))).collect()
+    }
+
+    #[test]
+    fn what_came_went_and_changed_is_told() {
+        let before = tree(&[("100644", "a", 1), ("40000", "b", 2), ("100644", "b.c", 3), ("100644", "d", 4)]);
+        let after = tree(&[("100644", "a", 1), ("100644", "b", 2), ("100644", "b.c", 9), ("100644", "e", 4)]);
+        let some = |name: &str| Some(name.to_owned());
+        // A directory `b` stands behind `b.c`, a file `b` in front of it.
+        let expected = [
+            (None, some("b")),
+            (some("b.c"), some("b.c")),
+            (some("b"), None),
+            (some("d"), None),
+            (None, some("e")),
+        ];
+        let sorted = tree(&[("100644", "a", 1), ("100644", "b.c", 3), ("40000", "b", 2), ("100644", "d", 4)]);
+        assert_eq!(names(&sorted, &after), expected);
+        assert_eq!(names(&sorted, &sorted), []);
+        // Order that git would not write is no fault: more differs then.
+        assert!(!names(&before, &after).is_empty());
+    }
+
+    #[test]
+    fn fuzz_any_bytes_are_entries_that_name_no_other_directory() {
+        let seeds = [tree(&[("100644", "a", 1), ("40000", "b", 2), ("160000", "c", 3)])];
+        forage_fuzz::target!(&forage_fuzz::seeds(seeds), |bytes| {
+            for entry in TreeEntries::new(bytes, 20).flatten() {
+                assert!(!entry.name.contains(&b'/') && entry.name != b"..");
+            }
+            if let Some(found) = differences(bytes, &[], 20) {
+                assert_eq!(found.len(), TreeEntries::new(bytes, 20).count());
+            }
+            assert_eq!(differences(bytes, bytes, 20).map(|found| found.len()).unwrap_or(0), 0);
+        });
+    }
+}

@@ -1,0 +1,223 @@
+//! What is read of a repository is what git itself tells of it.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests make their own repositories, with git, and fail where that does"
+)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use forage_base::Stop;
+use forage_fs::{Root, RootPolicy, SecretPolicy};
+use forage_git::{NoHistory, ObjectError, ObjectId, Repository};
+use tempfile::TempDir;
+
+fn git(directory: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.current_dir(directory).args(arguments).env_clear().env("PATH", std::env::var("PATH").unwrap());
+    command.envs([("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("TZ", "UTC")]);
+    for who in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{who}_NAME"), "A B").env(format!("GIT_{who}_EMAIL"), "a@b");
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn root(directory: &Path) -> Arc<Root> {
+    Root::open(directory, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap()
+}
+
+fn write(directory: &Path, path: &str, text: &str) {
+    let path = directory.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+fn commit(directory: &Path, message: &str) {
+    git(directory, &["add", "-A"]);
+    git(directory, &["commit", "-q", "--allow-empty", "-m", message]);
+}
+
+/// Files that change in parts, so that packs have differences of differences; directories that become files; a merge.
+fn repository(format: &str) -> TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    git(at, &["init", "-q", "-b", "main", "--object-format", format]);
+    for nth in 0..60 {
+        for file in 0..12 {
+            let is_there = file % 3 != 1 || !(21..=30).contains(&nth);
+            if is_there && (nth == 0 || (nth * 7 + file) % 5 == 0) {
+                let lines =
+                    (0..40).map(|line| format!("{file} {line} {}\n", if line == nth { nth } else { 0 }));
+                write(at, &format!("src/d{}/f{file}.rs", file % 3), &lines.collect::<String>());
+            }
+        }
+        match nth {
+            20 => fs::remove_dir_all(at.join("src/d1")).unwrap(),
+            21 => write(at, "src/d1", "a file now"),
+            30 => fs::remove_file(at.join("src/d1")).unwrap(),
+            40 => {
+                git(at, &["checkout", "-q", "-b", "side"]);
+                write(at, "side/ä b.txt", "x");
+                commit(at, "On the side");
+                git(at, &["checkout", "-q", "main"]);
+                git(at, &["merge", "-q", "--no-ff", "-m", "Merge side", "side"]);
+            }
+            _ => {}
+        }
+        commit(at, &format!("Change {nth}\n\nBecause of ü{nth}.\n\nSigned-off-by: A B <a@b>"));
+    }
+    directory
+}
+
+/// Commits, their parents, messages and files: as git tells them, and as they are read.
+fn assert_same_log(directory: &Path) {
+    let mut repository = Repository::open(&root(directory), &Stop::never()).unwrap();
+    let ids = git(directory, &["rev-list", "--all"]);
+    assert_eq!(repository.head().to_string(), git(directory, &["rev-parse", "HEAD"]).trim());
+    let mut count = 0;
+    for id in ids.lines() {
+        let commit = repository.commit(&ObjectId::from_hex(id.as_bytes()).unwrap()).unwrap();
+        let shown = git(directory, &["show", "-s", "--format=%T%n%P%n%ct%n%B", id]);
+        let mut lines = shown.splitn(4, '\n');
+        assert_eq!(commit.tree.to_string(), lines.next().unwrap());
+        let parents: Vec<String> = commit.parents.iter().map(ObjectId::to_string).collect();
+        assert_eq!(parents.join(" "), lines.next().unwrap());
+        assert_eq!(commit.time.to_string(), lines.next().unwrap());
+        assert_eq!(commit.message.trim_end(), lines.next().unwrap().trim_end());
+        let told = match commit.parents.first() {
+            Some(parent) => {
+                git(directory, &["diff", "-z", "--no-renames", "--name-only", &parent.to_string(), id])
+            }
+            None => git(directory, &["ls-tree", "-z", "-r", "--name-only", id]),
+        };
+        let told: BTreeSet<&str> = told.split_terminator('\0').collect();
+        let files = repository.changed_files(&commit, 1000).unwrap().unwrap();
+        assert_eq!(files.len(), told.len(), "{id}");
+        assert!(files.iter().all(|path| told.contains(std::str::from_utf8(path).unwrap())), "{id}");
+        count += 1;
+    }
+    assert_eq!(count, 62);
+}
+
+#[test]
+fn loose_packed_and_mixed_objects_are_read_as_git_reads_them() {
+    let directory = repository("sha1");
+    let at = directory.path();
+    assert_same_log(at);
+    git(at, &["repack", "-q", "-a", "-d", "-f", "--depth=40", "--window=50"]);
+    git(at, &["pack-refs", "--all"]);
+    assert_same_log(at);
+    write(at, "src/new.rs", "new");
+    commit(at, "Loose again");
+    let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+    let newest = repository.commit(&repository.head()).unwrap();
+    assert_eq!(newest.message, "Loose again\n");
+    assert_eq!(repository.changed_files(&newest, 9).unwrap(), Some(vec![b"src/new.rs".to_vec()]));
+}
+
+#[test]
+fn names_of_another_hash_are_read() {
+    let directory = repository("sha256");
+    git(directory.path(), &["gc", "-q"]);
+    assert_same_log(directory.path());
+}
+
+#[test]
+fn more_files_than_asked_for_are_none() {
+    let directory = repository("sha1");
+    let mut repository = Repository::open(&root(directory.path()), &Stop::never()).unwrap();
+    let first = git(directory.path(), &["rev-list", "--max-parents=0", "HEAD"]);
+    let first = repository.commit(&ObjectId::from_hex(first.trim().as_bytes()).unwrap()).unwrap();
+    assert_eq!(repository.changed_files(&first, 11).unwrap(), None);
+    assert_eq!(repository.changed_files(&first, 12).unwrap().map(|files| files.len()), Some(12));
+}
+
+#[test]
+fn a_shallow_clone_ends_where_it_is_cut_off() {
+    let directory = repository("sha1");
+    let clone = tempfile::tempdir().unwrap();
+    let url = format!("file://{}", directory.path().display());
+    git(clone.path(), &["clone", "-q", "--depth=3", &url, "."]);
+    let mut repository = Repository::open(&root(clone.path()), &Stop::never()).unwrap();
+    let mut id = repository.head();
+    for _ in 0..2 {
+        let commit = repository.commit(&id).unwrap();
+        assert!(repository.changed_files(&commit, 100).unwrap().is_some());
+        id = commit.parents[0];
+    }
+    let last = repository.commit(&id).unwrap();
+    // It changed few files, not all that are there.
+    assert!(last.is_cut_off && last.parents.is_empty());
+    assert_eq!(repository.changed_files(&last, 100).unwrap(), None);
+}
+
+#[test]
+fn what_lies_elsewhere_or_is_not_there_is_told() {
+    let directory = tempfile::tempdir().unwrap();
+    let at = directory.path();
+    let told = |at: &Path| {
+        Repository::open(&root(at), &Stop::never()).map(|repository| repository.head()).unwrap_err()
+    };
+    assert_eq!(told(at), NoHistory::NoRepository);
+    git(at, &["init", "-q", "-b", "main", "."]);
+    assert_eq!(told(at), NoHistory::Unborn);
+    write(at, "a", "a");
+    commit(at, "First");
+    git(at, &["worktree", "add", "-q", "../worktree-of-it", "-b", "other"]);
+    let worktree = at.parent().unwrap().join("worktree-of-it");
+    let elsewhere = told(&worktree);
+    fs::remove_dir_all(&worktree).unwrap();
+    assert_eq!(elsewhere, NoHistory::Elsewhere);
+    fs::write(at.join(".git/HEAD"), "ref: ../../outside\n").unwrap();
+    assert!(matches!(told(at), NoHistory::Unreadable(_)));
+    fs::write(at.join(".git/HEAD"), "ref: refs/heads/.invalid\n").unwrap();
+    assert_eq!(told(at), NoHistory::RefFormat);
+}
+
+#[test]
+fn objects_that_are_missing_or_damaged_are_told_and_end_nothing() {
+    let directory = repository("sha1");
+    let at = directory.path();
+    let missing = ObjectId::from_hex(b"0123456789012345678901234567890123456789").unwrap();
+    let mut repository = Repository::open(&root(at), &Stop::never()).unwrap();
+    assert_eq!(repository.commit(&missing), Err(ObjectError::Missing(missing)));
+    let commit = repository.commit(&repository.head()).unwrap();
+    assert_eq!(repository.commit(&commit.tree), Err(ObjectError::Damaged(commit.tree)));
+    git(at, &["repack", "-q", "-a", "-d", "-f", "--depth=40", "--window=50"]);
+    let ids = git(at, &["rev-list", "--all"]);
+    let packs = at.join(".git/objects/pack");
+    let files: Vec<_> = fs::read_dir(packs).unwrap().map(|file| file.unwrap().path()).collect();
+    for file in files.iter().filter(|file| file.extension().is_some_and(|end| end == "pack" || end == "idx"))
+    {
+        let whole = fs::read(file).unwrap();
+        let mut permissions = fs::metadata(file).unwrap().permissions();
+        #[expect(clippy::permissions_set_readonly_false, reason = "git makes packs that nobody writes")]
+        permissions.set_readonly(false);
+        fs::set_permissions(file, permissions).unwrap();
+        for nth in 0..40 {
+            let mut bytes = whole.clone();
+            let at_byte = nth * bytes.len() / 40;
+            match nth % 2 {
+                0 => bytes[at_byte] ^= 0xff,
+                _ => bytes.truncate(at_byte),
+            }
+            fs::write(file, &bytes).unwrap();
+            // Each is as it was, or told: nothing panics or goes on for ever.
+            let Ok(mut repository) = Repository::open(&root(at), &Stop::never()) else { continue };
+            for id in ids.lines().step_by(7) {
+                let id = ObjectId::from_hex(id.as_bytes()).unwrap();
+                if let Ok(commit) = repository.commit(&id) {
+                    let _ = repository.changed_files(&commit, 100);
+                }
+            }
+        }
+        fs::write(file, whole).unwrap();
+    }
+    assert_same_log(at);
+}

@@ -1,0 +1,225 @@
+//! Messages of commits as words of the files that they changed.
+//!
+//! Who mended something wrote what went wrong in the words of those who met it, which the code need not have. Commits
+//! whose messages resemble a query lend to their files: each its resemblance beside that of the best commit, in equal
+//! shares. What files get by being changed often, whatever is asked, is taken off again.
+//!
+//! What is known of the commits is a function of the one that is checked out ([`read`]), so that an index answers as one
+//! that was made anew, whatever was checked out before.
+
+mod file;
+mod lend;
+mod read;
+
+use std::ops::Range;
+
+use forage_git::{HistoryState, ObjectId};
+use hashbrown::HashMap;
+
+use crate::tokens::{TokenParts, is_question_word, stem, words};
+
+pub(crate) use lend::Lent;
+pub(crate) use read::read;
+
+/// The commits that are known, with the words of their messages.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct History {
+    /// What decided about it when it was read; of a history that was read.
+    state: Option<HistoryState>,
+    /// All that is to be read has been.
+    is_whole: bool,
+    /// Commits whose trees are not there, or are damaged.
+    unread: u32,
+    /// In the order of the walk, the newest first.
+    commits: Vec<KnownCommit>,
+    words: SortedTexts,
+    paths: SortedTexts,
+    /// Files of all commits, by their numbers in `paths`.
+    files: Vec<u32>,
+    /// Words of all commits, by their numbers in `words`, with how often each has them.
+    counts: Vec<(u32, u16)>,
+}
+
+/// A commit. One whose files are not used, a merge for one, has neither files nor words.
+#[derive(Clone, Debug, PartialEq)]
+struct KnownCommit {
+    id: ObjectId,
+    time: i64,
+    parents: Vec<ObjectId>,
+    /// Places in [`History::files`].
+    files: Range<usize>,
+    /// Places in [`History::counts`].
+    counts: Range<usize>,
+}
+
+impl History {
+    /// Commits whose messages are used.
+    fn used(&self) -> usize {
+        self.commits.iter().filter(|commit| !commit.files.is_empty()).count()
+    }
+
+    /// Whether a commit was met.
+    pub(crate) fn has(&self, id: &ObjectId) -> bool {
+        self.commits.iter().any(|commit| commit.id == *id)
+    }
+
+    /// What is known, in words.
+    pub(crate) fn note(&self) -> String {
+        let mut note =
+            format!("messages of {} commits are evidence of the files that they changed", self.used());
+        if !self.is_whole {
+            note.push_str("; older ones are still to be read");
+        }
+        if self.unread > 0 {
+            let unread = self.unread;
+            note.push_str(&format!("; what {unread} others changed can't be read from the repository"));
+        }
+        note
+    }
+
+    /// The files of a commit, and its words.
+    fn told_of<'a>(&'a self, commit: &KnownCommit) -> CommitContents<'a> {
+        CommitContents {
+            files: self.files[commit.files.clone()].iter().map(|&nth| self.paths.get(nth)).collect(),
+            words: self.counts[commit.counts.clone()]
+                .iter()
+                .map(|&(nth, count)| (self.words.get(nth), count))
+                .collect(),
+        }
+    }
+}
+
+/// What is used of a commit.
+struct CommitContents<'a> {
+    files: Vec<&'a str>,
+    words: Vec<(&'a str, u16)>,
+}
+
+/// Texts in their order, each once.
+#[derive(Debug, Default, PartialEq)]
+struct SortedTexts {
+    text: String,
+    ends: Vec<u32>,
+}
+
+impl SortedTexts {
+    fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.ends.push(self.text.len() as u32);
+    }
+
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn get(&self, nth: u32) -> &str {
+        let nth = nth as usize;
+        let start = if nth == 0 { 0 } else { self.ends[nth - 1] as usize };
+        &self.text[start..self.ends[nth] as usize]
+    }
+
+    fn find(&self, text: &str) -> Option<u32> {
+        let (mut from, mut to) = (0, self.len() as u32);
+        while from < to {
+            let middle = from.midpoint(to);
+            match self.get(middle).cmp(text) {
+                std::cmp::Ordering::Equal => return Some(middle),
+                std::cmp::Ordering::Less => from = middle + 1,
+                std::cmp::Ordering::Greater => to = middle,
+            }
+        }
+        None
+    }
+}
+
+/// Gathers the texts of commits, each under the number of its first appearance.
+#[derive(Default)]
+struct TextNumbers(HashMap<String, u32>);
+
+impl TextNumbers {
+    fn of(&mut self, text: &str) -> u32 {
+        let next = self.0.len() as u32;
+        *self.0.entry_ref(text).or_insert(next)
+    }
+
+    /// The texts in their order, and the new number of each.
+    fn sorted(self) -> (SortedTexts, Vec<u32>) {
+        let mut all: Vec<(String, u32)> = self.0.into_iter().collect();
+        all.sort_unstable();
+        let (mut texts, mut numbers) = (SortedTexts::default(), vec![0; all.len()]);
+        for (nth, (text, before)) in all.iter().enumerate() {
+            texts.push(text);
+            numbers[*before as usize] = nth as u32;
+        }
+        (texts, numbers)
+    }
+}
+
+/// A history that is being put together, commit by commit.
+#[derive(Default)]
+struct HistoryBuilder {
+    history: History,
+    words: TextNumbers,
+    paths: TextNumbers,
+}
+
+impl HistoryBuilder {
+    fn push(&mut self, id: ObjectId, time: i64, parents: Vec<ObjectId>, contents: &CommitContents<'_>) {
+        let History { commits, files, counts, .. } = &mut self.history;
+        let (first_file, first_count) = (files.len(), counts.len());
+        files.extend(contents.files.iter().map(|path| self.paths.of(path)));
+        counts.extend(contents.words.iter().map(|&(word, count)| (self.words.of(word), count)));
+        let (files, counts) = (first_file..files.len(), first_count..counts.len());
+        commits.push(KnownCommit { id, time, parents, files, counts });
+    }
+
+    fn finish(self) -> History {
+        let Self { mut history, words, paths } = self;
+        let numbers;
+        (history.words, numbers) = words.sorted();
+        history.counts.iter_mut().for_each(|(word, _)| *word = numbers[*word as usize]);
+        let numbers;
+        (history.paths, numbers) = paths.sorted();
+        history.files.iter_mut().for_each(|file| *file = numbers[*file as usize]);
+        for commit in &history.commits {
+            history.files[commit.files.clone()].sort_unstable();
+            history.counts[commit.counts.clone()].sort_unstable();
+        }
+        history
+    }
+}
+
+/// The words of a message with how often it has each: those of its lines but for who signed, reviewed and reported.
+fn message_words(message: &str) -> HashMap<String, u16> {
+    let mut found = HashMap::new();
+    let mut parts = TokenParts::default();
+    let mut count = |word: &str| {
+        let times: &mut u16 = found.entry_ref(word).or_default();
+        *times = times.saturating_add(1);
+    };
+    let lines = message.lines().filter(|line| !is_trailer(line));
+    let all = lines.flat_map(|line| words(line).map(|(_, word)| word));
+    for word in all.take(crate::limits::MESSAGE_WORDS) {
+        parts.split(word);
+        if parts.is_compound() {
+            count(parts.whole());
+        }
+        parts.iter().filter(|part| !is_question_word(part)).for_each(|part| count(&stem(part)));
+    }
+    found
+}
+
+/// Whether a line of a message is `Name-of-it: value` (`git interpret-trailers`) and tells of people or of other systems.
+fn is_trailer(line: &str) -> bool {
+    let Some((key, _)) = line.split_once(": ") else { return false };
+    let is_key = key.starts_with(|first: char| first.is_ascii_uppercase())
+        && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    is_key && (key.contains("-by") || key.contains("-By") || TRAILERS.contains(&key)) || key == "git-svn-id"
+}
+
+/// Keys of trailers that have no `by` in them.
+const TRAILERS: [&str; 9] =
+    ["Change-Id", "Cc", "CC", "Link", "Bug", "Reviewers", "Reviewed", "PiperOrigin-RevId", "Co-Authored"];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,219 @@
+//! A history as it is kept on the disk.
+//!
+//! ```text
+//! file    = MAGIC state whole unread words paths commits hash
+//! state   = bytes of a name, which are 0 of no history, and else the commit that is checked out, a hash of where it ends
+//! texts   = count, per text: bytes that it shares with the one before, bytes that follow, these
+//! commits = count, per commit: id, time, parents, files, words
+//! parents = count, per parent: its place among the commits, from 1, or 0 and its id
+//! files   = count, per file: its number less the one before
+//! words   = count, per word: its number less the one before, how often
+//! hash    = xxh3 of all before it, eight bytes
+//! ```
+//!
+//! Numbers are written in groups of seven bits, the lowest first.
+
+use forage_git::{HistoryState, ObjectId};
+use hashbrown::HashMap;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{History, KnownCommit, SortedTexts};
+use crate::limits;
+
+const MAGIC: &[u8] = b"forage history 1\n";
+
+const HASH_BYTES: usize = 8;
+
+impl History {
+    /// The bytes that are kept.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        match &self.state {
+            Some(HistoryState { head, ends }) => {
+                put(&mut bytes, head.as_bytes().len() as u64);
+                bytes.extend_from_slice(head.as_bytes());
+                put(&mut bytes, *ends);
+            }
+            None => put(&mut bytes, 0),
+        }
+        put(&mut bytes, u64::from(self.is_whole));
+        put(&mut bytes, u64::from(self.unread));
+        put_texts(&mut bytes, &self.words);
+        put_texts(&mut bytes, &self.paths);
+        put(&mut bytes, self.commits.len() as u64);
+        let places = self.commits.iter().enumerate().map(|(nth, commit)| (commit.id, nth as u64 + 1));
+        let places: HashMap<ObjectId, u64> = places.collect();
+        for commit in &self.commits {
+            bytes.extend_from_slice(commit.id.as_bytes());
+            put(&mut bytes, commit.time.cast_unsigned());
+            put(&mut bytes, commit.parents.len() as u64);
+            for parent in &commit.parents {
+                let place = places.get(parent).copied().unwrap_or(0);
+                put(&mut bytes, place);
+                if place == 0 {
+                    bytes.extend_from_slice(parent.as_bytes());
+                }
+            }
+            let mut before = 0;
+            put(&mut bytes, commit.files.len() as u64);
+            for &file in &self.files[commit.files.clone()] {
+                put(&mut bytes, u64::from(file - before));
+                before = file;
+            }
+            before = 0;
+            put(&mut bytes, commit.counts.len() as u64);
+            for &(word, count) in &self.counts[commit.counts.clone()] {
+                put(&mut bytes, u64::from(word - before));
+                put(&mut bytes, u64::from(count));
+                before = word;
+            }
+        }
+        let hash = xxh3_64(&bytes);
+        bytes.extend_from_slice(&hash.to_le_bytes());
+        bytes
+    }
+
+    /// What was kept; `None` of anything else.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (content, hash) = bytes.split_at_checked(bytes.len().checked_sub(HASH_BYTES)?)?;
+        if xxh3_64(content).to_le_bytes() != hash {
+            return None;
+        }
+        Self::from_content(content)
+    }
+
+    /// The same without the hash, which says that nobody else wrote it.
+    pub(super) fn from_content(content: &[u8]) -> Option<Self> {
+        let mut reader = HistoryReader { rest: content.strip_prefix(MAGIC)? };
+        let id_bytes = reader.count(32)?;
+        let state = match id_bytes {
+            0 => None,
+            _ => Some(HistoryState { head: reader.id(id_bytes)?, ends: reader.number()? }),
+        };
+        let is_whole = reader.number()? != 0;
+        let unread = u32::try_from(reader.number()?).ok()?;
+        let (words, paths) = (reader.texts()?, reader.texts()?);
+        let mut history = Self { state, is_whole, unread, words, paths, ..Self::default() };
+        let commits = reader.count(limits::WALKED_COMMITS)?;
+        // Parents as places, or as names.
+        let mut parents: Vec<Vec<(usize, Option<ObjectId>)>> = Vec::new();
+        for _ in 0..commits {
+            let id = reader.id(id_bytes)?;
+            let time = reader.number()?.cast_signed();
+            let count = reader.count(forage_git::limits::PARENTS)?;
+            let of_commit = (0..count).map(|_| match reader.count(commits)? {
+                0 => Some((0, Some(reader.id(id_bytes)?))),
+                place => Some((place - 1, None)),
+            });
+            parents.push(of_commit.collect::<Option<_>>()?);
+            let first_file = history.files.len();
+            let mut before = 0;
+            for _ in 0..reader.count(limits::COMMIT_FILES)? {
+                before = reader.below(before, history.paths.len())?;
+                history.files.push(before);
+            }
+            let first_count = history.counts.len();
+            before = 0;
+            for _ in 0..reader.count(history.words.len())? {
+                before = reader.below(before, history.words.len())?;
+                history.counts.push((before, u16::try_from(reader.number()?).ok()?));
+            }
+            let (files, counts) = (first_file..history.files.len(), first_count..history.counts.len());
+            history.commits.push(KnownCommit { id, time, parents: Vec::new(), files, counts });
+        }
+        for (nth, of_commit) in parents.into_iter().enumerate() {
+            let id = |(place, id): (usize, Option<ObjectId>)| id.unwrap_or(history.commits[place].id);
+            history.commits[nth].parents = of_commit.into_iter().map(id).collect();
+        }
+        reader.rest.is_empty().then_some(history)
+    }
+}
+
+fn put(bytes: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        bytes.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    bytes.push(number as u8);
+}
+
+fn put_texts(bytes: &mut Vec<u8>, texts: &SortedTexts) {
+    put(bytes, texts.len() as u64);
+    let mut before = "";
+    for nth in 0..texts.len() as u32 {
+        let text = texts.get(nth);
+        let common = before.bytes().zip(text.bytes()).take_while(|(one, other)| one == other).count();
+        let shared = text.floor_char_boundary(common);
+        put(bytes, shared as u64);
+        put(bytes, (text.len() - shared) as u64);
+        bytes.extend_from_slice(&text.as_bytes()[shared..]);
+        before = text;
+    }
+}
+
+struct HistoryReader<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> HistoryReader<'a> {
+    fn number(&mut self) -> Option<u64> {
+        let (mut number, mut shift) = (0, 0);
+        loop {
+            let (&byte, rest) = self.rest.split_first()?;
+            self.rest = rest;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Some(number);
+            }
+            shift += 7;
+            if shift > 63 {
+                return None;
+            }
+        }
+    }
+
+    /// A number up to `most`.
+    fn count(&mut self, most: usize) -> Option<usize> {
+        usize::try_from(self.number()?).ok().filter(|count| *count <= most)
+    }
+
+    /// The number that is so much more than one before, below `end`.
+    fn below(&mut self, before: u32, end: usize) -> Option<u32> {
+        let number = u64::from(before).checked_add(self.number()?)?;
+        u32::try_from(number).ok().filter(|number| (*number as usize) < end)
+    }
+
+    fn bytes(&mut self, count: usize) -> Option<&'a [u8]> {
+        let (bytes, rest) = self.rest.split_at_checked(count)?;
+        self.rest = rest;
+        Some(bytes)
+    }
+
+    fn id(&mut self, id_bytes: usize) -> Option<ObjectId> {
+        ObjectId::from_bytes(self.bytes(id_bytes)?)
+    }
+
+    fn texts(&mut self) -> Option<SortedTexts> {
+        let mut texts = SortedTexts::default();
+        let count = self.count(self.rest.len())?;
+        let mut text = String::new();
+        for _ in 0..count {
+            let shared = self.count(text.len())?;
+            let more = self.count(self.rest.len())?;
+            let more = std::str::from_utf8(self.bytes(more)?).ok()?;
+            if !text.is_char_boundary(shared)
+                || texts.text.len() + shared + more.len() > limits::HISTORY_BYTES as usize
+            {
+                return None;
+            }
+            let before = (texts.len() > 0).then(|| text.clone());
+            text.truncate(shared);
+            text.push_str(more);
+            if before.is_some_and(|before| before >= text) {
+                return None;
+            }
+            texts.push(&text);
+        }
+        Some(texts)
+    }
+}

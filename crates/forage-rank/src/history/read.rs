@@ -1,0 +1,189 @@
+//! Reading the commits of a root.
+
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+use std::time::Instant;
+
+use forage_base::Stop;
+use forage_fs::{RelPath, Root, display_path};
+use forage_git::{Commit, NoHistory, ObjectError, ObjectId, Repository};
+use hashbrown::{HashMap, HashSet};
+
+use super::{CommitContents, History, HistoryBuilder, KnownCommit, message_words};
+use crate::limits;
+
+/// A commit to come, the newest first; of equal times that with the greatest name, so that there is one order.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct NextCommit {
+    time: i64,
+    id: ObjectId,
+}
+
+/// A commit as the walk needs it.
+struct WalkedCommit {
+    time: i64,
+    parents: Vec<ObjectId>,
+    content: CommitContent,
+}
+
+/// Where the rest of a commit is.
+enum CommitContent {
+    /// Among those that are known, at this place.
+    Known(usize),
+    /// As it was read in this call.
+    Read(Commit),
+}
+
+/// The history of what is checked out in a root, as far as there is time: what is in `known` is not read again. `None` where
+/// that is the history already. Files are those `below` a directory of the root, by their paths there.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn read(
+    root: &Arc<Root>,
+    below: &RelPath,
+    known: &History,
+    stop: &Stop,
+) -> Result<Option<History>, NoHistory> {
+    let state = Repository::state_of(root)?;
+    if known.is_whole && known.state == Some(state) {
+        return Ok(None);
+    }
+    let now = Instant::now();
+    let left = stop.deadline().map(|deadline| deadline.saturating_duration_since(now) / limits::HISTORY_PART);
+    let stop = stop.within(left.unwrap_or(limits::HISTORY_TIME).min(limits::HISTORY_TIME));
+    let mut repository = Repository::open(root, &stop)?;
+    // A clone that is shallow elsewhere has other parents of the same commits.
+    let is_known = known.state.is_some_and(|known| known.ends == repository.state().ends);
+    let commits = known.commits.iter().enumerate().filter(|_| is_known);
+    let places = commits.map(|(nth, commit)| (commit.id, nth)).collect();
+    let mut walk = CommitWalk { repository: &mut repository, below, known, places };
+    Ok(Some(walk.run()))
+}
+
+struct CommitWalk<'a> {
+    repository: &'a mut Repository,
+    below: &'a RelPath,
+    known: &'a History,
+    places: HashMap<ObjectId, usize>,
+}
+
+impl CommitWalk<'_> {
+    fn run(&mut self) -> History {
+        let state = self.repository.state();
+        let mut builder = HistoryBuilder::default();
+        builder.history.state = Some(state);
+        let mut walk = CommitQueue::default();
+        let result = self.meet(state.head, &mut walk).and_then(|()| self.walk(&mut walk, &mut builder));
+        builder.history.is_whole = result.is_ok();
+        builder.history.unread += walk.unread;
+        builder.finish()
+    }
+
+    /// Visits commits, the newest first, until there are enough, no more, or no more time.
+    fn walk(&mut self, queue: &mut CommitQueue, builder: &mut HistoryBuilder) -> Result<(), OutOfTime> {
+        let (mut walked, mut used) = (0, 0);
+        while let Some((id, commit)) = queue.pop() {
+            if walked == limits::WALKED_COMMITS || used == limits::COMMITS {
+                break;
+            }
+            walked += 1;
+            for parent in &commit.parents {
+                self.meet(*parent, queue)?;
+            }
+            used += usize::from(self.push(builder, id, commit)?);
+        }
+        Ok(())
+    }
+
+    /// Puts a commit among those to come, once.
+    fn meet(&mut self, id: ObjectId, queue: &mut CommitQueue) -> Result<(), OutOfTime> {
+        if !queue.met.insert(id) {
+            return Ok(());
+        }
+        let commit = match self.places.get(&id) {
+            Some(&nth) => {
+                let KnownCommit { time, parents, .. } = &self.known.commits[nth];
+                WalkedCommit { time: *time, parents: parents.clone(), content: CommitContent::Known(nth) }
+            }
+            None => match self.repository.commit(&id) {
+                Ok(commit) => WalkedCommit {
+                    time: commit.time,
+                    parents: commit.parents.clone(),
+                    content: CommitContent::Read(commit),
+                },
+                Err(ObjectError::Stopped) => return Err(OutOfTime),
+                Err(_) => {
+                    queue.unread += 1;
+                    return Ok(());
+                }
+            },
+        };
+        queue.next.push(NextCommit { time: commit.time, id });
+        queue.commits.insert(id, commit);
+        Ok(())
+    }
+
+    /// Adds a commit, and returns whether its message is used.
+    fn push(
+        &mut self,
+        builder: &mut HistoryBuilder,
+        id: ObjectId,
+        commit: WalkedCommit,
+    ) -> Result<bool, OutOfTime> {
+        let WalkedCommit { time, parents, content } = commit;
+        let commit = match content {
+            CommitContent::Known(nth) => {
+                let contents = self.known.told_of(&self.known.commits[nth]);
+                builder.push(id, time, parents, &contents);
+                return Ok(!contents.files.is_empty());
+            }
+            CommitContent::Read(commit) => commit,
+        };
+        // What a merge joins is told by what it joins.
+        let files = match parents.len() {
+            0 | 1 => self.repository.changed_files(&commit, limits::COMMIT_FILES),
+            _ => Ok(None),
+        };
+        let files = match files {
+            Ok(files) => files.unwrap_or_default(),
+            Err(ObjectError::Stopped) => return Err(OutOfTime),
+            // Whether it can be read another time, another time tells.
+            Err(_) => {
+                builder.history.unread += 1;
+                return Ok(false);
+            }
+        };
+        let below = |path: &Vec<u8>| {
+            let path = RelPath::from_bytes(path, &RelPath::root()).ok()?;
+            path.starts_with(self.below).then(|| display_path(path.below(self.below)).into_owned())
+        };
+        let files: Vec<String> = files.iter().filter_map(below).collect();
+        let words = if files.is_empty() { HashMap::new() } else { message_words(&commit.message) };
+        let contents = CommitContents {
+            files: files.iter().map(String::as_str).collect(),
+            words: words.iter().map(|(word, count)| (word.as_str(), *count)).collect(),
+        };
+        builder.push(id, time, parents, &contents);
+        Ok(!contents.files.is_empty())
+    }
+}
+
+/// The time was over before all was read.
+struct OutOfTime;
+
+/// Commits to come.
+#[derive(Default)]
+struct CommitQueue {
+    next: BinaryHeap<NextCommit>,
+    commits: HashMap<ObjectId, WalkedCommit>,
+    met: HashSet<ObjectId>,
+    unread: u32,
+}
+
+impl CommitQueue {
+    fn pop(&mut self) -> Option<(ObjectId, WalkedCommit)> {
+        let NextCommit { id, .. } = self.next.pop()?;
+        Some((id, self.commits.remove(&id)?))
+    }
+}

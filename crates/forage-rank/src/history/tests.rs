@@ -1,0 +1,191 @@
+#![expect(clippy::disallowed_methods, reason = "tests make their own repositories, with git")]
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use forage_base::Stop;
+use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy};
+use tempfile::TempDir;
+
+use super::*;
+use crate::tree::{UpdateEffort, update};
+use crate::{RankIndex, RankedSearch, search};
+
+/// A repository with a work tree.
+struct Project(TempDir);
+
+impl Project {
+    fn new() -> Self {
+        let project = Self(tempfile::tempdir().unwrap());
+        project.git("init -q -b main");
+        project
+    }
+
+    fn at(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn git(&self, arguments: &str) -> String {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        self.git_with(&arguments)
+    }
+
+    fn git_with(&self, arguments: &[&str]) -> String {
+        let mut command = Command::new("git");
+        command.current_dir(self.at()).args(arguments).env_clear();
+        command.env("PATH", std::env::var("PATH").unwrap()).env("GIT_CONFIG_GLOBAL", "/dev/null");
+        for who in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{who}_NAME"), "A B").env(format!("GIT_{who}_EMAIL"), "a@b");
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.at().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    fn commit(&self, message: &str) {
+        self.git("add -A");
+        self.git_with(&["commit", "-q", "--allow-empty", "-m", message]);
+    }
+
+    fn root(&self) -> Arc<Root> {
+        Root::open(self.at(), &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap()
+    }
+
+    fn history(&self, known: &History) -> Option<History> {
+        read(&self.root(), &RelPath::root(), known, &Stop::never()).unwrap()
+    }
+
+    fn anew(&self) -> History {
+        self.history(&History::default()).unwrap()
+    }
+}
+
+fn effort() -> UpdateEffort {
+    UpdateEffort { threads: 2, stop: Stop::never(), progress: Arc::default() }
+}
+
+#[test]
+fn files_are_found_by_the_words_of_those_who_changed_them() {
+    let project = Project::new();
+    for name in ["alpha", "beta", "gamma", "delta"] {
+        project.write(&format!("src/{name}.rs"), &format!("pub fn {name}_loop() {{ retry(); }}\n"));
+    }
+    project.commit("First");
+    for nth in 0..4 {
+        project.write("src/gamma.rs", &format!("pub fn gamma_loop() {{ retry({nth}); }}\n"));
+        project.commit("Do not hang when the modem retry is unplugged\n\nReported-by: Zeppelin <z@z>");
+        // Changed as often, for something else.
+        project.write("src/alpha.rs", &format!("pub fn alpha_loop() {{ retry({nth}); }}\n"));
+        project.commit("Count from one");
+    }
+    let index = RankIndex::in_memory().unwrap();
+    update(&index, &project.root(), None, &effort(), || Ok(())).unwrap();
+    let found = |query: &str, history: bool| {
+        let request = RankedSearch { history, ..RankedSearch::new(query, 4) };
+        search(&index, &request).unwrap().files.into_iter().map(|hit| hit.path).collect::<Vec<_>>()
+    };
+    let query = "retry hangs when a modem is unplugged";
+    assert_eq!(found(query, true)[0], "src/gamma.rs");
+    assert_ne!(found(query, false)[0], "src/gamma.rs");
+    // Who reported it is no word of it.
+    assert_eq!(found("loop Zeppelin", true), found("loop Zeppelin", false));
+    assert!(index.history_note().starts_with("messages of 9 commits"), "{}", index.history_note());
+}
+
+#[test]
+fn whatever_was_checked_out_before_the_history_is_as_one_that_is_read_anew() {
+    let project = Project::new();
+    let mut history = History::default();
+    let steps: [(&str, &dyn Fn()); 11] = [
+        ("first", &|| {
+            for nth in 0..30 {
+                project.write(&format!("f{}.txt", nth % 7), &format!("{nth}"));
+                project.commit(&format!("Change number {nth} of file {}", nth % 7));
+            }
+        }),
+        ("commit", &|| {
+            project.write("new.txt", "x");
+            project.commit("One more");
+        }),
+        ("amend", &|| drop(project.git("commit -q --amend --allow-empty -m Another"))),
+        ("checkout", &|| drop(project.git("checkout -q -b older HEAD~12"))),
+        ("branch", &|| {
+            project.write("older.txt", "x");
+            project.commit("On another branch");
+        }),
+        ("merge", &|| drop(project.git("merge -q --no-edit main"))),
+        ("rebase", &|| {
+            project.git("checkout -q main");
+            project.git("rebase -q --force-rebase HEAD~5");
+        }),
+        ("gc", &|| {
+            project.git("gc -q --prune=now");
+            project.git("pack-refs --all");
+        }),
+        ("reset", &|| drop(project.git("reset -q --hard HEAD~3"))),
+        ("shallow", &|| project.write(".git/shallow", &project.git("rev-parse HEAD~9"))),
+        ("unshallow", &|| std::fs::remove_file(project.at().join(".git/shallow")).unwrap()),
+    ];
+    for (name, step) in steps {
+        step();
+        let now = project.history(&history);
+        let kept = now.is_none();
+        history = now.unwrap_or(history);
+        assert_eq!(history, project.anew(), "{name}");
+        assert_eq!(kept, name == "gc", "{name}");
+        assert_eq!(History::from_bytes(&history.to_bytes()).as_ref(), Some(&history), "{name}");
+    }
+}
+
+#[test]
+fn without_time_what_was_read_is_kept_and_the_next_call_goes_on() {
+    let project = Project::new();
+    for nth in 0..20 {
+        project.write("a.txt", &format!("{nth}"));
+        project.commit(&format!("Change {nth}"));
+    }
+    let stop = Stop::never();
+    stop.cancel();
+    let none = read(&project.root(), &RelPath::root(), &History::default(), &stop).unwrap().unwrap();
+    assert!(!none.is_whole && none.commits.is_empty());
+    assert_eq!(project.history(&none).unwrap(), project.anew());
+    assert!(none.note().contains("still to be read"));
+}
+
+#[test]
+fn trailers_are_no_words_and_names_are_words_and_parts() {
+    let words = message_words(
+        "fix(css): parseHeader loses a frame\n\nWhy: the frames are late.\nSigned-off-by: Zoe <z@z>\nChange-Id: I1f\n",
+    );
+    let has = |word: &str| words.contains_key(&*stem(word));
+    assert!(words.contains_key("parseheader"));
+    assert!(["parse", "header", "css", "late"].into_iter().all(has));
+    assert!(!["zoe", "change", "the"].into_iter().any(has));
+    assert_eq!(words.get(&*stem("frames")), Some(&2));
+}
+
+#[test]
+fn fuzz_any_bytes_in_the_place_of_a_history_are_sound_or_none() {
+    let project = Project::new();
+    for nth in 0..6 {
+        project.write(&format!("d{nth}/ä.txt"), &format!("{nth}"));
+        project.commit(&format!("Change number {nth}"));
+    }
+    let bytes = project.anew().to_bytes();
+    let query = crate::query::RankQuery::parse("change number", &crate::QueryWeights::default());
+    let content = bytes[..bytes.len() - 8].to_vec();
+    forage_fuzz::target!(&forage_fuzz::seeds([content]), |content| {
+        let Some(history) = History::from_content(content) else { return };
+        let never = || false;
+        let Ok(lent) = history.lend(&query, &crate::halt::HaltPace::new(&never)) else { return };
+        assert!((0.0..=1.0).contains(&lent.of("d1/ä.txt")));
+        assert_eq!(History::from_bytes(&history.to_bytes()), Some(history));
+    });
+}
