@@ -76,6 +76,9 @@ pub(crate) fn outline_with<'t>(
     let mut reader = LineClassifier::new(language);
     // Where the chunk of a definition would begin: at the comment and the attributes above it.
     let mut lead: Option<u32> = None;
+    // The comment above is documentation, which a blank line parts from nothing.
+    let mut is_documented = false;
+    let mut before = LineKind::Blank;
     let mut starts: Vec<(u32, u32)> = Vec::new();
     for (number, line) in lines(text).enumerate() {
         let number = number as u32;
@@ -84,8 +87,18 @@ pub(crate) fn outline_with<'t>(
         each(line, kind, within_string);
         outline.lines.push(kind);
         match kind {
-            LineKind::Blank => lead = None,
+            LineKind::Blank => {
+                if before == LineKind::Blank || !is_documented {
+                    lead = None;
+                }
+            }
             LineKind::Comment => {
+                if before == LineKind::Blank {
+                    lead = None;
+                }
+                if lead.is_none() {
+                    is_documented = is_documentation(line.trim_start());
+                }
                 lead.get_or_insert(number);
                 if language.style == CommentStyle::Lua && line.starts_with("---@") {
                     push(&mut outline.symbols, definition(line, language), number, 0);
@@ -106,8 +119,10 @@ pub(crate) fn outline_with<'t>(
                 } else {
                     lead = None;
                 }
+                is_documented = false;
             }
         }
+        before = kind;
     }
     outline.chunks = cut(&outline, &starts);
     outline
@@ -128,6 +143,11 @@ pub(crate) fn indent(line: &str) -> u32 {
             _ => None,
         })
         .sum()
+}
+
+/// Whether a comment begins as documentation of what comes next does, not as one about the lines around it.
+fn is_documentation(trimmed: &str) -> bool {
+    ["/**", "///", "-- |", "--|", "(**", ";;;"].iter().any(|mark| trimmed.starts_with(mark))
 }
 
 /// Attributes, decorators and template heads stand above what they belong to.

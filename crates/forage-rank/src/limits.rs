@@ -64,6 +64,9 @@ pub const QUERY_BYTES: usize = 32 << 10;
 /// Words up to which a query is written for a search: in what is longer, and pasted, quotes and minus signs are text.
 pub const SHORT_QUERY: usize = 16;
 
+/// Words up to which the first line of a text is its title.
+pub const TITLE_WORDS: usize = 30;
+
 /// Names of a query that definitions are compared with.
 pub const QUERY_NAMES: usize = 32;
 

@@ -3,6 +3,7 @@
 //! Nothing that a person or a model types is an error: what isn't understood as syntax is words.
 
 mod filter;
+mod report;
 
 use filter::{Filters, PathFilter};
 
@@ -55,8 +56,10 @@ pub(crate) struct Concept {
     pub(crate) weight: f32,
     /// What it is.
     pub(crate) role: PieceRole,
-    /// How often the query has it.
-    pub(crate) times: u32,
+    /// How often the query has it, by what its parts count.
+    pub(crate) times: f32,
+    /// Whether the title of a text has it.
+    pub(crate) is_of_title: bool,
 }
 
 impl Concept {
@@ -76,6 +79,32 @@ struct PreviousWord {
     word: String,
     /// The place of its last part.
     concept: usize,
+}
+
+/// What is known of the words that are being read.
+struct QueryReading {
+    /// None of them is left out for saying nothing.
+    all_matter: bool,
+    /// They are a path.
+    is_path: bool,
+    /// They are the title of a text.
+    is_title: bool,
+    /// How much each of them counts.
+    share: f32,
+    /// A preposition stands before them.
+    is_later: bool,
+}
+
+impl Default for QueryReading {
+    fn default() -> Self {
+        Self { all_matter: false, is_path: false, is_title: false, share: 1.0, is_later: false }
+    }
+}
+
+impl QueryReading {
+    fn concept(&self, word: &str, tokens: Vec<(String, f32)>, weight: f32, role: PieceRole) -> Concept {
+        Concept { word: word.to_owned(), tokens, weight, role, times: self.share, is_of_title: self.is_title }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,12 +173,21 @@ impl RankQuery {
             plain.push_str(word);
             plain.push(' ');
         }
-        query.read(plain.trim(), weights);
+        if is_short {
+            query.read(plain.trim(), weights);
+        } else {
+            let mut reading = QueryReading::default();
+            for part in report::parts(text) {
+                (reading.share, reading.is_title) = (part.share, part.is_title);
+                query.read_words(part.text, &mut reading, weights);
+            }
+        }
+        query.concepts.truncate(limits::QUERY_WORDS);
         query.is_long = !is_short;
         if query.is_long {
             // A text comes back to what it is about. The root, for a log or a listing repeats words that it isn't about.
             for concept in &mut query.concepts {
-                concept.weight *= (concept.times as f32).sqrt();
+                concept.weight *= concept.times.sqrt();
             }
         }
         for phrase in phrases.iter().filter(|phrase| !phrase.is_empty()) {
@@ -186,13 +224,8 @@ impl RankQuery {
         for (nth, token) in tokens.iter().enumerate() {
             let known = self.concepts.iter().position(|known| known.tokens[0].0 == *token);
             let concept = known.unwrap_or_else(|| {
-                self.concepts.push(Concept {
-                    word: token.clone(),
-                    tokens: vec![(token.clone(), 1.0)],
-                    weight: SILENT,
-                    role: PieceRole::Word,
-                    times: 1,
-                });
+                let tokens = vec![(token.clone(), 1.0)];
+                self.concepts.push(QueryReading::default().concept(token, tokens, SILENT, PieceRole::Word));
                 self.concepts.len() - 1
             });
             places.push((concept, nth as u32));
@@ -210,27 +243,41 @@ impl RankQuery {
         self.phrases.iter().flatten().any(|(of_phrase, _)| *of_phrase == concept)
     }
 
+    /// Reads a query that was written for a search.
     fn read(&mut self, text: &str, weights: &QueryWeights) {
-        self.is_symbol = !text.is_empty() && !text.contains(char::is_whitespace) && looks_like_name(text);
+        let path_name = path_name(text);
+        self.is_symbol = path_name.is_none()
+            && !text.is_empty()
+            && !text.contains(char::is_whitespace)
+            && looks_like_name(text);
+        // `Option::Some` and `From::from` are names, whatever their words are elsewhere.
+        let all_matter =
+            self.is_symbol || path_name.is_some() || words(text).all(|(_, word)| says_nothing(word));
+        let mut reading =
+            QueryReading { all_matter, is_path: path_name.is_some(), ..QueryReading::default() };
+        self.read_words(text, &mut reading, weights);
+        if self.is_symbol
+            && let Some(last) = self.names.pop()
+        {
+            // What qualifies a name is context.
+            self.names = vec![last];
+        }
+        if let Some(name) = path_name {
+            self.names = vec![name.to_owned()];
+        }
+    }
+
+    /// Reads the words of a query, or of a part of one.
+    fn read_words(&mut self, text: &str, reading: &mut QueryReading, weights: &QueryWeights) {
         let mut parts = TokenParts::default();
         let mut before: Option<PreviousWord> = None;
-        let found: Vec<(usize, &str)> = words(text).collect();
-        let path_name = path_name(text);
-        self.is_symbol &= path_name.is_none();
-        // A single letter is silent unless it is all there is, or a name (the `X` monad, `C`).
-        let is_short = |word: &str| word.len() < 2 && !word.starts_with(|first: char| first.is_uppercase());
-        // `Option::Some` and `From::from` are names, whatever their words are elsewhere.
-        let all_matter = self.is_symbol
-            || path_name.is_some()
-            || found.iter().all(|(_, word)| is_short(word) || is_question_word(&word.to_lowercase()));
-        let mut later = false;
-        for &(at, word) in &found {
+        for (at, word) in words(text) {
             let lower = word.to_lowercase();
             if self.concepts.len() >= limits::QUERY_WORDS {
                 break;
             }
-            later |= !self.concepts.is_empty() && PREPOSITIONS.contains(&lower.as_str());
-            if !all_matter && (is_short(word) || is_question_word(&lower)) {
+            reading.is_later |= !self.concepts.is_empty() && PREPOSITIONS.contains(&lower.as_str());
+            if !reading.all_matter && says_nothing(word) {
                 before = None;
                 continue;
             }
@@ -238,29 +285,26 @@ impl RankQuery {
             if parts.len() == 0 {
                 continue;
             }
-            let is_name = path_name.is_none() && (self.is_symbol || is_identifier(word, at));
+            let is_name = !reading.is_path && (self.is_symbol || is_identifier(word, at));
             let is_new = || self.names.iter().all(|known| known != word);
             if is_name && (self.is_symbol || (self.names.len() < limits::QUERY_NAMES && is_new())) {
                 self.names.push(word.to_owned());
             }
             let mut weight = if is_weak_word(&lower) && !self.is_symbol { weights.weak } else { 1.0 };
-            if later {
+            if reading.is_later {
                 weight *= weights.later;
             }
             if parts.is_compound() {
-                let whole = parts.whole().to_owned();
-                self.push(Concept {
-                    word: whole.clone(),
-                    tokens: whole_tokens(whole),
-                    weight,
-                    role: PieceRole::Name,
-                    times: 1,
-                });
+                let whole = parts.whole();
+                self.push(reading.concept(whole, whole_tokens(whole), weight, PieceRole::Name));
             }
             let part_weight = if parts.is_compound() { weights.part * weight } else { weight };
             let mut concept = 0;
             for part in parts.iter() {
-                concept = self.push_word(part, part_weight, weights);
+                let tokens = vec![(stem(part).into_owned(), 1.0)];
+                let mut of_part = reading.concept(part, tokens, part_weight, PieceRole::Word);
+                synonyms(part).for_each(|synonym| of_part.also(synonym, weights.synonym));
+                concept = self.push(of_part);
             }
             if let Some(PreviousWord { word: last, concept: first, .. }) = &before
                 && let Some(short) = abbreviation(last, parts.whole())
@@ -273,35 +317,10 @@ impl RankQuery {
                 && at == end + 1
             {
                 let joined = format!("{last}{}", parts.whole());
-                self.push(Concept {
-                    word: joined.clone(),
-                    tokens: whole_tokens(joined),
-                    weight: weights.joined,
-                    role: PieceRole::Joined,
-                    times: 1,
-                });
+                self.push(reading.concept(&joined, whole_tokens(&joined), weights.joined, PieceRole::Joined));
             }
             before = Some(PreviousWord { end: at + word.len(), word: parts.whole().to_owned(), concept });
         }
-        if self.is_symbol
-            && let Some(last) = self.names.pop()
-        {
-            // What qualifies a name is context.
-            self.names = vec![last];
-        }
-        if let Some(name) = path_name {
-            self.names = vec![name.to_owned()];
-        }
-        self.concepts.truncate(limits::QUERY_WORDS);
-    }
-
-    fn push_word(&mut self, word: &str, weight: f32, weights: &QueryWeights) -> usize {
-        let tokens = vec![(stem(word).into_owned(), 1.0)];
-        let mut concept = Concept { word: word.to_owned(), tokens, weight, role: PieceRole::Word, times: 1 };
-        for synonym in synonyms(word) {
-            concept.also(synonym, weights.synonym);
-        }
-        self.push(concept)
     }
 
     /// A concept that is there already counts once, with the greater weight. Returns its place.
@@ -311,7 +330,8 @@ impl RankQuery {
             Some(nth) => {
                 let known = &mut self.concepts[nth];
                 known.weight = known.weight.max(concept.weight);
-                known.times += 1;
+                known.times += concept.times;
+                known.is_of_title |= concept.is_of_title;
                 if concept.role != PieceRole::Joined {
                     known.role = concept.role;
                 }
@@ -325,16 +345,22 @@ impl RankQuery {
     }
 }
 
+/// Whether a word is there for the grammar. A single letter is, unless it is a name (the `X` monad, `C`).
+fn says_nothing(word: &str) -> bool {
+    let is_letter = word.len() < 2 && !word.starts_with(|first: char| first.is_uppercase());
+    is_letter || is_question_word(&word.to_lowercase())
+}
+
 /// A name has a shape of its own: capitals within or at the start, `_`, `::`, `.`, digits.
 fn looks_like_name(text: &str) -> bool {
     text.chars().all(|c| c.is_alphanumeric() || "_.:$!?#@/\\->".contains(c))
 }
 
 /// The tokens of a name as a whole: code that writes it as one word has that word's stem.
-fn whole_tokens(whole: String) -> Vec<(String, f32)> {
-    let stemmed = stem(&whole).into_owned();
+fn whole_tokens(whole: &str) -> Vec<(String, f32)> {
+    let stemmed = stem(whole).into_owned();
     let differs = stemmed != whole;
-    let mut tokens = vec![(whole, 1.0)];
+    let mut tokens = vec![(whole.to_owned(), 1.0)];
     if differs {
         tokens.push((stemmed, 1.0));
     }

@@ -6,6 +6,20 @@ fn symbols(path: &str, text: &str) -> Vec<String> {
     outline.symbols.iter().map(|symbol| format!("{:?} {}", symbol.kind, symbol.name)).collect()
 }
 
+#[test]
+fn documentation_above_a_blank_line_is_of_the_definition_below() {
+    let body = "  x;\n".repeat(14);
+    let text = |between: &str| format!("function one() {{\n{body}}}\n\n{between}\nfunction two() {{\n{body}}}\n");
+    let starts = |between: &str| {
+        outline(&text(between), language("a.js")).chunks.iter().map(|chunk| chunk.start_line).collect::<Vec<_>>()
+    };
+    let documentation = "/**\n * Counts.\n */\n";
+    assert_eq!(starts(documentation), [1, 18]);
+    // A comment about something else, or two blank lines.
+    assert_eq!(starts("// Section\n"), [1, 20]);
+    assert_eq!(starts(&format!("{documentation}\n")), [1, 23]);
+}
+
 /// What looks like one thing and is another.
 #[test]
 fn odd_shapes() {

@@ -569,7 +569,12 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
     LanguageRow { name: "css", extensions: &["css"], ..DATA },
     LanguageRow { name: "scss", aliases: &["sass"], extensions: &["scss", "sass"], ..DATA },
     LanguageRow { name: "less", extensions: &["less"], ..DATA },
-    LanguageRow { name: DATA_NAME, extensions: &["lock", "snap", "po", "cabal", "podspec", "pc"], ..DATA },
+    LanguageRow {
+        name: DATA_NAME,
+        names: &["go.sum", "pylintrc"],
+        extensions: &["lock", "lockb", "snap", "po", "pot", "cabal", "podspec", "pc"],
+        ..DATA
+    },
     LanguageRow { name: "markdown", extensions: &["md", "markdown", "mdx"], ..PROSE },
     LanguageRow { name: "restructuredtext", extensions: &["rst"], ..PROSE },
     LanguageRow { name: "asciidoc", extensions: &["adoc", "asciidoc"], ..PROSE },
@@ -588,6 +593,13 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
             "COPYING",
             "AUTHORS",
             "INSTALL",
+            "HISTORY",
+            "TODO",
+            "THANKS",
+            "NOTICE",
+            "CONTRIBUTORS",
+            "MAINTAINERS",
+            "CODEOWNERS",
         ],
         extensions: &["txt"],
         ..PROSE

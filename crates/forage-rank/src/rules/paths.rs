@@ -164,6 +164,23 @@ const GENERATED_DIRECTORIES: &[&str] = &[
     "amalgamation",
     "amalgamated",
 ];
+/// Marks of names of what a program wrote, or packed.
+const GENERATED_MARKS: &[&str] = &[
+    ".min.js",
+    ".min.css",
+    ".bundle.js",
+    ".pb.go",
+    "_pb2.py",
+    ".g.dart",
+    ".generated.",
+    "_generated.",
+    ".gen.",
+    ".prebuilt",
+];
+/// Scripts there tell a shell what a program's options are; they have all of its words.
+const COMPLETION_DIRECTORIES: &[&str] = &["complete", "completion", "completions"];
+/// Languages of such scripts; what has no extension has no name.
+const SHELLS: &[&str] = &["bash", "powershell", ""];
 const PROSE_DIRECTORIES: &[&str] = &["docs", "doc", "documentation", "man", "manpages", "manual", "website"];
 const INTERNAL_DIRECTORIES: &[&str] = &["internal", "internals", "impl", "private"];
 const LEGACY_DIRECTORIES: &[&str] = &["compat", "legacy", "deprecated", "old", "v1", "polyfills"];
@@ -186,9 +203,8 @@ pub(crate) fn place_values(path: &str, asked: &[&str], values: &mut Values) {
     );
     set(Id::Internal, within(INTERNAL_DIRECTORIES) && !asks(&["internal", "internals", "private"]));
     let generated = within(GENERATED_DIRECTORIES)
-        || [".min.js", ".pb.go", "_pb2.py", ".g.dart", ".generated.", "_generated.", ".gen."]
-            .iter()
-            .any(|mark| name.contains(mark));
+        || GENERATED_MARKS.iter().any(|mark| name.contains(mark))
+        || is_release(name);
     set(Id::Generated, generated);
     let legacy =
         within(LEGACY_DIRECTORIES) || has_part(path, &["deprecated", "compat", "legacy", "obsolete"]);
@@ -198,12 +214,29 @@ pub(crate) fn place_values(path: &str, asked: &[&str], values: &mut Values) {
     let of_docs = directories.split('/').any(|name| name.starts_with("docs-") || name.starts_with("docs_"));
     let prose = language.style == CommentStyle::Prose || within(PROSE_DIRECTORIES) || of_docs;
     set(Id::Prose, prose && !asks(&["readme", "docs", "documentation", "changelog", "doc"]));
-    set(Id::Data, language.is_data && !asks(&["json", "yaml", "toml", "configuration", "config"]));
+    let completes = within(COMPLETION_DIRECTORIES)
+        && SHELLS.contains(&language.name)
+        && !asks(&["completion", "completions", "complete", "autocomplete"]);
+    let is_data = language.is_data && !asks(&["json", "yaml", "toml", "configuration", "config"]);
+    set(Id::Data, is_data || completes);
     set(Id::DeclarationOnly, [".d.ts", ".d.mts", ".d.cts", ".pyi"].iter().any(|end| name.ends_with(end)));
     if tests {
         let asked = asks(&["test", "tests", "testing", "spec", "mock", "fixture"]);
         values[Id::Test as usize] = if asked { TEST_ASKED_FOR } else { 1.0 };
     }
+}
+
+/// Whether a script or a style is a release of something else: `jquery-3.5.1.js`.
+fn is_release(name: &str) -> bool {
+    let Some(bare) = [".js", ".mjs", ".css"].iter().find_map(|end| name.strip_suffix(end)) else {
+        return false;
+    };
+    let bare = bare.strip_suffix(".slim").unwrap_or(bare);
+    bare.rsplit_once('-').is_some_and(|(_, version)| {
+        let mut parts = version.split('.');
+        version.contains('.')
+            && parts.all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+    })
 }
 
 /// Whether the file's name has one of these as a part: `compatibility_check` isn't `compat`.

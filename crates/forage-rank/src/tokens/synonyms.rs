@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// Words that mean the same in programs everywhere. The first of a line is what people say; the others are what code
-/// is apt to have. All are looked up by stem.
+/// is apt to have: each of them may stand for the first, and the first for each. All are looked up by stem.
 const FAMILIES: &[&[&str]] = &[
     &["configuration", "config", "conf", "cfg", "settings", "options"],
     &["settings", "config"],
@@ -318,11 +318,14 @@ const WEAK_WORDS: &[&str] = &[
     "named",
 ];
 
-/// The families by the stems of their first words.
+/// Other words by the stems of what they may stand for.
 static BY_STEM: LazyLock<HashMap<String, Vec<&'static str>>> = LazyLock::new(|| {
     let mut found: HashMap<String, Vec<&'static str>> = HashMap::new();
     for family in FAMILIES {
         found.entry(super::stem(family[0]).into_owned()).or_default().extend(&family[1..]);
+        for other in &family[1..] {
+            found.entry(super::stem(other).into_owned()).or_default().push(family[0]);
+        }
     }
     found
 });

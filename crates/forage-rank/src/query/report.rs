@@ -1,0 +1,314 @@
+//! A report of a bug, taken apart: what its writer wrote, and what a template, a tracker or a machine did.
+//!
+//! Words of a template are those of every report, and lead to files about versions, environments and contributing. A
+//! text of one line, or without the marks of a report, is prose as a whole.
+
+/// A piece of a text.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct ReportPart<'a> {
+    pub(super) text: &'a str,
+    /// How much one of its words counts.
+    pub(super) share: f32,
+    pub(super) is_title: bool,
+}
+
+use crate::limits;
+
+/// A word of the first line, which says what the rest is about.
+const TITLE: f32 = 3.0;
+/// A word of a code block: mostly the writer's own names.
+const CODE: f32 = 0.5;
+
+/// Words of headings under which a report tells of the writer's machine, or what was read before writing.
+const ASIDE_HEADINGS: &[&str] = &[
+    "version",
+    "versions",
+    "environment",
+    "platform",
+    "os",
+    "operating",
+    "system",
+    "browser",
+    "browsers",
+    "checklist",
+    "prerequisites",
+    "checks",
+    "search",
+    "searched",
+    "terms",
+    "conduct",
+    "contribute",
+    "contributing",
+    "validations",
+    "info",
+    "package",
+    "manager",
+    "links",
+    "screenshots",
+    "participation",
+    "willing",
+];
+
+/// Keys of lines that tell of the writer's machine.
+const MACHINE_KEYS: &[&str] = &[
+    "os",
+    "operating system",
+    "platform",
+    "version",
+    "versions",
+    "node",
+    "node version",
+    "node.js",
+    "npm",
+    "yarn",
+    "pnpm",
+    "browser",
+    "browsers",
+    "python",
+    "python version",
+    "ruby",
+    "php",
+    "php version",
+    "java",
+    "java version",
+    "jvm",
+    "jdk",
+    "go",
+    "go version",
+    "rust",
+    "rustc",
+    "cargo",
+    "arch",
+    "architecture",
+    "compiler",
+    "device",
+    "kernel",
+    "distribution",
+    "environment",
+    "cpu",
+    "memory",
+    "shell",
+    "terminal",
+    "editor",
+    "ide",
+    "framework version",
+    "swift version",
+    "xcode version",
+    "erlang",
+    "elixir",
+    "otp",
+    "ghc",
+    "hardware",
+    "ram",
+    "docker",
+    "database",
+    "database version",
+    "target framework",
+    "package version",
+    "binaries",
+    "system",
+];
+
+/// What instructions to a writer begin with.
+const INSTRUCTIONS: &[&str] = &[
+    "please",
+    "describe",
+    "provide",
+    "include",
+    "if applicable",
+    "if possible",
+    "a clear and concise",
+    "make sure",
+    "tell us",
+    "explain",
+    "add any other",
+    "paste",
+    "list the",
+    "enter ",
+    "write ",
+    "what did you",
+    "what version",
+    "which version",
+    "what operating",
+    "before ",
+    "fill ",
+    "thank",
+    "thanks for",
+    "for example",
+    "e.g.",
+    "note:",
+    "you can ",
+    "see above",
+    "replace ",
+    "ideally",
+    "the output of",
+    "output of",
+    "use the template",
+    "be clear",
+    "show ",
+    "attach ",
+    "give ",
+    "put ",
+    "this is extremely",
+];
+
+/// What instructions to a writer speak of.
+const INSTRUCTED: &[&str] = &[
+    "you",
+    "issue",
+    "here",
+    "bug",
+    "output",
+    "version",
+    "concise",
+    "describe",
+    "if applicable",
+    "see above",
+];
+
+/// The parts of a text that count, in their order.
+pub(super) fn parts(text: &str) -> Vec<ReportPart<'_>> {
+    let text = text.trim();
+    let Some((title, rest)) = text.split_once('\n') else {
+        return vec![ReportPart { text, share: 1.0, is_title: false }];
+    };
+    // A long first line is a paragraph.
+    let is_title = title.split_whitespace().count() <= limits::TITLE_WORDS;
+    let share = if is_title { TITLE } else { 1.0 };
+    let mut parts = vec![ReportPart { text: title, share, is_title }];
+    if is_report(rest) {
+        let mut form = ReportForm::default();
+        rest.lines().for_each(|line| push(text, &mut parts, line, form.share(line)));
+    } else {
+        parts.push(ReportPart { text: rest, share: 1.0, is_title: false });
+    }
+    parts
+}
+
+/// Adds a line to the parts of a text, to the last one where it goes on.
+fn push<'a>(text: &'a str, parts: &mut Vec<ReportPart<'a>>, line: &'a str, share: f32) {
+    let place = |part: &str| part.as_ptr().addr() - text.as_ptr().addr();
+    match parts.last_mut() {
+        _ if share == 0.0 => {}
+        Some(last)
+            if !last.is_title
+                && last.share == share
+                && place(last.text) + last.text.len() + 1 == place(line) =>
+        {
+            last.text = &text[place(last.text)..place(line) + line.len()];
+        }
+        _ => parts.push(ReportPart { text: line, share, is_title: false }),
+    }
+}
+
+/// Where in a form its reading is.
+#[derive(Default)]
+struct ReportForm {
+    /// The mark that ends a block of code.
+    fence: Option<&'static str>,
+    is_in_comment: bool,
+    /// Under a heading about the writer's machine, or about the rules.
+    is_aside: bool,
+    /// In a paragraph that tells its writer what to write.
+    is_instruction: bool,
+}
+
+impl ReportForm {
+    /// How much the words of the next line count.
+    fn share(&mut self, line: &str) -> f32 {
+        let line = line.trim();
+        if self.is_in_comment {
+            self.is_in_comment = !line.contains("-->");
+            return 0.0;
+        }
+        if let Some(mark) = self.fence {
+            let is_end = line.starts_with(mark);
+            if is_end {
+                self.fence = None;
+            }
+            return if is_end || self.is_aside { 0.0 } else { CODE };
+        }
+        self.fence = FENCES.into_iter().find(|mark| line.starts_with(mark));
+        if self.fence.is_some() {
+            return 0.0;
+        }
+        if line.starts_with("<!--") {
+            self.is_in_comment = !line.contains("-->");
+            return 0.0;
+        }
+        if let Some(heading) = heading(line) {
+            self.is_aside = is_aside(heading);
+        }
+        if line.is_empty() || heading(line).is_some() {
+            self.is_instruction = false;
+            return 0.0;
+        }
+        self.is_instruction |= instructs(line);
+        if self.is_aside || self.is_instruction || is_form(line) { 0.0 } else { 1.0 }
+    }
+}
+
+/// What begins and ends a block of code.
+const FENCES: [&str; 2] = ["```", "~~~"];
+
+/// Whether a text has the marks of one that was written into a form.
+fn is_report(text: &str) -> bool {
+    let mark = |line: &str| {
+        let line = line.trim();
+        line.starts_with("```") || line.starts_with("<!--") || is_box(line) || heading(line).is_some()
+    };
+    text.lines().any(mark)
+}
+
+/// The text of a line that is a heading: `## Text`, `**Text**`, or a few words with a colon behind.
+fn heading(line: &str) -> Option<&str> {
+    if let Some(rest) = line.strip_prefix('#') {
+        let text = rest.trim_start_matches('#');
+        return text.starts_with(' ').then(|| text.trim());
+    }
+    let bold = line.strip_prefix("**").and_then(|rest| rest.trim_end_matches(':').strip_suffix("**"));
+    if let Some(bold) = bold.filter(|bold| !bold.contains("**")) {
+        return Some(bold.trim_end_matches(':'));
+    }
+    line.strip_suffix(':').filter(|text| text.split_whitespace().count() <= 4)
+}
+
+/// Whether a heading is one of the form's about the writer's machine, or about the rules.
+fn is_aside(heading: &str) -> bool {
+    let lower = heading.to_lowercase();
+    lower.split(|c: char| !c.is_alphanumeric()).any(|word| ASIDE_HEADINGS.contains(&word))
+}
+
+/// `- [x] I have read it`
+fn is_box(line: &str) -> bool {
+    let item = line.trim_start_matches(['-', '*', '+', ' ']);
+    item.len() < line.len() && ["[ ]", "[x]", "[X]"].iter().any(|mark| item.starts_with(mark))
+}
+
+/// Whether a line fills in a form: a box, a machine's property, a rule, emphasis that a template has for instructions.
+fn is_form(line: &str) -> bool {
+    if is_box(line) || line.starts_with("---") || line.starts_with("***") || line.starts_with("___") {
+        return true;
+    }
+    let is_whole = |mark: char| {
+        line.len() > 2 && line.starts_with(mark) && line.ends_with(mark) && !line[1..].starts_with(mark)
+    };
+    if is_whole('*') || is_whole('_') {
+        return true;
+    }
+    let item = line.trim_start_matches(['-', '*', '+', ' ', '|']);
+    let key = item
+        .split_once([':', '|', '='])
+        .map(|(key, _)| key.trim_matches(['*', '_', ' ', '`']).to_lowercase());
+    key.is_some_and(|key| {
+        MACHINE_KEYS.contains(&key.as_str())
+            || MACHINE_KEYS.iter().any(|known| key.ends_with(&format!(" {known}")) && key.len() < 32)
+    })
+}
+
+/// Whether a paragraph tells its writer what to write: it begins as an instruction does, and speaks of what is written.
+fn instructs(line: &str) -> bool {
+    let lower = line.trim_start_matches(['*', '_', '-', '>', '(', ' ']).to_lowercase();
+    INSTRUCTIONS.iter().any(|start| lower.starts_with(start))
+        && INSTRUCTED.iter().any(|word| lower.contains(word))
+}
