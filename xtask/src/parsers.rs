@@ -75,6 +75,47 @@ const READERS: &[(&str, &[Cover])] = &[
         "forage-search/src/external/output.rs",
         &[Target("forage-search/src/external/output.rs", "fuzz_numbers_rise_and_hang_on_no_cut")],
     ),
+    ("forage-git/src/refs.rs", &[Target("forage-git/src/refs.rs", "fuzz_any_list_has_a_reference_or_not")]),
+    (
+        "forage-git/src/commit.rs",
+        &[Target("forage-git/src/commit.rs", "fuzz_any_bytes_are_a_commit_or_none")],
+    ),
+    (
+        "forage-git/src/tree.rs",
+        &[Target("forage-git/src/tree.rs", "fuzz_any_bytes_are_entries_that_name_no_other_directory")],
+    ),
+    (
+        "forage-git/src/delta.rs",
+        &[Target("forage-git/src/delta.rs", "fuzz_any_difference_makes_what_it_says_or_nothing")],
+    ),
+    (
+        "forage-git/src/pack.rs",
+        &[
+            Target("forage-git/src/pack.rs", "fuzz_any_head_leads_forward_only"),
+            Target(
+                "forage-git/tests/it/main.rs",
+                "objects_that_are_missing_or_damaged_are_told_and_end_nothing",
+            ),
+        ],
+    ),
+    (
+        "forage-git/src/repository.rs",
+        &[Target(
+            "forage-git/tests/it/main.rs",
+            "objects_that_are_missing_or_damaged_are_told_and_end_nothing",
+        )],
+    ),
+    (
+        "forage-rank/src/history/file.rs",
+        &[Target(
+            "forage-rank/src/history/tests.rs",
+            "fuzz_any_bytes_in_the_place_of_a_history_are_sound_or_none",
+        )],
+    ),
+    (
+        "forage-rank/src/query/report.rs",
+        &[Target("forage-rank/src/query/report.rs", "fuzz_parts_are_of_the_text_in_its_order")],
+    ),
     (
         "forage-rank/src/index/manifest.rs",
         &[Target("forage-rank/src/index/manifest.rs", "fuzz_a_manifest_names_plain_files_and_comes_back")],

@@ -5,7 +5,7 @@ use crate::limits;
 
 /// A commit.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Commit {
+pub struct CommitObject {
     /// Its tree of files.
     pub tree: ObjectId,
     /// The commits that it came after; none of the first one, and of those behind which a shallow clone has nothing.
@@ -18,7 +18,7 @@ pub struct Commit {
     pub message: String,
 }
 
-impl Commit {
+impl CommitObject {
     /// Reads the bytes of an object. What is not needed, signatures for one, is not looked at.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let (mut tree, mut parents, mut time) = (None, Vec::new(), 0);
@@ -66,11 +66,11 @@ mod tests {
 
     #[test]
     fn the_header_is_read_and_the_message_is_the_rest() {
-        let commit = Commit::parse(format!("{SIGNED}Subject\n\nBody\n").as_bytes());
+        let commit = CommitObject::parse(format!("{SIGNED}Subject\n\nBody\n").as_bytes());
         // An empty line within a signature has a space in front.
         assert_eq!(commit.unwrap().message, " -----END\n\nSubject\n\nBody\n");
         let sound = SIGNED.replace("\n\n -", "\n \n -");
-        let commit = Commit::parse(format!("{sound}Subject\n\nBody\n").as_bytes()).unwrap();
+        let commit = CommitObject::parse(format!("{sound}Subject\n\nBody\n").as_bytes()).unwrap();
         assert_eq!((commit.message.as_str(), commit.time), ("Subject\n\nBody\n", 1_700_000_000));
         assert_eq!(commit.parents.len(), 2);
     }
@@ -78,7 +78,7 @@ mod tests {
     #[test]
     fn fuzz_any_bytes_are_a_commit_or_none() {
         forage_fuzz::target!(&forage_fuzz::seeds([SIGNED]), |bytes| {
-            if let Some(commit) = Commit::parse(bytes) {
+            if let Some(commit) = CommitObject::parse(bytes) {
                 assert!(commit.parents.len() <= limits::PARENTS);
             }
         });

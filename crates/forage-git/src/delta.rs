@@ -1,6 +1,6 @@
 //! Objects made of others (`gitformat-pack`, «Deltified representation»).
 
-use crate::error::Fault;
+use crate::error::ObjectFault;
 use crate::limits;
 
 /// A number in groups of seven bits, the lowest first.
@@ -32,15 +32,15 @@ fn sparse(delta: &mut &[u8], mask: u8, bytes: u32) -> Option<usize> {
 }
 
 /// What a difference makes of an object.
-pub(crate) fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, Fault> {
+pub(crate) fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, ObjectFault> {
     let mut rest = delta;
     let sizes = size(&mut rest).zip(size(&mut rest));
-    let (of_base, wanted) = sizes.ok_or(Fault::Damaged)?;
+    let (of_base, wanted) = sizes.ok_or(ObjectFault::Damaged)?;
     if of_base != base.len() {
-        return Err(Fault::Damaged);
+        return Err(ObjectFault::Damaged);
     }
     if wanted > limits::OBJECT_BYTES {
-        return Err(Fault::TooLarge);
+        return Err(ObjectFault::TooLarge);
     }
     let mut made = Vec::with_capacity(wanted);
     while let Some((&command, after)) = rest.split_first() {
@@ -60,10 +60,10 @@ pub(crate) fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, Fault> {
                 })
             }
         };
-        let piece = piece.filter(|piece| made.len() + piece.len() <= wanted).ok_or(Fault::Damaged)?;
+        let piece = piece.filter(|piece| made.len() + piece.len() <= wanted).ok_or(ObjectFault::Damaged)?;
         made.extend_from_slice(piece);
     }
-    if made.len() == wanted { Ok(made) } else { Err(Fault::Damaged) }
+    if made.len() == wanted { Ok(made) } else { Err(ObjectFault::Damaged) }
 }
 
 #[cfg(test)]

@@ -41,14 +41,14 @@ pub enum ObjectError {
 
 /// The same of an object whose name is not known where it happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
+pub(crate) enum ObjectFault {
     Damaged,
     TooLarge,
     /// Of another object, which it is made of.
     Missing,
 }
 
-impl Fault {
+impl ObjectFault {
     pub(crate) fn of(self, id: ObjectId) -> ObjectError {
         match self {
             Self::Damaged => ObjectError::Damaged(id),

@@ -5,7 +5,7 @@ use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
-use crate::error::Fault;
+use crate::error::ObjectFault;
 use crate::limits;
 
 /// What inflates, with its tables, which are large enough to be used again.
@@ -17,9 +17,14 @@ pub(crate) struct Inflater {
 
 impl Inflater {
     /// The `size` bytes that the stream at a place of a file is of.
-    pub(crate) fn read(&mut self, file: &mut OpenedFile, mut at: u64, size: usize) -> Result<Vec<u8>, Fault> {
+    pub(crate) fn read(
+        &mut self,
+        file: &mut OpenedFile,
+        mut at: u64,
+        size: usize,
+    ) -> Result<Vec<u8>, ObjectFault> {
         if size > limits::OBJECT_BYTES {
-            return Err(Fault::TooLarge);
+            return Err(ObjectFault::TooLarge);
         }
         let mut bytes = vec![0; size];
         let mut filled = 0;
@@ -27,10 +32,10 @@ impl Inflater {
         loop {
             let end = at.saturating_add(limits::PACK_WINDOW).min(file.size());
             if at >= end {
-                return Err(Fault::Damaged);
+                return Err(ObjectFault::Damaged);
             }
             self.buffer.clear();
-            file.read_range(&mut self.buffer, at..end).map_err(|_| Fault::Damaged)?;
+            file.read_range(&mut self.buffer, at..end).map_err(|_| ObjectFault::Damaged)?;
             let more = if end < file.size() { inflate_flags::TINFL_FLAG_HAS_MORE_INPUT } else { 0 };
             let flags = inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER
                 | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF
@@ -42,16 +47,16 @@ impl Inflater {
             match status {
                 TINFLStatus::Done if filled == size => return Ok(bytes),
                 TINFLStatus::NeedsMoreInput if read > 0 => {}
-                _ => return Err(Fault::Damaged),
+                _ => return Err(ObjectFault::Damaged),
             }
         }
     }
 }
 
 /// A whole stream, of which only that it is short is known.
-pub(crate) fn inflate(stream: &[u8]) -> Result<Vec<u8>, Fault> {
+pub(crate) fn inflate(stream: &[u8]) -> Result<Vec<u8>, ObjectFault> {
     decompress_to_vec_zlib_with_limit(stream, limits::OBJECT_BYTES).map_err(|error| match error.status {
-        TINFLStatus::HasMoreOutput => Fault::TooLarge,
-        _ => Fault::Damaged,
+        TINFLStatus::HasMoreOutput => ObjectFault::TooLarge,
+        _ => ObjectFault::Damaged,
     })
 }

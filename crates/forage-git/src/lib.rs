@@ -32,7 +32,7 @@ mod refs;
 mod repository;
 mod tree;
 
-pub use commit::Commit;
+pub use commit::CommitObject;
 pub use error::{NoHistory, ObjectError};
 pub use id::ObjectId;
 pub use repository::{HistoryState, Repository};

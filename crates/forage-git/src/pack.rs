@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use forage_fs::{OpenedFile, ReadBuffer};
 
-use crate::error::Fault;
+use crate::error::ObjectFault;
 use crate::id::ObjectId;
 use crate::limits;
 
@@ -68,14 +68,14 @@ impl Pack {
     }
 
     /// Reads bytes of the index.
-    fn read(&mut self, range: Range<u64>) -> Result<&[u8], Fault> {
+    fn read(&mut self, range: Range<u64>) -> Result<&[u8], ObjectFault> {
         self.buffer.clear();
-        self.index.read_range(&mut self.buffer, range).map_err(|_| Fault::Damaged)?;
+        self.index.read_range(&mut self.buffer, range).map_err(|_| ObjectFault::Damaged)?;
         Ok(&self.buffer)
     }
 
     /// The place of an object in the pack, if it is there.
-    pub(crate) fn find(&mut self, id: &ObjectId) -> Result<Option<u64>, Fault> {
+    pub(crate) fn find(&mut self, id: &ObjectId) -> Result<Option<u64>, ObjectFault> {
         let wanted = id.as_bytes();
         if wanted.len() as u64 != self.id_bytes {
             return Ok(None);
@@ -106,7 +106,7 @@ impl Pack {
     }
 
     /// The place of the object of this number.
-    fn offset(&mut self, number: u64) -> Result<u64, Fault> {
+    fn offset(&mut self, number: u64) -> Result<u64, ObjectFault> {
         let count = u64::from(self.fanout[255]);
         let offsets = NAMES_AT + count * (self.id_bytes + 4);
         let at = offsets + number * 4;
@@ -120,12 +120,12 @@ impl Pack {
     }
 
     /// The entry at a place of the pack.
-    pub(crate) fn entry(&mut self, place: u64) -> Result<PackedEntry, Fault> {
+    pub(crate) fn entry(&mut self, place: u64) -> Result<PackedEntry, ObjectFault> {
         // The longest head: ten bytes of size, and as many of a distance or a name.
         let end = place.saturating_add(64).min(self.objects.size());
         self.buffer.clear();
-        self.objects.read_range(&mut self.buffer, place.min(end)..end).map_err(|_| Fault::Damaged)?;
-        let mut entry = head(&self.buffer, place, self.id_bytes as usize).ok_or(Fault::Damaged)?;
+        self.objects.read_range(&mut self.buffer, place.min(end)..end).map_err(|_| ObjectFault::Damaged)?;
+        let mut entry = head(&self.buffer, place, self.id_bytes as usize).ok_or(ObjectFault::Damaged)?;
         entry.at += place;
         Ok(entry)
     }

@@ -8,9 +8,9 @@ use std::sync::Arc;
 use forage_base::{Hash64, Stop};
 use forage_fs::{Contents, OpenError, ReadBuffer, RelPath, Root};
 
-use crate::commit::Commit;
+use crate::commit::CommitObject;
 use crate::delta;
-use crate::error::{Fault, NoHistory, ObjectError};
+use crate::error::{NoHistory, ObjectError, ObjectFault};
 use crate::id::ObjectId;
 use crate::inflate::{Inflater, inflate};
 use crate::limits;
@@ -116,9 +116,9 @@ impl Repository {
     ///
     /// # Errors
     /// It is not there, or is none, or there was no time.
-    pub fn commit(&mut self, id: &ObjectId) -> Result<Commit, ObjectError> {
+    pub fn commit(&mut self, id: &ObjectId) -> Result<CommitObject, ObjectError> {
         let bytes = self.object(id, ObjectKind::Commit)?;
-        let mut commit = Commit::parse(&bytes).ok_or(ObjectError::Damaged(*id))?;
+        let mut commit = CommitObject::parse(&bytes).ok_or(ObjectError::Damaged(*id))?;
         if self.shallow.contains(id) {
             commit.is_cut_off = !commit.parents.is_empty();
             commit.parents.clear();
@@ -133,7 +133,7 @@ impl Repository {
     /// A tree can't be read, or there was no time.
     pub fn changed_files(
         &mut self,
-        commit: &Commit,
+        commit: &CommitObject,
         most: usize,
     ) -> Result<Option<Vec<Vec<u8>>>, ObjectError> {
         if commit.is_cut_off {
@@ -198,28 +198,28 @@ impl Repository {
         }
     }
 
-    fn loose(&mut self, id: &ObjectId) -> Result<Option<Object>, Fault> {
+    fn loose(&mut self, id: &ObjectId) -> Result<Option<Object>, ObjectFault> {
         let digits = id.to_string();
         let (directory, name) = digits.split_at(2);
         let path = self.git.join(b"objects").join(directory.as_bytes()).join(name.as_bytes());
         let stream = match read_small(&self.root, &path, limits::LOOSE_BYTES) {
             Ok(stream) => stream,
             Err(OpenError::NotFound { .. }) => return Ok(None),
-            Err(_) => return Err(Fault::Damaged),
+            Err(_) => return Err(ObjectFault::Damaged),
         };
         let bytes = inflate(&stream)?;
-        let (kind, start) = loose_head(&bytes).ok_or(Fault::Damaged)?;
+        let (kind, start) = loose_head(&bytes).ok_or(ObjectFault::Damaged)?;
         Ok(Some((kind, Rc::from(&bytes[start..]))))
     }
 
-    fn packed(&mut self, id: &ObjectId) -> Result<Option<Object>, Fault> {
+    fn packed(&mut self, id: &ObjectId) -> Result<Option<Object>, ObjectFault> {
         match self.place(id)? {
             Some(place) => self.at(place).map(Some),
             None => Ok(None),
         }
     }
 
-    fn place(&mut self, id: &ObjectId) -> Result<Option<PackPlace>, Fault> {
+    fn place(&mut self, id: &ObjectId) -> Result<Option<PackPlace>, ObjectFault> {
         let count = self.packs.len();
         // What comes next is mostly in the same one.
         for nth in (0..count).map(|nth| (self.last + nth) % count) {
@@ -232,7 +232,7 @@ impl Repository {
     }
 
     /// The object at a place: what it is made of first, then one difference after the other.
-    fn at(&mut self, mut place: PackPlace) -> Result<Object, Fault> {
+    fn at(&mut self, mut place: PackPlace) -> Result<Object, ObjectFault> {
         let mut deltas: Vec<(PackPlace, Vec<u8>)> = Vec::new();
         let mut bytes = 0;
         let (kind, mut object) = loop {
@@ -250,7 +250,7 @@ impl Repository {
                     break (kind, object);
                 }
                 _ if deltas.len() == limits::DELTAS || bytes > limits::DELTA_BYTES => {
-                    return Err(Fault::TooLarge);
+                    return Err(ObjectFault::TooLarge);
                 }
                 PackedKind::FromPlace(base) => {
                     deltas.push((place, content));
@@ -258,7 +258,7 @@ impl Repository {
                 }
                 PackedKind::FromObject(base) => {
                     deltas.push((place, content));
-                    place = self.place(&base)?.ok_or(Fault::Missing)?;
+                    place = self.place(&base)?.ok_or(ObjectFault::Missing)?;
                 }
             }
         };

@@ -125,6 +125,10 @@ pub const KNOWN_LINES: u64 = 1_000_000;
 /// others tenfold is the only one.
 pub const RULE_WEIGHT: f32 = 10.0;
 
+/// Bytes of changed files that are kept from when they were compared until they are indexed; what is beyond is read twice. A
+/// checkout of two thousand files has some twenty million.
+pub const CHANGED_BYTES: usize = 32 << 20;
+
 /// Files from which on segments are merged no more: that would take longer than reading them costs searches, and all that is
 /// merged is in memory meanwhile, a hundred megabytes for ten thousand files.
 pub const LARGE_SEGMENT: usize = 1_500;

@@ -44,6 +44,8 @@ struct Changes {
 struct Changed {
     path: RelPath,
     before: Option<DocumentAddress>,
+    /// What was read of it to find out, for it to be read once.
+    read: Option<(Read, Vec<u8>)>,
 }
 
 impl Changes {
@@ -256,6 +258,7 @@ fn compare(
     };
     let (mut read, mut settled) = (Vec::new(), Vec::new());
     let unsettled = AtomicU64::new(0);
+    let kept = AtomicUsize::new(0);
     let visit = |buffer: &mut ReadBuffer, entry: &Entry<'_>, skipped: &mut Skipped| {
         let state = entry.state().map_or(0, |state| hash_of(&state));
         let met = known.meet(&entry.path.display(), state);
@@ -268,12 +271,19 @@ fn compare(
             unsettled.fetch_add(1, Ordering::Relaxed);
         }
         let before = if let FileDifference::Open(_, place) = met { Some(place) } else { None };
-        let changed = Changed { path: entry.path.clone(), before };
+        let mut changed = Changed { path: entry.path.clone(), before, read: None };
         let item = |finding| WalkStep::Item(finding, size_of::<FileFinding>());
         let FileDifference::Open(stamp, place) = met else { return item(FileFinding::Read(changed)) };
-        let now = file.map_or(UNREAD, |mut file| Read::new(&mut file, buffer).stamp);
+        let read = file.map(|mut file| Read::new(&mut file, buffer));
+        let now = read.as_ref().map_or(UNREAD, |read| read.stamp);
         match now.content == stamp.content {
-            false => item(FileFinding::Read(changed)),
+            false => {
+                let has_room = |bytes: usize| {
+                    kept.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) <= limits::CHANGED_BYTES
+                };
+                changed.read = read.filter(|_| has_room(buffer.len())).map(|read| (read, buffer.to_vec()));
+                item(FileFinding::Read(changed))
+            }
             true if now.state != 0 && now.state != stamp.state => {
                 item(FileFinding::Settled(place, now.state))
             }
@@ -321,7 +331,7 @@ fn unlike(listing: &FileListing, known: &EarlierFiles<'_>) -> Vec<u64> {
 /// The time was over before all were read.
 pub fn read_files(root: &Root, files: &[RelPath], effort: &UpdateEffort) -> Result<RankIndex, UpdateError> {
     let index = RankIndex::in_memory()?;
-    let read = files.iter().map(|path| Changed { path: path.clone(), before: None }).collect();
+    let read = files.iter().map(|path| Changed { path: path.clone(), before: None, read: None }).collect();
     let changes = Changes { state: index.state(), read, ..Changes::default() };
     match apply(&index, root, &changes, effort)?.is_done {
         true => Ok(index),
@@ -403,7 +413,10 @@ fn apply(
                 if let Some(place) = file.before {
                     writer.remove_at(place)?;
                 }
-                add(&writer, root, &file.path, &mut buffer)?;
+                match &file.read {
+                    Some((read, bytes)) => add_read(&writer, &file.path, read, bytes)?,
+                    None => add(&writer, root, &file.path, &mut buffer)?,
+                }
                 added.fetch_add(1, Ordering::Relaxed);
                 effort.progress.fetch_add(1, Ordering::Relaxed);
             }
@@ -420,11 +433,18 @@ fn apply(
 }
 
 fn add(writer: &Writer<'_>, root: &Root, path: &RelPath, buffer: &mut ReadBuffer) -> Result<(), IndexError> {
-    let name = path.display();
     // It has gone meanwhile, or may not be read.
-    let Ok(mut file) = root.open_file(path) else { return writer.add_new_wordless(&name, UNREAD) };
-    let Read { stamp, contents } = Read::new(&mut file, buffer);
-    let DecodedText::Text { bytes, .. } = decode(buffer) else {
+    let Ok(mut file) = root.open_file(path) else {
+        return writer.add_new_wordless(&path.display(), UNREAD);
+    };
+    let read = Read::new(&mut file, buffer);
+    add_read(writer, path, &read, buffer)
+}
+
+/// Adds a file that was read.
+fn add_read(writer: &Writer<'_>, path: &RelPath, read: &Read, bytes: &[u8]) -> Result<(), IndexError> {
+    let (name, &Read { stamp, contents }) = (path.display(), read);
+    let DecodedText::Text { bytes, .. } = decode(bytes) else {
         return writer.add_new_wordless(&name, stamp);
     };
     match contents {

@@ -9,9 +9,14 @@ fn symbols(path: &str, text: &str) -> Vec<String> {
 #[test]
 fn documentation_above_a_blank_line_is_of_the_definition_below() {
     let body = "  x;\n".repeat(14);
-    let text = |between: &str| format!("function one() {{\n{body}}}\n\n{between}\nfunction two() {{\n{body}}}\n");
+    let text =
+        |between: &str| format!("function one() {{\n{body}}}\n\n{between}\nfunction two() {{\n{body}}}\n");
     let starts = |between: &str| {
-        outline(&text(between), language("a.js")).chunks.iter().map(|chunk| chunk.start_line).collect::<Vec<_>>()
+        outline(&text(between), language("a.js"))
+            .chunks
+            .iter()
+            .map(|chunk| chunk.start_line)
+            .collect::<Vec<_>>()
     };
     let documentation = "/**\n * Counts.\n */\n";
     assert_eq!(starts(documentation), [1, 18]);

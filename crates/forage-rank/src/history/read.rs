@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, display_path};
-use forage_git::{Commit, NoHistory, ObjectError, ObjectId, Repository};
+use forage_git::{CommitObject, NoHistory, ObjectError, ObjectId, Repository};
 use hashbrown::{HashMap, HashSet};
 
 use super::{CommitContents, History, HistoryBuilder, KnownCommit, message_words};
@@ -31,7 +31,7 @@ enum CommitContent {
     /// Among those that are known, at this place.
     Known(usize),
     /// As it was read in this call.
-    Read(Commit),
+    Read(CommitObject),
 }
 
 /// The history of what is checked out in a root, as far as there is time: what is in `known` is not read again. `None` where

@@ -312,3 +312,58 @@ fn instructs(line: &str) -> bool {
     INSTRUCTIONS.iter().any(|start| lower.starts_with(start))
         && INSTRUCTED.iter().any(|word| lower.contains(word))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REPORT: &str = "Server hangs when the socket closes early\n\n\
+        <!-- Please read the guide\nbefore you write -->\n\
+        - [x] I have searched the issues\n\n\
+        ### Description\n\
+        A clear and concise description of what the bug is, and of your version.\n\n\
+        The read loop never ends\nand one worker is lost.\n\n\
+        ```go\nconn.Close()\n```\n\n\
+        **Environment**\nLinux with a proxy\n```\ngo env\n```\n\
+        ## Expected behaviour\n\
+        It should return.\n- OS: Ubuntu\n_No response_\n";
+
+    #[test]
+    fn what_the_writer_wrote_counts_and_the_form_does_not() {
+        let found: Vec<_> = parts(REPORT).into_iter().map(|part| (part.text, part.share)).collect();
+        let expected = [
+            ("Server hangs when the socket closes early", TITLE),
+            ("The read loop never ends\nand one worker is lost.", 1.0),
+            ("conn.Close()", CODE),
+            ("It should return.", 1.0),
+        ];
+        assert_eq!(found, expected);
+        assert!(parts(REPORT)[0].is_title);
+    }
+
+    #[test]
+    fn a_text_without_a_form_is_prose() {
+        let text = "Fix the loop\n\nPlease note that version 2 of your OS: it hangs.\nMore.";
+        let found: Vec<_> = parts(text).into_iter().map(|part| part.text).collect();
+        assert_eq!(found, ["Fix the loop", "\nPlease note that version 2 of your OS: it hangs.\nMore."]);
+        let line = "one line of many words which has no title";
+        assert_eq!(parts(line), [ReportPart { text: line, share: 1.0, is_title: false }]);
+        // What looks like a form by its first line alone is a text that has one.
+        let long = format!("{}\nrest", "word ".repeat(40));
+        assert!(!parts(&long)[0].is_title && parts(&long)[0].share == 1.0);
+    }
+
+    #[test]
+    fn fuzz_parts_are_of_the_text_in_its_order() {
+        forage_fuzz::target!(&forage_fuzz::seeds([REPORT, "a\nb", "```\n~~~\n# x"]), |input| {
+            let text = String::from_utf8_lossy(input);
+            let place = |part: &str| part.as_ptr().addr() - text.as_ptr().addr();
+            let mut end = 0;
+            for part in parts(&text) {
+                assert!(place(part.text) >= end && part.share > 0.0);
+                end = place(part.text) + part.text.len();
+            }
+            assert!(end <= text.len());
+        });
+    }
+}

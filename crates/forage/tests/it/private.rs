@@ -44,6 +44,7 @@ const KEPT: &[(&str, &[&str])] = &[
         "index/*/ranked-*",
         &[
             "manifest",
+            "history",
             "*.meta",
             "*.gone",
             "*.term",
