@@ -4,7 +4,7 @@
 //! whose messages resemble a query lend to their files: each its resemblance beside that of the best commit, in equal
 //! shares. What files get by being changed often, whatever is asked, is taken off again.
 //!
-//! What is known of the commits is a function of the one that is checked out ([`read`]), so that an index answers as one
+//! What is known of the commits is a function of the one that is checked out ([`read()`]), so that an index answers as one
 //! that was made anew, whatever was checked out before.
 
 mod file;
