@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Reports of bugs with known answers: the issue that a commit says it mends, and the source files that it changes.
+
+No text of an issue is kept here: `reports.json` has repositories, revisions (the tree before all of the fixes), numbers of
+issues, commits and paths. Who has the texts makes query sets of them:
+
+    reports.py sets LIST --texts FILE --checkouts DIR [--forms]    prints query sets as `evaluate` reads them
+    reports.py table NAME=RANKS…                                   prints what `evaluate --ranks` says, by language
+
+FILE has a JSON object a line: `repo` (owner/name), `issue`, `title`, `body`; `gh issue view N --json title,body` tells them.
+DIR has a checkout of each revision with its history, by name (`git clone URL NAME; git checkout REVISION`).
+
+With `--forms` each text is put into the form that the project gives its reporters (`.github/ISSUE_TEMPLATE`), so that words
+of a template, boxes and versions are around it as they are in what people send. For texts that have none of it.
+"""
+
+import argparse
+import glob
+import json
+import os
+import re
+import sys
+
+PLAIN_FORM = """### Describe the bug
+
+{body}
+
+### Steps to reproduce
+
+See above.
+
+### Expected behavior
+
+It should work.
+
+### Environment
+
+- OS: Ubuntu 22.04
+- Version: 1.2.3
+"""
+
+
+def form_of(checkout):
+    """The form for bugs: by its name, else the first that is for none of the other things."""
+    found = sorted(glob.glob(f"{checkout}/.github/ISSUE_TEMPLATE/*")) + glob.glob(f"{checkout}/.github/ISSUE_TEMPLATE.md")
+    found = [path for path in found if path.endswith((".md", ".yml", ".yaml")) and "config" not in os.path.basename(path)]
+    bugs = [path for path in found if "bug" in path.lower()]
+    others = [path for path in found if not re.search("feature|doc|proposal|question|idea|enh", path.lower())]
+    return (bugs or others or found or [None])[0]
+
+
+def filled(path, body):
+    if path is None:
+        return PLAIN_FORM.format(body=body)
+    with open(path, errors="replace") as file:
+        text = file.read()
+    if path.endswith(".md"):
+        text = re.sub(r"\A---\n.*?\n---\n", "", text, flags=re.S)
+        lines = text.split("\n")
+        for nth, line in enumerate(lines):
+            if re.match(r"\s*(#+ |\*\*.+\*\*|\d+\. )", line):
+                return "\n".join([*lines[: nth + 1], "", body, "", *lines[nth + 1 :]])
+        return f"{body}\n\n{text}"
+    parts, is_put = [], False
+    for item in re.split(r"\n\s*- type:\s*", text)[1:]:
+        kind = item.split("\n")[0].strip()
+        named = re.search(r"\blabel:\s*[\"']?(.+?)[\"']?\s*\n", item)
+        label = named.group(1) if named else "Details"
+        if kind == "markdown":
+            continue
+        if kind == "checkboxes":
+            boxes = re.findall(r"- label:\s*[>|]?-?\s*[\"']?(.+)", item)
+            parts.append(f"### {label}\n\n" + "\n".join(f"- [X] {box}" for box in boxes))
+        elif kind == "textarea" and not is_put:
+            parts.append(f"### {label}\n\n{body}")
+            is_put = True
+        elif kind == "textarea":
+            value = re.search(r"value:\s*\|\n((?:\s{6,}.*\n?)+)", item)
+            given = re.sub(r"^\s+", "", value.group(1), flags=re.M) if value else "_No response_"
+            parts.append(f"### {label}\n\n{given}")
+        else:
+            parts.append(f"### {label}\n\n1.2.3")
+    return "\n\n".join(parts if is_put else [*parts, body])
+
+
+def sets(arguments):
+    with open(arguments.texts) as file:
+        texts = {(text["repo"], text["issue"]): text for text in map(json.loads, file)}
+    made = []
+    with open(arguments.list) as file:
+        known = json.load(file)
+    for repository in known:
+        repo = repository["url"].removeprefix("https://github.com/")
+        form = form_of(os.path.join(arguments.checkouts, repository["name"])) if arguments.forms else None
+        queries = []
+        for issue, commit, paths in repository["reports"]:
+            text = texts.get((repo, issue))
+            if text is None:
+                continue
+            body = filled(form, text["body"]) if arguments.forms else text["body"]
+            query = f"{text['title']}\n\n{body}".strip()
+            queries.append({"query": query, "relevant": paths, "secondary": [], "category": "report", "commit": commit})
+        if queries:
+            made.append({key: repository[key] for key in ("name", "language", "revision")} | {"queries": queries})
+    json.dump(made, sys.stdout)
+
+
+def table(arguments):
+    def share(queries, cut):
+        return 100 * sum(any(rank and rank <= cut for rank in query["ranks"]) for query in queries) / max(len(queries), 1)
+
+    print("| | queries | any@1 | any@3 | any@5 | any@10 | any@20 |\n| --- | --- | --- | --- | --- | --- | --- |")
+    for given in arguments.ranks:
+        name, path = given.split("=", 1)
+        with open(path) as file:
+            ranks = json.load(file)
+        for title, is_python in (("Python", True), ("other languages", False)):
+            chosen = [query for query in ranks if (query["language"].lower() == "python") == is_python]
+            row = " | ".join(f"{share(chosen, cut):.1f}" for cut in (1, 3, 5, 10, 20))
+            print(f"| {name}, {title} | {len(chosen)} | {row} |")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    command = commands.add_parser("sets")
+    command.add_argument("list")
+    command.add_argument("--texts", required=True)
+    command.add_argument("--checkouts", required=True)
+    command.add_argument("--forms", action="store_true")
+    command.set_defaults(run=sets)
+    command = commands.add_parser("table")
+    command.add_argument("ranks", nargs="+")
+    command.set_defaults(run=table)
+    arguments = parser.parse_args()
+    arguments.run(arguments)
+
+
+if __name__ == "__main__":
+    main()
