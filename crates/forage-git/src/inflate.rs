@@ -1,25 +1,24 @@
 //! Objects inflated (RFC 1950), into as much memory as they are said to take.
 
-use forage_fs::{OpenedFile, ReadBuffer};
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 
 use crate::error::ObjectFault;
 use crate::limits;
+use crate::paged::PagedFile;
 
 /// What inflates, with its tables, which are large enough to be used again.
 #[derive(Default)]
 pub(crate) struct Inflater {
     state: Box<DecompressorOxide>,
-    buffer: ReadBuffer,
 }
 
 impl Inflater {
     /// The `size` bytes that the stream at a place of a file is of.
     pub(crate) fn read(
         &mut self,
-        file: &mut OpenedFile,
+        file: &mut PagedFile,
         mut at: u64,
         size: usize,
     ) -> Result<Vec<u8>, ObjectFault> {
@@ -30,18 +29,13 @@ impl Inflater {
         let mut filled = 0;
         self.state.init();
         loop {
-            let end = at.saturating_add(limits::PACK_WINDOW).min(file.size());
-            if at >= end {
-                return Err(ObjectFault::Damaged);
-            }
-            self.buffer.clear();
-            file.read_range(&mut self.buffer, at..end).map_err(|_| ObjectFault::Damaged)?;
-            let more = if end < file.size() { inflate_flags::TINFL_FLAG_HAS_MORE_INPUT } else { 0 };
+            let (block, start) = file.block(at)?;
+            let stream = &block[start..];
+            let is_last = at + stream.len() as u64 >= file.size();
             let flags = inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER
                 | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF
-                | more;
-            let (status, read, written) =
-                decompress(&mut self.state, &self.buffer, &mut bytes, filled, flags);
+                | if is_last { 0 } else { inflate_flags::TINFL_FLAG_HAS_MORE_INPUT };
+            let (status, read, written) = decompress(&mut self.state, stream, &mut bytes, filled, flags);
             filled += written;
             at += read as u64;
             match status {

@@ -28,6 +28,7 @@ mod inflate;
 #[doc(hidden)]
 pub mod limits;
 mod pack;
+mod paged;
 mod refs;
 mod repository;
 mod tree;

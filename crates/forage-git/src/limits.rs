@@ -15,8 +15,11 @@ pub const DELTA_BYTES: usize = 16 << 20;
 /// Bytes of objects that are kept, for others are made of them.
 pub const KEPT_BYTES: usize = 24 << 20;
 
-/// Bytes that are read of a pack at a time. Most entries have fewer.
-pub const PACK_WINDOW: u64 = 4 << 10;
+/// Bytes that are read of a file of a pack at a time.
+pub const BLOCK_BYTES: u64 = 32 << 10;
+
+/// Blocks that are kept of a file: sixteen million bytes.
+pub const BLOCKS: usize = 512;
 
 /// Packs that are looked into. `git gc` joins them from 50 on.
 pub const PACKS: usize = 256;

@@ -1,12 +1,11 @@
 //! Packs of objects, with their indexes of version 2 (`gitformat-pack`).
 
-use std::ops::Range;
-
-use forage_fs::{OpenedFile, ReadBuffer};
+use forage_fs::OpenedFile;
 
 use crate::error::ObjectFault;
 use crate::id::ObjectId;
 use crate::limits;
+use crate::paged::PagedFile;
 
 /// What is in front of the tables of an index.
 const HEAD_BYTES: u64 = 8;
@@ -18,11 +17,10 @@ const NAMES_AT: u64 = HEAD_BYTES + FANOUT_BYTES;
 
 /// A pack: its index, and the file of objects.
 pub(crate) struct Pack {
-    index: OpenedFile,
-    pub(crate) objects: OpenedFile,
+    index: PagedFile,
+    pub(crate) objects: PagedFile,
     fanout: Vec<u32>,
     id_bytes: u64,
-    buffer: ReadBuffer,
 }
 
 /// What an entry of a pack is.
@@ -55,23 +53,16 @@ pub(crate) struct PackedEntry {
 
 impl Pack {
     /// `None` of what is no pack, or of another version.
-    pub(crate) fn new(mut index: OpenedFile, objects: OpenedFile, id_bytes: usize) -> Option<Self> {
-        let mut buffer = ReadBuffer::default();
-        index.read_range(&mut buffer, 0..NAMES_AT).ok()?;
-        let tables = buffer.strip_prefix(b"\xfftOc\0\0\0\x02")?;
-        let fanout: Vec<u32> = tables.chunks_exact(4).map(big_endian).collect();
-        let count = u64::from(*fanout.last()?);
+    pub(crate) fn new(index: OpenedFile, objects: OpenedFile, id_bytes: usize) -> Option<Self> {
+        let (mut index, objects) = (PagedFile::new(index), PagedFile::new(objects));
+        let head = index.copy(0..NAMES_AT).ok()?;
+        let fanout: Vec<u32> =
+            head.strip_prefix(b"\xfftOc\0\0\0\x02")?.chunks_exact(4).map(big_endian).collect();
+        let count = u64::from(*fanout.get(255)?);
         let id_bytes = id_bytes as u64;
         let least = NAMES_AT + count * (id_bytes + 4 + 4) + 2 * id_bytes;
         let is_sound = fanout.is_sorted() && index.size() >= least;
-        is_sound.then_some(Self { index, objects, fanout, id_bytes, buffer })
-    }
-
-    /// Reads bytes of the index.
-    fn read(&mut self, range: Range<u64>) -> Result<&[u8], ObjectFault> {
-        self.buffer.clear();
-        self.index.read_range(&mut self.buffer, range).map_err(|_| ObjectFault::Damaged)?;
-        Ok(&self.buffer)
+        is_sound.then_some(Self { index, objects, fanout, id_bytes })
     }
 
     /// The place of an object in the pack, if it is there.
@@ -89,7 +80,7 @@ impl Pack {
             let start = guess.saturating_sub(limits::INDEX_WINDOW / 2).clamp(from, to - 1);
             let end = (start + limits::INDEX_WINDOW).min(to);
             let length = self.id_bytes;
-            let names = self.read(NAMES_AT + start * length..NAMES_AT + end * length)?;
+            let names = self.index.copy(NAMES_AT + start * length..NAMES_AT + end * length)?;
             let mut names = names.chunks_exact(length as usize);
             let before = names.clone().take_while(|name| *name < wanted).count() as u64;
             if names.nth(before as usize).is_some_and(|name| name == wanted) {
@@ -110,22 +101,20 @@ impl Pack {
         let count = u64::from(self.fanout[255]);
         let offsets = NAMES_AT + count * (self.id_bytes + 4);
         let at = offsets + number * 4;
-        let offset = big_endian(self.read(at..at + 4)?);
+        let offset = big_endian(&self.index.copy(at..at + 4)?);
         if offset & 0x8000_0000 == 0 {
             return Ok(u64::from(offset));
         }
         let at = offsets + count * 4 + u64::from(offset & 0x7fff_ffff) * 8;
-        let bytes = self.read(at..at + 8)?;
+        let bytes = self.index.copy(at..at + 8)?;
         Ok(bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)))
     }
 
     /// The entry at a place of the pack.
     pub(crate) fn entry(&mut self, place: u64) -> Result<PackedEntry, ObjectFault> {
         // The longest head: ten bytes of size, and as many of a distance or a name.
-        let end = place.saturating_add(64).min(self.objects.size());
-        self.buffer.clear();
-        self.objects.read_range(&mut self.buffer, place.min(end)..end).map_err(|_| ObjectFault::Damaged)?;
-        let mut entry = head(&self.buffer, place, self.id_bytes as usize).ok_or(ObjectFault::Damaged)?;
+        let bytes = self.objects.copy(place..place.saturating_add(64))?;
+        let mut entry = head(&bytes, place, self.id_bytes as usize).ok_or(ObjectFault::Damaged)?;
         entry.at += place;
         Ok(entry)
     }

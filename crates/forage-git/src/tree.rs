@@ -25,13 +25,13 @@ pub(crate) enum TreeEntryKind {
 impl TreeEntry<'_> {
     /// Git's order: a directory stands where its name with a slash would.
     fn place(&self, other: &TreeEntry<'_>) -> Ordering {
-        let end = |entry: &TreeEntry<'_>| (entry.kind == TreeEntryKind::Directory).then_some(b'/');
-        let bytes = |entry: &TreeEntry<'_>| entry.name.iter().copied().chain(end(entry)).collect::<Vec<_>>();
         let common = self.name.len().min(other.name.len());
-        match self.name[..common].cmp(&other.name[..common]) {
-            Ordering::Equal => bytes(self).cmp(&bytes(other)),
-            order => order,
-        }
+        let next = |entry: &TreeEntry<'_>| {
+            let end = if entry.kind == TreeEntryKind::Directory { b'/' } else { 0 };
+            entry.name.get(common).copied().unwrap_or(end)
+        };
+        let names = self.name[..common].cmp(&other.name[..common]);
+        names.then_with(|| next(self).cmp(&next(other))).then(self.name.len().cmp(&other.name.len()))
     }
 }
 
@@ -101,27 +101,53 @@ pub(crate) fn differences<'a>(
         Some(entry) => Ok(entry),
         None => Ok(None),
     };
-    let (mut one, mut other) = (next(&mut left).ok()?, next(&mut right).ok()?);
-    while one.is_some() || other.is_some() {
+    let (mut one, mut other) = (None, None);
+    loop {
+        if one.is_none() && other.is_none() {
+            skip_common(&mut left, &mut right, id_bytes);
+        }
+        if one.is_none() {
+            one = next(&mut left).ok()?;
+        }
+        if other.is_none() {
+            other = next(&mut right).ok()?;
+        }
         let order = match (&one, &other) {
+            (None, None) => break,
             (Some(one), Some(other)) => one.place(other),
             (Some(_), None) => Ordering::Less,
-            _ => Ordering::Greater,
+            (None, Some(_)) => Ordering::Greater,
         };
-        let before = if order.is_le() { one } else { None };
-        let after = if order.is_ge() { other } else { None };
+        let before = one.take_if(|_| order.is_le());
+        let after = other.take_if(|_| order.is_ge());
         let same = |one: TreeEntry<'_>, other: TreeEntry<'_>| (one.id, one.kind) == (other.id, other.kind);
         if !before.zip(after).is_some_and(|(before, after)| same(before, after)) {
             found.push(TreeDifference { before, after });
         }
-        if order.is_le() {
-            one = next(&mut left).ok()?;
-        }
-        if order.is_ge() {
-            other = next(&mut right).ok()?;
-        }
     }
     Some(found)
+}
+
+/// Passes over the entries with which both begin: nearly all of two trees that follow each other.
+fn skip_common(left: &mut TreeEntries<'_>, right: &mut TreeEntries<'_>, id_bytes: usize) {
+    const STEP: usize = 64;
+    let (one, other) = (left.rest, right.rest);
+    let steps =
+        one.chunks_exact(STEP).zip(other.chunks_exact(STEP)).take_while(|(one, other)| one == other).count();
+    let (behind, other_behind) = (&one[steps * STEP..], &other[steps * STEP..]);
+    let bytes = behind.iter().zip(other_behind).take_while(|(one, other)| one == other).count();
+    let common = steps * STEP + bytes;
+    let mut end = 0;
+    // Only whole entries: the name ends with a NUL byte, behind which the identifier stands.
+    while let Some(name) = memchr::memchr(0, &one[end..common]) {
+        let next = end + name + 1 + id_bytes;
+        if next > common {
+            break;
+        }
+        end = next;
+    }
+    left.rest = &one[end..];
+    right.rest = &other[end..];
 }
 
 /// A path below another one; `None` for one that is too long.
