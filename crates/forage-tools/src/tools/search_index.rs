@@ -122,6 +122,9 @@ pub struct RankResponse {
     pub ignored: Vec<String>,
     /// No file of the index is in `path`, fits `file_pattern` and is of one of the `languages`.
     pub no_file_chosen: bool,
+    /// What is known of the commits of each root; with `explain`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<String>,
     /// This page continues another.
     pub continued: bool,
     /// For an answer without files: what is in those that the configuration leaves out.
@@ -391,6 +394,10 @@ impl Tool for SearchIndex {
             understood: ranking.understood,
             ignored: ranking.ignored,
             no_file_chosen,
+            history: match explain.is_some() && has_history {
+                true => ranked.indexes().map(|index| sanitize(&index.history_note())).collect(),
+                false => Vec::new(),
+            },
             continued: cursor.is_some(),
             not_searched,
             is_list: ranking.is_list,
@@ -416,8 +423,6 @@ impl Tool for SearchIndex {
         for RankedRoot { place, ranked, .. } in &ranked.roots {
             let before = outcome.warnings.len();
             outcome.add_report(&ranked.report);
-            let history = (explain.is_some() && has_history).then(|| sanitize(&ranked.index.history_note()));
-            outcome.warnings.extend(history);
             outcome.warnings[before..].iter_mut().for_each(|it| *it = place.tell(std::mem::take(it), is_one));
             outcome.warnings.extend(ranked.warning.clone().map(|warning| place.tell(warning, is_one)));
         }

@@ -110,6 +110,9 @@ fn headline(response: &RankResponse) -> String {
         false => "best first",
     };
     let _ = write!(text, " for {}, {order}.", quoted(&response.query));
+    for history in &response.history {
+        let _ = write!(text, " History: {history}.");
+    }
     if response.weak {
         text.push_str(" WEAK: even the first has little of what is asked for, so these may be no answer.");
     }
