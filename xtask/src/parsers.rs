@@ -99,6 +99,13 @@ const READERS: &[(&str, &[Cover])] = &[
         ],
     ),
     (
+        "forage-git/src/inflate.rs",
+        &[Target(
+            "forage-git/tests/it/main.rs",
+            "objects_that_are_missing_or_damaged_are_told_and_end_nothing",
+        )],
+    ),
+    (
         "forage-git/src/repository.rs",
         &[Target(
             "forage-git/tests/it/main.rs",

@@ -36,7 +36,8 @@ impl CommitObject {
             match name {
                 b"tree" if tree.is_none() => tree = Some(ObjectId::from_hex(value)?),
                 b"parent" if parents.len() < limits::PARENTS => parents.push(ObjectId::from_hex(value)?),
-                b"committer" => time = seconds(value)?,
+                // As git takes what is none.
+                b"committer" => time = seconds(value).unwrap_or(0),
                 _ => {}
             }
         }

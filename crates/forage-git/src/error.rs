@@ -18,7 +18,7 @@ pub enum NoHistory {
     #[error("the repository keeps its references in a form that is not read (`reftable`)")]
     RefFormat,
     /// A file of the repository can't be read, or does not say what it should.
-    #[error("{0} can't be read")]
+    #[error("the repository can't be read: {0}")]
     Unreadable(String),
 }
 

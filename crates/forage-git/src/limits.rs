@@ -12,17 +12,20 @@ pub const DELTAS: usize = 4_096;
 /// Bytes of all differences that one object is made of.
 pub const DELTA_BYTES: usize = 16 << 20;
 
+/// Bytes that are made on the way to one object: a tree of two thousand names, made by a thousand differences.
+pub const MADE_BYTES: usize = 128 << 20;
+
 /// Bytes of objects that are kept, for others are made of them.
 pub const KEPT_BYTES: usize = 24 << 20;
 
 /// Bytes that are read of a file of a pack at a time.
 pub const BLOCK_BYTES: u64 = 32 << 10;
 
-/// Blocks that are kept of a file: sixteen million bytes.
-pub const BLOCKS: usize = 512;
+/// Blocks that are kept of a file: eight million bytes.
+pub const BLOCKS: usize = 256;
 
-/// Packs that are looked into. `git gc` joins them from 50 on.
-pub const PACKS: usize = 256;
+/// Packs that are looked into, each with two open files. `git gc` joins them from 50 on.
+pub const PACKS: usize = 64;
 
 /// Names of the directory of packs that are looked at.
 pub const PACK_NAMES: usize = 4_096;

@@ -40,6 +40,8 @@ pub struct Repository {
     head: ObjectId,
     stop: Stop,
     packs: Vec<Pack>,
+    /// A hash of their names.
+    names: u64,
     /// The pack in which an object was found last.
     last: usize,
     /// Commits of a shallow clone whose parents it lacks.
@@ -76,6 +78,15 @@ impl Repository {
         Ok(HistoryState { head, ends: hash_of(&shallow(root, &git)?) })
     }
 
+    /// Returns a hash of the names of its packs: while that is the same, what is missing is.
+    ///
+    /// # Errors
+    /// They can't be listed.
+    pub fn packs_of(root: &Root) -> Result<u64, NoHistory> {
+        let names = pack_names(root, &directory(root)?.join(b"objects").join(b"pack"))?;
+        Ok(hash_of_names(&names))
+    }
+
     /// Opens the repository of a root. What is read of it afterwards ends when `stop` says so.
     ///
     /// # Errors
@@ -84,7 +95,9 @@ impl Repository {
         let git = directory(root)?;
         let head = refs::head(root, &git)?;
         let objects = git.join(b"objects");
-        let packs = packs(root, &objects.join(b"pack"), head.as_bytes().len())?;
+        let directory = objects.join(b"pack");
+        let names = pack_names(root, &directory)?;
+        let packs = packs(root, &directory, &names, head.as_bytes().len());
         let shallow = shallow(root, &git)?;
         Ok(Self {
             root: Arc::clone(root),
@@ -92,6 +105,7 @@ impl Repository {
             head,
             stop: stop.clone(),
             packs,
+            names: hash_of_names(&names),
             last: 0,
             shallow,
             inflater: Inflater::default(),
@@ -112,6 +126,12 @@ impl Repository {
         HistoryState { head: self.head, ends: hash_of(&self.shallow) }
     }
 
+    /// Returns what [`Repository::packs_of`] said when it was opened.
+    #[must_use]
+    pub fn packs(&self) -> u64 {
+        self.names
+    }
+
     /// Reads a commit.
     ///
     /// # Errors
@@ -119,6 +139,10 @@ impl Repository {
     pub fn commit(&mut self, id: &ObjectId) -> Result<CommitObject, ObjectError> {
         let bytes = self.object(id, ObjectKind::Commit)?;
         let mut commit = CommitObject::parse(&bytes).ok_or(ObjectError::Damaged(*id))?;
+        let is_named_alike = |other: &ObjectId| other.as_bytes().len() == id.as_bytes().len();
+        if !commit.parents.iter().all(is_named_alike) {
+            return Err(ObjectError::Damaged(*id));
+        }
         if self.shallow.contains(id) {
             commit.is_cut_off = !commit.parents.is_empty();
             commit.parents.clear();
@@ -170,6 +194,10 @@ impl Repository {
                 };
                 let (before, after) = (tree(difference.before), tree(difference.after));
                 if before.is_some() || after.is_some() {
+                    // All that is open would be looked at.
+                    if trees + open.len() > limits::TREES {
+                        return Ok(None);
+                    }
                     open.push((path, depth + 1, before, after));
                 } else if either.is_some_and(|entry| entry.kind == TreeEntryKind::File) {
                     found.push(path);
@@ -262,8 +290,13 @@ impl Repository {
                 }
             }
         };
+        let mut made = 0;
         for (place, delta) in deltas.into_iter().rev() {
             object = Rc::from(delta::apply(&object, &delta)?);
+            made += object.len();
+            if made > limits::MADE_BYTES {
+                return Err(ObjectFault::TooLarge);
+            }
             self.keep(place, (kind, Rc::clone(&object)));
         }
         Ok((kind, object))
@@ -306,22 +339,33 @@ fn hash_of(ids: &BTreeSet<ObjectId>) -> u64 {
     hasher.finish()
 }
 
-/// The packs of a repository, in the order of their names, which are hashes.
-fn packs(root: &Root, directory: &RelPath, id_bytes: usize) -> Result<Vec<Pack>, NoHistory> {
+/// The names of the packs' files, in their order.
+fn pack_names(root: &Root, directory: &RelPath) -> Result<Vec<Vec<u8>>, NoHistory> {
     let mut names = match root.names(directory, limits::PACK_NAMES) {
         Ok(names) => names,
-        Err(OpenError::NotFound { .. }) => return Ok(Vec::new()),
+        Err(OpenError::NotFound { .. }) => Vec::new(),
         Err(error) => return Err(NoHistory::Unreadable(error.to_string())),
     };
     names.sort();
-    let mut packs = Vec::new();
-    for stem in names.iter().filter_map(|name| name.strip_suffix(b".idx")).take(limits::PACKS) {
-        let open = |end: &[u8]| root.open_file(&directory.join(&[stem, end].concat())).ok();
-        // One that is removed meanwhile, or has not come yet, is none.
-        let files = open(b".idx").zip(open(b".pack"));
-        packs.extend(files.and_then(|(index, objects)| Pack::new(index, objects, id_bytes)));
+    Ok(names)
+}
+
+fn hash_of_names(names: &[Vec<u8>]) -> u64 {
+    let mut hasher = Hash64::default();
+    for name in names {
+        hasher.write(name);
+        hasher.write_u8(0);
     }
-    Ok(packs)
+    hasher.finish()
+}
+
+/// The packs with these names. One that is removed meanwhile, has not come yet or can't be opened is none: what it has is
+/// missing then.
+fn packs(root: &Root, directory: &RelPath, names: &[Vec<u8>], id_bytes: usize) -> Vec<Pack> {
+    let stems = names.iter().filter_map(|name| name.strip_suffix(b".idx")).take(limits::PACKS);
+    let open = |stem: &[u8], end: &[u8]| root.open_file(&directory.join(&[stem, end].concat())).ok();
+    let files = stems.filter_map(|stem| open(stem, b".idx").zip(open(stem, b".pack")));
+    files.filter_map(|(index, objects)| Pack::new(index, objects, id_bytes)).collect()
 }
 
 /// What a loose object is, and where it begins behind `KIND SIZE\0`.

@@ -97,7 +97,8 @@ pub(crate) fn outline_with<'t>(
                     lead = None;
                 }
                 if lead.is_none() {
-                    is_documented = is_documentation(line.trim_start());
+                    // What a file begins with is its licence.
+                    is_documented = number > 0 && is_documentation(line.trim_start());
                 }
                 lead.get_or_insert(number);
                 if language.style == CommentStyle::Lua && line.starts_with("---@") {
@@ -147,7 +148,9 @@ pub(crate) fn indent(line: &str) -> u32 {
 
 /// Whether a comment begins as documentation of what comes next does, not as one about the lines around it.
 fn is_documentation(trimmed: &str) -> bool {
-    ["/**", "///", "-- |", "--|", "(**", ";;;"].iter().any(|mark| trimmed.starts_with(mark))
+    let begins = ["/**", "///", "-- |", "--|", "(**"].iter().any(|mark| trimmed.starts_with(mark));
+    // Lines of stars and slashes are drawn above parts of a file.
+    begins && !trimmed.starts_with("/***") && !trimmed.starts_with("////")
 }
 
 /// Attributes, decorators and template heads stand above what they belong to.

@@ -16,6 +16,7 @@ use std::ops::Range;
 use forage_git::{HistoryState, ObjectId};
 use hashbrown::HashMap;
 
+use crate::limits;
 use crate::tokens::{TokenParts, is_question_word, stem, words};
 
 pub(crate) use lend::Lent;
@@ -28,8 +29,10 @@ pub(crate) struct History {
     state: Option<HistoryState>,
     /// All that is to be read has been.
     is_whole: bool,
-    /// Commits whose trees are not there, or are damaged.
+    /// Commits that are not there, or whose trees are not, or that are damaged.
     unread: u32,
+    /// Where there are such, a hash of the packs of then.
+    packs: u64,
     /// In the order of the walk, the newest first.
     commits: Vec<KnownCommit>,
     words: SortedTexts,
@@ -58,9 +61,10 @@ impl History {
         self.commits.iter().filter(|commit| !commit.files.is_empty()).count()
     }
 
-    /// Whether a commit was met.
-    pub(crate) fn has(&self, id: &ObjectId) -> bool {
-        self.commits.iter().any(|commit| commit.id == *id)
+    /// Whether a commit was met, by its name or the first digits of it.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        name.len() >= limits::SHORT_NAME
+            && self.commits.iter().any(|commit| commit.id.to_string().starts_with(name))
     }
 
     /// What is known, in words.
@@ -197,9 +201,9 @@ fn message_words(message: &str) -> HashMap<String, u16> {
         let times: &mut u16 = found.entry_ref(word).or_default();
         *times = times.saturating_add(1);
     };
-    let lines = message.lines().filter(|line| !is_trailer(line));
-    let all = lines.flat_map(|line| words(line).map(|(_, word)| word));
-    for word in all.take(crate::limits::MESSAGE_WORDS) {
+    let lines = message.lines().enumerate().filter(|(nth, line)| *nth == 0 || !is_trailer(line));
+    let all = lines.map(|(_, line)| line).flat_map(|line| words(line).map(|(_, word)| word));
+    for word in all.take(limits::MESSAGE_WORDS) {
         parts.split(word);
         if parts.is_compound() {
             count(parts.whole());

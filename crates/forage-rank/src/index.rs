@@ -21,7 +21,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root};
-use forage_git::{NoHistory, ObjectId};
+use forage_git::NoHistory;
 use tantivy::schema::Schema;
 use tantivy::{IndexSettings, TantivyDocument};
 
@@ -170,12 +170,12 @@ impl RankIndex {
             let manifest = Manifest::from_text(&manifest)?;
             let state = index.read(manifest, trust, stop)?;
             index.state = RwLock::new(Arc::new(state));
-            let history = index.files.history().and_then(|bytes| History::from_bytes(&bytes));
-            index.history = RwLock::new(Arc::new(ReadHistory {
-                history: Arc::new(history.unwrap_or_default()),
-                lacks: None,
-            }));
         }
+        let history = index.files.history().and_then(|bytes| History::from_bytes(&bytes));
+        index.history = RwLock::new(Arc::new(ReadHistory {
+            history: Arc::new(history.unwrap_or_default()),
+            lacks: None,
+        }));
         Ok(index)
     }
 
@@ -269,10 +269,9 @@ impl RankIndex {
         }
     }
 
-    /// Whether a commit, by its whole name, is among those whose messages are evidence.
+    /// Whether a commit is among those that are known.
     pub(crate) fn knows_commit(&self, name: &str) -> bool {
-        let id = ObjectId::from_hex(name.as_bytes());
-        id.is_some_and(|id| self.used_history().is_some_and(|history| history.has(&id)))
+        self.used_history().is_some_and(|history| history.has(name))
     }
 
     fn history(&self) -> Arc<ReadHistory> {

@@ -185,6 +185,9 @@ pub const WALKED_COMMITS: usize = 12_000;
 /// Files up to which a commit tells what it is about: more are moved, renamed or formatted.
 pub const COMMIT_FILES: usize = 30;
 
+/// Digits from which on the beginning of a commit's name is taken for it; git prints as many.
+pub const SHORT_NAME: usize = 7;
+
 /// Words of a message that are read.
 pub const MESSAGE_WORDS: usize = 500;
 

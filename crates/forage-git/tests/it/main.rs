@@ -160,7 +160,8 @@ fn a_shallow_clone_ends_where_it_is_cut_off() {
 #[test]
 fn what_lies_elsewhere_or_is_not_there_is_told() {
     let directory = tempfile::tempdir().unwrap();
-    let at = directory.path();
+    let (at, worktree) = (&directory.path().join("main"), directory.path().join("other"));
+    fs::create_dir(at).unwrap();
     let told = |at: &Path| {
         Repository::open(&root(at), &Stop::never()).map(|repository| repository.head()).unwrap_err()
     };
@@ -169,11 +170,8 @@ fn what_lies_elsewhere_or_is_not_there_is_told() {
     assert_eq!(told(at), NoHistory::Unborn);
     write(at, "a", "a");
     commit(at, "First");
-    git(at, &["worktree", "add", "-q", "../worktree-of-it", "-b", "other"]);
-    let worktree = at.parent().unwrap().join("worktree-of-it");
-    let elsewhere = told(&worktree);
-    fs::remove_dir_all(&worktree).unwrap();
-    assert_eq!(elsewhere, NoHistory::Elsewhere);
+    git(at, &["worktree", "add", "-q", "../other", "-b", "other"]);
+    assert_eq!(told(&worktree), NoHistory::Elsewhere);
     fs::write(at.join(".git/HEAD"), "ref: ../../outside\n").unwrap();
     assert!(matches!(told(at), NoHistory::Unreadable(_)));
     fs::write(at.join(".git/HEAD"), "ref: refs/heads/.invalid\n").unwrap();

@@ -5,7 +5,8 @@
 //! folds by repository), `--neutral` (weights that know nothing of the sets, to fit from), `--set NAME=VALUE` (a
 //! weight), `--weights NAME=VALUE,…`, `--sweep NAME=A,B,…`, `--repository NAME`, `--explain PART` (of a query),
 //! `--strength WHOLE` (of answers to the repository's own queries and to the others', and to passages of
-//! documentation, which are read from the whole checkouts in WHOLE), `--ranks FILE` (of the targets of each query, as
+//! documentation, which are read from the whole checkouts in WHOLE), `--lead` (how often the first file is right, by how
+//! far it is ahead), `--ranks FILE` (of the targets of each query, as
 //! JSON).
 #![expect(
     clippy::disallowed_methods,
@@ -70,6 +71,9 @@ fn main() {
     }
     for whole in values("--strength") {
         strength::print(&loaded, Path::new(&whole));
+    }
+    if option("--lead").is_some() {
+        strength::print_lead(&queries, &weights.rules);
     }
     for explained in values("--explain") {
         explain(&queries, &weights, &explained);

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use forage_rank::evaluation::AnsweredQuery;
 use forage_rank::limits::WEAK_STRENGTH;
-use forage_rank::{RankedSearch, search};
+use forage_rank::{RankedSearch, RuleWeights, search};
 
 use crate::load::{Loaded, list};
 
@@ -90,4 +91,24 @@ fn passages(repository: &Loaded, checkouts: &Path) -> Vec<String> {
     }
     found.truncate(PASSAGES);
     found
+}
+
+/// How often the first file is a target, by how far its score is ahead of the second's, as a share of its own.
+pub(crate) fn print_lead(queries: &[AnsweredQuery], rules: &RuleWeights) {
+    let mut parts = [(0.30, 0, 0), (0.15, 0, 0), (0.05, 0, 0), (0.0, 0, 0)];
+    for query in queries {
+        let order = query.order(rules);
+        let score = |place: usize| order.get(place).map(|&nth| rules.score(&query.candidates[nth].values));
+        let Some(first) = score(0) else { continue };
+        let lead = (first - score(1).unwrap_or(0.0)) / first;
+        let is_right = query.candidates[order[0]].targets != 0;
+        if let Some((_, all, right)) = parts.iter_mut().find(|(least, ..)| lead >= *least) {
+            *all += 1;
+            *right += u32::from(is_right);
+        }
+    }
+    for (least, all, right) in parts {
+        let share = 100.0 * f64::from(right) / f64::from(all.max(1));
+        println!("ahead by {least:.2} or more: {all} queries, the first right in {share:.1} %");
+    }
 }

@@ -1,7 +1,7 @@
 //! A history as it is kept on the disk.
 //!
 //! ```text
-//! file    = MAGIC state whole unread words paths commits hash
+//! file    = MAGIC state whole unread packs words paths commits hash
 //! state   = bytes of a name, which are 0 of no history, and else the commit that is checked out, a hash of where it ends
 //! texts   = count, per text: bytes that it shares with the one before, bytes that follow, these
 //! commits = count, per commit: id, time, parents, files, words
@@ -20,12 +20,13 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::{History, KnownCommit, SortedTexts};
 use crate::limits;
 
+/// To be counted on with whatever is taken from a commit: its words, which of its files, how many of them.
 const MAGIC: &[u8] = b"forage history 1\n";
 
 const HASH_BYTES: usize = 8;
 
 impl History {
-    /// The bytes that are kept.
+    /// The bytes that are kept. More than [`limits::HISTORY_BYTES`] are none.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         match &self.state {
@@ -38,6 +39,7 @@ impl History {
         }
         put(&mut bytes, u64::from(self.is_whole));
         put(&mut bytes, u64::from(self.unread));
+        put(&mut bytes, self.packs);
         put_texts(&mut bytes, &self.words);
         put_texts(&mut bytes, &self.paths);
         put(&mut bytes, self.commits.len() as u64);
@@ -92,9 +94,10 @@ impl History {
         };
         let is_whole = reader.number()? != 0;
         let unread = u32::try_from(reader.number()?).ok()?;
+        let packs = reader.number()?;
         let (words, paths) = (reader.texts()?, reader.texts()?);
-        let mut history = Self { state, is_whole, unread, words, paths, ..Self::default() };
-        let commits = reader.count(limits::WALKED_COMMITS)?;
+        let mut history = Self { state, is_whole, unread, packs, words, paths, ..Self::default() };
+        let commits = reader.count(2 * limits::WALKED_COMMITS)?;
         // Parents as places, or as names.
         let mut parents: Vec<Vec<(usize, Option<ObjectId>)>> = Vec::new();
         for _ in 0..commits {

@@ -47,7 +47,10 @@ pub(crate) fn read(
 ) -> Result<Option<History>, NoHistory> {
     let state = Repository::state_of(root)?;
     if known.is_whole && known.state == Some(state) {
-        return Ok(None);
+        // What could not be read may be there by now.
+        if known.unread == 0 || known.packs == Repository::packs_of(root)? {
+            return Ok(None);
+        }
     }
     let now = Instant::now();
     let left = stop.deadline().map(|deadline| deadline.saturating_duration_since(now) / limits::HISTORY_PART);
@@ -73,10 +76,20 @@ impl CommitWalk<'_> {
         let state = self.repository.state();
         let mut builder = HistoryBuilder::default();
         builder.history.state = Some(state);
-        let mut walk = CommitQueue::default();
-        let result = self.meet(state.head, &mut walk).and_then(|()| self.walk(&mut walk, &mut builder));
+        let mut queue = CommitQueue::default();
+        let result = self.meet(state.head, &mut queue).and_then(|()| self.walk(&mut queue, &mut builder));
         builder.history.is_whole = result.is_ok();
-        builder.history.unread += walk.unread;
+        if result.is_err() {
+            // What was known is used until the next call goes on.
+            let pushed: HashSet<ObjectId> = builder.history.commits.iter().map(|commit| commit.id).collect();
+            let others = self.known.commits.iter().filter(|commit| !pushed.contains(&commit.id));
+            for commit in others.take(limits::WALKED_COMMITS) {
+                let contents = self.known.told_of(commit);
+                builder.push(commit.id, commit.time, commit.parents.clone(), &contents);
+            }
+        }
+        builder.history.unread += queue.unread;
+        builder.history.packs = if builder.history.unread > 0 { self.repository.packs() } else { 0 };
         builder.finish()
     }
 

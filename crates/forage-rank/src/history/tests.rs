@@ -155,8 +155,37 @@ fn without_time_what_was_read_is_kept_and_the_next_call_goes_on() {
     stop.cancel();
     let none = read(&project.root(), &RelPath::root(), &History::default(), &stop).unwrap().unwrap();
     assert!(!none.is_whole && none.commits.is_empty());
-    assert_eq!(project.history(&none).unwrap(), project.anew());
+    let whole = project.history(&none).unwrap();
+    assert_eq!(whole, project.anew());
     assert!(none.note().contains("still to be read"));
+    project.write("a.txt", "more");
+    project.commit("One more");
+    let late = read(&project.root(), &RelPath::root(), &whole, &stop).unwrap().unwrap();
+    assert_eq!((late.is_whole, late.used()), (false, whole.used()));
+    assert_eq!(History::from_bytes(&late.to_bytes()).as_ref(), Some(&late));
+    assert_eq!(project.history(&late).unwrap(), project.anew());
+}
+
+#[test]
+fn what_is_missing_is_looked_for_again_when_packs_come() {
+    let project = Project::new();
+    for nth in 0..6 {
+        project.write("a.txt", &format!("{nth}"));
+        project.commit(&format!("Change {nth}"));
+    }
+    project.git("gc -q --prune=now");
+    let packs = project.at().join(".git/objects/pack");
+    let elsewhere = project.at().join("elsewhere");
+    std::fs::rename(&packs, &elsewhere).unwrap();
+    std::fs::create_dir(&packs).unwrap();
+    let missing = project.anew();
+    assert_eq!((missing.used(), missing.unread), (0, 1));
+    assert_eq!(project.history(&missing), None);
+    std::fs::remove_dir(&packs).unwrap();
+    std::fs::rename(&elsewhere, &packs).unwrap();
+    let found = project.history(&missing).unwrap();
+    assert_eq!((found.used(), found.unread), (6, 0));
+    assert_eq!(found, project.anew());
 }
 
 #[test]

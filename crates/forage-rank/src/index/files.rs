@@ -34,7 +34,6 @@ const NEW_MANIFEST: &str = "manifest.new";
 
 /// What is known of the project's commits: true of the one that it names, whatever the manifest says.
 const HISTORY: &str = "history";
-const NEW_HISTORY: &str = "history.new";
 
 /// What the engine calls the description of an index. Ours is in a file of each segment.
 const DESCRIPTION: &str = "meta.json";
@@ -132,7 +131,11 @@ impl Files {
     /// Keeps what is known of the commits. Where that fails it is read once more the next time.
     pub(super) fn replace_history(&self, bytes: &[u8]) {
         let Self::Disk { path, .. } = self else { return };
-        let new = path.join(NEW_HISTORY);
+        if bytes.len() as u64 > limits::HISTORY_BYTES {
+            return;
+        }
+        // Without a lock: each process has a file of its own until it is whole.
+        let new = path.join(format!("{HISTORY}.{}", std::process::id()));
         let _ = fs::write(&new, bytes).and_then(|()| fs::rename(new, path.join(HISTORY)));
     }
 

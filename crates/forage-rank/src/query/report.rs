@@ -27,26 +27,37 @@ const ASIDE_HEADINGS: &[&str] = &[
     "platform",
     "os",
     "operating",
-    "system",
     "browser",
     "browsers",
     "checklist",
     "prerequisites",
-    "checks",
-    "search",
-    "searched",
-    "terms",
     "conduct",
     "contribute",
     "contributing",
     "validations",
-    "info",
-    "package",
-    "manager",
-    "links",
     "screenshots",
     "participation",
     "willing",
+];
+
+/// The same, where a heading has nothing else.
+const ALONE_ASIDE: &[&str] = &[
+    "system",
+    "info",
+    "information",
+    "package",
+    "manager",
+    "search",
+    "searched",
+    "checks",
+    "terms",
+    "links",
+    "used",
+    "of",
+    "and",
+    "the",
+    "your",
+    "for",
 ];
 
 /// Keys of lines that tell of the writer's machine.
@@ -177,7 +188,7 @@ pub(super) fn parts(text: &str) -> Vec<ReportPart<'_>> {
     let share = if is_title { TITLE } else { 1.0 };
     let mut parts = vec![ReportPart { text: title, share, is_title }];
     if is_report(rest) {
-        let mut form = ReportForm::default();
+        let mut form = ReportForm { has_comments: rest.contains("-->"), ..ReportForm::default() };
         rest.lines().for_each(|line| push(text, &mut parts, line, form.share(line)));
     } else {
         parts.push(ReportPart { text: rest, share: 1.0, is_title: false });
@@ -187,18 +198,18 @@ pub(super) fn parts(text: &str) -> Vec<ReportPart<'_>> {
 
 /// Adds a line to the parts of a text, to the last one where it goes on.
 fn push<'a>(text: &'a str, parts: &mut Vec<ReportPart<'a>>, line: &'a str, share: f32) {
-    let place = |part: &str| part.as_ptr().addr() - text.as_ptr().addr();
-    match parts.last_mut() {
-        _ if share == 0.0 => {}
-        Some(last)
-            if !last.is_title
-                && last.share == share
-                && place(last.text) + last.text.len() + 1 == place(line) =>
-        {
-            last.text = &text[place(last.text)..place(line) + line.len()];
-        }
-        _ => parts.push(ReportPart { text: line, share, is_title: false }),
+    if share == 0.0 {
+        return;
     }
+    let place = |part: &str| part.as_ptr().addr() - text.as_ptr().addr();
+    if let Some(last) = parts.last_mut().filter(|last| !last.is_title && last.share == share) {
+        let (start, end) = (place(last.text), place(last.text) + last.text.len());
+        if matches!(&text[end..place(line)], "\n" | "\r\n") {
+            last.text = &text[start..place(line) + line.len()];
+            return;
+        }
+    }
+    parts.push(ReportPart { text: line, share, is_title: false });
 }
 
 /// Where in a form its reading is.
@@ -207,6 +218,8 @@ struct ReportForm {
     /// The mark that ends a block of code.
     fence: Option<&'static str>,
     is_in_comment: bool,
+    /// Comments end somewhere.
+    has_comments: bool,
     /// Under a heading about the writer's machine, or about the rules.
     is_aside: bool,
     /// In a paragraph that tells its writer what to write.
@@ -228,11 +241,12 @@ impl ReportForm {
             }
             return if is_end || self.is_aside { 0.0 } else { CODE };
         }
-        self.fence = FENCES.into_iter().find(|mark| line.starts_with(mark));
+        let begins = |mark: &&str| line.strip_prefix(mark).is_some_and(|rest| !rest.contains(mark));
+        self.fence = FENCES.into_iter().find(begins);
         if self.fence.is_some() {
             return 0.0;
         }
-        if line.starts_with("<!--") {
+        if line.starts_with("<!--") && self.has_comments {
             self.is_in_comment = !line.contains("-->");
             return 0.0;
         }
@@ -255,7 +269,10 @@ const FENCES: [&str; 2] = ["```", "~~~"];
 fn is_report(text: &str) -> bool {
     let mark = |line: &str| {
         let line = line.trim();
-        line.starts_with("```") || line.starts_with("<!--") || is_box(line) || heading(line).is_some()
+        FENCES.iter().any(|mark| line.starts_with(mark))
+            || line.starts_with("<!--")
+            || is_box(line)
+            || heading(line).is_some()
     };
     text.lines().any(mark)
 }
@@ -276,7 +293,8 @@ fn heading(line: &str) -> Option<&str> {
 /// Whether a heading is one of the form's about the writer's machine, or about the rules.
 fn is_aside(heading: &str) -> bool {
     let lower = heading.to_lowercase();
-    lower.split(|c: char| !c.is_alphanumeric()).any(|word| ASIDE_HEADINGS.contains(&word))
+    let mut words = lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.clone().any(|word| ASIDE_HEADINGS.contains(&word)) || words.all(|word| ALONE_ASIDE.contains(&word))
 }
 
 /// `- [x] I have read it`
@@ -291,19 +309,28 @@ fn is_form(line: &str) -> bool {
         return true;
     }
     let is_whole = |mark: char| {
-        line.len() > 2 && line.starts_with(mark) && line.ends_with(mark) && !line[1..].starts_with(mark)
+        let inner = line.strip_prefix(mark).and_then(|rest| rest.strip_suffix(mark));
+        inner.is_some_and(|inner| !inner.is_empty() && !inner.starts_with([mark, ' ']))
     };
-    if is_whole('*') || is_whole('_') {
-        return true;
-    }
+    is_whole('*') || is_whole('_') || tells_of_machine(line)
+}
+
+/// Whether a line is a property of the writer's machine with its value: `- Node version: 18.2`, `| OS | Ubuntu |`.
+fn tells_of_machine(line: &str) -> bool {
+    let is_row = line.starts_with('|');
     let item = line.trim_start_matches(['-', '*', '+', ' ', '|']);
-    let key = item
-        .split_once([':', '|', '='])
-        .map(|(key, _)| key.trim_matches(['*', '_', ' ', '`']).to_lowercase());
-    key.is_some_and(|key| {
-        MACHINE_KEYS.contains(&key.as_str())
-            || MACHINE_KEYS.iter().any(|known| key.ends_with(&format!(" {known}")) && key.len() < 32)
-    })
+    let Some((key, value)) = (if is_row { item.split_once('|') } else { item.split_once(':') }) else {
+        return false;
+    };
+    let key = key.trim_matches(['*', '_', ' ', '`']).to_lowercase();
+    let is_key = MACHINE_KEYS.contains(&key.as_str())
+        || key.split_whitespace().count() <= 3
+            && MACHINE_KEYS
+                .iter()
+                .any(|known| key.strip_suffix(known).is_some_and(|rest| rest.ends_with(' ')));
+    // `cargo: error while linking` is what a program said.
+    let words = value.split_whitespace().count();
+    is_key && (words <= 2 || words <= 8 && value.contains(|c: char| c.is_ascii_digit()))
 }
 
 /// Whether a paragraph tells its writer what to write: it begins as an instruction does, and speaks of what is written.
@@ -339,6 +366,36 @@ mod tests {
         ];
         assert_eq!(found, expected);
         assert!(parts(REPORT)[0].is_title);
+    }
+
+    #[test]
+    fn what_programs_say_is_no_form() {
+        let machine = [
+            "- OS: Ubuntu",
+            "Node version: 18.2.0",
+            "**Browser**: Firefox 120",
+            "| Python | 3.12 |",
+            "os: linux",
+        ];
+        let said = [
+            "go: cannot find module providing package foo",
+            "cargo: error while linking with the linker",
+            "I get this in the browser: TypeError: x is not a function",
+            "if version == 2 then the loader fails",
+            "* the parser drops *text*",
+            "* **Foo** fails with **Bar**",
+            "use shell=True and it hangs",
+        ];
+        assert!(machine.into_iter().all(is_form));
+        assert_eq!(said.into_iter().filter(|line| is_form(line)).collect::<Vec<_>>(), Vec::<&str>::new());
+        assert!(
+            is_aside("System info")
+                && is_aside("What version of it do you use?")
+                && is_aside("Package manager")
+        );
+        assert!(!is_aside("Search is slow") && !is_aside("The package of the day"));
+        let shares = |text: &str| parts(text).iter().map(|part| part.share).collect::<Vec<_>>();
+        assert_eq!(shares("T\r\n# A\r\n```x()```\r\nprose\r\nmore\r\n<!-- open\r\nrest"), [TITLE, 1.0]);
     }
 
     #[test]

@@ -69,8 +69,9 @@ pub(crate) fn gather(
     let expected: Vec<usize> =
         (0..query.concepts.len()).filter(|&nth| query.is_expected(nth) != only_joined).collect();
     let mass: f32 = expected.iter().map(|&nth| retrieved.idf[nth]).sum();
-    // A text has all kinds of words; what it asks for its title says.
-    let asked = query.concepts.iter().filter(|concept| !query.is_long || concept.is_of_title);
+    // A text has all kinds of words; what it asks for its title says, if it has one.
+    let has_title = query.concepts.iter().any(|concept| concept.is_of_title);
+    let asked = query.concepts.iter().filter(|concept| !has_title || concept.is_of_title);
     let words = asked.map(|concept| concept.word.as_str()).collect();
     let gatherer = Gatherer { query, retrieved, weights, mass: mass.max(f32::MIN_POSITIVE), expected, words };
     let mut found = Vec::with_capacity(retrieved.candidates.len());

@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::Project;
+use crate::eval::git;
 
 /// Files younger than that are compared by what is in them.
 const SETTLED: Duration = Duration::from_millis(2_100);
@@ -106,6 +107,48 @@ fn the_first_use_makes_the_index_and_the_next_ones_keep_it_true() {
     assert_eq!((run.status, run.json()["removed"].clone()), (0, json!(true)));
     assert!(!directory(&project).exists());
     assert_equal(&project, "removed");
+}
+
+#[test]
+fn whatever_becomes_of_the_history_the_ranking_is_that_of_an_index_made_anew() {
+    let project = project();
+    let git_with = |arguments: &[&str]| git(&project, arguments);
+    let git = |arguments: &str| git_with(&arguments.split(' ').collect::<Vec<_>>());
+    let commit = |message: &str| {
+        git("add -A");
+        git_with(&["commit", "-q", "--allow-empty", "-m", message])
+    };
+    fs::remove_dir_all(project.root.join(".git")).unwrap();
+    git("init -q -b main");
+    commit("All of it");
+    for number in 0..8 {
+        project
+            .write("src/router.rs", &format!("pub struct Router;\nfn route(session: u8) {{ {number} }}\n"));
+        commit("The gateway does not answer when the dialtone is lost");
+    }
+    assert_equal(&project, "as made");
+    let first = |arguments: &[&str]| {
+        let query = &["rank", "--json", "session", "dialtone", "lost"][..];
+        project.run(&[query, arguments].concat()).json()["files"][0]["path"].clone()
+    };
+    assert_eq!((first(&[]), first(&["--no-history"]) == "src/router.rs"), (json!("src/router.rs"), false));
+    project.write("d1/parse_1.rs", "fn parse_header_1() { route(path); dial() }\n");
+    commit("Parse what a session says of the dialtone");
+    assert_equal(&project, "one more commit");
+    git("checkout -q HEAD~6");
+    assert_equal(&project, "an older one");
+    git("checkout -q main");
+    git("reset -q --hard HEAD~3");
+    commit("Rewritten");
+    assert_equal(&project, "a rewritten history");
+    git("gc -q --prune=now");
+    assert_equal(&project, "packed");
+    project.write("src/router.rs", "pub struct Router(session);\n");
+    assert_equal(&project, "a change that is not committed");
+    fs::rename(project.root.join(".git"), project.root.join(".git-elsewhere")).unwrap();
+    fs::create_dir(project.root.join(".git")).unwrap();
+    assert_equal(&project, "no history");
+    assert_ne!(first(&[]), "src/router.rs");
 }
 
 #[test]

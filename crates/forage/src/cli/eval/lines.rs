@@ -122,7 +122,7 @@ impl MeasuredLines {
         }
         let key = if query.commit.is_empty() { &query.query } else { &query.commit };
         let below = set.benchmark_root.as_deref().unwrap_or_default().trim_matches('/');
-        let answer = shown(context, &query.query, self.tokens, below).unwrap_or_else(|| {
+        let answer = shown(context, query, self.tokens, below).unwrap_or_else(|| {
             self.failed += 1;
             ShownAnswer::default()
         });
@@ -296,9 +296,12 @@ impl MeasuredLines {
 }
 
 /// What the tool shows of code; `below` stands in front of its paths.
-fn shown(context: &Context, query: &str, tokens: u64, below: &str) -> Option<ShownAnswer> {
+fn shown(context: &Context, query: &KnownQuery, tokens: u64, below: &str) -> Option<ShownAnswer> {
     let tool = registry::find("search_index").ok()?;
-    let answer = tool.call(context, json!({ "query": query, "code_tokens": tokens })).ok()?;
+    // The message of the commit that it was made of would be the answer.
+    let history = query.commit.is_empty();
+    let arguments = json!({ "query": query.query, "code_tokens": tokens, "history": history });
+    let answer = tool.call(context, arguments).ok()?;
     let mut shown = ShownAnswer { tokens: model_tokens(&answer.text) as u64, ..ShownAnswer::default() };
     for file in answer.records()["files"].as_array()? {
         let path = file["path"].as_str()?;
