@@ -75,7 +75,7 @@ impl Repository {
     pub fn state_of(root: &Root) -> Result<HistoryState, NoHistory> {
         let git = directory(root)?;
         let head = refs::head(root, &git)?;
-        Ok(HistoryState { head, ends: hash_of(&shallow(root, &git)?) })
+        Ok(HistoryState { head, ends: hash_of(shallow(root, &git)?.iter().map(ObjectId::as_bytes)) })
     }
 
     /// Returns a hash of the names of its packs: while that is the same, what is missing is.
@@ -84,7 +84,7 @@ impl Repository {
     /// They can't be listed.
     pub fn packs_of(root: &Root) -> Result<u64, NoHistory> {
         let names = pack_names(root, &directory(root)?.join(b"objects").join(b"pack"))?;
-        Ok(hash_of_names(&names))
+        Ok(hash_of(names.iter().map(Vec::as_slice)))
     }
 
     /// Opens the repository of a root. What is read of it afterwards ends when `stop` says so.
@@ -105,7 +105,7 @@ impl Repository {
             head,
             stop: stop.clone(),
             packs,
-            names: hash_of_names(&names),
+            names: hash_of(names.iter().map(Vec::as_slice)),
             last: 0,
             shallow,
             inflater: Inflater::default(),
@@ -123,7 +123,7 @@ impl Repository {
     /// What decided about the history then.
     #[must_use]
     pub fn state(&self) -> HistoryState {
-        HistoryState { head: self.head, ends: hash_of(&self.shallow) }
+        HistoryState { head: self.head, ends: hash_of(self.shallow.iter().map(ObjectId::as_bytes)) }
     }
 
     /// Returns what [`Repository::packs_of`] said when it was opened.
@@ -333,9 +333,13 @@ fn shallow(root: &Root, git: &RelPath) -> Result<BTreeSet<ObjectId>, NoHistory> 
     }
 }
 
-fn hash_of(ids: &BTreeSet<ObjectId>) -> u64 {
+/// A hash of names of objects or files, each of which ends somewhere.
+fn hash_of<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> u64 {
     let mut hasher = Hash64::default();
-    ids.iter().for_each(|id| hasher.write(id.as_bytes()));
+    for name in names {
+        hasher.write(name);
+        hasher.write_u8(0);
+    }
     hasher.finish()
 }
 
@@ -348,15 +352,6 @@ fn pack_names(root: &Root, directory: &RelPath) -> Result<Vec<Vec<u8>>, NoHistor
     };
     names.sort();
     Ok(names)
-}
-
-fn hash_of_names(names: &[Vec<u8>]) -> u64 {
-    let mut hasher = Hash64::default();
-    for name in names {
-        hasher.write(name);
-        hasher.write_u8(0);
-    }
-    hasher.finish()
 }
 
 /// The packs with these names. One that is removed meanwhile, has not come yet or can't be opened is none: what it has is

@@ -241,9 +241,11 @@ impl RankIndex {
         Ok(())
     }
 
-    /// Reads the commits of a root as far as they are not known, so that their messages are evidence of the files that
-    /// they changed. Without a history, or the time for it, there is less evidence.
-    pub(crate) fn read_history(&self, root: &Arc<Root>, below: &RelPath, stop: &Stop) {
+    /// Brings what is known of the project's commits up to date with what is checked out in a root, so that their messages are
+    /// evidence of the files that they changed. That takes some file openings where nothing has changed, and a part of the
+    /// time that is left where much has; what there is no time for, the next call goes on with. An index of a part of the
+    /// root, for measuring, is of what is `below` a directory.
+    pub fn read_history(&self, root: &Arc<Root>, below: &RelPath, stop: &Stop) {
         let before = self.history();
         let now = match history::read(root, below, &before.history, stop) {
             Ok(None) if before.lacks.is_none() => return,

@@ -148,7 +148,7 @@ pub fn update<L>(
     effort: &UpdateEffort,
     lock: impl FnOnce() -> Result<L, UpdateError>,
 ) -> Result<Updated, UpdateError> {
-    update_history(index, root, &RelPath::root(), &effort.stop);
+    index.read_history(root, &RelPath::root(), &effort.stop);
     let options = WalkOptions { threads: effort.threads, ..walk_options() };
     let changes = compare(index, root, listing, &options, &effort.stop)?;
     match changes.report.stopped {
@@ -169,13 +169,6 @@ pub fn update<L>(
         _ if effort.stop.is_cancelled() => Err(UpdateError::Cancelled),
         Applied { files, .. } => Err(UpdateError::Unfinished { done: files.min(all), all }),
     }
-}
-
-/// Brings what an index knows of the project's commits up to date with what is checked out. That takes some file openings
-/// where nothing has changed, and a part of the time that is left where much has; what there is no time for, the next call
-/// goes on with. An index of a part of the root, for measuring, is of what is `below` a directory.
-pub fn update_history(index: &RankIndex, root: &Arc<Root>, below: &RelPath, stop: &Stop) {
-    index.read_history(root, below, stop);
 }
 
 /// What is known of the files of an index.

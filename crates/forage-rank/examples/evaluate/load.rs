@@ -7,7 +7,6 @@ use std::time::Instant;
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy};
 use forage_rank::evaluation::{self, AnsweredQuery, Places, QuerySet};
-use forage_rank::tree::update_history;
 use forage_rank::{RankIndex, RankWeights, RuleWeights};
 
 /// Threads that read, and threads that write.
@@ -57,7 +56,7 @@ pub(crate) fn load(sets: &Path, checkouts: &Path, only: &[String]) -> Vec<Loaded
         writer.commit().unwrap();
         let top = Root::open(&root, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap();
         let below = RelPath::parse(set.benchmark_root.as_deref().unwrap_or("."), &RelPath::root()).unwrap();
-        update_history(&index, &top, &below, &Stop::never());
+        index.read_history(&top, &below, &Stop::never());
         let seconds = began.elapsed().as_secs_f64();
         Loaded {
             set,

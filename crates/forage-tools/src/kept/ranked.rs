@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 use crate::indexes::Ranked;
 use forage_base::Stop;
 use forage_fs::{FileListing, RelPath, Root, WalkReport, WatchedTree};
-use forage_rank::tree::{UpdateEffort, UpdateError, Updated, update, update_history, walk_options};
+use forage_rank::tree::{UpdateEffort, UpdateError, Updated, update, walk_options};
 use forage_rank::{IndexError, RankIndex};
 
 use super::store::IndexStore;
@@ -39,7 +39,7 @@ pub(super) fn fresh(
         && !is_damaged
     {
         // Nothing of the tree has changed; what is checked out may have.
-        update_history(index, root, &RelPath::root(), &effort.stop);
+        index.read_history(root, &RelPath::root(), &effort.stop);
         return Ok(Ranked {
             index: Arc::clone(index),
             report: Arc::clone(report),
