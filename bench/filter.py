@@ -101,7 +101,7 @@ def shown_files(user, tree):
     begin = user.index("===== BEGIN ")
     evidence = user[user.index("\n", begin) : user.rindex("===== END ")]
     heading = re.compile(r"(?:FILE (?:F\d+ )?|F\d+ )(.*)")
-    entry = re.compile(r"(.*?) \([^\n]*?×\d+\)( \d+: .*)?$")
+    entry = re.compile(r"(.*?) \((?:[^\n]*?×\d+|ranked high)\)( \d+: .*)?$")
     shown = {}
     for line in evidence.split("\n"):
         if not (found := heading.match(line)):

@@ -6,6 +6,8 @@ issues, commits and paths. Who has the texts makes query sets of them:
 
     reports.py sets LIST --texts FILE --checkouts DIR [--forms]    prints query sets as `evaluate` reads them
     reports.py table NAME=RANKS…                                   prints what `evaluate --ranks` says, by language
+    reports.py shown CASES --forage FILE --checkouts DIR [--whole]  prints how often `keyword_search` shows a right file to its
+                                                                   model; CASES are of `evaluate --terms 8=CASES`
 
 FILE has a JSON object a line: `repo` (owner/name), `issue`, `title`, `body`; `gh issue view N --json title,body` tells them.
 DIR has a checkout of each revision with its history, by name (`git clone URL NAME; git checkout REVISION`).
@@ -15,11 +17,18 @@ of a template, boxes and versions are around it as they are in what people send.
 """
 
 import argparse
+import collections
 import glob
+import http.server
 import json
 import os
 import re
 import sys
+import tempfile
+import threading
+
+sys.dont_write_bytecode = True
+from filter import Peer, ask, shown_files
 
 PLAIN_FORM = """### Describe the bug
 
@@ -120,6 +129,38 @@ def table(arguments):
             print(f"| {name}, {title} | {len(chosen)} | {row} |")
 
 
+def shown(arguments):
+    """A server on this machine plays the model, as for `filter.py`. The query is a report's title, or with --whole its text as
+    far as a query may be long."""
+    with open(arguments.cases, encoding="utf-8") as file:
+        cases = json.load(file)
+    arguments.trees = {case["tree"]: os.path.realpath(os.path.join(arguments.checkouts, case["tree"])) for case in cases}
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Peer)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}/v1"
+    print("| candidates | reports | shown | with context | every right file | files, mean | bytes, mean | no request |")
+    print("| --- | --- | --- | --- | --- | --- | --- | --- |")
+    for candidates in ("terms", "union"):
+        row = collections.Counter()
+        with tempfile.TemporaryDirectory() as directory:
+            for case in cases:
+                if arguments.whole:
+                    case["query"] = case["text"].encode()[:8000].decode(errors="ignore")
+                settings = {"evidence": "compact", "candidates": candidates}
+                bodies, _ = ask(arguments, url, case, settings, directory)
+                users = [body["messages"][1]["content"] for body in bodies]
+                files = {}
+                for user in users:
+                    files.update(shown_files(user, arguments.trees[case["tree"]]))
+                right = [entry if isinstance(entry, str) else entry["path"] for entry in case["relevant"]]
+                hits = [files[path] for path in right if path in files]
+                row.update(any=bool(hits), context="context" in hits, every=len(hits) == len(right), none=not bodies)
+                row.update(files=len(files), bytes=sum(len(user.encode()) for user in users))
+        count = max(len(cases), 1)
+        share = " | ".join(f"{100 * row[key] / count:.1f}" for key in ("any", "context", "every"))
+        print(f"| {candidates} | {count} | {share} | {row['files'] / count:.0f} | {row['bytes'] / count:,.0f} | {row['none']} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
@@ -132,6 +173,12 @@ def main():
     command = commands.add_parser("table")
     command.add_argument("ranks", nargs="+")
     command.set_defaults(run=table)
+    command = commands.add_parser("shown")
+    command.add_argument("cases")
+    command.add_argument("--forage", required=True, type=os.path.abspath)
+    command.add_argument("--checkouts", required=True)
+    command.add_argument("--whole", action="store_true")
+    command.set_defaults(run=shown)
     arguments = parser.parse_args()
     arguments.run(arguments)
 

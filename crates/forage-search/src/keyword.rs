@@ -14,6 +14,7 @@ mod adapt;
 mod again;
 mod draft;
 mod file;
+mod ranked;
 mod score;
 
 use std::ops::ControlFlow;
@@ -25,6 +26,7 @@ use forage_base::Stop;
 use forage_fs::{OpenError, RelPath, Root, SkipReason, WalkOptions, WalkReport, WalkStep};
 
 pub use account::{EvidenceLine, FileEvidence, TermMatches};
+pub use ranked::ChooseLines;
 pub use score::{order, weights};
 
 use crate::error::PatternError;

@@ -81,6 +81,9 @@ pub const EVIDENCE_BYTES: u64 = 128 << 10;
 /// Lines of context in keyword evidence (the requirement's 10).
 pub const EVIDENCE_CONTEXT: u64 = 10;
 
+/// Lines of context around a line that a ranking chose.
+pub const RANKED_CONTEXT: u64 = 2;
+
 /// Lines of one file that are counted for a term that the file alone makes too broad. More say nothing more of the file.
 pub const COUNTED_LINES: u32 = 1_000;
 

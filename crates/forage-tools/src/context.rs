@@ -64,6 +64,16 @@ pub enum FilterBreadth {
     Requirement,
 }
 
+/// Where the files come from that a `keyword_search` chooses among.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FilterCandidates {
+    /// Those with lines that a term matches.
+    #[default]
+    Terms,
+    /// Those, and the first that `search_index` ranks for the query and the terms.
+    Union,
+}
+
 /// The forms of the answer that a model is asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AnswerForm {
@@ -94,6 +104,8 @@ pub struct FilterSettings {
     pub redactor: Arc<Redactor>,
     /// Time for all models together.
     pub timeout: Duration,
+    /// Where the files come from that are chosen among.
+    pub candidates: FilterCandidates,
     /// The treatment of terms that match more than there is room for.
     pub breadth: FilterBreadth,
     /// Bytes of one term, and of all together, as ripgrep would print them; more is too broad.
@@ -132,6 +144,7 @@ impl Default for FilterSettings {
             looked_for: String::new(),
             redactor: Arc::new(Redactor::standard()),
             timeout: limits::MODEL_TIMEOUT,
+            candidates: FilterCandidates::default(),
             breadth: FilterBreadth::default(),
             term_bytes: forage_search::limits::TERM_BYTES,
             evidence_bytes: forage_search::limits::EVIDENCE_BYTES,

@@ -356,6 +356,14 @@ pub const LEXICAL_RANKED: usize = 300;
 /// Time for that. It takes some tenths of a second; without it the files come in the order of their matching lines.
 pub const LEXICAL_TIME: Duration = Duration::from_secs(5);
 
+/// Files of a ranking that stand beside those that the terms of a `keyword_search` find.
+pub const UNION_FILES: usize = 30;
+
+/// Parts of each such file, and lines of each part, that are shown with their context.
+pub const UNION_CHUNKS: usize = 2;
+/// See [`UNION_CHUNKS`].
+pub const UNION_LINES: usize = 3;
+
 /// Bytes of a term or pattern quoted back to its sender.
 pub const QUOTED_BYTES: usize = 80;
 

@@ -7,7 +7,7 @@ use std::time::Instant;
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy};
 use forage_rank::evaluation::{self, AnsweredQuery, Places, QuerySet};
-use forage_rank::{RankIndex, RankWeights, RuleWeights};
+use forage_rank::{RankIndex, RankWeights, RankedSearch, RuleWeights, search};
 
 /// Threads that read, and threads that write.
 const THREADS: usize = 2;
@@ -113,4 +113,34 @@ pub(crate) fn ranks(queries: &[AnsweredQuery], rules: &RuleWeights) -> serde_jso
         serde_json::json!({ "repository": query.repository, "language": query.language, "ranks": ranks })
     };
     queries.iter().map(of_query).collect()
+}
+
+/// What somebody might search for who has read each query: its first line, and the words of all of it that weigh most
+/// in the ranking. As cases for `bench/breadth.py`.
+pub(crate) fn terms(loaded: &[Loaded], most: usize) -> serde_json::Value {
+    let mut cases = Vec::new();
+    for Loaded { set, index, .. } in loaded {
+        for known in &set.queries {
+            let query = &known.query;
+            let found =
+                search(index, &RankedSearch { history: false, ..RankedSearch::new(query, 1) }).unwrap();
+            let mut words: Vec<(f32, &str)> = Vec::new();
+            for word in query.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| word.len() > 2)
+            {
+                if !words.iter().any(|(_, known)| known.eq_ignore_ascii_case(word)) {
+                    words.push((found.words.worth(word), word));
+                }
+            }
+            words.sort_by(|left, right| right.0.total_cmp(&left.0));
+            let terms: Vec<&str> = words.iter().take(most).map(|(_, word)| *word).collect();
+            cases.push(serde_json::json!({
+                "tree": set.name,
+                "query": query.lines().next(),
+                "text": query,
+                "terms": terms,
+                "relevant": known.relevant,
+            }));
+        }
+    }
+    cases.into()
 }

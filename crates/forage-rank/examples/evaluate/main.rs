@@ -7,7 +7,7 @@
 //! `--strength WHOLE` (of answers to the repository's own queries and to the others', and to passages of
 //! documentation, which are read from the whole checkouts in WHOLE), `--lead` (how often the first file is right, by how
 //! far it is ahead), `--ranks FILE` (of the targets of each query, as
-//! JSON).
+//! JSON), `--terms N=FILE` (nothing else: the N words of each query that weigh most, as cases for `bench/breadth.py`).
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -54,6 +54,10 @@ fn main() {
     }
     let only = values("--repository");
     let loaded = load(Path::new(&arguments[0]), Path::new(&arguments[1]), &only);
+    if let Some((most, file)) = values("--terms").first().and_then(|value| value.split_once('=')) {
+        std::fs::write(file, load::terms(&loaded, most.parse().unwrap()).to_string()).unwrap();
+        return;
+    }
     let queries = answer(&loaded, &weights);
 
     if let Some(file) = values("--ranks").first() {

@@ -30,6 +30,8 @@ pub struct EvidenceLine {
     pub in_key: Vec<Range<usize>>,
     /// It is a part of the evidence. Others are there because they may show that a line beside them has a secret.
     pub is_shown: bool,
+    /// A ranking chose it ([`super::KeywordFindings::add_ranked`]).
+    pub is_ranked: bool,
 }
 
 /// The lines of a file that a term matches.
@@ -48,6 +50,11 @@ pub struct TermMatches {
 }
 
 impl EvidenceLine {
+    /// Whether it is there for its own sake and not for a line beside it.
+    pub fn is_evidence(&self) -> bool {
+        self.terms != 0 || self.is_ranked
+    }
+
     /// Keeps of a very long line what is around its first match: it is shown in part, and read for secrets so far as one
     /// can reach into that part.
     pub(super) fn shorten(&mut self) {
@@ -138,6 +145,11 @@ impl FileEvidence {
     /// Bytes printed before a line: path, number, marks; and the line feed behind it.
     pub(super) fn head_bytes(&self, line: &EvidenceLine) -> u64 {
         self.printed_path.len() as u64 + u64::from(line.number.max(1).ilog10()) + 4
+    }
+
+    /// Whether a ranking put it there, and no term.
+    pub fn is_ranked(&self) -> bool {
+        self.lines.iter().any(|line| line.is_ranked)
     }
 
     /// Lines that a term matches, whether they are here or not.
@@ -318,7 +330,7 @@ mod tests {
             bytes.extend(has_feed.then_some(b'\n'));
             let in_key = std::iter::once(key..whole.len()).collect();
             let mut line =
-                EvidenceLine { number: 1, terms: 1, first_match, start: 0, bytes, cut: CutLine::default(), in_key, is_shown: true };
+                EvidenceLine { number: 1, terms: 1, first_match, start: 0, bytes, cut: CutLine::default(), in_key, is_shown: true, is_ranked: false };
             line.shorten();
             let CutLine { before, after } = line.cut;
             let kept = std::str::from_utf8(&line.bytes).unwrap();

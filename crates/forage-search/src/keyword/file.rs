@@ -93,9 +93,9 @@ pub(super) struct TermFinder<'p> {
 
 /// A matching line: where it is, without line feed, and the terms that match it.
 #[derive(Clone, Debug)]
-struct KeywordHit {
-    line: Range<usize>,
-    terms: u64,
+pub(super) struct KeywordHit {
+    pub(super) line: Range<usize>,
+    pub(super) terms: u64,
 }
 
 /// The matching lines of a file, as they are found term by term.
@@ -465,14 +465,14 @@ impl<'p> TermFinder<'p> {
         bits(terms).map(matches).collect()
     }
 
-    fn file(&self, path: &RelPath, lines: Vec<EvidenceLine>) -> FileEvidence {
+    pub(super) fn file(&self, path: &RelPath, lines: Vec<EvidenceLine>) -> FileEvidence {
         let printed_path = String::from_utf8_lossy(path.below(self.start)).into_owned();
         let (path, context) = (path.clone(), self.gathering.context);
         FileEvidence { path, printed_path, lines, matched: Vec::new(), context, over: 0, binary: 0 }
     }
 
     /// The lines of the hits and those around them.
-    fn evidence(&self, text: &[u8], hits: &[KeywordHit]) -> Vec<EvidenceLine> {
+    pub(super) fn evidence(&self, text: &[u8], hits: &[KeywordHit]) -> Vec<EvidenceLine> {
         let context = self.gathering.context;
         let mut lines = Vec::new();
         let mut counter = LineCounter::default();
@@ -491,10 +491,19 @@ impl<'p> TermFinder<'p> {
                 next = whole.end;
                 let (start, first_match) = (line.start as u64, self.first_match(terms, &text[line]));
                 let bytes = text[whole].to_vec();
-                let (number, in_key, is_shown) = (line_number, Vec::new(), true);
+                let (number, in_key, is_shown, is_ranked) = (line_number, Vec::new(), true, false);
                 let cut = CutLine::default();
-                let mut line =
-                    EvidenceLine { number, terms, first_match, start, bytes, cut, in_key, is_shown };
+                let mut line = EvidenceLine {
+                    number,
+                    terms,
+                    first_match,
+                    start,
+                    bytes,
+                    cut,
+                    in_key,
+                    is_shown,
+                    is_ranked,
+                };
                 if !keys.is_empty() {
                     line.mark_keys(&keys);
                 }
@@ -597,6 +606,7 @@ impl LineSink for Collector<'_, '_> {
             cut,
             in_key,
             is_shown,
+            is_ranked: false,
         });
         if self.bytes > self.room {
             self.give_up_broad_terms();

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use forage_base::Stop;
 use forage_fs::{RelPath, WalkOptions};
-use forage_search::keyword::{KeywordFindings, KeywordOptions, TermFate, gather};
+use forage_search::keyword::{EvidenceLine, FileEvidence, KeywordFindings, KeywordOptions, TermFate, gather};
 
 use crate::ripgrep;
 use crate::search::open;
@@ -260,4 +260,37 @@ fn a_term_of_one_letter_does_not_change_what_others_find() {
         let bounds = KeywordOptions { term_bytes: 4_000, evidence_bytes: 8_000, ..KeywordOptions::default() };
         check(&root, &terms, &bounds, &format!("one letter, seed {seed}"));
     }
+}
+
+#[test]
+fn files_of_a_ranking_stand_beside_those_with_a_match() {
+    let tree = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &[u8]| fs::write(tree.path().join(name), text).unwrap();
+    fs::create_dir(tree.path().join("a")).unwrap();
+    let long: String = (1..=40).map(|nth| format!("line {nth}\n")).collect();
+    write("a/ranked.txt", long.as_bytes());
+    write("b.txt", b"term\n");
+    write("c.txt", b"no feed behind it");
+    write("binary", b"line\0\n");
+    let root = open(tree.path());
+    let path = |name: &str| RelPath::parse(name, &RelPath::root()).unwrap();
+    let options = KeywordOptions::default();
+    let terms = ["term".to_owned()];
+    let mut found =
+        gather(&root, &RelPath::root(), &WalkOptions::default(), &terms, &options, &Stop::never()).unwrap();
+    let paths = ["c.txt", "b.txt", "gone", "binary", "a/ranked.txt"].map(path);
+    let choose = |nth: usize, _: &[u8]| if nth == 4 { vec![0, 19, 99] } else { vec![0] };
+    let added = found.add_ranked(&root, &RelPath::root(), &paths, &options, &Stop::never(), &choose);
+    assert_eq!(added, 2);
+    let names: Vec<_> = found.files.iter().map(|file| file.path.display().into_owned()).collect();
+    assert_eq!(names, ["a/ranked.txt", "b.txt", "c.txt"]);
+    let numbers = |of: fn(&EvidenceLine) -> bool| -> Vec<u64> {
+        found.files[0].lines.iter().filter(|line| of(line)).map(|line| line.number).collect()
+    };
+    assert_eq!(numbers(|line| line.is_ranked), [1, 20]);
+    assert_eq!(numbers(|line| line.is_shown), [1, 2, 3, 18, 19, 20, 21, 22]);
+    // What lies further away may tell that a line has a secret.
+    assert_eq!(numbers(|_| true), (1..=30).collect::<Vec<_>>());
+    assert!(found.files.iter().map(FileEvidence::is_ranked).eq([true, false, true]));
+    assert_eq!(found.files[2].lines[0].bytes, b"no feed behind it");
 }

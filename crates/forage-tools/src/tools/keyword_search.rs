@@ -1,6 +1,7 @@
 //! `keyword_search`: many terms, one pass over the repository, and a filter that keeps the relevant files.
 
 mod answer;
+mod candidates;
 mod compact;
 mod evidence;
 mod exclusion;
@@ -29,10 +30,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::answer::LineRange;
+use self::candidates::RankedCandidates;
 use self::order::OrderedMatches;
 use crate::arguments::Foreign;
 use crate::border::{Border, BorderLine};
-use crate::context::{Context, EvidenceForm, FilterBreadth, FilterMode, FilterSettings};
+use crate::context::{Context, EvidenceForm, FilterBreadth, FilterCandidates, FilterMode, FilterSettings};
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::ToolOutcome;
@@ -83,6 +85,9 @@ pub struct KeywordResponse {
     pub files: Vec<KeywordFile>,
     /// Files that any kept term matches.
     pub candidate_files: u64,
+    /// Files beside them, which a ranking put there (`filter.candidates = "union"`).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub ranked_files: u64,
     /// What became of each term, in their order.
     pub terms: Vec<TermRecord>,
     /// Bytes that ripgrep would print for the kept terms, or for what of them was chosen to be shown.
@@ -120,7 +125,10 @@ pub struct KeywordFile {
     /// No model has judged this file, although others of the same answer were judged.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub not_filtered: bool,
-    /// Numbers of the lines that a term matches, from our own search.
+    /// No term has found it, but a ranking.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_ranked: bool,
+    /// Numbers of the lines that a term matches, from our own search; of a file that a ranking found, of its best lines.
     pub match_lines: Vec<u64>,
     /// At least so many more match.
     #[serde(skip_serializing_if = "is_zero")]
@@ -254,13 +262,24 @@ impl Tool for KeywordSearch {
             ..bounds(settings)
         };
         let stop = context.stop.within(context.timeout);
-        let gathered = gather(root, &start, &context.walk_options(), &request.search_terms, &bounds, &stop)?;
+        let mut gathered =
+            gather(root, &start, &context.walk_options(), &request.search_terms, &bounds, &stop)?;
         if context.stop.is_cancelled() {
             return Err(ToolError::Cancelled);
         }
+        let question = order::question(&request.query, &request.search_terms);
+        let ranked = match settings.candidates {
+            FilterCandidates::Terms => RankedCandidates::default(),
+            FilterCandidates::Union => {
+                let effort = (&bounds, &stop);
+                candidates::add_ranked(context, root, &start, &question, &mut gathered, effort)?
+            }
+        };
         refuse_if_nothing_is_left(&gathered, settings)?;
 
         let mut outcome = ToolOutcome::new(response(root, &start, &request, &gathered, settings), false);
+        outcome.response.ranked_files = ranked.added;
+        outcome.warnings.extend(ranked.warnings);
         outcome.add_report(&gathered.report);
         if gathered.beyond > 0 {
             outcome.warnings.push(format!(
@@ -277,7 +296,7 @@ impl Tool for KeywordSearch {
         }
         // A model has time of its own; without one, the call's is all there is.
         let time = if settings.mode == FilterMode::Lexical { &stop } else { &context.stop };
-        let found = OrderedMatches::new(root, &gathered, &request.query, context, time);
+        let found = OrderedMatches::new(root, &gathered, question, &ranked.paths, context, time);
         match settings.mode {
             FilterMode::Lexical => fill_lexical(&mut outcome.response, &found),
             FilterMode::Model => filter::fill(context, &found, &mut outcome)?,
@@ -361,7 +380,8 @@ fn refuse_if_nothing_is_left(gathered: &KeywordFindings, settings: &FilterSettin
             format!("none of the terms is a valid regex: {}", errors.join("; ")),
         ));
     }
-    if all(|fate| matches!(fate, TermFate::TooBroad | TermFate::Invalid(_)))
+    if gathered.files.is_empty()
+        && all(|fate| matches!(fate, TermFate::TooBroad | TermFate::Invalid(_)))
         && gathered.report.stopped.is_none()
     {
         let line = |term: &TermReport| match &term.fate {
@@ -441,6 +461,7 @@ fn response(
         filter: "model",
         files: Vec::new(),
         candidate_files: gathered.candidates,
+        ranked_files: 0,
         terms: gathered.terms.iter().map(term).collect(),
         evidence_bytes: gathered.bytes,
         files_searched: gathered.report.searched(),
@@ -469,7 +490,7 @@ fn file_record(
 ) -> Option<KeywordFile> {
     let file = gathered.files.get(index)?;
     let match_lines: Vec<u64> =
-        file.lines.iter().filter(|line| line.terms != 0).map(|line| line.number).collect();
+        file.lines.iter().filter(|line| line.is_evidence()).map(|line| line.number).collect();
     let most = file.matched.iter().map(|matches| u64::from(matches.lines)).max().unwrap_or(0);
     let more_match_lines = most.saturating_sub(match_lines.len() as u64);
     Some(KeywordFile {
@@ -479,6 +500,7 @@ fn file_record(
         grade: None,
         ranges: Vec::new(),
         not_filtered: false,
+        is_ranked: file.is_ranked(),
         match_lines,
         more_match_lines,
         evidence: Vec::new(),
@@ -517,7 +539,11 @@ fn lexical_record(found: &OrderedMatches<'_>, index: usize) -> Option<KeywordFil
             format!("{} ×{}{more}", quoted(&report.term), matches.lines)
         })
         .collect();
-    let mut record = file_record(root, gathered, index, format!("matches {}", named.join(", ")))?;
+    let why = match file.is_ranked() {
+        true => "ranked high, without a match".to_owned(),
+        false => format!("matches {}", named.join(", ")),
+    };
+    let mut record = file_record(root, gathered, index, why)?;
     let chosen = lexical::best_lines(file, LEXICAL_LINES);
     let mut hidden = found.hidden.borrow_mut();
     let mut border = Border::new(found.redactor, &mut hidden);

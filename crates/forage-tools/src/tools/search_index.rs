@@ -8,6 +8,7 @@ mod scope;
 
 use std::time::Instant;
 
+use forage_base::Stop;
 use forage_fs::{RelPath, Root, SkipReason, Skipped};
 use forage_rank::{FileHit, PassageBudget, RankIndex, Ranking, RuleWeights, model_tokens};
 use schemars::JsonSchema;
@@ -199,6 +200,20 @@ pub struct RankedReason {
     pub gives: f32,
     /// What the rule looks at.
     pub about: &'static str,
+}
+
+/// Ranks files for another tool, `(files, chunks)` of them at the most. The second part says whether the ranked index was
+/// not ready, so that a search stood in for it.
+pub(super) fn rank(
+    context: &Context,
+    request: &RankRequest,
+    most: (usize, usize),
+    stop: &Stop,
+) -> Result<(Ranking, bool), ToolError> {
+    let scope = RankScope::of(context, request)?;
+    let ranked = scope.ranked(context, false, (stop, Instant::now()))?;
+    let ranking = ranked.search(context, &scope.query, most, true, true)?;
+    Ok((ranking, ranked.is_provisional()))
 }
 
 impl Tool for SearchIndex {

@@ -29,6 +29,7 @@ impl Filter {
 
     /// What is gathered, whoever judges it.
     pub(super) fn set_breadth(&self, settings: &mut FilterSettings) {
+        settings.candidates = self.candidates.value.get();
         settings.breadth = self.breadth.value.get();
         settings.term_bytes = self.term_bytes.value;
         settings.evidence_bytes = self.evidence_bytes.value;

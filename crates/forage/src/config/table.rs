@@ -11,7 +11,7 @@ use forage_llm::{FactSettings, ProviderSettings, RoleTable};
 use forage_mcp::{OutputForm, ToolSet};
 use forage_sparse::{CodeSuperset, FastEmbedBm25, Language};
 use forage_tools::registry::is_name;
-use forage_tools::{EvidenceForm, FilterBreadth, FilterMode, OnModelFailure, limits};
+use forage_tools::{EvidenceForm, FilterBreadth, FilterCandidates, FilterMode, OnModelFailure, limits};
 use serde::de::{Error as _, MapAccess};
 use serde_json::{Value, json};
 
@@ -88,6 +88,9 @@ settings! {
         /// Who keeps the relevant files: a model, or a deterministic ranking
         mode: SettingWord<FilterMode> = SettingWord::new(FilterMode::Model), as "filter",
             from ("FORAGE_FILTER"), "filter" "MODE" for Keyword;
+        /// Where the files come from: from lines that a term matches, or from a ranking besides
+        candidates: SettingWord<FilterCandidates> = SettingWord::new(FilterCandidates::Terms),
+            from ("FORAGE_FILTER_CANDIDATES"), "candidates" "FROM" for Keyword;
         /// What becomes of terms that match too much: less is shown of them, or they are left out by the requirement's rule
         breadth: SettingWord<FilterBreadth> = SettingWord::new(FilterBreadth::Adaptive),
             from ("FORAGE_FILTER_BREADTH"), "breadth" "RULE" for Keyword;
@@ -247,6 +250,7 @@ settings! {
 words! {
     FilterMode: "model" => Model, "lexical" => Lexical;
     OnModelFailure: "error" => Error, "lexical" => Lexical;
+    FilterCandidates: "terms" => Terms, "union" => Union;
     FilterBreadth: "adaptive" => Adaptive, "requirement" => Requirement;
     EvidenceForm: "requirement" => Requirement, "compact" => Compact;
     AnswerWord: "paths" => Paths, "ids" => Ids;

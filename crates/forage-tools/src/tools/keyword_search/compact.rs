@@ -10,7 +10,7 @@ use std::ops::{Range, RangeInclusive};
 
 use forage_llm::Redactor;
 use forage_search::CutLine;
-use forage_search::keyword::{FileEvidence, KeywordFindings};
+use forage_search::keyword::{EvidenceLine, FileEvidence, KeywordFindings};
 
 use super::evidence::{EvidenceBlock, elided, without_keys};
 use super::lexical;
@@ -167,6 +167,9 @@ impl Headings<'_> {
 
     /// The terms that match in a file, each with its number of lines.
     fn terms(&self, file: &FileEvidence) -> String {
+        if file.is_ranked() {
+            return RANKED.to_owned();
+        }
         let named = self.gathered.terms.iter().enumerate().filter_map(|(term, report)| {
             let hits = file.lines_of(term);
             let name = clip(&sanitize_line(&report.term), limits::COMPACT_TERM_BYTES);
@@ -175,6 +178,9 @@ impl Headings<'_> {
         named.collect::<Vec<_>>().join(", ")
     }
 }
+
+/// Stands in the place of the terms in the heading of a file that a ranking found.
+const RANKED: &str = "ranked high";
 
 /// Windows that are already in the request, by their text, with the words that refer to them.
 #[derive(Default)]
@@ -251,7 +257,7 @@ impl<'a> CompactFile<'a> {
         let lines = lines(file, redactor);
         let mut windows = windows(file, weights);
         windows.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.lines.start.cmp(&b.lines.start)));
-        let matches = file.lines.iter().filter(|line| line.terms != 0).count();
+        let matches = file.lines.iter().filter(|line| line.is_evidence()).count();
         (!windows.is_empty()).then_some(Self { file, index, id, lines, windows, matches })
     }
 
@@ -323,7 +329,7 @@ impl<'a> CompactFile<'a> {
         let texts = self.lines.get(range.clone()).unwrap_or_default().iter();
         lines
             .zip(texts)
-            .map(|(line, text)| format!("{}{}\n", mark(line.terms), text.cut(limits::COMPACT_LINE_BYTES)))
+            .map(|(line, text)| format!("{}{}\n", mark(line), text.cut(limits::COMPACT_LINE_BYTES)))
             .collect()
     }
 
@@ -331,20 +337,14 @@ impl<'a> CompactFile<'a> {
         let lines = self.file.lines.get(range.clone()).unwrap_or_default().iter();
         let texts = self.lines.get(range.clone()).unwrap_or_default();
         for (line, shown) in lines.zip(texts) {
-            let _ = writeln!(
-                text,
-                "{}{} {}",
-                line.number,
-                mark(line.terms),
-                shown.cut(limits::COMPACT_LINE_BYTES)
-            );
+            let _ = writeln!(text, "{}{} {}", line.number, mark(line), shown.cut(limits::COMPACT_LINE_BYTES));
         }
         secrets(texts)
     }
 }
 
-fn mark(terms: u64) -> char {
-    if terms == 0 { '-' } else { ':' }
+fn mark(line: &EvidenceLine) -> char {
+    if line.is_evidence() { ':' } else { '-' }
 }
 
 /// The lines of a file, redacted before any is chosen or cut. Redaction sees all ten lines of context, of which only a few will be
@@ -373,7 +373,7 @@ pub(super) fn lines(file: &FileEvidence, redactor: &Redactor) -> Vec<RedactedLin
 /// they get long.
 fn windows(file: &FileEvidence, weights: &[f64]) -> Vec<LineWindow> {
     let lines = &file.lines;
-    let matches: Vec<u64> = lines.iter().filter(|line| line.terms != 0).map(|line| line.number).collect();
+    let matches: Vec<u64> = lines.iter().filter(|line| line.is_evidence()).map(|line| line.number).collect();
     let near = |number: u64| {
         let at = matches.partition_point(|&place| place < number);
         let after = matches.get(at).is_some_and(|&place| place - number <= limits::COMPACT_CONTEXT);
@@ -387,7 +387,7 @@ fn windows(file: &FileEvidence, weights: &[f64]) -> Vec<LineWindow> {
         .filter_map(|part| {
             let range = *part.first()?..part.last()? + 1;
             let window = &lines[range.clone()];
-            let matches = window.iter().filter(|line| line.terms != 0).count();
+            let matches = window.iter().filter(|line| line.is_evidence()).count();
             let worth = |(term, weight): (usize, &f64)| {
                 let hits = window.iter().filter(|line| line.terms >> term & 1 == 1).count();
                 if hits == 0 { 0.0 } else { weight * (1.0 + (hits as f64).ln()) }

@@ -55,7 +55,7 @@ pub(super) fn blocks(
             }
             let mut was_key = false;
             for line in group {
-                let mark = if line.terms == 0 { ' ' } else { '>' };
+                let mark = if line.is_evidence() { '>' } else { ' ' };
                 let _ = write!(text, "{mark} {}: ", line.number);
                 redacted += push_line(&mut text, line, redactor);
                 // A key is one secret, however many lines it has.
@@ -100,7 +100,7 @@ fn chosen(
                 ranges.push(line.number..=line.number);
             }
         }
-        let mark = if line.terms == 0 { ' ' } else { '>' };
+        let mark = if line.is_evidence() { '>' } else { ' ' };
         let _ = write!(text, "{mark} {}: ", line.number);
         push_cut(&mut text, &redacted.text, redacted.middle, line.cut);
     }

@@ -15,7 +15,8 @@ pub(super) fn weights(gathered: &KeywordFindings) -> Vec<f64> {
 /// The lines of a file that say most about why it is there: those that the most, and the most important, terms
 /// match.
 pub(super) fn best_lines(file: &FileEvidence, count: usize) -> Vec<usize> {
-    let mut lines: Vec<usize> = (0..file.lines.len()).filter(|&index| file.lines[index].terms != 0).collect();
+    let mut lines: Vec<usize> =
+        (0..file.lines.len()).filter(|&index| file.lines[index].is_evidence()).collect();
     let order = |&index: &usize| {
         let line = &file.lines[index];
         (std::cmp::Reverse(line.terms.count_ones()), line.terms.trailing_zeros(), line.number)

@@ -14,12 +14,23 @@ use crate::border::Hidden;
 use crate::context::Context;
 use crate::limits;
 
+/// What is to be found, in words: the query, and those terms that are words.
+pub(super) fn question(query: &str, terms: &[String]) -> String {
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '-' | '/' | ' ');
+    let words = terms.iter().map(String::as_str).filter(|term| term.chars().all(is_word));
+    // Filters are not what somebody who asks for files by terms has in mind.
+    let plain = query.replace(['"', ':'], " ").replace(" -", " ");
+    std::iter::once(plain.as_str()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
 /// What a search has found, and its order, which is made when somebody asks for it.
 pub(super) struct OrderedMatches<'a> {
     pub(super) root: &'a Root,
     pub(super) gathered: &'a KeywordFindings,
     /// The question, with those terms that are words.
     question: String,
+    /// Files in the order in which the ranking of all files has them.
+    ranked: &'a [RelPath],
     effort: UpdateEffort,
     /// Takes secrets out of the lines that are shown.
     pub(super) redactor: &'a Redactor,
@@ -32,29 +43,31 @@ impl<'a> OrderedMatches<'a> {
     pub(super) fn new(
         root: &'a Root,
         gathered: &'a KeywordFindings,
-        query: &str,
+        question: String,
+        ranked: &'a [RelPath],
         context: &'a Context,
         stop: &Stop,
     ) -> Self {
-        let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '-' | '/' | ' ');
-        let terms = gathered.terms.iter().map(|term| term.term.as_str());
-        let words = terms.filter(|term| term.chars().all(is_word));
-        // Filters are not what somebody who asks for files by terms has in mind.
-        let plain = query.replace(['"', ':'], " ").replace(" -", " ");
-        let question = std::iter::once(plain.as_str()).chain(words).collect::<Vec<_>>().join(" ");
         let effort = context.effort(stop);
         let (redactor, hidden) = (&*context.redactor, RefCell::default());
-        Self { root, gathered, question, effort, redactor, hidden, order: OnceCell::new() }
+        Self { root, gathered, question, ranked, effort, redactor, hidden, order: OnceCell::new() }
     }
 
     /// Indices of all files, the best first. The best by their matching lines are ranked as `search_index` ranks files,
-    /// as if there were no others; the rest follows.
+    /// as if there were no others; the rest follows. Where all files were ranked, the first of those stand first.
     pub(super) fn order(&self) -> &[usize] {
         self.order.get_or_init(|| {
             let mut order = lexical::rank(self.gathered);
             let most = order.len().min(limits::LEXICAL_RANKED);
             if let Some(ranked) = self.ranked(&order[..most]) {
                 order[..most].copy_from_slice(&ranked);
+            }
+            if !self.ranked.is_empty() {
+                let place = |file: &usize| {
+                    let path = &self.gathered.files[*file].path;
+                    self.ranked.iter().position(|ranked| ranked == path).unwrap_or(usize::MAX)
+                };
+                order.sort_by_cached_key(place);
             }
             order
         })

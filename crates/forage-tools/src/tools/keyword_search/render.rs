@@ -57,10 +57,11 @@ impl Render for KeywordResponse {
 
 fn nothing(outcome: &ToolOutcome<KeywordResponse>) -> String {
     let response = &outcome.response;
-    if response.candidate_files > 0 {
+    if response.candidate_files + response.ranked_files > 0 {
         return format!(
-            "No relevant files found ({} matched a term).",
-            count(response.candidate_files, "file")
+            "No relevant files found ({} matched a term{}).",
+            count(response.candidate_files, "file"),
+            ranked(response).trim_end_matches(',')
         );
     }
     let is_broad = |term: &TermRecord| matches!(term.fate, "too_broad" | "dropped");
@@ -86,6 +87,14 @@ fn nothing(outcome: &ToolOutcome<KeywordResponse>) -> String {
     text
 }
 
+/// How many files a ranking put beside those with a match.
+fn ranked(response: &KeywordResponse) -> String {
+    match response.ranked_files {
+        0 => String::new(),
+        files => format!(", and {} more that ranked high,", grouped(files)),
+    }
+}
+
 fn files(response: &KeywordResponse, shown: usize, lines: usize, evidence: bool) -> String {
     let relevant = if response.filter == "model" { "relevant file" } else { "file" };
     let order = match response.filter {
@@ -94,9 +103,10 @@ fn files(response: &KeywordResponse, shown: usize, lines: usize, evidence: bool)
         _ => "best lexical match first",
     };
     let mut text = format!(
-        "{} of {} that matched below {}, {order}:\n",
+        "{} of {} that matched{} below {}, {order}:\n",
         count(response.files.len() as u64, relevant),
         grouped(response.candidate_files),
+        ranked(response),
         response.project
     );
     for file in response.files.iter().take(shown) {
@@ -152,7 +162,8 @@ fn match_lines(file: &KeywordFile, shown: usize) -> String {
     let more = file.match_lines.len().saturating_sub(shown) as u64 + file.more_match_lines;
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let lines = if file.match_lines.len() == 1 { "line" } else { "lines" };
-    format!("  matching {lines}: {}{more}\n", numbers.join(", "))
+    let what = if file.is_ranked { "best" } else { "matching" };
+    format!("  {what} {lines}: {}{more}\n", numbers.join(", "))
 }
 
 fn term_notes(response: &KeywordResponse, is_cut: bool) -> Vec<String> {

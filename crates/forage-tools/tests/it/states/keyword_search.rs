@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Usage};
 use forage_tools::{
-    AnswerCache, AnswerForm, CacheKey, CachedAnswer, Context, EvidenceForm, FilterBreadth, FilterMode,
-    OnModelFailure,
+    AnswerCache, AnswerForm, CacheKey, CachedAnswer, Context, EvidenceForm, FilterBreadth, FilterCandidates,
+    FilterMode, OnModelFailure,
 };
 use serde_json::{Value, json};
 
@@ -91,6 +91,7 @@ pub(super) fn page() -> Page {
     without_model(&mut page, &context);
     with_model(&mut page, &context);
     breadth(&mut page);
+    ranked(&mut page);
 
     page.chapter("Limits");
     // The root's path is in the heading, and in front of the name that is not UTF-8.
@@ -238,4 +239,41 @@ fn breadth(page: &mut Page) {
     page.state("dropped by it", &dropped, ask(&["rare", "common"]));
     page.state("all dropped by it", &dropped, ask(&["common", "rare"]));
     page.state("broad, without a model", &tree.context(), ask(&["common", "rare"]));
+}
+
+/// Files that a ranking puts beside those with a match.
+fn ranked(page: &mut Page) {
+    page.chapter("Candidates of a ranking");
+    let tree = Tree::new();
+    for nth in 0..4 {
+        tree.write(format!("{nth}.txt"), format!("common {nth}\n").repeat(300));
+    }
+    tree.write("notes.txt", "what is retried\n");
+    tree.write(
+        "src/retry.rs",
+        "// common\nfn pause_before_retry(attempt: u32) -> u64 {\n    1 << attempt\n}\n",
+    );
+    let of = |reply: &'static str, evidence: EvidenceForm, breadth: FilterBreadth| {
+        with(&asking(&tree.context(), vec![saying(reply)]), |context| {
+            context.filter.candidates = FilterCandidates::Union;
+            (context.filter.evidence, context.filter.breadth) = (evidence, breadth);
+            (context.filter.term_bytes, context.filter.evidence_bytes) = (4_096, 8_192);
+        })
+    };
+    let ask = |terms: &[&str]| json!({"query": "the pause before a failed attempt is retried", "search_terms": terms});
+    let found = "src/retry.rs: decides how long";
+    for evidence in [EvidenceForm::Requirement, EvidenceForm::Compact] {
+        let context = of(found, evidence, FilterBreadth::Adaptive);
+        page.state(&format!("no term matches it, {evidence:?}"), &context, ask(&["what is"]));
+    }
+    let required = of(found, EvidenceForm::Requirement, FilterBreadth::Requirement);
+    page.state("the term that names it is too broad", &required, ask(&["common", "what is"]));
+    page.state("all terms are too broad", &required, ask(&["common"]));
+    page.state("no term matches anything", &required, ask(&["absent"]));
+    let nothing = of("No relevant files found", EvidenceForm::Compact, FilterBreadth::Adaptive);
+    page.state("nothing is relevant", &nothing, ask(&["what is"]));
+    let lexical = with(&required, |context| context.filter.mode = FilterMode::Lexical);
+    page.state("ranked, without a model", &lexical, ask(&["what is"]));
+    let late = with(&lexical, |context| context.timeout = Duration::ZERO);
+    page.state("no time for a ranking", &late, ask(&["what is"]));
 }

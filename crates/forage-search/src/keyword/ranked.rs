@@ -1,0 +1,84 @@
+//! Files beside those that the terms find: a ranking has put them there, whether a term matches them or not.
+
+use std::sync::Arc;
+
+use forage_base::Stop;
+use forage_fs::{Contents, DecodedText, ReadBuffer, RelPath, Root, decode_head};
+
+use super::account::{FileEvidence, Near};
+use super::file::{Gathering, KeywordHit, TermFinder};
+use super::{KeywordFindings, KeywordOptions};
+use crate::limits;
+
+/// Lines of a text by their numbers, counted from 0, in order.
+pub type ChooseLines<'a> = dyn Fn(usize, &[u8]) -> Vec<usize> + 'a;
+
+impl KeywordFindings {
+    /// Adds files that are not among those with evidence, each with the lines that `choose` picks of its text (by its place
+    /// among `paths`) and [`limits::RANKED_CONTEXT`] lines around them. What has gone, is binary or too large to be held is
+    /// left out, and what comes after the deadline. Returns how many were added.
+    pub fn add_ranked(
+        &mut self,
+        root: &Arc<Root>,
+        start: &RelPath,
+        paths: &[RelPath],
+        options: &KeywordOptions,
+        stop: &Stop,
+        choose: &ChooseLines<'_>,
+    ) -> usize {
+        let gathering = Gathering {
+            term_bytes: options.term_bytes,
+            context: options.context,
+            counts_all: true,
+            line_bytes: limits::CHOSEN_LINE_BYTES,
+            cuts_lines: true,
+        };
+        let finder = TermFinder::new(&[], 0, start, gathering, stop);
+        let mut buffer = ReadBuffer::default();
+        let mut added = Vec::new();
+        for (nth, path) in paths.iter().enumerate() {
+            if stop.check().is_some() {
+                break;
+            }
+            if self.files.binary_search_by(|known| known.path.cmp(path)).is_ok() {
+                continue;
+            }
+            let Ok(mut file) = root.open_file(path) else { continue };
+            if options.max_file_bytes.is_some_and(|limit| file.size() > limit)
+                || !matches!(file.read_into(&mut buffer, limits::WHOLE_FILE_BYTES), Ok(Contents::Whole))
+            {
+                continue;
+            }
+            let DecodedText::Text { bytes, .. } = decode_head(&buffer) else { continue };
+            added.extend(evidence(&finder, path, &bytes, &choose(nth, &bytes)));
+        }
+        let count = added.len();
+        self.files.extend(added);
+        self.files.sort_by(|left, right| left.path.cmp(&right.path));
+        count
+    }
+}
+
+/// The chosen lines of a text with those around them; `None` where no line is chosen.
+fn evidence(finder: &TermFinder<'_>, path: &RelPath, text: &[u8], chosen: &[usize]) -> Option<FileEvidence> {
+    let mut hits = Vec::with_capacity(chosen.len());
+    let (mut start, mut next) = (0, chosen.iter().peekable());
+    for (number, line) in text.split(|&byte| byte == b'\n').enumerate() {
+        let end = start + line.len();
+        if next.next_if(|&&wanted| wanted == number).is_some() && start < text.len() {
+            hits.push(KeywordHit { line: start..end, terms: 0 });
+        }
+        start = end + 1;
+    }
+    let mut file = finder.file(path, finder.evidence(text, &hits));
+    let starts: Vec<u64> = hits.iter().map(|hit| hit.line.start as u64).collect();
+    for line in &mut file.lines {
+        line.is_ranked = starts.binary_search(&line.start).is_ok();
+    }
+    let numbers = file.lines.iter().filter(|line| line.is_ranked).map(|line| line.number).collect();
+    let mut near = Near::of(numbers, limits::RANKED_CONTEXT);
+    for line in &mut file.lines {
+        line.is_shown = near.holds(line.number);
+    }
+    (!file.lines.is_empty()).then_some(file)
+}

@@ -1,0 +1,95 @@
+//! Files that `search_index` ranks first, beside those that the terms find.
+//!
+//! A term that matches too much is left out or shown in part, and with it may go the file that it names. The ranking has no
+//! such bound: it knows how rare each word is, and what file is called by it.
+
+use std::sync::Arc;
+
+use forage_base::Stop;
+use forage_fs::{RelPath, Root};
+use forage_rank::{FileHit, QueryWords, Ranking};
+use forage_search::keyword::{KeywordFindings, KeywordOptions};
+
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::file_text::lossy;
+use crate::limits;
+use crate::tools::search_index::{RankRequest, rank};
+
+/// Files of the ranking, and parts of each.
+const UNION: (usize, usize) = (limits::UNION_FILES, limits::UNION_CHUNKS);
+
+/// What a ranking gives to a search.
+#[derive(Default)]
+pub(super) struct RankedCandidates {
+    /// In its order, those that a term matches among them.
+    pub(super) paths: Vec<RelPath>,
+    /// Files that no term had found.
+    pub(super) added: u64,
+    /// What is to be said of it.
+    pub(super) warnings: Vec<String>,
+}
+
+/// Ranks the files below `start` for a question, and adds the first to what was found. Where nothing could be ranked, that
+/// is a warning: the terms have found what they found.
+///
+/// # Errors
+/// The caller has gone.
+pub(super) fn add_ranked(
+    context: &Context,
+    root: &Arc<Root>,
+    start: &RelPath,
+    question: &str,
+    gathered: &mut KeywordFindings,
+    (options, stop): (&KeywordOptions, &Stop),
+) -> Result<RankedCandidates, ToolError> {
+    let path = start.to_os_string().map(|path| path.to_string_lossy().into_owned());
+    let request = RankRequest { path, ..RankRequest::new(question) };
+    let (ranking, is_provisional) = match rank(context, &request, UNION, stop) {
+        Ok(ranked) => ranked,
+        Err(ToolError::Cancelled) => return Err(ToolError::Cancelled),
+        Err(error) => {
+            let why = match stop.check() {
+                Some(_) => "there was no time for one".to_owned(),
+                None => error.to_string(),
+            };
+            let warning = format!("no file of a ranking is among those that were chosen from: {why}");
+            return Ok(RankedCandidates { warnings: vec![warning], ..RankedCandidates::default() });
+        }
+    };
+    let Ranking { files, words, .. } = ranking;
+    let known = |hit: FileHit| Some((RelPath::parse(&hit.path, &RelPath::root()).ok()?, hit));
+    let (paths, hits): (Vec<RelPath>, Vec<FileHit>) = files.into_iter().filter_map(known).unzip();
+    let choose = |nth: usize, text: &[u8]| best_lines(&hits[nth], &words, text);
+    let added = gathered.add_ranked(root, start, &paths, options, stop, &choose);
+    let mut warnings = Vec::new();
+    if is_provisional {
+        warnings.push(
+            "the ranked index is not ready: its part of the files comes from a search for the words alone"
+                .to_owned(),
+        );
+    }
+    if stop.check().is_some() {
+        warnings.push("the time was over before all files of the ranking were read".to_owned());
+    }
+    Ok(RankedCandidates { paths, added: added as u64, warnings })
+}
+
+/// The lines of a text that say most, from the best parts of its file.
+fn best_lines(hit: &FileHit, words: &QueryWords, text: &[u8]) -> Vec<usize> {
+    let text = lossy(text.into());
+    let lines: Vec<&str> = text.split('\n').collect();
+    let mut chosen: Vec<usize> = Vec::new();
+    for chunk in &hit.chunks {
+        let first = (chunk.start_line as usize).saturating_sub(1).min(lines.len());
+        let within = &lines[first..(chunk.end_line as usize).clamp(first, lines.len())];
+        chosen.extend(words.best(within.iter().copied(), limits::UNION_LINES).iter().map(|nth| first + nth));
+    }
+    if chosen.is_empty() {
+        // It is there for its name.
+        chosen.push(0);
+    }
+    chosen.sort_unstable();
+    chosen.dedup();
+    chosen
+}
