@@ -211,8 +211,7 @@ pub(super) fn rank(
     stop: &Stop,
 ) -> Result<(Ranking, bool), ToolError> {
     let scope = RankScope::of(context, request)?;
-    let ranked = scope.ranked(context, false, (stop, Instant::now()))?;
-    let ranking = ranked.search(context, &scope.query, most, true, true)?;
+    let (ranked, ranking) = scope.search(context, false, (stop, Instant::now()), most, true)?;
     Ok((ranking, ranked.is_provisional()))
 }
 
@@ -280,7 +279,7 @@ impl Tool for SearchIndex {
         };
         let limit_for = |tokens: u64| asked_limit.unwrap_or_else(|| files(tokens)) as usize;
         let scope = RankScope::of(context, &request)?;
-        let RankScope { places, query, globs, note } = &scope;
+        let RankScope { places, globs, note, .. } = &scope;
         let (first_place, is_one) = (&places[0], places.len() == 1);
         let bound = scope.bound();
         let bound = fingerprint::<Self>(&request, &first_place.root, &first_place.start, bound.as_deref());
@@ -291,17 +290,8 @@ impl Tool for SearchIndex {
         let has_history = request.history.unwrap_or(true);
         let call = context.stop.within(context.timeout);
         let began = Instant::now();
-        let search = || {
-            let ranked = scope.ranked(context, cursor.is_some(), (&call, began))?;
-            let ranking = ranked.search(context, query, (wanted, chunks), true, has_history);
-            Ok::<_, ToolError>((ranked, ranking))
-        };
-        let (mut ranked, mut ranking) = search()?;
-        if ranked.indexes().any(RankIndex::is_damaged) {
-            // Found out by using it, which happens to no other one of the same files: a new one comes in its place.
-            (ranked, ranking) = search()?;
-        }
-        let ranking = ranking?;
+        let most = (wanted, chunks);
+        let (ranked, ranking) = scope.search(context, cursor.is_some(), (&call, began), most, has_history)?;
         // Of what may be no answer, and of a list of files, nobody has asked for the code.
         let is_held_back =
             wanted_tokens > 0 && asked_tokens.is_none() && (ranking.is_weak() || ranking.is_list);
@@ -379,7 +369,7 @@ impl Tool for SearchIndex {
         let excluded = ranked.count_excluded()?;
         let mut not_searched = match found || cursor.is_some() || excluded == 0 {
             true => CallVerdict::none(),
-            false => excluded_matches(context, &ranked, query)?,
+            false => excluded_matches(context, &ranked, &scope.query)?,
         };
         let too_large = reader.too_large.map(|example| {
             let files = count(skipped.get(SkipReason::TooLarge), "file");

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use forage_tools::{Answer, Context, limits};
+use forage_fs::{Globs, RelPath, Roots};
+use forage_tools::{Answer, Context, FilterCandidates, limits};
 use serde_json::{Value, json};
 
-use crate::support::{Tree, answer, refusal};
+use crate::support::{Tree, answer, ask_model, refusal};
 
 fn tree() -> Tree {
     let tree = Tree::new();
@@ -395,4 +396,40 @@ fn code_that_an_answer_has_no_room_for_is_not_remembered_as_shown() {
     context.text_bytes = 40_000;
     let whole = answer(&context, "search_index", json!({"query": "Router", "code_tokens": 2_000}));
     assert!(whole.text.contains("pub struct Router"), "{}", whole.text);
+}
+
+#[test]
+fn a_model_is_shown_files_of_the_ranking_from_where_terms_are_searched() {
+    let tree = Tree::new();
+    for place in ["project", "other"] {
+        tree.write(
+            format!("{place}/src/backoff.rs"),
+            format!("// {place}\npub fn pause_before_attempt() {{}}\n"),
+        );
+    }
+    tree.write("project/.git/HEAD", "ref: refs/heads/main\n");
+    tree.write("project/src/left_out.rs", "fn pause_of_an_attempt() {}\n");
+    tree.write("project/.env", "PAUSE_BEFORE_ATTEMPT=hunter2hunter2\n");
+    tree.write("project/src/deep/term.rs", "fn named() {}\n");
+    let mut context = tree.context();
+    let base = RelPath::parse("project/src/deep", &RelPath::root()).unwrap();
+    context.roots = Roots::new(context.roots.all().to_vec(), base).unwrap();
+    context.excludes = Some(Globs::new(&["!left_out.rs"]).unwrap());
+    let request = json!({"query": "pause before an attempt", "search_terms": ["named"]});
+
+    let (found, sent) = ask_model(&context, request.clone());
+    assert_eq!(paths(found.unwrap().records()).len(), 1);
+    assert!(!sent.contains("backoff"), "{sent}");
+
+    context.filter.candidates = FilterCandidates::Union;
+    let (found, sent) = ask_model(&context, request);
+    let found = found.unwrap();
+    assert_eq!(found.records()["ranked_files"], 1, "{}", found.text);
+    assert!(
+        sent.contains("project/src/backoff.rs\n  1: // project\n> 2: pub fn pause_before_attempt"),
+        "{sent}"
+    );
+    for other in ["other/src", "left_out", "hunter2"] {
+        assert!(!sent.contains(other), "{other}: {sent}");
+    }
 }

@@ -43,7 +43,7 @@ pub(super) fn add_ranked(
     gathered: &mut KeywordFindings,
     (options, stop): (&KeywordOptions, &Stop),
 ) -> Result<RankedCandidates, ToolError> {
-    let path = start.to_os_string().map(|path| path.to_string_lossy().into_owned());
+    let path = (!start.is_root()).then(|| start.display().into_owned());
     let request = RankRequest { path, ..RankRequest::new(question) };
     let (ranking, is_provisional) = match rank(context, &request, UNION, stop) {
         Ok(ranked) => ranked,

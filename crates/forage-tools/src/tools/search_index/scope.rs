@@ -126,11 +126,36 @@ impl RankScope {
         (!all.is_empty()).then(|| all.join("\n"))
     }
 
+    /// Ranks the files of this scope, `(files, chunks)` of them at the most, in indexes that are brought up to date for it.
+    ///
+    /// # Errors
+    /// As [`RankScope::ranked`] and [`RankedRoots::search`].
+    pub(super) fn search(
+        &self,
+        context: &Context,
+        is_page: bool,
+        (call, began): (&Stop, Instant),
+        most: (usize, usize),
+        history: bool,
+    ) -> Result<(RankedRoots<'_>, Ranking), ToolError> {
+        let search = || {
+            let ranked = self.ranked(context, is_page, (call, began))?;
+            let ranking = ranked.search(context, &self.query, most, true, history);
+            Ok::<_, ToolError>((ranked, ranking))
+        };
+        let (mut ranked, mut ranking) = search()?;
+        if ranked.indexes().any(RankIndex::is_damaged) {
+            // Found out by using it, which happens to no other one of the same files: a new one comes in its place.
+            (ranked, ranking) = search()?;
+        }
+        Ok((ranked, ranking?))
+    }
+
     /// Brings the ranked index of each root up to date. One that has none can be stood in for unless a page goes on.
     ///
     /// # Errors
     /// No root has one, the caller has gone, or a page can't go on.
-    pub(super) fn ranked(
+    fn ranked(
         &self,
         context: &Context,
         is_page: bool,
