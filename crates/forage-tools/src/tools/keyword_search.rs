@@ -85,7 +85,7 @@ pub struct KeywordResponse {
     pub files: Vec<KeywordFile>,
     /// Files that any kept term matches.
     pub candidate_files: u64,
-    /// Files beside them, which a ranking put there (`filter.candidates = "union"`).
+    /// Files of which a ranking of all files chose the lines, and no term (`filter.candidates = "union"`).
     #[serde(skip_serializing_if = "is_zero")]
     pub ranked_files: u64,
     /// What became of each term, in their order.
@@ -125,7 +125,7 @@ pub struct KeywordFile {
     /// No model has judged this file, although others of the same answer were judged.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub not_filtered: bool,
-    /// No term has found it, but a ranking.
+    /// A ranking of all files brought it in; no line of it was chosen for a term.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_ranked: bool,
     /// Numbers of the lines that a term matches, from our own search; of a file that a ranking found, of its best lines.
@@ -540,7 +540,7 @@ fn lexical_record(found: &OrderedMatches<'_>, index: usize) -> Option<KeywordFil
         })
         .collect();
     let why = match file.is_ranked() {
-        true => "ranked high, without a match".to_owned(),
+        true => "ranked high".to_owned(),
         false => format!("matches {}", named.join(", ")),
     };
     let mut record = file_record(root, gathered, index, why)?;

@@ -87,11 +87,11 @@ fn nothing(outcome: &ToolOutcome<KeywordResponse>) -> String {
     text
 }
 
-/// How many files a ranking put beside those with a match.
+/// How many files a ranking put beside those that terms did.
 fn ranked(response: &KeywordResponse) -> String {
     match response.ranked_files {
         0 => String::new(),
-        files => format!(", and {} more that ranked high,", grouped(files)),
+        files => format!(", and {} that the ranking brought in,", grouped(files)),
     }
 }
 
