@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use crate::query::RankQuery;
 use crate::retrieve::Retrieved;
+use crate::search::ChunkHit;
 use crate::tokens::{TokenParts, stem, words};
 
 /// The words of a query as lines have them, with what each is worth.
@@ -60,6 +61,14 @@ impl QueryWords {
             }
         }
         best.map(|(_, place)| place)
+    }
+
+    /// Numbers of the best lines of a chunk, counted from 0 in `lines`, which are those of its file.
+    #[must_use]
+    pub fn best_of_chunk(&self, chunk: &ChunkHit, lines: &[&str], most: usize) -> Vec<usize> {
+        let first = (chunk.start_line as usize).saturating_sub(1).min(lines.len());
+        let within = &lines[first..(chunk.end_line as usize).clamp(first, lines.len())];
+        self.best(within.iter().copied(), most).into_iter().map(|nth| first + nth).collect()
     }
 
     /// Numbers of the best of some lines, so many at the most, in their own order. Of equal lines the first.

@@ -116,7 +116,7 @@ pub(crate) fn ranks(queries: &[AnsweredQuery], rules: &RuleWeights) -> serde_jso
 }
 
 /// What somebody might search for who has read each query: its first line, and the words of all of it that weigh most
-/// in the ranking. As cases for `bench/breadth.py`.
+/// in the ranking. As cases for `bench/reports.py`.
 pub(crate) fn terms(loaded: &[Loaded], most: usize) -> serde_json::Value {
     let mut cases = Vec::new();
     for Loaded { set, index, .. } in loaded {

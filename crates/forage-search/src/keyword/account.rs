@@ -50,6 +50,21 @@ pub struct TermMatches {
 }
 
 impl EvidenceLine {
+    /// A line that is shown for the lines beside it.
+    pub(super) fn new(number: u64, start: u64, bytes: Vec<u8>) -> Self {
+        Self {
+            number,
+            terms: 0,
+            first_match: 0,
+            start,
+            bytes,
+            cut: CutLine::default(),
+            in_key: Vec::new(),
+            is_shown: true,
+            is_ranked: false,
+        }
+    }
+
     /// Whether it is there for its own sake and not for a line beside it.
     pub fn is_evidence(&self) -> bool {
         self.terms != 0 || self.is_ranked
@@ -329,8 +344,7 @@ mod tests {
             let mut bytes = whole.clone().into_bytes();
             bytes.extend(has_feed.then_some(b'\n'));
             let in_key = std::iter::once(key..whole.len()).collect();
-            let mut line =
-                EvidenceLine { number: 1, terms: 1, first_match, start: 0, bytes, cut: CutLine::default(), in_key, is_shown: true, is_ranked: false };
+            let mut line = EvidenceLine { first_match, in_key, ..EvidenceLine::new(1, 0, bytes) };
             line.shorten();
             let CutLine { before, after } = line.cut;
             let kept = std::str::from_utf8(&line.bytes).unwrap();

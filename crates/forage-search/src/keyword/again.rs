@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forage_base::Stop;
-use forage_fs::{Contents, DecodedText, ReadBuffer, RelPath, Root, decode_head};
+use forage_fs::{Contents, DecodedText, OpenedFile, ReadBuffer, RelPath, Root, decode_head};
 
 use super::account::FileEvidence;
 use super::file::{Gathering, TermFinder, Wish};
@@ -71,11 +71,8 @@ impl Again<'_> {
         path: &RelPath,
         wish: &Wish<'_>,
     ) -> Option<FileEvidence> {
-        let mut file = self.root.open_file(path).ok()?;
-        if self.max_file_bytes.is_some_and(|limit| file.size() > limit) {
-            return None;
-        }
-        match file.read_into(buffer, limits::WHOLE_FILE_BYTES).ok()? {
+        let (mut file, contents) = open_again(self.root, path, self.max_file_bytes, buffer)?;
+        match contents {
             Contents::Whole => match decode_head(buffer) {
                 DecodedText::Binary => None,
                 DecodedText::Text { bytes, .. } => finder.best(path, &bytes, wish, self.stop),
@@ -86,6 +83,21 @@ impl Again<'_> {
             }
         }
     }
+}
+
+/// Opens a file that was chosen, and reads it as far as it may be held; `None` where it has gone or is over the limit.
+pub(super) fn open_again(
+    root: &Root,
+    path: &RelPath,
+    max_file_bytes: Option<u64>,
+    buffer: &mut ReadBuffer,
+) -> Option<(OpenedFile, Contents)> {
+    let mut file = root.open_file(path).ok()?;
+    if max_file_bytes.is_some_and(|limit| file.size() > limit) {
+        return None;
+    }
+    let contents = file.read_into(buffer, limits::WHOLE_FILE_BYTES).ok()?;
+    Some((file, contents))
 }
 
 /// Files that a thread takes at a time.

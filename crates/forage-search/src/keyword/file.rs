@@ -10,7 +10,7 @@ use regex_syntax::hir::Hir;
 
 use super::account::{EvidenceLine, FileEvidence, Near, TermMatches};
 use crate::buffer::{LineCounter, lines_before, with_feed};
-use crate::event::{CutLine, EventKind};
+use crate::event::EventKind;
 use crate::key_blocks::KeyBlocks;
 use crate::large::{LineMatcher, LineSink, search_reader};
 use crate::limits::{COUNTED_LINES, TERMS, WORK_PER_LOOK};
@@ -491,19 +491,8 @@ impl<'p> TermFinder<'p> {
                 next = whole.end;
                 let (start, first_match) = (line.start as u64, self.first_match(terms, &text[line]));
                 let bytes = text[whole].to_vec();
-                let (number, in_key, is_shown, is_ranked) = (line_number, Vec::new(), true, false);
-                let cut = CutLine::default();
-                let mut line = EvidenceLine {
-                    number,
-                    terms,
-                    first_match,
-                    start,
-                    bytes,
-                    cut,
-                    in_key,
-                    is_shown,
-                    is_ranked,
-                };
+                let mut line =
+                    EvidenceLine { terms, first_match, ..EvidenceLine::new(line_number, start, bytes) };
                 if !keys.is_empty() {
                     line.mark_keys(&keys);
                 }
@@ -595,19 +584,8 @@ impl LineSink for Collector<'_, '_> {
         };
         self.bytes += line.len() + size_of::<EvidenceLine>();
         let first_match = self.any.finder.first_match(terms, text);
-        let (bytes, in_key, is_shown) = (line.to_vec(), Vec::new(), true);
-        let cut = CutLine::default();
-        self.file.lines.push(EvidenceLine {
-            number,
-            terms,
-            first_match,
-            start,
-            bytes,
-            cut,
-            in_key,
-            is_shown,
-            is_ranked: false,
-        });
+        let line = EvidenceLine::new(number, start, line.to_vec());
+        self.file.lines.push(EvidenceLine { terms, first_match, ..line });
         if self.bytes > self.room {
             self.give_up_broad_terms();
         }

@@ -6,6 +6,7 @@ use forage_base::Stop;
 use forage_fs::{Contents, DecodedText, ReadBuffer, RelPath, Root, decode_head};
 
 use super::account::{FileEvidence, Near};
+use super::again::open_again;
 use super::file::{Gathering, KeywordHit, TermFinder};
 use super::{KeywordFindings, KeywordOptions};
 use crate::limits;
@@ -43,12 +44,8 @@ impl KeywordFindings {
             if self.files.binary_search_by(|known| known.path.cmp(path)).is_ok() {
                 continue;
             }
-            let Ok(mut file) = root.open_file(path) else { continue };
-            if options.max_file_bytes.is_some_and(|limit| file.size() > limit)
-                || !matches!(file.read_into(&mut buffer, limits::WHOLE_FILE_BYTES), Ok(Contents::Whole))
-            {
-                continue;
-            }
+            let read = open_again(root, path, options.max_file_bytes, &mut buffer);
+            let Some((_, Contents::Whole)) = read else { continue };
             let DecodedText::Text { bytes, .. } = decode_head(&buffer) else { continue };
             added.extend(evidence(&finder, path, &bytes, &choose(nth, &bytes)));
         }

@@ -81,9 +81,7 @@ fn best_lines(hit: &FileHit, words: &QueryWords, text: &[u8]) -> Vec<usize> {
     let lines: Vec<&str> = text.split('\n').collect();
     let mut chosen: Vec<usize> = Vec::new();
     for chunk in &hit.chunks {
-        let first = (chunk.start_line as usize).saturating_sub(1).min(lines.len());
-        let within = &lines[first..(chunk.end_line as usize).clamp(first, lines.len())];
-        chosen.extend(words.best(within.iter().copied(), limits::UNION_LINES).iter().map(|nth| first + nth));
+        chosen.extend(words.best_of_chunk(chunk, &lines, limits::UNION_LINES));
     }
     if chosen.is_empty() {
         // It is there for its name.

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use forage_fs::Root;
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Finish, Usage, complete_first};
-use forage_search::keyword::{FileEvidence, KeywordFindings};
+use forage_search::keyword::KeywordFindings;
 
 use super::answer::{self, KeptAnswerFile, ParsedAnswer};
 use super::compact;
@@ -152,7 +152,7 @@ fn shards(
     let is_part = settings.evidence == EvidenceForm::Requirement
         && gathered.files.iter().any(|file| file.lines.iter().any(|line| !line.is_shown));
     let prompt = settings.prompt.as_deref();
-    let is_ranked = gathered.files.iter().any(FileEvidence::is_ranked);
+    let is_ranked = outcome.response.ranked_files > 0;
     let form = settings.evidence;
     let framing = Framing { root, query: &query, form, by_id, is_part, is_ranked, redactor, prompt };
     let shard = |blocks: Vec<EvidenceBlock>| {

@@ -79,11 +79,7 @@ impl ChunkReader<'_> {
     }
 
     fn chunk(&mut self, chunk: &ChunkHit, excerpt: &Excerpt<'_>, most: usize) -> RankedChunk {
-        let all = &excerpt.lines;
-        let first = (chunk.start_line as usize).saturating_sub(1).min(all.len());
-        let within = &all[first..(chunk.end_line as usize).clamp(first, all.len())];
-        let best: Vec<usize> =
-            self.words.best(within.iter().copied(), most).into_iter().map(|nth| first + nth).collect();
+        let best = self.words.best_of_chunk(chunk, &excerpt.lines, most);
         let texts = self.border.chosen(excerpt, &best);
         let record = |(at, text): (usize, String)| {
             let text = sanitize_line(text.trim());
