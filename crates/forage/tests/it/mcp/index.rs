@@ -8,6 +8,7 @@ use serde_json::json;
 use super::wire::Pipes;
 use super::{PATIENCE, REVISIONS, call, is_stateless, project, text};
 use crate::Project;
+use crate::eval::git;
 
 const REVISION: &str = "2026-07-28";
 
@@ -73,6 +74,75 @@ fn a_server_with_an_index_answers_as_one_without() {
         let watches: usize = files.map(watches).sum();
         assert!(watches >= 8, "{watches} watches");
     }
+}
+
+/// The index of a server that lives on knows each commit from its first query on, as one that is made for each call.
+#[test]
+fn a_server_ranks_by_the_history_that_is_there_as_one_without_an_index() {
+    let project = Project::new(&[]);
+    let run = |arguments: &str| git(&project, &arguments.split(' ').collect::<Vec<_>>());
+    let commit = |message: &str| {
+        run("add -A");
+        git(&project, &["commit", "-q", "--allow-empty", "-m", message]);
+    };
+    let write = |number: usize, body: usize| {
+        let text = format!("pub fn parse_header_{number}() {{ session({body}); }}\n");
+        project.write(&format!("d{}/f{number}.rs", number % 5), &text);
+    };
+    run("init -q -b main");
+    (0..60).for_each(|number| write(number, 0));
+    commit("All of it");
+    for body in 1..6 {
+        write(31, body);
+        commit("The gateway does not answer when the dialtone is lost");
+        write(5, body);
+        commit("Count from one");
+    }
+    let mut with = Pipes::start_with(&project, &[], &[("FORAGE_INDEX", "always")]);
+    let mut without = Pipes::start_with(&project, &[], &[("FORAGE_INDEX", "off")]);
+    let mut id = 0;
+    let mut firsts = Vec::new();
+    let mut compare = |what: &str| {
+        for query in ["parse header when the dialtone is lost", "header of the modem"] {
+            id += 1;
+            let arguments = json!({ "query": query, "limit": 20, "code_tokens": 0, "explain": true });
+            let message = call(REVISION, id, "search_index", arguments);
+            let answers = [&mut with, &mut without].map(|server| server.ask(&message));
+            assert_eq!(text(&answers[0]), text(&answers[1]), "{what}: {query}");
+            let is_path = |line: &&str| line.contains(".rs");
+            firsts.push(text(&answers[0]).0.lines().find(is_path).unwrap_or_default().to_owned());
+        }
+    };
+    let modem = |number: usize| {
+        write(number, 100 + number);
+        commit("Reset the modem where its header is cut");
+    };
+    let steps: [(&str, &dyn Fn()); 14] = [
+        ("as made", &|| ()),
+        ("a commit", &|| modem(17)),
+        ("amended", &|| drop(run("commit -q --amend -m Renamed"))),
+        ("a change that is not committed", &|| write(18, 7)),
+        ("committed", &|| commit("Parse what the modem says")),
+        ("an older one", &|| drop(run("checkout -q -b side HEAD~9"))),
+        ("another branch", &|| modem(40)),
+        ("merged", &|| drop(run("merge -q --no-edit main"))),
+        ("back", &|| drop(run("checkout -q main"))),
+        ("rebased", &|| drop(run("rebase -q --force-rebase HEAD~5"))),
+        ("packed", &|| drop(run("gc -q --prune=now"))),
+        ("reset", &|| drop(run("reset -q --hard HEAD~3"))),
+        ("shallow", &|| project.write(".git/shallow", &(run("rev-parse HEAD~4") + "\n"))),
+        ("none", &|| fs::rename(project.root.join(".git"), project.home.join("elsewhere")).unwrap()),
+    ];
+    for (what, step) in steps {
+        step();
+        compare(what);
+    }
+    // The history decides, so that equal answers say something: with it and in the end without it.
+    let of_dialtone: Vec<_> = firsts.iter().step_by(2).collect();
+    assert!(of_dialtone[0].contains("f31.rs"), "{of_dialtone:?}");
+    assert!(!of_dialtone[steps.len() - 1].contains("f31.rs"), "{of_dialtone:?}");
+    let of_modem: Vec<_> = firsts.iter().skip(1).step_by(2).collect();
+    assert!(of_modem[1].contains("f17.rs") && of_modem[6].contains("f40.rs"), "{of_modem:?}");
 }
 
 /// Nobody tells a server of a file that stays mapped and is changed there.
