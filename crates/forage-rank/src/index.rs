@@ -41,6 +41,7 @@ use crate::error::IndexError;
 use crate::halt::{HaltPace, PATH_STEPS};
 use crate::history::{self, History};
 use crate::languages::language;
+use crate::latent::LatentSum;
 use crate::limits;
 use crate::panics::guarded;
 use crate::rules::is_aside;
@@ -94,6 +95,8 @@ pub(crate) struct JoinedIndexes {
     pub(crate) means: [f32; FIELD_COUNT],
     /// Living documents with words.
     pub(crate) files: u32,
+    /// What they are about together.
+    pub(crate) latent: LatentSum,
     pub(crate) fields: Fields,
 }
 
@@ -112,7 +115,9 @@ impl JoinedIndexes {
             let total: u64 = segments.iter().map(|(_, segment)| segment.totals[nth]).sum();
             *mean = (total as f32 / files.max(1) as f32).max(1.0);
         }
-        Some(Self { segments, means, files, fields })
+        let mut latent = LatentSum::default();
+        segments.iter().for_each(|(_, segment)| latent.join(&segment.latent));
+        Some(Self { segments, means, files, latent, fields })
     }
 }
 
@@ -435,6 +440,10 @@ fn document(fields: &Fields, path: &str, text: &str) -> TantivyDocument {
     document.add_text(fields.body, body.to_text(&vocabulary));
     document.add_text(fields.comments, comments.to_text(&vocabulary));
     document.add_text(fields.record, record.to_text());
+    let place = encoded::latent_place(&vocabulary, &path_words, &[&body, &comments]);
+    for (field, column) in fields.latent.iter().zip(place.to_columns()) {
+        document.add_u64(*field, column);
+    }
     document
 }
 

@@ -31,6 +31,7 @@ mod halt;
 mod history;
 mod index;
 mod languages;
+mod latent;
 #[doc(hidden)]
 pub mod limits;
 mod lines;

@@ -20,6 +20,7 @@ use tantivy::{DocId, DocSet as _, SegmentReader, TERMINATED, TantivyDocument, Te
 use crate::error::IndexError;
 use crate::halt::{HaltPace, HaltReason, PATH_STEPS};
 use crate::index::{ASIDE, FIELD_COUNT, JoinedIndexes, Paths, StoredFile};
+use crate::latent::{LatentQuery, LatentText, TextKind};
 use crate::limits;
 use crate::query::{Concept, PieceRole, RankQuery};
 use crate::rules::PathWords;
@@ -43,6 +44,8 @@ pub struct FieldWeights {
     pub chunk_saturation: f32,
     /// Length normalisation of a chunk.
     pub chunk_length: f32,
+    /// Beside BM25F: how near a file's words are to the query's, as a share of all the query's rarity.
+    pub nearness: f32,
 }
 
 impl Default for FieldWeights {
@@ -55,6 +58,7 @@ impl Default for FieldWeights {
             saturation: 2.0,
             chunk_saturation: 1.2,
             chunk_length: 0.5,
+            nearness: 0.6,
         }
     }
 }
@@ -77,6 +81,8 @@ pub(crate) struct FileCandidate {
     /// A word of a phrase has occurrences beyond [`limits::PHRASE_HITS`] that are not among them.
     pub(crate) is_cut: bool,
     pub(crate) tokens: u32,
+    /// How near its words are to the query's ([`LatentQuery::nearness`]).
+    pub(crate) nearness: f32,
 }
 
 /// An occurrence of a concept.
@@ -91,6 +97,9 @@ pub(crate) struct ConceptHit {
 
 /// The field of names of definitions among those of hits.
 pub(crate) const DEFINITIONS: u8 = 1;
+
+/// What a look at the place of a file is beside a look at a posting.
+const DIMENSION_STEPS: usize = 8;
 
 /// Share of its score that a file of tests, documentation or data loses when candidates are chosen.
 const ASIDE_SHARE: f32 = 0.5;
@@ -121,6 +130,8 @@ struct SegmentView<'a> {
     scores: Vec<f32>,
     /// What the names add to the scores for the choice of candidates.
     bonus: Vec<f32>,
+    /// How near the files that have something of the query are to it.
+    nearness: Vec<f32>,
     /// Files that are seldom asked for.
     aside: Vec<DocId>,
     paths: &'a Paths,
@@ -247,8 +258,13 @@ pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, HaltReason> {
         }
     }
     let mut best: Vec<SegmentChoice> = Vec::new();
+    let near = LatentQuery::new(&query.latent(), &joined.latent);
+    let expected = (0..query.concepts.len()).filter(|&nth| query.is_expected(nth));
+    let mass: f32 = expected.map(|nth| retrieved.idf[nth]).sum();
     for (nth, segment) in segments.iter_mut().enumerate() {
         segment.score(&retrieved, weights, pace)?;
+        segment.add_nearness(&near, mass * weights.nearness, pace)?;
+        segment.put_aside();
         scope.choose(nth, segment, &mut best)?;
     }
     retrieved.matching = best.len();
@@ -257,6 +273,23 @@ pub(crate) fn retrieve(demand: &Demand<'_>) -> Result<Retrieved, HaltReason> {
 }
 
 impl SegmentView<'_> {
+    /// Adds to the choice what the files are about.
+    fn add_nearness(
+        &mut self,
+        query: &LatentQuery,
+        weight: f32,
+        pace: &HaltPace<'_>,
+    ) -> Result<(), HaltReason> {
+        for (document, place) in self.paths.latent.iter().enumerate() {
+            pace.step(DIMENSION_STEPS)?;
+            if self.scores[document] > 0.0 {
+                self.nearness[document] = query.nearness(place);
+                self.bonus[document] += weight * self.nearness[document];
+            }
+        }
+        Ok(())
+    }
+
     /// Adds up what the files have.
     fn score(
         &mut self,
@@ -279,12 +312,16 @@ impl SegmentView<'_> {
                 }
             }
         }
-        // Only the choice of candidates: whether a test is what is asked for, the rules decide.
+        Ok(())
+    }
+
+    /// Only for the choice of candidates and for who is nearest: whether a test is what is asked for, the rules decide.
+    fn put_aside(&mut self) {
         for &document in &self.aside {
             let total = self.scores[document as usize] + self.bonus[document as usize];
             self.bonus[document as usize] -= total * ASIDE_SHARE;
+            self.nearness[document as usize] *= ASIDE_SHARE;
         }
-        Ok(())
     }
 }
 
@@ -488,6 +525,7 @@ impl RetrieveScope<'_> {
             aside,
             scores: vec![0.0; size],
             bonus: vec![0.0; size],
+            nearness: vec![0.0; size],
             found,
             named,
         })
@@ -529,6 +567,7 @@ impl RetrieveScope<'_> {
                 hits,
                 is_cut: false,
                 tokens,
+                nearness: segment.nearness.get(document as usize).copied().unwrap_or_default(),
             });
         }
         let mut positions = Vec::new();
@@ -605,6 +644,15 @@ impl FileCandidate {
 }
 
 impl RankQuery {
+    /// What it is about.
+    fn latent(&self) -> LatentText {
+        let mut text = LatentText::default();
+        for concept in self.concepts.iter().filter(|concept| concept.role == PieceRole::Word) {
+            text.push(&concept.tokens[0].0, TextKind::Question, concept.weight);
+        }
+        text
+    }
+
     /// Whether a concept is one whose absence is a lack.
     pub(crate) fn is_expected(&self, concept: usize) -> bool {
         self.concepts[concept].role != PieceRole::Joined

@@ -71,6 +71,7 @@ rules! {
     MainComment "main-comment" 0.3 Adds "share of the query in the chunk of its first type or of what has its name";
     Size "size" 0.5 Adds "logarithm of its words";
     History "history" 1.5 Adds "changed by commits whose messages have the query's words";
+    Latent "latent" 0.8 Adds "its words are near those of the query, be they the same or not";
     Test "test" 0.7 Lowers "a test, unless tests are asked for";
     Example "example" 0.45 Lowers "an example or a benchmark";
     Prose "prose" 0.7 Lowers "documentation, not code";

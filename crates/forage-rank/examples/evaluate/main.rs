@@ -7,7 +7,7 @@
 //! `--strength WHOLE` (of answers to the repository's own queries and to the others', and to passages of
 //! documentation, which are read from the whole checkouts in WHOLE), `--lead` (how often the first file is right, by how
 //! far it is ahead), `--ranks FILE` (of the targets of each query, as
-//! JSON), `--terms N=FILE` (nothing else: the N words of each query that weigh most, as cases for `bench/reports.py`).
+//! JSON; of a sweep into FILE.NAME=VALUE), `--terms N=FILE` (nothing else: the N words of each query that weigh most, as cases for `bench/reports.py`).
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -89,6 +89,10 @@ fn main() {
             let mut changed = weights.clone();
             set(&mut changed, name, value.parse().unwrap());
             let queries = answer(&loaded, &changed);
+            if let Some(file) = values("--ranks").first() {
+                let ranks = load::ranks(&queries, &changed.rules).to_string();
+                std::fs::write(format!("{file}.{name}={value}"), ranks).unwrap();
+            }
             println!("{name}={value}: {:.4}", mean(&queries, &changed.rules, |_| true));
         }
     }
@@ -114,6 +118,7 @@ fn set(weights: &mut RankWeights, name: &str, value: f32) {
         "saturation" => &mut fields.saturation,
         "chunk-saturation" => &mut fields.chunk_saturation,
         "chunk-length" => &mut fields.chunk_length,
+        "nearness" => &mut fields.nearness,
         "part" => &mut weights.query.part,
         "joined-words" => &mut weights.query.joined,
         "weak" => &mut weights.query.weak,

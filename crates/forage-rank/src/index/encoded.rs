@@ -11,12 +11,13 @@ use std::hash::BuildHasher as _;
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
 
 use super::record::{number, write_number};
+use crate::latent::{LatentPlace, LatentText, PATH_SHARE, TextKind};
 use crate::tokens::{TokenParts, stem, words};
 
 /// The name that the schema has for the tokenizer that reads encoded text. The number is that of the format: of what
 /// words there are in a text, how they are encoded, and what a record has. Whoever changes one of them counts on, and
 /// an index of before is refused; a test holds a sample of all three.
-pub const TOKENIZER: &str = "forage_encoded_7";
+pub const TOKENIZER: &str = "forage_encoded_8";
 
 /// What is added to a step, so that none is a line feed.
 const FIRST_STEP: u32 = 0x20;
@@ -152,6 +153,22 @@ impl Occurrences {
         }
         text
     }
+}
+
+/// What a file is about, by the words of its path and of its lines.
+pub(super) fn latent_place(
+    vocabulary: &Vocabulary,
+    path: &Occurrences,
+    lines: &[&Occurrences],
+) -> LatentPlace {
+    let mut counts = vec![0_u32; vocabulary.tokens.ends.len()];
+    path.found.iter().for_each(|&(token, _)| counts[token as usize] += PATH_SHARE);
+    lines.iter().flat_map(|words| &words.found).for_each(|&(token, _)| counts[token as usize] += 1);
+    let mut text = LatentText::default();
+    for (token, &count) in (0_u32..).zip(&counts).filter(|(_, count)| **count > 0) {
+        text.push(vocabulary.tokens.get(token), TextKind::File, 1.0 + (count as f32).ln());
+    }
+    text.place()
 }
 
 /// The tokenizers of an index: this one, and that of the engine for what is one term.

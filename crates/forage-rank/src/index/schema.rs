@@ -3,6 +3,7 @@
 use tantivy::schema::{FAST, Field, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions};
 
 use super::encoded;
+use crate::latent::COLUMNS;
 
 /// Fields that words are looked up in.
 pub(crate) const FIELD_COUNT: usize = 4;
@@ -19,6 +20,11 @@ pub(crate) const BEGINNING: &str = "beginning";
 
 /// The names of [`Fields::stamp`], for reading them by column.
 pub(super) const STAMP: [&str; 2] = ["content", "state"];
+
+/// The names of [`Fields::latent`].
+pub(super) fn latent_names() -> [String; COLUMNS] {
+    std::array::from_fn(|nth| format!("latent{nth}"))
+}
 
 /// The fields of a document.
 #[derive(Clone, Debug)]
@@ -39,6 +45,8 @@ pub(crate) struct Fields {
     pub(crate) record: Field,
     /// What the file was when it was read ([`super::Stamp`]).
     pub(crate) stamp: [Field; 2],
+    /// What the file is about ([`crate::latent::LatentPlace`]).
+    pub(crate) latent: [Field; COLUMNS],
 }
 
 impl Fields {
@@ -67,6 +75,7 @@ impl Fields {
             comments: builder.add_text_field("comments", words()),
             record: builder.add_text_field("record", TextOptions::from(STORED)),
             stamp: STAMP.map(|name| builder.add_u64_field(name, FAST)),
+            latent: latent_names().map(|name| builder.add_u64_field(&name, FAST)),
         };
         (builder.build(), fields)
     }

@@ -13,8 +13,9 @@ use tantivy::{DocId, DocSet as _, Index, SegmentReader, TERMINATED, Term};
 use super::Stamp;
 use super::files::{Files, Sealed, Trust};
 use super::manifest::SegmentEntry;
-use super::schema::{BEGINNING, FIELD_COUNT, Fields, STAMP, WORDLESS};
+use super::schema::{BEGINNING, FIELD_COUNT, Fields, STAMP, WORDLESS, latent_names};
 use crate::error::IndexError;
+use crate::latent::{LatentPlace, LatentSum};
 use crate::limits;
 
 /// How a segment is opened.
@@ -38,6 +39,8 @@ pub(crate) struct RankedSegment {
     pub(super) states: Option<Arc<[u64]>>,
     /// Words of [`Fields::words`] over living documents.
     pub(super) totals: [u64; FIELD_COUNT],
+    /// What living documents are about together.
+    pub(super) latent: LatentSum,
 }
 
 impl RankedSegment {
@@ -68,7 +71,8 @@ impl RankedSegment {
         let totals = totals(&reader, fields)?;
         let states = entry.states.as_ref().map(|file| files.open(file, trust, stop)).transpose()?;
         let states = states.map(|bytes| states_of(&bytes, reader.max_doc())).transpose()?;
-        Ok(Self { entry, engine, alive, reader, paths, states, totals })
+        let latent = latent_sum(&reader, &paths);
+        Ok(Self { entry, engine, alive, reader, paths, states, totals, latent })
     }
 
     /// The same with fewer living documents.
@@ -80,15 +84,17 @@ impl RankedSegment {
     ) -> Result<Self, IndexError> {
         let reader = SegmentReader::open_with_custom_alive_set(&self.engine, Some(alive.clone()))?;
         let totals = totals(&reader, fields)?;
-        let (engine, paths) = (self.engine.clone(), Arc::clone(&self.paths));
-        Ok(Self { entry, engine, alive: Some(alive), reader, paths, states: self.states.clone(), totals })
+        let (engine, paths, states) = (self.engine.clone(), Arc::clone(&self.paths), self.states.clone());
+        let latent = latent_sum(&reader, &paths);
+        Ok(Self { entry, engine, alive: Some(alive), reader, paths, states, totals, latent })
     }
 
     /// The same with other states of its documents.
     pub(super) fn with_states(&self, entry: SegmentEntry, states: Arc<[u64]>) -> Result<Self, IndexError> {
         let reader = SegmentReader::open_with_custom_alive_set(&self.engine, self.alive.clone())?;
         let (engine, alive, paths) = (self.engine.clone(), self.alive.clone(), Arc::clone(&self.paths));
-        Ok(Self { entry, engine, alive, reader, paths, states: Some(states), totals: self.totals })
+        let (states, totals, latent) = (Some(states), self.totals, self.latent);
+        Ok(Self { entry, engine, alive, reader, paths, states, totals, latent })
     }
 
     /// What is known of a document's file.
@@ -147,6 +153,12 @@ fn totals(reader: &SegmentReader, fields: &Fields) -> Result<[u64; FIELD_COUNT],
     Ok(totals)
 }
 
+fn latent_sum(reader: &SegmentReader, paths: &Paths) -> LatentSum {
+    let mut sum = LatentSum::default();
+    reader.doc_ids_alive().for_each(|document| sum.push(&paths.latent[document as usize]));
+    sum
+}
+
 /// The paths of a segment's documents, living or not.
 #[derive(Debug)]
 pub(crate) struct Paths {
@@ -154,6 +166,8 @@ pub(crate) struct Paths {
     text: String,
     places: Vec<(u32, u32)>,
     pub(super) stamps: Vec<Stamp>,
+    /// What each is about.
+    pub(crate) latent: Vec<LatentPlace>,
     /// Documents without words, in order.
     wordless: Vec<DocId>,
     /// Documents of which only the beginning is known.
@@ -168,6 +182,7 @@ impl Paths {
             text: String::new(),
             places: vec![(0, 0); size],
             stamps: Vec::with_capacity(size),
+            latent: Vec::with_capacity(size),
             wordless: Vec::new(),
             beginnings: Vec::new(),
         };
@@ -193,6 +208,13 @@ impl Paths {
         let (content, state) = (content?.first_or_default_col(0), state?.first_or_default_col(0));
         let stamp = |document| Stamp { content: content.get_val(document), state: state.get_val(document) };
         paths.stamps.extend((0..reader.max_doc()).map(stamp));
+        let mut columns = Vec::new();
+        for name in latent_names() {
+            columns.push(reader.fast_fields().u64(&name)?.first_or_default_col(0));
+        }
+        let place =
+            |document| LatentPlace::from_columns(std::array::from_fn(|nth| columns[nth].get_val(document)));
+        paths.latent.extend((0..reader.max_doc()).map(place));
         let inverted = reader.inverted_index(fields.place)?;
         for (term, documents) in [(WORDLESS, &mut paths.wordless), (BEGINNING, &mut paths.beginnings)] {
             let term = Term::from_field_text(fields.place, term);

@@ -1,4 +1,5 @@
 use forage_base::Hint;
+use tantivy::schema::{Field, Value as _};
 
 use super::record::StoredFile;
 use super::*;
@@ -242,8 +243,10 @@ fn the_format_is_what_its_number_says() {
     let text = "// Reads URLs.\npub struct HttpServer { größe: u8 }\n\nfn run() { 配置 } // “end”\n";
     let document = document(&fields, "src/http_server.rs", text);
     let stored = [fields.path, fields.definitions, fields.body, fields.comments, fields.record]
-        .map(|field| tantivy::schema::Value::as_str(&document.get_first(field).unwrap()).unwrap().to_owned());
-    assert_eq!(format!("{} {stored:?}", encoded::TOKENIZER), include_str!("format.txt").trim_end());
+        .map(|field| document.get_first(field).unwrap().as_str().unwrap().to_owned());
+    let column = |field: Field| document.get_first(field).unwrap().as_u64().unwrap();
+    let place = fields.latent.map(column);
+    assert_eq!(format!("{} {stored:?} {place:x?}", encoded::TOKENIZER), include_str!("format.txt").trim_end());
 }
 
 #[test]

@@ -93,6 +93,9 @@ pub(crate) fn gather(
             evidence.values[Id::History as usize] = lent.of(&candidate.record.path);
         }
     }
+    for (nth, rank) in ranks_by_nearness(&retrieved.candidates) {
+        found[nth].values[Id::Latent as usize] = 1.0 / (1.0 + rank as f32 / NEAR_RANKS);
+    }
     if query.is_long {
         weigh_for_text(&mut found);
     }
@@ -105,6 +108,20 @@ pub(crate) fn gather(
         }
     }
     Ok(found)
+}
+
+/// The rank at which what a file is about counts half of what it counts at the first.
+const NEAR_RANKS: f32 = 5.0;
+
+/// The candidates that are about what the query is about, each with how many are nearer to it. A rank, for what a cosine means
+/// is another thing in every project and for every question. Of the first only, so that a longer answer has no other beginning.
+fn ranks_by_nearness(candidates: &[FileCandidate]) -> Vec<(usize, usize)> {
+    let nearness = |nth: usize| candidates[nth].nearness;
+    let first = 0..candidates.len().min(limits::CANDIDATES);
+    let mut near: Vec<usize> = first.filter(|&nth| nearness(nth) > 0.0).collect();
+    near.sort_by(|&left, &right| nearness(right).total_cmp(&nearness(left)));
+    let nearer = |nth: usize| near.partition_point(|&other| nearness(other) > nearness(nth));
+    near.iter().map(|&nth| (nth, nearer(nth))).collect()
 }
 
 /// Values that are shares of the query.

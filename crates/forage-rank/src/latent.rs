@@ -1,0 +1,182 @@
+//! What a text is about, beside the very words that it has.
+//!
+//! Latent semantic indexing (Deerwester and others, «Indexing by Latent Semantic Analysis», 1990): words that public
+//! projects have in the same places are near each other in a space of [`DIMENSIONS`], a text is where its words are
+//! together, and a file is near a question that has none of its words. The places of words were learned offline, by
+//! `bench/latent.py`, from projects that it names; they are in the program, nothing is fetched, and nothing that is read
+//! changes them.
+
+use std::sync::LazyLock;
+
+use hashbrown::HashMap;
+
+/// Dimensions of the space.
+pub(crate) const DIMENSIONS: usize = 128;
+
+/// Numbers of 64 bits that hold a place.
+pub(crate) const COLUMNS: usize = DIMENSIONS / 8;
+
+/// What a word of a path counts beside one of the text.
+pub(crate) const PATH_SHARE: u32 = 4;
+
+/// What the program knows of words: how many there are and how long they are together (32 bits each, little-endian), the
+/// words in their order with line feeds between, two bytes for what each counts in a file and in a question, and
+/// [`DIMENSIONS`] bytes for its place.
+static LEARNED: &[u8] = include_bytes!("latent.bin");
+
+/// A word with its place.
+#[derive(Clone, Copy, Debug)]
+struct KnownWord {
+    /// What it counts in a file, and in a question.
+    weights: [f32; 2],
+    place: &'static [u8; DIMENSIONS],
+}
+
+static WORDS: LazyLock<HashMap<&'static str, KnownWord>> = LazyLock::new(|| learned().unwrap_or_default());
+
+fn learned() -> Option<HashMap<&'static str, KnownWord>> {
+    let (count, rest) = LEARNED.split_first_chunk()?;
+    let (length, rest) = rest.split_first_chunk()?;
+    let count = u32::from_le_bytes(*count) as usize;
+    let (text, rest) = rest.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    let (weights, places) = rest.split_at_checked(2 * count)?;
+    let (places, []) = places.as_chunks() else { return None };
+    let words = std::str::from_utf8(text).ok()?.split('\n').zip(weights.as_chunks::<2>().0).zip(places);
+    let known =
+        words.map(|((word, weights), place)| (word, KnownWord { weights: weights.map(f32::from), place }));
+    let words: HashMap<_, _> = known.collect();
+    (words.len() == count && places.len() == count).then_some(words)
+}
+
+/// The place of a text, as the index keeps it; all zeros where no word is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LatentPlace([i8; DIMENSIONS]);
+
+impl LatentPlace {
+    pub(crate) fn to_columns(self) -> [u64; COLUMNS] {
+        let mut columns = [0; COLUMNS];
+        for (column, part) in columns.iter_mut().zip(self.0.as_chunks::<8>().0) {
+            *column = u64::from_le_bytes(part.map(i8::cast_unsigned));
+        }
+        columns
+    }
+
+    pub(crate) fn from_columns(columns: [u64; COLUMNS]) -> Self {
+        let mut place = [0; DIMENSIONS];
+        for (part, column) in place.as_chunks_mut::<8>().0.iter_mut().zip(columns) {
+            *part = column.to_le_bytes().map(u8::cast_signed);
+        }
+        Self(place)
+    }
+
+    fn is_nowhere(&self) -> bool {
+        self.0 == [0; DIMENSIONS]
+    }
+}
+
+/// What a text is: words of questions count otherwise than those of files.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TextKind {
+    File,
+    Question,
+}
+
+/// The place of a text while its words are added.
+#[derive(Debug)]
+pub(crate) struct LatentText {
+    sum: [f32; DIMENSIONS],
+}
+
+impl Default for LatentText {
+    fn default() -> Self {
+        Self { sum: [0.0; DIMENSIONS] }
+    }
+}
+
+impl LatentText {
+    /// Adds a word by its stem.
+    pub(crate) fn push(&mut self, stem: &str, of: TextKind, share: f32) {
+        let Some(known) = WORDS.get(stem) else { return };
+        let share = share * known.weights[of as usize];
+        for (sum, &part) in self.sum.iter_mut().zip(known.place) {
+            *sum += share * f32::from(part.cast_signed());
+        }
+    }
+
+    /// Where the text is: of its direction only.
+    pub(crate) fn place(&self) -> LatentPlace {
+        let most = self.sum.iter().fold(0.0_f32, |most, part| most.max(part.abs()));
+        if most == 0.0 {
+            return LatentPlace([0; DIMENSIONS]);
+        }
+        LatentPlace(self.sum.map(|part| (part * f32::from(i8::MAX) / most).round() as i8))
+    }
+}
+
+/// Sums of places. Whole numbers, so that it makes no difference in which order they were added.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LatentSum {
+    sum: [i64; DIMENSIONS],
+    count: u32,
+}
+
+impl Default for LatentSum {
+    fn default() -> Self {
+        Self { sum: [0; DIMENSIONS], count: 0 }
+    }
+}
+
+impl LatentSum {
+    pub(crate) fn push(&mut self, place: &LatentPlace) {
+        if !place.is_nowhere() {
+            self.count += 1;
+            self.sum.iter_mut().zip(place.0).for_each(|(sum, part)| *sum += i64::from(part));
+        }
+    }
+
+    pub(crate) fn join(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum.iter_mut().zip(other.sum).for_each(|(sum, part)| *sum += part);
+    }
+}
+
+/// A question among the files of an index.
+#[derive(Debug)]
+pub(crate) struct LatentQuery {
+    /// Of length 1; zeros where no word is known.
+    direction: [f32; DIMENSIONS],
+    /// The middle of all files. What they have in common tells none from another.
+    middle: [f32; DIMENSIONS],
+}
+
+impl LatentQuery {
+    pub(crate) fn new(text: &LatentText, all: &LatentSum) -> Self {
+        let length = text.sum.iter().map(|part| part * part).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
+        let count = f64::from(all.count.max(1));
+        Self {
+            direction: text.sum.map(|part| part / length),
+            middle: all.sum.map(|part| (part as f64 / count) as f32),
+        }
+    }
+
+    /// The cosine of the angle between the question and a file, 0 where it is none or the other way.
+    pub(crate) fn nearness(&self, place: &LatentPlace) -> f32 {
+        if place.is_nowhere() {
+            return 0.0;
+        }
+        let (mut along, mut square) = ([0.0_f32; 8], [0.0_f32; 8]);
+        let parts = self.direction.as_chunks::<8>().0.iter().zip(self.middle.as_chunks::<8>().0);
+        for ((direction, middle), place) in parts.zip(place.0.as_chunks::<8>().0) {
+            for nth in 0..8 {
+                let from_middle = f32::from(place[nth]) - middle[nth];
+                along[nth] += direction[nth] * from_middle;
+                square[nth] += from_middle * from_middle;
+            }
+        }
+        let length = square.iter().sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
+        (along.iter().sum::<f32>() / length).clamp(0.0, 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests;
