@@ -54,6 +54,10 @@ const READERS: &[(&str, &[Cover])] = &[
         ],
     ),
     (
+        "forage-rank/src/latent.rs",
+        &[NoneForeign("the table that the program is built with; places are any numbers")],
+    ),
+    (
         "forage-search/src/index/segment.rs",
         &[
             Target("forage-search/src/index/segment/fuzz.rs", "altered_bytes_say_the_same_or_nothing"),

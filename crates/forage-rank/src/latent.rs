@@ -140,6 +140,9 @@ impl LatentSum {
     }
 }
 
+/// Files in the very middle that are taken to be there besides, for the middle of a few files says little.
+const FILES_OF_NOTHING: f64 = 30.0;
+
 /// A question among the files of an index.
 #[derive(Debug)]
 pub(crate) struct LatentQuery {
@@ -152,7 +155,7 @@ pub(crate) struct LatentQuery {
 impl LatentQuery {
     pub(crate) fn new(text: &LatentText, all: &LatentSum) -> Self {
         let length = text.sum.iter().map(|part| part * part).sum::<f32>().sqrt().max(f32::MIN_POSITIVE);
-        let count = f64::from(all.count.max(1));
+        let count = f64::from(all.count) + FILES_OF_NOTHING;
         Self {
             direction: text.sum.map(|part| part / length),
             middle: all.sum.map(|part| (part as f64 / count) as f32),

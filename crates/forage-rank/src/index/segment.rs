@@ -159,7 +159,7 @@ fn latent_sum(reader: &SegmentReader, paths: &Paths) -> LatentSum {
     sum
 }
 
-/// The paths of a segment's documents, living or not.
+/// The paths of a segment's documents, living or not, with what else is told by document.
 #[derive(Debug)]
 pub(crate) struct Paths {
     /// One behind the other.

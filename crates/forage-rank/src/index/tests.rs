@@ -246,7 +246,10 @@ fn the_format_is_what_its_number_says() {
         .map(|field| document.get_first(field).unwrap().as_str().unwrap().to_owned());
     let column = |field: Field| document.get_first(field).unwrap().as_u64().unwrap();
     let place = fields.latent.map(column);
-    assert_eq!(format!("{} {stored:?} {place:x?}", encoded::TOKENIZER), include_str!("format.txt").trim_end());
+    assert_eq!(
+        format!("{} {stored:?} {place:x?}", encoded::TOKENIZER),
+        include_str!("format.txt").trim_end()
+    );
 }
 
 #[test]

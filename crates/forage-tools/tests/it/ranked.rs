@@ -259,7 +259,7 @@ fn a_small_budget_shows_the_best_and_tells_what_else_there_is() {
     };
     let text = ["alpha", "beta", "connect_router", "delta", "epsilon"].map(body).concat();
     tree.write("src/long.rs", text);
-    let request = json!({"query": "where is the connect router function", "code_tokens": 460});
+    let request = json!({"query": "where is the function connect_router", "code_tokens": 460});
     let found = answer(&tree.context(), "search_index", request.clone());
     let records = found.records().clone();
     assert_eq!(paths(&records)[0], "src/long.rs", "{}", found.text);
