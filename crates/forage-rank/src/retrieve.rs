@@ -567,7 +567,7 @@ impl RetrieveScope<'_> {
                 hits,
                 is_cut: false,
                 tokens,
-                nearness: segment.nearness.get(document as usize).copied().unwrap_or_default(),
+                nearness: segment.nearness[document as usize],
             });
         }
         let mut positions = Vec::new();

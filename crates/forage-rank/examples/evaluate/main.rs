@@ -7,7 +7,8 @@
 //! `--strength WHOLE` (of answers to the repository's own queries and to the others', and to passages of
 //! documentation, which are read from the whole checkouts in WHOLE), `--lead` (how often the first file is right, by how
 //! far it is ahead), `--ranks FILE` (of the targets of each query, as
-//! JSON; of a sweep into FILE.NAME=VALUE), `--terms N=FILE` (nothing else: the N words of each query that weigh most, as cases for `bench/reports.py`).
+//! JSON; of a sweep into FILE.NAME=VALUE), `--terms N=FILE` (nothing else: the N words of each query that weigh most, as
+//! cases for `bench/reports.py`).
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
