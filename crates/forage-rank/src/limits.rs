@@ -67,6 +67,18 @@ pub const SHORT_QUERY: usize = 16;
 /// Words up to which the first line of a text is its title.
 pub const TITLE_WORDS: usize = 30;
 
+/// Files that a text names that are looked for among the candidates.
+pub const NAMED_FILES: usize = 64;
+
+/// Names of the path of such a file.
+pub const NAMED_FILE_NAMES: usize = 12;
+
+/// Frames of a stack trace that are read.
+pub const TRACE_FRAMES: usize = 200;
+
+/// Files that may define the function of a frame whose file is unknown; what more files define tells nothing.
+pub const NAMED_FUNCTION_FILES: usize = 4;
+
 /// Names of a query that definitions are compared with.
 pub const QUERY_NAMES: usize = 32;
 

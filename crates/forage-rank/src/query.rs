@@ -3,7 +3,10 @@
 //! Nothing that a person or a model types is an error: what isn't understood as syntax is words.
 
 mod filter;
+mod frames;
 mod report;
+
+pub(crate) use frames::NamedFile;
 
 use filter::{Filters, PathFilter};
 
@@ -18,6 +21,8 @@ pub(crate) struct RankQuery {
     pub(crate) concepts: Vec<Concept>,
     /// Names as they stand in the query: identifiers that look like no plain word, or the whole query.
     pub(crate) names: Vec<String>,
+    /// Files that a text names.
+    pub(crate) files: Vec<NamedFile>,
     /// The query is one name.
     pub(crate) is_symbol: bool,
     /// The query is a text, of more than [`limits::SHORT_QUERY`] words.
@@ -177,7 +182,9 @@ impl RankQuery {
             query.read(plain.trim(), weights);
         } else {
             let mut reading = QueryReading::default();
-            for part in report::parts(text) {
+            let (parts, files) = report::parts(text);
+            query.files = files;
+            for part in parts {
                 (reading.share, reading.is_title) = (part.share, part.is_title);
                 query.read_words(part.text, &mut reading, weights);
             }

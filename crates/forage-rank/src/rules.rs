@@ -5,6 +5,7 @@
 //! rarity, so that a rare word counts for more than a common one), so weights mean the same in every repository.
 
 mod evidence;
+mod named;
 mod paths;
 
 pub(crate) use evidence::{Evidence, gather};
@@ -72,6 +73,7 @@ rules! {
     Size "size" 0.5 Adds "logarithm of its words";
     History "history" 1.5 Adds "changed by commits whose messages have the query's words";
     Latent "latent" 0.8 Adds "its words are near those of the query, be they the same or not";
+    Named "named" 1.5 Adds "named by a text, in a stack trace or in prose";
     Test "test" 0.7 Lowers "a test, unless tests are asked for";
     Example "example" 0.45 Lowers "an example or a benchmark";
     Prose "prose" 0.7 Lowers "documentation, not code";

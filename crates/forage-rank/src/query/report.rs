@@ -12,12 +12,15 @@ pub(super) struct ReportPart<'a> {
     pub(super) is_title: bool,
 }
 
+use super::frames::{NamedFile, TraceReader};
 use crate::limits;
 
 /// A word of the first line, which says what the rest is about.
 const TITLE: f32 = 3.0;
 /// A word of a code block: mostly the writer's own names.
 const CODE: f32 = 0.5;
+/// A word of a stack trace, most of which are directories, and files on the way.
+const TRACE: f32 = 0.2;
 
 /// Words of headings under which a report tells of the writer's machine, or what was read before writing.
 const ASIDE_HEADINGS: &[&str] = &[
@@ -177,23 +180,26 @@ const INSTRUCTED: &[&str] = &[
     "see above",
 ];
 
-/// The parts of a text that count, in their order.
-pub(super) fn parts(text: &str) -> Vec<ReportPart<'_>> {
+/// The parts of a text that count, in their order, and the files that it names.
+pub(super) fn parts(text: &str) -> (Vec<ReportPart<'_>>, Vec<NamedFile>) {
     let text = text.trim();
     let Some((title, rest)) = text.split_once('\n') else {
-        return vec![ReportPart { text, share: 1.0, is_title: false }];
+        return (vec![ReportPart { text, share: 1.0, is_title: false }], Vec::new());
     };
     // A long first line is a paragraph.
     let is_title = title.split_whitespace().count() <= limits::TITLE_WORDS;
     let share = if is_title { TITLE } else { 1.0 };
     let mut parts = vec![ReportPart { text: title, share, is_title }];
-    if is_report(rest) {
-        let mut form = ReportForm { has_comments: rest.contains("-->"), ..ReportForm::default() };
-        rest.lines().for_each(|line| push(text, &mut parts, line, form.share(line)));
-    } else {
-        parts.push(ReportPart { text: rest, share: 1.0, is_title: false });
+    let mut form =
+        is_report(rest).then(|| ReportForm { has_comments: rest.contains("-->"), ..ReportForm::default() });
+    let mut traces = TraceReader::default();
+    traces.read(title);
+    for line in rest.lines() {
+        let share = form.as_mut().map_or(1.0, |form| form.share(line));
+        let is_trace = traces.read(line);
+        push(text, &mut parts, line, if is_trace { share.min(TRACE) } else { share });
     }
-    parts
+    (parts, traces.finish())
 }
 
 /// Adds a line to the parts of a text, to the last one where it goes on.
@@ -357,7 +363,7 @@ mod tests {
 
     #[test]
     fn what_the_writer_wrote_counts_and_the_form_does_not() {
-        let found: Vec<_> = parts(REPORT).into_iter().map(|part| (part.text, part.share)).collect();
+        let found: Vec<_> = parts(REPORT).0.into_iter().map(|part| (part.text, part.share)).collect();
         let expected = [
             ("Server hangs when the socket closes early", TITLE),
             ("The read loop never ends\nand one worker is lost.", 1.0),
@@ -365,7 +371,7 @@ mod tests {
             ("It should return.", 1.0),
         ];
         assert_eq!(found, expected);
-        assert!(parts(REPORT)[0].is_title);
+        assert!(parts(REPORT).0[0].is_title);
     }
 
     #[test]
@@ -394,20 +400,20 @@ mod tests {
                 && is_aside("Package manager")
         );
         assert!(!is_aside("Search is slow") && !is_aside("The package of the day"));
-        let shares = |text: &str| parts(text).iter().map(|part| part.share).collect::<Vec<_>>();
+        let shares = |text: &str| parts(text).0.iter().map(|part| part.share).collect::<Vec<_>>();
         assert_eq!(shares("T\r\n# A\r\n```x()```\r\nprose\r\nmore\r\n<!-- open\r\nrest"), [TITLE, 1.0]);
     }
 
     #[test]
     fn a_text_without_a_form_is_prose() {
         let text = "Fix the loop\n\nPlease note that version 2 of your OS: it hangs.\nMore.";
-        let found: Vec<_> = parts(text).into_iter().map(|part| part.text).collect();
+        let found: Vec<_> = parts(text).0.into_iter().map(|part| part.text).collect();
         assert_eq!(found, ["Fix the loop", "\nPlease note that version 2 of your OS: it hangs.\nMore."]);
         let line = "one line of many words which has no title";
-        assert_eq!(parts(line), [ReportPart { text: line, share: 1.0, is_title: false }]);
+        assert_eq!(parts(line).0, [ReportPart { text: line, share: 1.0, is_title: false }]);
         // What looks like a form by its first line alone is a text that has one.
         let long = format!("{}\nrest", "word ".repeat(40));
-        assert!(!parts(&long)[0].is_title && parts(&long)[0].share == 1.0);
+        assert!(!parts(&long).0[0].is_title && parts(&long).0[0].share == 1.0);
     }
 
     #[test]
@@ -416,7 +422,7 @@ mod tests {
             let text = String::from_utf8_lossy(input);
             let place = |part: &str| part.as_ptr().addr() - text.as_ptr().addr();
             let mut end = 0;
-            for part in parts(&text) {
+            for part in parts(&text).0 {
                 assert!(place(part.text) >= end && part.share > 0.0);
                 end = place(part.text) + part.text.len();
             }

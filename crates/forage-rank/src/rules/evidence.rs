@@ -10,6 +10,7 @@ use crate::limits;
 use crate::query::{PieceRole, RankQuery};
 use crate::retrieve::{DEFINITIONS, FieldWeights, FileCandidate, Retrieved};
 
+use super::named::named;
 use super::{Id, PathWords, RULES, Values, place_values};
 
 /// The field of comments among those of hits.
@@ -92,6 +93,11 @@ pub(crate) fn gather(
         if let Some(Some(lent)) = lent.get(candidate.index) {
             evidence.values[Id::History as usize] = lent.of(&candidate.record.path);
         }
+    }
+    // Of the first only, so that a longer answer has no other beginning.
+    let first = &retrieved.candidates[..retrieved.candidates.len().min(limits::CANDIDATES)];
+    for (evidence, worth) in found.iter_mut().zip(named(&query.files, first)) {
+        evidence.values[Id::Named as usize] = worth;
     }
     for (nth, rank) in ranks_by_nearness(&retrieved.candidates) {
         found[nth].values[Id::Latent as usize] = 1.0 / (1.0 + rank as f32 / NEAR_RANKS);

@@ -150,3 +150,34 @@ fn several_indexes_rank_as_one() {
     assert_eq!(places, [("src/request.rs", 0), ("src/request.rs", 1)]);
     assert!(search_all(&[], &RankedSearch::new("request", 2)).unwrap().files.is_empty());
 }
+
+#[test]
+fn the_files_of_a_stack_trace_come_first() {
+    let index = RankIndex::in_memory().unwrap();
+    let writer = index.writer(1).unwrap();
+    let paths_of = [
+        "src/app/loader.py",
+        "src/app/reader.py",
+        "src/json/decoder.py",
+        "src/app/main.py",
+        "src/app/cache.py",
+    ];
+    for path in paths_of {
+        // `decoder.py` is a file of the language too.
+        let text = format!(
+            "def {}():\n    loader_reader_decoder_main_cache(value)\n",
+            &path[path.len() - 6..path.len() - 3]
+        );
+        writer.add(path, &text, Stamp::default()).unwrap();
+    }
+    writer.commit().unwrap();
+    let report = "Values of loader and cache are lost\n\nThe value of the decoder is read by the main reader, and so it is with any other value:\n\n\
+        Traceback (most recent call last):\n  File \"/srv/app/main.py\", line 3, in run\n    main(value)\n  \
+        File \"/srv/venv/site-packages/app/reader.py\", line 3, in value\n    value(cache)\n  \
+        File \"/usr/lib/python3/email/decoder.py\", line 3, in value\nKeyError: value\n";
+    let ranking = search(&index, &RankedSearch::new(report, 10)).unwrap();
+    let named = crate::rules::RULES.iter().position(|rule| rule.name == "named").unwrap();
+    let worth = |path: &str| ranking.files.iter().find(|file| file.path == path).unwrap().values[named];
+    assert_eq!(paths_of.map(worth), [0.0, 1.0, 0.0, 0.5, 0.0]);
+    assert_eq!(paths(&ranking)[0], "src/app/reader.py");
+}

@@ -1,0 +1,213 @@
+//! Files that a text names: in the frames of stack traces, and in its prose.
+//!
+//! A frame is told by a file with a line behind it, in the notations of the languages that have one. Where a file was when the
+//! program was built or installed says little, so that a file is known by the last names of its path.
+
+use crate::languages::{CommentStyle, language};
+use crate::limits;
+
+/// A file that a text names.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NamedFile {
+    /// The names of its path in lower case, the file's own first. Of a class whose file is not told, without an extension.
+    pub(crate) names: Vec<String>,
+    /// The function of a frame.
+    pub(crate) function: Option<String>,
+    /// The trace whose frame it is. Those of one stand in the order in which they are near to what failed.
+    pub(crate) trace: Option<usize>,
+}
+
+/// A line of a stack trace.
+#[derive(Debug, PartialEq)]
+struct TraceFrame<'a> {
+    names: Vec<&'a str>,
+    function: Option<&'a str>,
+    /// Of Python's form, whose traces end with what failed and have a line of code behind each frame.
+    is_python: bool,
+}
+
+/// Reads the lines of a text one after the other.
+#[derive(Debug, Default)]
+pub(super) struct TraceReader<'a> {
+    files: Vec<NamedFile>,
+    /// Frames of the trace that is being read.
+    open: Vec<TraceFrame<'a>>,
+    /// Lines since the last of them.
+    since: usize,
+    /// What a line before the trace says of its order.
+    ends_with_last: Option<bool>,
+    traces: usize,
+}
+
+impl<'a> TraceReader<'a> {
+    /// Reads the next line. Returns whether it is one of a trace.
+    pub(super) fn read(&mut self, line: &'a str) -> bool {
+        if let Some(frame) = frame(line) {
+            // Of endless recursion, the beginning and the end of a trace are the same.
+            if self.open.len() < limits::TRACE_FRAMES {
+                self.open.push(frame);
+            }
+            self.since = 0;
+            return true;
+        }
+        self.since += 1;
+        if line.contains("most recent call ") {
+            self.close();
+            self.ends_with_last = Some(line.contains("most recent call last"));
+            return true;
+        }
+        let is_code = self.since == 1
+            && line.starts_with("    ")
+            && self.open.last().is_some_and(|last| last.is_python);
+        // A line between two frames is the name of a function.
+        if self.since > 2 || line.trim().is_empty() {
+            self.close();
+        }
+        if !is_code {
+            self.files.extend(mentions(line).take(limits::NAMED_FILES));
+            self.files.truncate(limits::NAMED_FILES);
+        }
+        is_code
+    }
+
+    fn close(&mut self) {
+        let mut frames = std::mem::take(&mut self.open);
+        let Some(first) = frames.first() else { return };
+        if self.ends_with_last.take().unwrap_or(first.is_python) {
+            frames.reverse();
+        }
+        for frame in frames {
+            let file = NamedFile {
+                names: lower(&frame.names),
+                function: frame.function.map(str::to_owned),
+                trace: Some(self.traces),
+            };
+            if self.files.len() < limits::NAMED_FILES && !self.files.contains(&file) {
+                self.files.push(file);
+            }
+        }
+        self.traces += 1;
+    }
+
+    /// Returns the files of the text.
+    pub(super) fn finish(mut self) -> Vec<NamedFile> {
+        self.close();
+        self.files
+    }
+}
+
+/// The frame that a line is.
+fn frame(line: &str) -> Option<TraceFrame<'_>> {
+    let text = line.trim_start();
+    if let Some(rest) = text.strip_prefix("File \"") {
+        let (path, rest) = rest.split_once('"')?;
+        let function = rest.split_once(", in ").map(|(_, name)| name.trim());
+        let is_frame = rest.starts_with(", line ") && !names(path).is_empty();
+        return is_frame.then(|| TraceFrame { names: names(path), function, is_python: true });
+    }
+    if let Some((at, path)) = file_with_line(text) {
+        let mut names = names(path);
+        // Java names the class, and the file without its directory.
+        if let Some(called) = text[..at - path.len()].strip_suffix('(').filter(|_| names.len() == 1) {
+            names.extend(package(called));
+        }
+        return Some(TraceFrame { names, function: function(text, at), is_python: false });
+    }
+    // C# without the files: `at Name.Space.Class.Method(Int32 count)`.
+    let called = qualified(text.strip_prefix("at ")?.split_once('(')?.0);
+    let mut parts = called.rsplit('.');
+    let function = parts.next();
+    let names: Vec<&str> = parts
+        .filter(|name| !name.is_empty() && !name.contains(['<', '>', '+']))
+        .map(|name| name.split('`').next().unwrap_or(name))
+        .take(limits::NAMED_FILE_NAMES)
+        .collect();
+    (names.len() > 1).then_some(TraceFrame { names, function, is_python: false })
+}
+
+/// The function of a frame whose file ends at a place.
+fn function(text: &str, at: usize) -> Option<&str> {
+    let called = match text.strip_prefix("at ") {
+        Some(called) => called.split([' ', '(']).find(|word| !matches!(*word, "async" | "new"))?,
+        None => text[at..].split_once("in ")?.1.split_whitespace().last()?,
+    };
+    let name = called.trim_matches(['`', '\'', '"', '(', ')']).rsplit(['.', '#', ':']).next()?;
+    let is_name = name.len() > 1 && name.chars().all(|c| c.is_alphanumeric() || "_?!=".contains(c));
+    is_name.then_some(name)
+}
+
+/// The directories of a class that is called: `io.netty.Channel.close` is in `netty`, which is in `io`.
+fn package(called: &str) -> Vec<&str> {
+    let called = qualified(called);
+    let is_directory = |name: &&str| name.starts_with(|first: char| first.is_lowercase());
+    let mut names: Vec<&str> = called.split('.').take_while(is_directory).collect();
+    if names.len() == called.split('.').count() {
+        return Vec::new();
+    }
+    names.reverse();
+    names.truncate(limits::NAMED_FILE_NAMES - 1);
+    names
+}
+
+/// The first file of a line that has the number of a line behind it, and where it ends.
+fn file_with_line(text: &str) -> Option<(usize, &str)> {
+    const BEHIND: [&str; 5] = [":", "(", ":line ", " on line ", "\", line "];
+    for (at, _) in text.match_indices([':', '(', ' ', '"']) {
+        let is_line = |behind: &str| {
+            let number = text[at..].strip_prefix(behind);
+            number.is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        if BEHIND.into_iter().any(is_line) {
+            let path = end_of(&text[..at], is_of_path);
+            if is_code(path) {
+                return Some((at, path));
+            }
+        }
+    }
+    None
+}
+
+/// Files that a line of prose names.
+fn mentions(line: &str) -> impl Iterator<Item = NamedFile> + '_ {
+    let words = line.split(|c| !is_of_path(c)).map(|word| word.trim_matches('.'));
+    words.filter(|word| is_code(word)).map(|word| NamedFile {
+        names: lower(&names(word)),
+        function: None,
+        trace: None,
+    })
+}
+
+/// The name of what is called, with what it is in, at the end of a text.
+fn qualified(text: &str) -> &str {
+    end_of(text, |c| c.is_alphanumeric() || "._$<>`+".contains(c))
+}
+
+fn is_of_path(c: char) -> bool {
+    c.is_alphanumeric() || "_./\\@+~$-".contains(c)
+}
+
+/// The longest end of a text that has such characters only.
+fn end_of(text: &str, is_part: impl Fn(char) -> bool) -> &str {
+    text.char_indices().rev().take_while(|(_, c)| is_part(*c)).last().map_or("", |(at, _)| &text[at..])
+}
+
+/// Whether a path is that of a file of code.
+fn is_code(path: &str) -> bool {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    let Some((bare, _)) = name.rsplit_once('.') else { return false };
+    let language = language(name);
+    !bare.is_empty() && !language.name.is_empty() && language.style != CommentStyle::Prose
+}
+
+/// The names of a path, the last first.
+fn names(path: &str) -> Vec<&str> {
+    let tells = |name: &&str| !matches!(*name, "" | "." | ".." | "~");
+    path.rsplit(['/', '\\']).filter(tells).take(limits::NAMED_FILE_NAMES).collect()
+}
+
+fn lower(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| name.to_lowercase()).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+use super::*;
+
+/// The files of a text as `name<directory<… function`, in their order.
+fn read(text: &str) -> Vec<String> {
+    let mut reader = TraceReader::default();
+    for line in text.lines() {
+        reader.read(line);
+    }
+    let tell = |file: NamedFile| {
+        let trace = file.trace.map_or("-".to_owned(), |nth| nth.to_string());
+        format!("{trace} {} {}", file.names.join("<"), file.function.unwrap_or_default())
+    };
+    reader.finish().into_iter().map(tell).collect()
+}
+
+#[test]
+fn frames_of_many_languages() {
+    let frames = [
+        (
+            r#"  File "/usr/lib/site-packages/Requests/models.py", line 371, in prepare_url"#,
+            "models.py<requests<site-packages<lib<usr prepare_url",
+        ),
+        (
+            "    at Object.resolve (/app/node_modules/vue/dist/runtime.js:9240:11)",
+            "runtime.js<dist<vue<node_modules<app resolve",
+        ),
+        ("    at async Loader.run (loader.mjs:12)", "loader.mjs run"),
+        ("    at file:///srv/a/index.js:3:1", "index.js<a<srv "),
+        (
+            "\tat io.netty.handler.ssl.SslHandler.unwrap(SslHandler.java:1314)",
+            "sslhandler.java<ssl<handler<netty<io unwrap",
+        ),
+        ("\tat kotlinx.coroutines.JobKt.cancel(Job.kt:12)", "job.kt<coroutines<kotlinx cancel"),
+        ("   at Foo.Bar`1.Baz(Int32 count) in /_/src/Foo/Bar.cs:line 12", "bar.cs<foo<src<_ Baz"),
+        ("   at Micro.Query.SelectExpression.<Visit>g__Local|1(Expression e)", ""),
+        ("   at Micro.Query.SelectExpression.Visit(Expression e)", "selectexpression<query<micro Visit"),
+        (
+            "/gems/rubocop-1.25.1/lib/rubocop/cop/base.rb:342:in `block in correct'",
+            "base.rb<cop<rubocop<lib<rubocop-1.25.1<gems correct",
+        ),
+        ("\tfrom lib/a.rb:3:in 'Mod::Class#run!'", "a.rb<lib run!"),
+        ("        /go/src/net/http/server.go:1825 +0xbf", "server.go<http<net<src<go "),
+        ("   3: at ./src/lexer.rs:14:9", "lexer.rs<src "),
+        ("thread 'main' panicked at src/parse/mod.rs:12:5:", "mod.rs<parse<src "),
+        ("#0 /var/www/vendor/laravel/Foo.php(123): Foo->bar()", "foo.php<laravel<vendor<www<var "),
+        ("PHP Fatal error:  Uncaught Error in C:\\www\\src\\Foo.php on line 7", "foo.php<src<www "),
+        (
+            "    (elixir 1.14.0) lib/code/normalizer.ex:251: Code.Normalizer.do_normalize/2",
+            "normalizer.ex<code<lib ",
+        ),
+        ("#4  0x0000 in serverCron (fd=3) at src/server.c:1208", "server.c<src "),
+        ("util/arena.cc:40:10: error: no member named 'x'", "arena.cc<util "),
+        (
+            "  error, called at src/Distribution/Simple.hs:12:3 in Cabal:Simple",
+            "simple.hs<distribution<src Simple",
+        ),
+    ];
+    for (line, expected) in frames {
+        let found = read(line);
+        let expected = if expected.is_empty() { Vec::new() } else { vec![format!("0 {expected}")] };
+        assert_eq!(found, expected, "{line}");
+    }
+}
+
+#[test]
+fn what_is_no_frame() {
+    let none = [
+        "at 12:30 it stopped",
+        "it takes 3.5 s, see section 2.1: it grows",
+        "e.g. (see the docs)",
+        "<script src=\"x\">",
+        "at the end (of the line)",
+        "README.md:12 says so",
+    ];
+    for line in none {
+        assert_eq!(read(line), Vec::<String>::new(), "{line}");
+    }
+    assert_eq!(read("the loop in `src/Read.py` and in main.rs."), ["- read.py<src ", "- main.rs "]);
+}
+
+#[test]
+fn what_failed_comes_first() {
+    let python = "Traceback (most recent call last):\n  File \"a.py\", line 1, in <module>\n    import b.py\n  \
+                  File \"b.py\", line 2, in f\n    g()\n    ^^^\nKeyError: 'c.py'\n\nDuring handling of the above exception:\n\n\
+                  Traceback (most recent call last):\n  File \"d.py\", line 1, in h\nValueError";
+    // A line of code is one of the trace, what is raised is not.
+    assert_eq!(read(python), ["0 b.py f", "0 a.py <module>", "- c.py ", "1 d.py h"]);
+    let first = "Current thread (most recent call first):\n  File \"b.py\", line 2 in f\n  File \"a.py\", line 1 in g";
+    assert_eq!(read(first), ["0 b.py ", "0 a.py "]);
+    let go = "main.f(0x1)\n\t/x/b.go:2 +0x1\nmain.main()\n\t/x/a.go:1 +0x2\n";
+    assert_eq!(read(go), ["0 b.go<x ", "0 a.go<x "]);
+}
+
+#[test]
+fn no_text_names_more_than_is_looked_at() {
+    let long = "  File \"a.py\", line 1, in f\n".repeat(5000) + &"x/y.rs z.go ".repeat(5000);
+    let wide = format!("at {}f(", "a.".repeat(5000));
+    for text in [
+        long,
+        wide,
+        format!("{}.rs:1", "a/".repeat(5000)),
+        "File \"\", line ".to_owned(),
+        "at (:1".to_owned(),
+    ] {
+        let mut reader = TraceReader::default();
+        for line in text.lines() {
+            reader.read(line);
+        }
+        let files = reader.finish();
+        assert!(files.len() <= limits::NAMED_FILES);
+        assert!(files.iter().all(|file| file.names.len() <= limits::NAMED_FILE_NAMES));
+    }
+}

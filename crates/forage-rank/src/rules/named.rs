@@ -1,0 +1,96 @@
+//! Which files a text names.
+
+use std::collections::HashMap;
+
+use crate::limits;
+use crate::query::NamedFile;
+use crate::retrieve::FileCandidate;
+
+/// What a file counts that is named in prose, where the nearest frame of a stack trace has 1: it may be one of the writer's.
+const MENTIONED: f32 = 0.5;
+
+/// What a file counts that defines the function of a frame, where the file of the frame is not among them: what was built has
+/// other files than what it was built of.
+const FUNCTION: f32 = 0.5;
+
+/// The worth of each file by what a text names: 1 for that of the nearest frame, half for the next file of the same trace, a third
+/// for the one behind it. Files that a name could be of share its worth, and what a trace has of other projects does not count.
+pub(super) fn named(files: &[NamedFile], candidates: &[FileCandidate]) -> Vec<f32> {
+    let mut found = vec![0.0_f32; candidates.len()];
+    if files.is_empty() {
+        return found;
+    }
+    let paths: Vec<String> =
+        candidates.iter().map(|candidate| candidate.record.path.to_lowercase()).collect();
+    let defining = defining(files, candidates);
+    let mut trace = None;
+    // Of the same trace.
+    let mut before: Vec<usize> = Vec::new();
+    let mut depth = 0;
+    for file in files {
+        if file.trace != trace {
+            (trace, depth) = (file.trace, 0);
+            before.clear();
+        }
+        let (those, share) = match of_path(&file.names, &paths) {
+            those if !those.is_empty() => (those, 1.0),
+            _ => {
+                let function = file.function.as_deref();
+                let those = function.and_then(|name| defining.get(name)).cloned().unwrap_or_default();
+                (those, FUNCTION)
+            }
+        };
+        if those.is_empty() || those.len() > limits::NAMED_FUNCTION_FILES && share < 1.0 {
+            continue;
+        }
+        let worth = if trace.is_some() { share / (1 + depth) as f32 } else { MENTIONED };
+        for &nth in &those {
+            found[nth] = found[nth].max(worth / those.len() as f32);
+        }
+        if those.iter().any(|nth| !before.contains(nth)) {
+            depth += 1;
+            before.extend(those);
+        }
+    }
+    found
+}
+
+/// The paths that end with most of the names; with two of them at least, unless a text names no directory.
+fn of_path(names: &[String], paths: &[String]) -> Vec<usize> {
+    let same: Vec<usize> = paths.iter().map(|path| same_names(names, path)).collect();
+    let most = same.iter().copied().max().unwrap_or_default();
+    if most < names.len().min(2) {
+        return Vec::new();
+    }
+    (0..paths.len()).filter(|&nth| same[nth] == most).collect()
+}
+
+/// With how many of the names a path ends.
+fn same_names(names: &[String], path: &str) -> usize {
+    let mut parts = path.rsplit('/');
+    let (Some(name), Some(file)) = (names.first(), parts.next()) else { return 0 };
+    let is_class = !name.contains('.');
+    if file != name && !(is_class && file.split('.').next() == Some(name)) {
+        return 0;
+    }
+    1 + names[1..].iter().zip(parts).take_while(|(name, part)| name == part).count()
+}
+
+/// The files that define each of the functions that frames name.
+fn defining<'a>(files: &'a [NamedFile], candidates: &[FileCandidate]) -> HashMap<&'a str, Vec<usize>> {
+    let functions = files.iter().filter_map(|file| file.function.as_deref());
+    let mut defining: HashMap<&str, Vec<usize>> = functions.map(|name| (name, Vec::new())).collect();
+    if defining.is_empty() {
+        return defining;
+    }
+    for (nth, candidate) in candidates.iter().enumerate() {
+        for symbol in &candidate.record.symbols {
+            if let Some(those) = defining.get_mut(candidate.record.name(symbol))
+                && those.last() != Some(&nth)
+            {
+                those.push(nth);
+            }
+        }
+    }
+    defining
+}
