@@ -245,6 +245,13 @@ impl RankQuery {
         self.concepts.is_empty() && !self.filters.is_empty()
     }
 
+    /// Words that say what is asked for. A text has all kinds of words; its title says it, if it has one.
+    pub(crate) fn asked_words(&self) -> impl Iterator<Item = &str> {
+        let has_title = self.concepts.iter().any(|concept| concept.is_of_title);
+        let asked = self.concepts.iter().filter(move |concept| !has_title || concept.is_of_title);
+        asked.map(|concept| concept.word.as_str())
+    }
+
     /// Whether a concept is a word of a phrase.
     pub(crate) fn is_in_phrase(&self, concept: usize) -> bool {
         self.phrases.iter().flatten().any(|(of_phrase, _)| *of_phrase == concept)

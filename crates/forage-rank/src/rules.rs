@@ -7,10 +7,12 @@
 mod evidence;
 mod named;
 mod paths;
+mod twins;
 
 pub(crate) use evidence::{Evidence, gather};
 pub use paths::is_test;
 pub(crate) use paths::{PathWords, is_aside, place_values};
+pub(crate) use twins::implementations_first;
 
 /// The effect of a rule's value on the score of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +30,9 @@ pub struct RankingRule {
     pub name: &'static str,
     /// Its weight, fitted on the evaluation set over several languages.
     pub weight: f32,
+    /// The part of its value that it has for a text, which is longer than [`SHORT_QUERY`](crate::limits::SHORT_QUERY) words. Among
+    /// so many words one is in some name by chance; what a file has of all of them tells more.
+    pub text_share: f32,
     /// The effect of its value.
     pub effect: Effect,
     /// The meaning of its value, in words.
@@ -35,54 +40,61 @@ pub struct RankingRule {
 }
 
 macro_rules! rules {
-    ($($variant:ident $name:literal $weight:literal $effect:ident $about:literal;)*) => {
+    ($($variant:ident $name:literal $weight:literal $text_share:literal $effect:ident $about:literal;)*) => {
         /// The place of each rule in [`RULES`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Id { $($variant),* }
 
         /// All rules.
         pub const RULES: &[RankingRule] = &[
-            $(RankingRule { name: $name, weight: $weight, effect: Effect::$effect, about: $about }),*
+            $(RankingRule {
+                name: $name,
+                weight: $weight,
+                text_share: $text_share,
+                effect: Effect::$effect,
+                about: $about,
+            }),*
         ];
     };
 }
 
 rules! {
-    File "file" 0.65 Adds "BM25F of the whole file";
-    Chunk "chunk" 0.65 Adds "BM25 of its best chunk";
-    Coverage "coverage" 0.25 Adds "share of the query that occurs in the file";
-    Stem "stem" 0.9 Adds "share of the query that is in the file's name";
-    StemPrecision "stem-precision" 2.35 Adds "share of the file's name that is in the query";
-    StemExact "stem-exact" 1.0 Adds "the file's name is a name in the query, or the whole query";
-    StemFirst "stem-first" 0.45 Adds "the file's name has what the query names first";
-    DefinesFirst "defines-first" 1.0 Adds "defines what the query names first";
-    Directory "directory" 0.95 Adds "share of the query that is in the names of directories";
-    DefinitionRare "definition-rare" 0.7 Adds "share of the query that is in names of definitions, by rarity there";
-    FileBeside "file-beside" 0.35 Adds "BM25F of the file beside that of the best file";
-    ChunkBeside "chunk-beside" 0.4 Adds "BM25 of its best chunk beside that of the best chunk of all";
-    PathCoverage "path-coverage" 0.45 Adds "share of the query's words that are in the path, rare or not";
-    Definition "definition" 0.7 Adds "the definition whose name has most of the query, and little else";
-    DefinitionCoverage "definition-coverage" 0.3 Adds "share of the query that is in names of definitions";
-    Defines "defines" 0.8 Adds "defines a name in the query";
-    DefinesAsked "defines-asked" 1.55 Adds "defines the name that is the whole query";
-    SeveralChunks "several-chunks" 0.8 Adds "mean of its second to fourth chunk";
-    Proximity "proximity" 1.8 Adds "share of neighbouring words of the query that are neighbours in the file";
-    Head "head" 0.55 Adds "share of the query in what stands before the first definition";
-    Comments "comments" 0.65 Adds "share of the query in comments";
-    MainComment "main-comment" 0.3 Adds "share of the query in the chunk of its first type or of what has its name";
-    Size "size" 0.5 Adds "logarithm of its words";
-    History "history" 1.5 Adds "changed by commits whose messages have the query's words";
-    Latent "latent" 0.8 Adds "its words are near those of the query, be they the same or not";
-    Named "named" 1.5 Adds "named by a text, in a stack trace or in prose";
-    Test "test" 0.7 Lowers "a test, unless tests are asked for";
-    Example "example" 0.45 Lowers "an example or a benchmark";
-    Prose "prose" 0.7 Lowers "documentation, not code";
-    Data "data" 0.6 Lowers "data and configuration";
-    Generated "generated" 0.6 Lowers "generated or vendored";
-    Legacy "legacy" 0.35 Lowers "compatibility and what is deprecated";
-    Reexport "reexport" 0.3 Lowers "a file that hands names on";
-    Internal "internal" 0.15 Lowers "below a directory that is called internal or private";
-    DeclarationOnly "declaration-only" 0.3 Lowers "declarations of what is defined elsewhere";
+    File "file" 0.65 1.0 Adds "BM25F of the whole file";
+    Chunk "chunk" 0.65 1.0 Adds "BM25 of its best chunk";
+    Coverage "coverage" 0.25 0.4 Adds "share of the query that occurs in the file";
+    Stem "stem" 0.9 0.4 Adds "share of the query that is in the file's name";
+    StemPrecision "stem-precision" 2.35 0.1 Adds "share of the file's name that is in the query";
+    StemExact "stem-exact" 1.0 0.1 Adds "the file's name is a name in the query, or the whole query";
+    StemFirst "stem-first" 0.45 0.4 Adds "the file's name has what the query names first";
+    DefinesFirst "defines-first" 1.0 0.0 Adds "defines what the query names first";
+    Directory "directory" 0.95 0.4 Adds "share of the query that is in the names of directories";
+    DefinitionRare "definition-rare" 0.7 0.4 Adds "share of the query that is in names of definitions, by rarity there";
+    FileBeside "file-beside" 0.35 1.0 Adds "BM25F of the file beside that of the best file";
+    ChunkBeside "chunk-beside" 0.4 1.0 Adds "BM25 of its best chunk beside that of the best chunk of all";
+    PathCoverage "path-coverage" 0.45 0.4 Adds "share of the query's words that are in the path, rare or not";
+    Definition "definition" 0.7 0.2 Adds "the definition whose name has most of the query, and little else";
+    DefinitionCoverage "definition-coverage" 0.3 0.4 Adds "share of the query that is in names of definitions";
+    Defines "defines" 0.8 0.4 Adds "defines a name in the query";
+    DefinesAsked "defines-asked" 1.55 0.4 Adds "defines the name that is the whole query";
+    SeveralChunks "several-chunks" 0.8 0.4 Adds "mean of its second to fourth chunk";
+    Proximity "proximity" 1.8 0.4 Adds "share of neighbouring words of the query that are neighbours in the file";
+    Head "head" 0.55 0.4 Adds "share of the query in what stands before the first definition";
+    Comments "comments" 0.65 0.0 Adds "share of the query in comments";
+    MainComment "main-comment" 0.3 0.0 Adds "share of the query in the chunk of its first type or of what has its name";
+    Size "size" 0.5 0.0 Adds "logarithm of its words";
+    History "history" 1.5 0.4 Adds "changed by commits whose messages have the query's words";
+    Latent "latent" 0.8 0.4 Adds "its words are near those of the query, be they the same or not";
+    Named "named" 1.5 0.8 Adds "named by a text, in a stack trace or in prose";
+    Test "test" 0.7 1.0 Lowers "a test, unless tests are asked for";
+    Example "example" 0.45 1.0 Lowers "an example or a benchmark";
+    Prose "prose" 0.7 1.0 Lowers "documentation, not code";
+    Data "data" 0.6 1.0 Lowers "data and configuration";
+    Generated "generated" 0.6 1.0 Lowers "generated or vendored";
+    Legacy "legacy" 0.35 1.0 Lowers "compatibility and what is deprecated";
+    Reexport "reexport" 0.3 1.0 Lowers "a file that hands names on";
+    Internal "internal" 0.15 0.0 Lowers "below a directory that is called internal or private";
+    DeclarationOnly "declaration-only" 0.3 1.0 Lowers "declarations of what is defined elsewhere";
+    Twin "twin" 1.0 1.0 Lowers "declares what a file implements that answers about as well";
 }
 
 /// Values of all rules for a file.

@@ -9,7 +9,7 @@ use crate::lines::QueryWords;
 use crate::panics::guarded;
 use crate::query::{QueryWeights, RankQuery};
 use crate::retrieve::{Demand, FieldWeights, FileCandidate, Retrieved, retrieve};
-use crate::rules::{Evidence, RULES, RuleWeights, gather};
+use crate::rules::{Evidence, RULES, RuleWeights, gather, implementations_first};
 
 /// All that is fitted.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -198,7 +198,8 @@ fn answer(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking,
     let retrieved = retrieve(&demand)?;
     let histories: Vec<_> =
         indexes.iter().map(|index| index.used_history().filter(|_| request.history)).collect();
-    let evidence = gather(&query, &retrieved, fields, &histories, &pace)?;
+    let mut evidence = gather(&query, &retrieved, fields, &histories, &pace)?;
+    implementations_first(&query, &retrieved.candidates, &mut evidence, &weights.rules);
     pace.check()?;
     let (order, strength) = if query.is_of_paths() {
         // All of them are what was asked for, in the order of paths.

@@ -70,10 +70,7 @@ pub(crate) fn gather(
     let expected: Vec<usize> =
         (0..query.concepts.len()).filter(|&nth| query.is_expected(nth) != only_joined).collect();
     let mass: f32 = expected.iter().map(|&nth| retrieved.idf[nth]).sum();
-    // A text has all kinds of words; what it asks for its title says, if it has one.
-    let has_title = query.concepts.iter().any(|concept| concept.is_of_title);
-    let asked = query.concepts.iter().filter(|concept| !has_title || concept.is_of_title);
-    let words = asked.map(|concept| concept.word.as_str()).collect();
+    let words = query.asked_words().collect();
     let gatherer = Gatherer { query, retrieved, weights, mass: mass.max(f32::MIN_POSITIVE), expected, words };
     let mut found = Vec::with_capacity(retrieved.candidates.len());
     for candidate in &retrieved.candidates {
@@ -147,9 +144,6 @@ const SHARES: &[Id] = &[
     Id::MainComment,
 ];
 
-/// What a name is worth that a text has too: among so many words one is that of some file by chance.
-const BY_CHANCE: f32 = 0.5;
-
 /// No file has much of a long text, so that its shares would be nothing beside a name that is one of the words: they
 /// count beside those of the file that has most.
 fn weigh_for_text(found: &mut [Evidence]) {
@@ -161,8 +155,8 @@ fn weigh_for_text(found: &mut [Evidence]) {
         }
     }
     for evidence in found {
-        for id in [Id::StemPrecision, Id::StemExact] {
-            evidence.values[id as usize] *= BY_CHANCE;
+        for (value, rule) in evidence.values.iter_mut().zip(RULES) {
+            *value *= rule.text_share;
         }
     }
 }

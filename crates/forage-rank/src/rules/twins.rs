@@ -1,0 +1,156 @@
+//! Declarations and what implements them.
+
+use crate::limits;
+use crate::query::RankQuery;
+use crate::retrieve::FileCandidate;
+
+use super::{Evidence, Id, RuleWeights, is_aside};
+
+/// How far ahead of its implementation a declaration may be to come behind it: of a question a fifth. Where it is further
+/// ahead it is what is asked for.
+const AHEAD: f32 = 1.2;
+/// The same for a report: what is mended is the implementation.
+const AHEAD_OF_REPORT: f32 = 1.5;
+/// The share of its implementation's score that a declaration has then.
+const BEHIND: f32 = 0.999;
+
+/// Letters of the shortest type that is told by the name of its interface.
+const SHORTEST_TYPE: usize = 3;
+
+/// Words of a question that is about declarations.
+const ASKED: &[&str] = &[
+    "abstract",
+    "api",
+    "base",
+    "declaration",
+    "declarations",
+    "declared",
+    "header",
+    "headers",
+    "interface",
+    "interfaces",
+    "protocol",
+    "protocols",
+    "trait",
+    "traits",
+];
+
+/// Headers, and what implements them.
+const HEADERS: &[(&[&str], &[&str])] = &[
+    (&["h", "hpp", "hh", "hxx"], &["c", "cc", "cpp", "cxx", "m", "mm", "cu"]),
+    (&["pyi"], &["py", "pyx"]),
+    (&["d.ts", "d.mts", "d.cts"], &["js", "mjs", "cjs", "jsx", "ts", "tsx"]),
+];
+
+/// Puts declarations behind their implementations where both answer about as well and the query asks for neither: the rule
+/// `twin` takes off what they are ahead. `name.h` is implemented by `name.c`, `IName.cs`, `NameInterface.php` and
+/// `AbstractName.java` by `Name` and `OtherName`.
+pub(crate) fn implementations_first(
+    query: &RankQuery,
+    candidates: &[FileCandidate],
+    evidence: &mut [Evidence],
+    rules: &RuleWeights,
+) {
+    if query.is_symbol || query.asked_words().any(|word| ASKED.contains(&word)) {
+        return;
+    }
+    let count = candidates.len().min(limits::CANDIDATES);
+    let most = if query.is_long { AHEAD_OF_REPORT } else { AHEAD };
+    let names: Vec<FileName<'_>> =
+        candidates[..count].iter().map(|candidate| FileName::of(&candidate.record.path)).collect();
+    let scores: Vec<f32> = evidence[..count].iter().map(|evidence| rules.score(&evidence.values)).collect();
+    for (nth, name) in names.iter().enumerate() {
+        if !name.declares() || query.names.iter().any(|asked| asked == name.bare) {
+            continue;
+        }
+        let implementing = (0..count).filter(|&other| name.is_implemented_by(&names[other]));
+        let implementing = implementing.filter(|&other| !is_aside(&candidates[other].record.path));
+        let best = implementing.map(|other| scores[other]).fold(0.0, f32::max);
+        if best < scores[nth] && scores[nth] <= best * most {
+            evidence[nth].values[Id::Twin as usize] = 1.0 - BEHIND * best / scores[nth];
+        }
+    }
+}
+
+/// A file's name, up to its first dot and behind it.
+#[derive(Clone, Copy, Debug)]
+struct FileName<'a> {
+    bare: &'a str,
+    extension: &'a str,
+}
+
+impl<'a> FileName<'a> {
+    fn of(path: &'a str) -> Self {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let (bare, extension) = name.split_once('.').unwrap_or((name, ""));
+        Self { bare, extension }
+    }
+
+    fn implementing_extensions(&self) -> Option<&'static [&'static str]> {
+        HEADERS
+            .iter()
+            .find(|(headers, _)| headers.contains(&self.extension))
+            .map(|(_, extensions)| *extensions)
+    }
+
+    /// The name of what a file declares for others to implement, if its own says so.
+    fn declared_type(&self) -> Option<&'a str> {
+        let begins_name = |rest: &&str| rest.starts_with(char::is_uppercase);
+        let interface = self.bare.strip_prefix('I').filter(|_| self.extension == "cs");
+        let before = interface
+            .or_else(|| ["Abstract", "Base"].iter().find_map(|before| self.bare.strip_prefix(before)));
+        let behind =
+            ["Interface", "Protocol", "Base"].iter().find_map(|behind| self.bare.strip_suffix(behind));
+        before.filter(begins_name).or(behind).filter(|name| name.len() >= SHORTEST_TYPE)
+    }
+
+    fn declares(&self) -> bool {
+        self.implementing_extensions().is_some() || self.declared_type().is_some()
+    }
+
+    fn is_implemented_by(&self, other: &Self) -> bool {
+        if other.declares() {
+            return false;
+        }
+        match self.implementing_extensions() {
+            Some(extensions) => self.bare == other.bare && extensions.contains(&other.extension),
+            None => {
+                self.extension == other.extension
+                    && self.declared_type().is_some_and(|name| other.bare.ends_with(name))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_implements_what() {
+        let pairs = [
+            ("src/server.h", "src/server.c", true),
+            ("include/a/str_cat.h", "lib/str_cat.cc", true),
+            ("a/types.pyi", "a/types.py", true),
+            ("index.d.ts", "lib/index.js", true),
+            ("IFormatterResolver.cs", "Resolvers/CompositeFormatterResolver.cs", true),
+            ("ClientInterface.php", "Client.php", true),
+            ("AbstractChannel.java", "nio/NioChannel.java", true),
+            ("server.h", "server.py", false),
+            ("server.h", "server.hpp", false),
+            ("server.h", "server_impl.c", false),
+            ("Item.cs", "tem.cs", false),
+            ("IO.cs", "O.cs", false),
+            ("AbstractChannel.java", "ChannelBase.java", false),
+            ("Database.java", "Data.java", false),
+            ("IChannel.java", "NioChannel.java", false),
+        ];
+        for (declared, other, expected) in pairs {
+            assert_eq!(
+                FileName::of(declared).is_implemented_by(&FileName::of(other)),
+                expected,
+                "{declared}"
+            );
+        }
+    }
+}
