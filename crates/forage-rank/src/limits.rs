@@ -64,6 +64,10 @@ pub const QUERY_BYTES: usize = 32 << 10;
 /// Words up to which a query is written for a search: in what is longer, and pasted, quotes and minus signs are text.
 pub const SHORT_QUERY: usize = 16;
 
+/// Words up to which a query names what it looks for. What is longer tells of it, and most of its words are in some name by
+/// chance.
+pub const NAMING_QUERY: usize = 11;
+
 /// Words up to which the first line of a text is its title.
 pub const TITLE_WORDS: usize = 30;
 

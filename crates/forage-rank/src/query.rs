@@ -27,6 +27,8 @@ pub(crate) struct RankQuery {
     pub(crate) is_symbol: bool,
     /// The query is a text, of more than [`limits::SHORT_QUERY`] words.
     pub(crate) is_long: bool,
+    /// The query tells more than it names, having more than [`limits::NAMING_QUERY`] words.
+    pub(crate) is_telling: bool,
     /// Concepts that have to stand at these distances from the first of them.
     pub(crate) phrases: Vec<Vec<(usize, u32)>>,
     /// What a file's path must have and be.
@@ -191,6 +193,7 @@ impl RankQuery {
         }
         query.concepts.truncate(limits::QUERY_WORDS);
         query.is_long = !is_short;
+        query.is_telling = text.split_whitespace().nth(limits::NAMING_QUERY).is_some();
         if query.is_long {
             // A text comes back to what it is about. The root, for a log or a listing repeats words that it isn't about.
             for concept in &mut query.concepts {

@@ -30,8 +30,7 @@ pub struct RankingRule {
     pub name: &'static str,
     /// Its weight, fitted on the evaluation set over several languages.
     pub weight: f32,
-    /// The part of its value that it has for a text, which is longer than [`SHORT_QUERY`](crate::limits::SHORT_QUERY) words. Among
-    /// so many words one is in some name by chance; what a file has of all of them tells more.
+    /// The part of its value that it has for a query of more than [`NAMING_QUERY`](crate::limits::NAMING_QUERY) words.
     pub text_share: f32,
     /// The effect of its value.
     pub effect: Effect,

@@ -99,7 +99,7 @@ pub(crate) fn gather(
     for (nth, rank) in ranks_by_nearness(&retrieved.candidates) {
         found[nth].values[Id::Latent as usize] = 1.0 / (1.0 + rank as f32 / NEAR_RANKS);
     }
-    if query.is_long {
+    if query.is_telling {
         weigh_for_text(&mut found);
     }
     for (id, beside) in [(Id::File, Id::FileBeside), (Id::Chunk, Id::ChunkBeside)] {
