@@ -18,11 +18,19 @@ pub const MADE_BYTES: usize = 128 << 20;
 /// Bytes of objects that are kept, for others are made of them.
 pub const KEPT_BYTES: usize = 24 << 20;
 
-/// Bytes that are read of a file of a pack at a time.
-pub const BLOCK_BYTES: u64 = 32 << 10;
+/// Bytes that are read of a file of a pack at a time: more than most objects have, and what is near the next one is mostly
+/// something else.
+pub const BLOCK_BYTES: u64 = 4 << 10;
 
 /// Blocks that are kept of a file: eight million bytes.
-pub const BLOCKS: usize = 256;
+pub const BLOCKS: usize = 2_048;
+
+/// Bytes of a file of which all that is read is kept, and more is read at a time: names are spread over all of an index, which has
+/// so many bytes for a million objects.
+pub const KEPT_FILE_BYTES: u64 = 32 << 20;
+
+/// Bytes that are read of such a file at a time.
+pub const KEPT_BLOCK_BYTES: u64 = 64 << 10;
 
 /// Packs that are looked into, each with two open files. `git gc` joins them from 50 on.
 pub const PACKS: usize = 64;

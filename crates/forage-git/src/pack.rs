@@ -1,5 +1,7 @@
 //! Packs of objects, with their indexes of version 2 (`gitformat-pack`).
 
+use std::cmp::Ordering;
+
 use forage_fs::OpenedFile;
 
 use crate::error::ObjectFault;
@@ -81,11 +83,10 @@ impl Pack {
             let end = (start + limits::INDEX_WINDOW).min(to);
             let length = self.id_bytes;
             let names = self.index.copy(NAMES_AT + start * length..NAMES_AT + end * length)?;
-            let mut names = names.chunks_exact(length as usize);
-            let before = names.clone().take_while(|name| *name < wanted).count() as u64;
-            if names.nth(before as usize).is_some_and(|name| name == wanted) {
-                return self.offset(start + before).map(Some);
-            }
+            let before = match position(&names, wanted) {
+                Ok(nth) => return self.offset(start + nth).map(Some),
+                Err(before) => before,
+            };
             match before {
                 0 => to = start,
                 before if start + before == end => from = end,
@@ -118,6 +119,21 @@ impl Pack {
         entry.at += place;
         Ok(entry)
     }
+}
+
+/// The number of a name among sorted ones, or of those before it.
+fn position(names: &[u8], wanted: &[u8]) -> Result<u64, u64> {
+    let length = wanted.len();
+    let (mut from, mut to) = (0, names.len() / length);
+    while from < to {
+        let middle = usize::midpoint(from, to);
+        match names[middle * length..(middle + 1) * length].cmp(wanted) {
+            Ordering::Less => from = middle + 1,
+            Ordering::Equal => return Ok(middle as u64),
+            Ordering::Greater => to = middle,
+        }
+    }
+    Err(from as u64)
 }
 
 /// An entry by its first bytes; `at` is counted from there.

@@ -1,10 +1,10 @@
 //! A file read in blocks that are kept.
 
-use std::collections::HashMap;
 use std::ops::Range;
 use std::rc::Rc;
 
 use forage_fs::{OpenedFile, ReadBuffer};
+use hashbrown::HashMap;
 
 use crate::error::ObjectFault;
 use crate::limits;
@@ -12,13 +12,21 @@ use crate::limits;
 /// A file of which small pieces are read, many near each other.
 pub(crate) struct PagedFile {
     file: OpenedFile,
+    /// Bytes that are read at a time.
+    block_bytes: u64,
+    /// Blocks that are kept.
+    most: usize,
     blocks: HashMap<u64, Rc<[u8]>>,
     buffer: ReadBuffer,
 }
 
 impl PagedFile {
     pub(crate) fn new(file: OpenedFile) -> Self {
-        Self { file, blocks: HashMap::new(), buffer: ReadBuffer::default() }
+        let (block_bytes, most) = match file.size() {
+            ..=limits::KEPT_FILE_BYTES => (limits::KEPT_BLOCK_BYTES, usize::MAX),
+            _ => (limits::BLOCK_BYTES, limits::BLOCKS),
+        };
+        Self { file, block_bytes, most, blocks: HashMap::new(), buffer: ReadBuffer::default() }
     }
 
     pub(crate) fn size(&self) -> u64 {
@@ -27,7 +35,7 @@ impl PagedFile {
 
     /// The block with the byte at a place, and where in it that is.
     pub(crate) fn block(&mut self, at: u64) -> Result<(Rc<[u8]>, usize), ObjectFault> {
-        let size = limits::BLOCK_BYTES;
+        let size = self.block_bytes;
         let (number, within) = (at / size, (at % size) as usize);
         if let Some(block) = self.blocks.get(&number) {
             return Ok((Rc::clone(block), within));
@@ -38,7 +46,7 @@ impl PagedFile {
         }
         self.buffer.clear();
         self.file.read_range(&mut self.buffer, number * size..end).map_err(|_| ObjectFault::Damaged)?;
-        if self.blocks.len() == limits::BLOCKS {
+        if self.blocks.len() == self.most {
             self.blocks.clear();
         }
         let block: Rc<[u8]> = Rc::from(&self.buffer[..]);

@@ -1,12 +1,13 @@
 //! A repository in a root.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::hash::Hasher as _;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use forage_base::{Hash64, Stop};
 use forage_fs::{Contents, OpenError, ReadBuffer, RelPath, Root};
+use hashbrown::HashMap;
 
 use crate::commit::CommitObject;
 use crate::delta;
@@ -48,6 +49,8 @@ pub struct Repository {
     shallow: BTreeSet<ObjectId>,
     inflater: Inflater,
     kept: HashMap<PackPlace, Object>,
+    /// Trees of the commits that were read.
+    trees: HashMap<ObjectId, ObjectId>,
     kept_bytes: usize,
 }
 
@@ -110,6 +113,7 @@ impl Repository {
             shallow,
             inflater: Inflater::default(),
             kept: HashMap::new(),
+            trees: HashMap::new(),
             kept_bytes: 0,
         })
     }
@@ -143,6 +147,7 @@ impl Repository {
         if !commit.parents.iter().all(is_named_alike) {
             return Err(ObjectError::Damaged(*id));
         }
+        self.trees.insert(*id, commit.tree);
         if self.shallow.contains(id) {
             commit.is_cut_off = !commit.parents.is_empty();
             commit.parents.clear();
@@ -164,7 +169,11 @@ impl Repository {
             return Ok(None);
         }
         let before = match commit.parents.first() {
-            Some(parent) => Some(self.commit(parent)?.tree),
+            // Who walks a history has read it.
+            Some(parent) => match self.trees.get(parent) {
+                Some(tree) => Some(*tree),
+                None => Some(self.commit(parent)?.tree),
+            },
             None => None,
         };
         let mut found = Vec::new();
