@@ -79,7 +79,7 @@ mod tests {
             for level in [0, 1, 9] {
                 let stream = compress_to_vec_zlib(text.as_bytes(), level);
                 for before in 0..=stream.len() {
-                    let padding = vec![7; limits::KEPT_BLOCK_BYTES as usize - before];
+                    let padding = vec![7; limits::BLOCK_BYTES as usize - before];
                     let at = padding.len() as u64;
                     let mut inflater = Inflater::default();
                     let mut read = |bytes: &[u8], size| inflater.read(&mut paged(bytes), at, size);

@@ -25,12 +25,12 @@ pub const BLOCK_BYTES: u64 = 4 << 10;
 /// Blocks that are kept of a file: eight million bytes.
 pub const BLOCKS: usize = 2_048;
 
-/// Bytes of a file of which all that is read is kept, and more is read at a time: names are spread over all of an index, which has
-/// so many bytes for a million objects.
-pub const KEPT_FILE_BYTES: u64 = 32 << 20;
+/// Bytes of the indexes of all packs together that are kept as they are read: names are spread over all of an index, which has
+/// some thirty bytes for an object.
+pub const KEPT_INDEX_BYTES: u64 = 64 << 20;
 
-/// Bytes that are read of such a file at a time.
-pub const KEPT_BLOCK_BYTES: u64 = 64 << 10;
+/// Bytes that are read of such an index at a time.
+pub const INDEX_BLOCK_BYTES: u64 = 64 << 10;
 
 /// Packs that are looked into, each with two open files. `git gc` joins them from 50 on.
 pub const PACKS: usize = 64;

@@ -54,9 +54,9 @@ pub(crate) struct PackedEntry {
 }
 
 impl Pack {
-    /// `None` of what is no pack, or of another version.
-    pub(crate) fn new(index: OpenedFile, objects: OpenedFile, id_bytes: usize) -> Option<Self> {
-        let (mut index, objects) = (PagedFile::new(index), PagedFile::new(objects));
+    /// `None` of what is no pack, or of another version. An index of up to `kept` bytes is kept as it is read.
+    pub(crate) fn new(index: OpenedFile, objects: OpenedFile, id_bytes: usize, kept: u64) -> Option<Self> {
+        let (mut index, objects) = (PagedFile::index(index, kept), PagedFile::new(objects));
         let head = index.copy(0..NAMES_AT).ok()?;
         let fanout: Vec<u32> =
             head.strip_prefix(b"\xfftOc\0\0\0\x02")?.chunks_exact(4).map(big_endian).collect();

@@ -22,10 +22,18 @@ pub(crate) struct PagedFile {
 
 impl PagedFile {
     pub(crate) fn new(file: OpenedFile) -> Self {
-        let (block_bytes, most) = match file.size() {
-            ..=limits::KEPT_FILE_BYTES => (limits::KEPT_BLOCK_BYTES, usize::MAX),
-            _ => (limits::BLOCK_BYTES, limits::BLOCKS),
-        };
+        Self::of_blocks(file, limits::BLOCK_BYTES, limits::BLOCKS)
+    }
+
+    /// An index of a pack, all of which may be kept if it has no more than so many bytes.
+    pub(crate) fn index(file: OpenedFile, most: u64) -> Self {
+        match file.size() <= most {
+            true => Self::of_blocks(file, limits::INDEX_BLOCK_BYTES, usize::MAX),
+            false => Self::new(file),
+        }
+    }
+
+    fn of_blocks(file: OpenedFile, block_bytes: u64, most: usize) -> Self {
         Self { file, block_bytes, most, blocks: HashMap::new(), buffer: ReadBuffer::default() }
     }
 

@@ -366,10 +366,12 @@ fn pack_names(root: &Root, directory: &RelPath) -> Result<Vec<Vec<u8>>, NoHistor
 /// The packs with these names. One that is removed meanwhile, has not come yet or can't be opened is none: what it has is
 /// missing then.
 fn packs(root: &Root, directory: &RelPath, names: &[Vec<u8>], id_bytes: usize) -> Vec<Pack> {
+    let count = names.iter().filter(|name| name.ends_with(b".idx")).count().clamp(1, limits::PACKS) as u64;
+    let kept = limits::KEPT_INDEX_BYTES / count;
     let stems = names.iter().filter_map(|name| name.strip_suffix(b".idx")).take(limits::PACKS);
     let open = |stem: &[u8], end: &[u8]| root.open_file(&directory.join(&[stem, end].concat())).ok();
     let files = stems.filter_map(|stem| open(stem, b".idx").zip(open(stem, b".pack")));
-    files.filter_map(|(index, objects)| Pack::new(index, objects, id_bytes)).collect()
+    files.filter_map(|(index, objects)| Pack::new(index, objects, id_bytes, kept)).collect()
 }
 
 /// What a loose object is, and where it begins behind `KIND SIZE\0`.

@@ -77,8 +77,14 @@ pub const NAMED_FILES: usize = 64;
 /// Names of the path of such a file.
 pub const NAMED_FILE_NAMES: usize = 12;
 
-/// Frames of a stack trace that are read.
+/// Frames of a stack trace that are looked at.
 pub const TRACE_FRAMES: usize = 200;
+
+/// Words of a line up to which it is a frame wherever in it the file is.
+pub const FRAME_WORDS: usize = 8;
+
+/// Bytes of the longest name of a file (`NAME_MAX`).
+pub const FILE_NAME_BYTES: usize = 255;
 
 /// Files that may define the function of a frame whose file is unknown; what more files define tells nothing.
 pub const NAMED_FUNCTION_FILES: usize = 4;

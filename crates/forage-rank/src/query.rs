@@ -6,7 +6,7 @@ mod filter;
 mod frames;
 mod report;
 
-pub(crate) use frames::NamedFile;
+pub(crate) use frames::ReportedFile;
 
 use filter::{Filters, PathFilter};
 
@@ -22,7 +22,7 @@ pub(crate) struct RankQuery {
     /// Names as they stand in the query: identifiers that look like no plain word, or the whole query.
     pub(crate) names: Vec<String>,
     /// Files that a text names.
-    pub(crate) files: Vec<NamedFile>,
+    pub(crate) files: Vec<ReportedFile>,
     /// The query is one name.
     pub(crate) is_symbol: bool,
     /// The query is a text, of more than [`limits::SHORT_QUERY`] words.
@@ -193,7 +193,7 @@ impl RankQuery {
         }
         query.concepts.truncate(limits::QUERY_WORDS);
         query.is_long = !is_short;
-        query.is_telling = text.split_whitespace().nth(limits::NAMING_QUERY).is_some();
+        query.is_telling = !is_short || plain.split_whitespace().nth(limits::NAMING_QUERY).is_some();
         if query.is_long {
             // A text comes back to what it is about. The root, for a log or a listing repeats words that it isn't about.
             for concept in &mut query.concepts {

@@ -30,7 +30,8 @@ pub struct RankingRule {
     pub name: &'static str,
     /// Its weight, fitted on the evaluation set over several languages.
     pub weight: f32,
-    /// The part of its value that it has for a query of more than [`NAMING_QUERY`](crate::limits::NAMING_QUERY) words.
+    /// The part of its value that it has for a query of more than [`NAMING_QUERY`](crate::limits::NAMING_QUERY) words; 1 for what is
+    /// told of the values of others, and for what only such a query has.
     pub text_share: f32,
     /// The effect of its value.
     pub effect: Effect,
@@ -74,7 +75,7 @@ rules! {
     Definition "definition" 0.7 0.2 Adds "the definition whose name has most of the query, and little else";
     DefinitionCoverage "definition-coverage" 0.3 0.4 Adds "share of the query that is in names of definitions";
     Defines "defines" 0.8 0.4 Adds "defines a name in the query";
-    DefinesAsked "defines-asked" 1.55 0.4 Adds "defines the name that is the whole query";
+    DefinesAsked "defines-asked" 1.55 1.0 Adds "defines the name that is the whole query";
     SeveralChunks "several-chunks" 0.8 0.4 Adds "mean of its second to fourth chunk";
     Proximity "proximity" 1.8 0.4 Adds "share of neighbouring words of the query that are neighbours in the file";
     Head "head" 0.55 0.4 Adds "share of the query in what stands before the first definition";
@@ -83,7 +84,7 @@ rules! {
     Size "size" 0.5 0.0 Adds "logarithm of its words";
     History "history" 1.5 0.4 Adds "changed by commits whose messages have the query's words";
     Latent "latent" 0.8 0.4 Adds "its words are near those of the query, be they the same or not";
-    Named "named" 1.5 0.8 Adds "named by a text, in a stack trace or in prose";
+    Named "named" 1.2 1.0 Adds "named by a text, in a stack trace or in prose";
     Test "test" 0.7 1.0 Lowers "a test, unless tests are asked for";
     Example "example" 0.45 1.0 Lowers "an example or a benchmark";
     Prose "prose" 0.7 1.0 Lowers "documentation, not code";

@@ -145,7 +145,8 @@ pub fn answer(
 }
 
 impl AnsweredQuery {
-    /// Candidates, the best first.
+    /// Candidates, the best first. What the rule `twin` takes off is what it took off with the weights that the query was
+    /// answered with.
     #[must_use]
     pub fn order(&self, rules: &RuleWeights) -> Vec<usize> {
         let scores = self.scores(rules);

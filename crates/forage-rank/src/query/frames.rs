@@ -8,10 +8,10 @@ use crate::limits;
 
 /// A file that a text names.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct NamedFile {
+pub(crate) struct ReportedFile {
     /// The names of its path in lower case, the file's own first. Of a class whose file is not told, without an extension.
     pub(crate) names: Vec<String>,
-    /// The function of a frame.
+    /// The function of a frame whose file may be one that was built of others.
     pub(crate) function: Option<String>,
     /// The trace whose frame it is. Those of one stand in the order in which they are near to what failed.
     pub(crate) trace: Option<usize>,
@@ -22,14 +22,19 @@ pub(crate) struct NamedFile {
 struct TraceFrame<'a> {
     names: Vec<&'a str>,
     function: Option<&'a str>,
-    /// Of Python's form, whose traces end with what failed and have a line of code behind each frame.
+    /// Of Python's form, whose traces end with what failed and have lines of code behind each frame.
     is_python: bool,
+    /// The line says more than where something was.
+    tells: bool,
 }
 
 /// Reads the lines of a text one after the other.
 #[derive(Debug, Default)]
 pub(super) struct TraceReader<'a> {
-    files: Vec<NamedFile>,
+    /// Of frames.
+    files: Vec<ReportedFile>,
+    /// Of prose.
+    mentioned: Vec<ReportedFile>,
     /// Frames of the trace that is being read.
     open: Vec<TraceFrame<'a>>,
     /// Lines since the last of them.
@@ -40,78 +45,104 @@ pub(super) struct TraceReader<'a> {
 }
 
 impl<'a> TraceReader<'a> {
-    /// Reads the next line. Returns whether it is one of a trace.
-    pub(super) fn read(&mut self, line: &'a str) -> bool {
+    /// Reads the next line, of which files count that are not in frames if it is one of the writer's. Returns whether it is one of
+    /// a trace.
+    pub(super) fn read(&mut self, line: &'a str, is_writers: bool) -> bool {
         if let Some(frame) = frame(line) {
-            // Of endless recursion, the beginning and the end of a trace are the same.
+            let tells = frame.tells;
+            self.since = 0;
             if self.open.len() < limits::TRACE_FRAMES {
                 self.open.push(frame);
+            } else if frame.is_python {
+                // What failed comes last.
+                self.open.remove(0);
+                self.open.push(frame);
             }
+            return !tells;
+        }
+        if line.starts_with("    ") && self.open.last().is_some_and(|last| last.is_python) {
+            return true;
+        }
+        if line.contains("most recent call ") {
+            self.close();
+            self.ends_with_last = Some(line.contains("most recent call last"));
             self.since = 0;
             return true;
         }
         self.since += 1;
-        if line.contains("most recent call ") {
-            self.close();
-            self.ends_with_last = Some(line.contains("most recent call last"));
-            return true;
-        }
-        let is_code = self.since == 1
-            && line.starts_with("    ")
-            && self.open.last().is_some_and(|last| last.is_python);
-        // A line between two frames is the name of a function.
-        if self.since > 2 || line.trim().is_empty() {
+        // A line between two frames is the name of a function; what caused a failure has a trace of its own.
+        if self.since > 2 || line.trim().is_empty() || line.trim_start().starts_with("Caused by:") {
             self.close();
         }
-        if !is_code {
-            self.files.extend(mentions(line).take(limits::NAMED_FILES));
-            self.files.truncate(limits::NAMED_FILES);
+        if is_writers {
+            for file in mentions(line) {
+                push(&mut self.mentioned, file);
+            }
         }
-        is_code
+        false
     }
 
     fn close(&mut self) {
+        let ends_with_last = self.ends_with_last.take();
         let mut frames = std::mem::take(&mut self.open);
         let Some(first) = frames.first() else { return };
-        if self.ends_with_last.take().unwrap_or(first.is_python) {
+        if ends_with_last.unwrap_or(first.is_python) {
             frames.reverse();
         }
         for frame in frames {
-            let file = NamedFile {
+            let file = ReportedFile {
                 names: lower(&frame.names),
                 function: frame.function.map(str::to_owned),
                 trace: Some(self.traces),
             };
-            if self.files.len() < limits::NAMED_FILES && !self.files.contains(&file) {
-                self.files.push(file);
-            }
+            push(&mut self.files, file);
         }
         self.traces += 1;
     }
 
-    /// Returns the files of the text.
-    pub(super) fn finish(mut self) -> Vec<NamedFile> {
+    /// Returns the files of the text, those of frames first.
+    pub(super) fn finish(mut self) -> Vec<ReportedFile> {
         self.close();
+        self.files.append(&mut self.mentioned);
+        self.files.truncate(limits::NAMED_FILES);
         self.files
     }
 }
 
-/// The frame that a line is.
+fn push(files: &mut Vec<ReportedFile>, file: ReportedFile) {
+    if files.len() < limits::NAMED_FILES && !files.contains(&file) {
+        files.push(file);
+    }
+}
+
+/// The frame that a line is. One that has a file and a line in the midst of a sentence is none.
 fn frame(line: &str) -> Option<TraceFrame<'_>> {
-    let text = line.trim_start();
+    let text = line.trim();
     if let Some(rest) = text.strip_prefix("File \"") {
         let (path, rest) = rest.split_once('"')?;
-        let function = rest.split_once(", in ").map(|(_, name)| name.trim());
         let is_frame = rest.starts_with(", line ") && !names(path).is_empty();
-        return is_frame.then(|| TraceFrame { names: names(path), function, is_python: true });
+        return is_frame.then(|| TraceFrame {
+            names: names(path),
+            function: None,
+            is_python: true,
+            tells: false,
+        });
     }
-    if let Some((at, path)) = file_with_line(text) {
-        let mut names = names(path);
+    if let Some((start, end, is_told)) = file_with_line(text) {
+        let beside = text.split_whitespace().count();
+        let is_lead =
+            start == 0 || is_told || ["at ", "from ", "#"].iter().any(|lead| text.starts_with(lead));
+        if beside > limits::FRAME_WORDS && !is_lead {
+            return None;
+        }
+        let mut names = names(&text[start..end]);
         // Java names the class, and the file without its directory.
-        if let Some(called) = text[..at - path.len()].strip_suffix('(').filter(|_| names.len() == 1) {
+        if let Some(called) = text[..start].strip_suffix('(').filter(|_| names.len() == 1) {
             names.extend(package(called));
         }
-        return Some(TraceFrame { names, function: function(text, at), is_python: false });
+        // `name.c:12:3: error: …` is what is reported.
+        let tells = beside > limits::FRAME_WORDS && (start == 0 || is_told);
+        return Some(TraceFrame { names, function: function(text), is_python: false, tells });
     }
     // C# without the files: `at Name.Space.Class.Method(Int32 count)`.
     let called = qualified(text.strip_prefix("at ")?.split_once('(')?.0);
@@ -122,17 +153,15 @@ fn frame(line: &str) -> Option<TraceFrame<'_>> {
         .map(|name| name.split('`').next().unwrap_or(name))
         .take(limits::NAMED_FILE_NAMES)
         .collect();
-    (names.len() > 1).then_some(TraceFrame { names, function, is_python: false })
+    (names.len() > 1).then_some(TraceFrame { names, function, is_python: false, tells: false })
 }
 
-/// The function of a frame whose file ends at a place.
-fn function(text: &str, at: usize) -> Option<&str> {
-    let called = match text.strip_prefix("at ") {
-        Some(called) => called.split([' ', '(']).find(|word| !matches!(*word, "async" | "new"))?,
-        None => text[at..].split_once("in ")?.1.split_whitespace().last()?,
-    };
-    let name = called.trim_matches(['`', '\'', '"', '(', ')']).rsplit(['.', '#', ':']).next()?;
-    let is_name = name.len() > 1 && name.chars().all(|c| c.is_alphanumeric() || "_?!=".contains(c));
+/// The function of a frame that is called `at` a place: of languages that are built into files of other names.
+fn function(text: &str) -> Option<&str> {
+    let called = text.strip_prefix("at ")?;
+    let called = called.split([' ', '(']).find(|word| !matches!(*word, "async" | "new"))?;
+    let name = called.rsplit('.').next()?;
+    let is_name = name.len() > 1 && name.chars().all(|c| c.is_alphanumeric() || "_$".contains(c));
     is_name.then_some(name)
 }
 
@@ -149,18 +178,18 @@ fn package(called: &str) -> Vec<&str> {
     names
 }
 
-/// The first file of a line that has the number of a line behind it, and where it ends.
-fn file_with_line(text: &str) -> Option<(usize, &str)> {
+/// Where the first file of a line is that has the number of a line behind it, and whether words say that it is one.
+fn file_with_line(text: &str) -> Option<(usize, usize, bool)> {
     const BEHIND: [&str; 5] = [":", "(", ":line ", " on line ", "\", line "];
     for (at, _) in text.match_indices([':', '(', ' ', '"']) {
-        let is_line = |behind: &str| {
-            let number = text[at..].strip_prefix(behind);
+        let is_line = |behind: &&str| {
+            let number = text[at..].strip_prefix(*behind);
             number.is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()))
         };
-        if BEHIND.into_iter().any(is_line) {
+        if let Some(behind) = BEHIND.iter().find(|behind| is_line(behind)) {
             let path = end_of(&text[..at], is_of_path);
             if is_code(path) {
-                return Some((at, path));
+                return Some((at - path.len(), at, behind.len() > 1));
             }
         }
     }
@@ -168,9 +197,9 @@ fn file_with_line(text: &str) -> Option<(usize, &str)> {
 }
 
 /// Files that a line of prose names.
-fn mentions(line: &str) -> impl Iterator<Item = NamedFile> + '_ {
+fn mentions(line: &str) -> impl Iterator<Item = ReportedFile> + '_ {
     let words = line.split(|c| !is_of_path(c)).map(|word| word.trim_matches('.'));
-    words.filter(|word| is_code(word)).map(|word| NamedFile {
+    words.filter(|word| is_code(word)).map(|word| ReportedFile {
         names: lower(&names(word)),
         function: None,
         trace: None,
@@ -195,6 +224,10 @@ fn end_of(text: &str, is_part: impl Fn(char) -> bool) -> &str {
 fn is_code(path: &str) -> bool {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     let Some((bare, _)) = name.rsplit_once('.') else { return false };
+    // Longer than any file's.
+    if name.len() > limits::FILE_NAME_BYTES {
+        return false;
+    }
     let language = language(name);
     !bare.is_empty() && !language.name.is_empty() && language.style != CommentStyle::Prose
 }

@@ -12,7 +12,7 @@ pub(super) struct ReportPart<'a> {
     pub(super) is_title: bool,
 }
 
-use super::frames::{NamedFile, TraceReader};
+use super::frames::{ReportedFile, TraceReader};
 use crate::limits;
 
 /// A word of the first line, which says what the rest is about.
@@ -181,10 +181,12 @@ const INSTRUCTED: &[&str] = &[
 ];
 
 /// The parts of a text that count, in their order, and the files that it names.
-pub(super) fn parts(text: &str) -> (Vec<ReportPart<'_>>, Vec<NamedFile>) {
+pub(super) fn parts(text: &str) -> (Vec<ReportPart<'_>>, Vec<ReportedFile>) {
     let text = text.trim();
     let Some((title, rest)) = text.split_once('\n') else {
-        return (vec![ReportPart { text, share: 1.0, is_title: false }], Vec::new());
+        let mut traces = TraceReader::default();
+        traces.read(text, true);
+        return (vec![ReportPart { text, share: 1.0, is_title: false }], traces.finish());
     };
     // A long first line is a paragraph.
     let is_title = title.split_whitespace().count() <= limits::TITLE_WORDS;
@@ -193,10 +195,10 @@ pub(super) fn parts(text: &str) -> (Vec<ReportPart<'_>>, Vec<NamedFile>) {
     let mut form =
         is_report(rest).then(|| ReportForm { has_comments: rest.contains("-->"), ..ReportForm::default() });
     let mut traces = TraceReader::default();
-    traces.read(title);
+    traces.read(title, true);
     for line in rest.lines() {
         let share = form.as_mut().map_or(1.0, |form| form.share(line));
-        let is_trace = traces.read(line);
+        let is_trace = traces.read(line, share > 0.0);
         push(text, &mut parts, line, if is_trace { share.min(TRACE) } else { share });
     }
     (parts, traces.finish())

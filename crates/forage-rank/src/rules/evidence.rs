@@ -148,10 +148,12 @@ const SHARES: &[Id] = &[
 /// count beside those of the file that has most.
 fn weigh_for_text(found: &mut [Evidence]) {
     for &id in SHARES {
-        let best =
-            found.iter().map(|evidence| evidence.values[id as usize]).fold(f32::MIN_POSITIVE, f32::max);
+        // Of the first only, so that a longer answer has no other beginning.
+        let first = found.iter().take(limits::CANDIDATES);
+        let best = first.map(|evidence| evidence.values[id as usize]).fold(f32::MIN_POSITIVE, f32::max);
         for evidence in found.iter_mut() {
-            evidence.values[id as usize] /= best;
+            let value = &mut evidence.values[id as usize];
+            *value = (*value / best).min(1.0);
         }
     }
     for evidence in found {

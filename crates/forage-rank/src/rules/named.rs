@@ -3,19 +3,22 @@
 use std::collections::HashMap;
 
 use crate::limits;
-use crate::query::NamedFile;
+use crate::query::ReportedFile;
 use crate::retrieve::FileCandidate;
 
 /// What a file counts that is named in prose, where the nearest frame of a stack trace has 1: it may be one of the writer's.
 const MENTIONED: f32 = 0.5;
+
+/// What a file at the root counts for a frame that names directories above it, which it may not be in.
+const AT_ROOT: f32 = 0.5;
 
 /// What a file counts that defines the function of a frame, where the file of the frame is not among them: what was built has
 /// other files than what it was built of.
 const FUNCTION: f32 = 0.5;
 
 /// The worth of each file by what a text names: 1 for that of the nearest frame, half for the next file of the same trace, a third
-/// for the one behind it. Files that a name could be of share its worth, and what a trace has of other projects does not count.
-pub(super) fn named(files: &[NamedFile], candidates: &[FileCandidate]) -> Vec<f32> {
+/// for the one behind it. Files that a name could be of share its worth; frames whose files are none of these do not count.
+pub(super) fn named(files: &[ReportedFile], candidates: &[FileCandidate]) -> Vec<f32> {
     let mut found = vec![0.0_f32; candidates.len()];
     if files.is_empty() {
         return found;
@@ -32,17 +35,12 @@ pub(super) fn named(files: &[NamedFile], candidates: &[FileCandidate]) -> Vec<f3
             (trace, depth) = (file.trace, 0);
             before.clear();
         }
-        let (those, share) = match of_path(&file.names, &paths) {
-            those if !those.is_empty() => (those, 1.0),
-            _ => {
-                let function = file.function.as_deref();
-                let those = function.and_then(|name| defining.get(name)).cloned().unwrap_or_default();
-                (those, FUNCTION)
-            }
+        let by_function = || {
+            let those = defining.get(file.function.as_deref()?)?;
+            let is_told = (1..=limits::NAMED_FUNCTION_FILES).contains(&those.len());
+            is_told.then(|| (those.clone(), FUNCTION))
         };
-        if those.is_empty() || those.len() > limits::NAMED_FUNCTION_FILES && share < 1.0 {
-            continue;
-        }
+        let Some((those, share)) = of_path(&file.names, &paths).or_else(by_function) else { continue };
         let worth = if trace.is_some() { share / (1 + depth) as f32 } else { MENTIONED };
         for &nth in &those {
             found[nth] = found[nth].max(worth / those.len() as f32);
@@ -55,14 +53,17 @@ pub(super) fn named(files: &[NamedFile], candidates: &[FileCandidate]) -> Vec<f3
     found
 }
 
-/// The paths that end with most of the names; with two of them at least, unless a text names no directory.
-fn of_path(names: &[String], paths: &[String]) -> Vec<usize> {
+/// The paths that end with most of the names, and what they count. With two names at least, unless a text names no directory or
+/// the file lies in none.
+fn of_path(names: &[String], paths: &[String]) -> Option<(Vec<usize>, f32)> {
     let same: Vec<usize> = paths.iter().map(|path| same_names(names, path)).collect();
-    let most = same.iter().copied().max().unwrap_or_default();
-    if most < names.len().min(2) {
-        return Vec::new();
+    let most = same.iter().copied().max().filter(|&most| most > 0)?;
+    let those = (0..paths.len()).filter(|&nth| same[nth] == most);
+    if most >= names.len().min(2) {
+        return Some((those.collect(), 1.0));
     }
-    (0..paths.len()).filter(|&nth| same[nth] == most).collect()
+    let at_root: Vec<usize> = those.filter(|&nth| !paths[nth].contains('/')).collect();
+    (!at_root.is_empty()).then_some((at_root, AT_ROOT))
 }
 
 /// With how many of the names a path ends.
@@ -77,7 +78,7 @@ fn same_names(names: &[String], path: &str) -> usize {
 }
 
 /// The files that define each of the functions that frames name.
-fn defining<'a>(files: &'a [NamedFile], candidates: &[FileCandidate]) -> HashMap<&'a str, Vec<usize>> {
+fn defining<'a>(files: &'a [ReportedFile], candidates: &[FileCandidate]) -> HashMap<&'a str, Vec<usize>> {
     let functions = files.iter().filter_map(|file| file.function.as_deref());
     let mut defining: HashMap<&str, Vec<usize>> = functions.map(|name| (name, Vec::new())).collect();
     if defining.is_empty() {

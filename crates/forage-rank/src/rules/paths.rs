@@ -29,6 +29,11 @@ pub(crate) struct PathWord {
 /// Names that say nothing: the directory is the name.
 const NAMELESS: &[&str] = &["mod", "index", "init", "__init__", "lib", "main", "package"];
 
+/// Whether a name without its extension says nothing of what is in the file.
+pub(super) fn is_nameless(bare: &str) -> bool {
+    NAMELESS.contains(&bare)
+}
+
 impl PathWords {
     pub(crate) fn new(path: &str) -> Self {
         let mut found = Self::default();
@@ -36,7 +41,7 @@ impl PathWords {
         let mut names = path.rsplit('/');
         let name = names.next().unwrap_or(path);
         let bare = name.trim_start_matches('.').split('.').next().unwrap_or(name);
-        let nameless = NAMELESS.contains(&bare);
+        let nameless = is_nameless(bare);
         push(&mut found.stem, &mut parts, bare, 1.0);
         found.whole = bare.to_lowercase().replace(['_', '-'], "");
         for (nth, directory) in names.enumerate() {

@@ -4,6 +4,7 @@ use crate::limits;
 use crate::query::RankQuery;
 use crate::retrieve::FileCandidate;
 
+use super::paths::is_nameless;
 use super::{Evidence, Id, RuleWeights, is_aside};
 
 /// How far ahead of its implementation a declaration may be to come behind it: of a question a fifth. Where it is further
@@ -56,8 +57,8 @@ pub(crate) fn implementations_first(
     }
     let count = candidates.len().min(limits::CANDIDATES);
     let most = if query.is_long { AHEAD_OF_REPORT } else { AHEAD };
-    let names: Vec<FileName<'_>> =
-        candidates[..count].iter().map(|candidate| FileName::of(&candidate.record.path)).collect();
+    let names: Vec<TwinName<'_>> =
+        candidates[..count].iter().map(|candidate| TwinName::of(&candidate.record.path)).collect();
     let scores: Vec<f32> = evidence[..count].iter().map(|evidence| rules.score(&evidence.values)).collect();
     for (nth, name) in names.iter().enumerate() {
         if !name.declares() || query.names.iter().any(|asked| asked == name.bare) {
@@ -74,16 +75,17 @@ pub(crate) fn implementations_first(
 
 /// A file's name, up to its first dot and behind it.
 #[derive(Clone, Copy, Debug)]
-struct FileName<'a> {
+struct TwinName<'a> {
+    directory: &'a str,
     bare: &'a str,
     extension: &'a str,
 }
 
-impl<'a> FileName<'a> {
+impl<'a> TwinName<'a> {
     fn of(path: &'a str) -> Self {
-        let name = path.rsplit('/').next().unwrap_or(path);
+        let (directory, name) = path.rsplit_once('/').unwrap_or(("", path));
         let (bare, extension) = name.split_once('.').unwrap_or((name, ""));
-        Self { bare, extension }
+        Self { directory, bare, extension }
     }
 
     fn implementing_extensions(&self) -> Option<&'static [&'static str]> {
@@ -95,13 +97,11 @@ impl<'a> FileName<'a> {
 
     /// The name of what a file declares for others to implement, if its own says so.
     fn declared_type(&self) -> Option<&'a str> {
-        let begins_name = |rest: &&str| rest.starts_with(char::is_uppercase);
+        let begins_name = |name: &&str| name.starts_with(char::is_uppercase) && name.len() >= SHORTEST_TYPE;
         let interface = self.bare.strip_prefix('I').filter(|_| self.extension == "cs");
-        let before = interface
-            .or_else(|| ["Abstract", "Base"].iter().find_map(|before| self.bare.strip_prefix(before)));
-        let behind =
-            ["Interface", "Protocol", "Base"].iter().find_map(|behind| self.bare.strip_suffix(behind));
-        before.filter(begins_name).or(behind).filter(|name| name.len() >= SHORTEST_TYPE)
+        let behind = ["Interface", "Protocol"].iter().find_map(|behind| self.bare.strip_suffix(behind));
+        let before = ["Abstract", "Base"].iter().find_map(|before| self.bare.strip_prefix(before));
+        [interface, behind, before].into_iter().flatten().find(begins_name)
     }
 
     fn declares(&self) -> bool {
@@ -113,7 +113,10 @@ impl<'a> FileName<'a> {
             return false;
         }
         match self.implementing_extensions() {
-            Some(extensions) => self.bare == other.bare && extensions.contains(&other.extension),
+            Some(extensions) => {
+                let may_be_another = is_nameless(self.bare) && self.directory != other.directory;
+                self.bare == other.bare && extensions.contains(&other.extension) && !may_be_another
+            }
             None => {
                 self.extension == other.extension
                     && self.declared_type().is_some_and(|name| other.bare.ends_with(name))
@@ -132,22 +135,27 @@ mod tests {
             ("src/server.h", "src/server.c", true),
             ("include/a/str_cat.h", "lib/str_cat.cc", true),
             ("a/types.pyi", "a/types.py", true),
-            ("index.d.ts", "lib/index.js", true),
+            ("a/client.d.ts", "lib/client.js", true),
             ("IFormatterResolver.cs", "Resolvers/CompositeFormatterResolver.cs", true),
             ("ClientInterface.php", "Client.php", true),
             ("AbstractChannel.java", "nio/NioChannel.java", true),
             ("server.h", "server.py", false),
             ("server.h", "server.hpp", false),
             ("server.h", "server_impl.c", false),
+            ("a/__init__.pyi", "b/__init__.py", false),
+            ("ContractsInterface.php", "Contracts.py", false),
+            ("BaseInterface.php", "MyBase.php", true),
+            ("DataBase.java", "MyData.java", false),
+            ("fooInterface.ts", "barfoo.ts", false),
             ("Item.cs", "tem.cs", false),
             ("IO.cs", "O.cs", false),
-            ("AbstractChannel.java", "ChannelBase.java", false),
+            ("AbstractChannel.java", "ChannelInterface.java", false),
             ("Database.java", "Data.java", false),
             ("IChannel.java", "NioChannel.java", false),
         ];
         for (declared, other, expected) in pairs {
             assert_eq!(
-                FileName::of(declared).is_implemented_by(&FileName::of(other)),
+                TwinName::of(declared).is_implemented_by(&TwinName::of(other)),
                 expected,
                 "{declared}"
             );

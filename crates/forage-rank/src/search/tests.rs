@@ -71,7 +71,9 @@ fn a_search_stops_when_it_is_told() {
 #[test]
 fn a_longer_answer_begins_as_a_shorter_one() {
     let index = filled(3 * limits::CANDIDATES);
-    for query in ["router word7 last", "\"router\" path", "how is the path of word7 routed"] {
+    let telling =
+        "how is the path of word7 routed where other files have a router and more of the text than last";
+    for query in ["router word7 last", "\"router\" path", "how is the path of word7 routed", telling] {
         let longest = search(&index, &RankedSearch::new(query, limits::RESULTS)).unwrap();
         assert!(longest.files.len() > 2 * limits::CANDIDATES, "{query}");
         assert_eq!(longest.files.len(), longest.matching);

@@ -4,9 +4,9 @@ use super::*;
 fn read(text: &str) -> Vec<String> {
     let mut reader = TraceReader::default();
     for line in text.lines() {
-        reader.read(line);
+        reader.read(line, true);
     }
-    let tell = |file: NamedFile| {
+    let tell = |file: ReportedFile| {
         let trace = file.trace.map_or("-".to_owned(), |nth| nth.to_string());
         format!("{trace} {} {}", file.names.join("<"), file.function.unwrap_or_default())
     };
@@ -18,7 +18,7 @@ fn frames_of_many_languages() {
     let frames = [
         (
             r#"  File "/usr/lib/site-packages/Requests/models.py", line 371, in prepare_url"#,
-            "models.py<requests<site-packages<lib<usr prepare_url",
+            "models.py<requests<site-packages<lib<usr ",
         ),
         (
             "    at Object.resolve (/app/node_modules/vue/dist/runtime.js:9240:11)",
@@ -36,9 +36,9 @@ fn frames_of_many_languages() {
         ("   at Micro.Query.SelectExpression.Visit(Expression e)", "selectexpression<query<micro Visit"),
         (
             "/gems/rubocop-1.25.1/lib/rubocop/cop/base.rb:342:in `block in correct'",
-            "base.rb<cop<rubocop<lib<rubocop-1.25.1<gems correct",
+            "base.rb<cop<rubocop<lib<rubocop-1.25.1<gems ",
         ),
-        ("\tfrom lib/a.rb:3:in 'Mod::Class#run!'", "a.rb<lib run!"),
+        ("\tfrom lib/a.rb:3:in 'Mod::Class#run!'", "a.rb<lib "),
         ("        /go/src/net/http/server.go:1825 +0xbf", "server.go<http<net<src<go "),
         ("   3: at ./src/lexer.rs:14:9", "lexer.rs<src "),
         ("thread 'main' panicked at src/parse/mod.rs:12:5:", "mod.rs<parse<src "),
@@ -50,10 +50,7 @@ fn frames_of_many_languages() {
         ),
         ("#4  0x0000 in serverCron (fd=3) at src/server.c:1208", "server.c<src "),
         ("util/arena.cc:40:10: error: no member named 'x'", "arena.cc<util "),
-        (
-            "  error, called at src/Distribution/Simple.hs:12:3 in Cabal:Simple",
-            "simple.hs<distribution<src Simple",
-        ),
+        ("  error, called at src/Distribution/Simple.hs:12:3 in Cabal:Simple", "simple.hs<distribution<src "),
     ];
     for (line, expected) in frames {
         let found = read(line);
@@ -63,8 +60,19 @@ fn frames_of_many_languages() {
 }
 
 #[test]
+fn what_failed_says_so_in_full() {
+    let mut reader = TraceReader::default();
+    assert!(!reader.read(
+        "util/arena.cc:40:10: error: no member named 'x' in 'leveldb::Arena', did you mean 'y'?",
+        true
+    ));
+    assert!(reader.read("\tfrom lib/a.rb:3:in 'Mod::Class#run!'", true));
+}
+
+#[test]
 fn what_is_no_frame() {
     let none = [
+        "a.in.in.in.in.in: 12 of them",
         "at 12:30 it stopped",
         "it takes 3.5 s, see section 2.1: it grows",
         "e.g. (see the docs)",
@@ -75,6 +83,9 @@ fn what_is_no_frame() {
     for line in none {
         assert_eq!(read(line), Vec::<String>::new(), "{line}");
     }
+    let sentence =
+        "It goes wrong in `src/parse.rs:120`, where the loop does not end if a word is read twice.";
+    assert_eq!(read(sentence), ["- parse.rs<src "]);
     assert_eq!(read("the loop in `src/Read.py` and in main.rs."), ["- read.py<src ", "- main.rs "]);
 }
 
@@ -84,7 +95,15 @@ fn what_failed_comes_first() {
                   File \"b.py\", line 2, in f\n    g()\n    ^^^\nKeyError: 'c.py'\n\nDuring handling of the above exception:\n\n\
                   Traceback (most recent call last):\n  File \"d.py\", line 1, in h\nValueError";
     // A line of code is one of the trace, what is raised is not.
-    assert_eq!(read(python), ["0 b.py f", "0 a.py <module>", "- c.py ", "1 d.py h"]);
+    assert_eq!(read(python), ["0 b.py ", "0 a.py ", "1 d.py ", "- c.py "]);
+    let expression =
+        "  File \"a.py\", line 1, in f\n    g(\n    ~^\n        x)\n  File \"b.py\", line 2, in g\n    y\n";
+    assert_eq!(read(expression), ["0 b.py ", "0 a.py "]);
+    let cause = "E: x\n\tat a.b.C.f(C.java:1)\n\tat a.b.D.g(D.java:2)\nCaused by: F: y\n\tat a.b.E.h(E.java:3)\n\t... 2 more";
+    assert_eq!(read(cause), ["0 c.java<b<a ", "0 d.java<b<a ", "1 e.java<b<a "]);
+    let quoted =
+        "It says (most recent call last) and no more.\n\n\n\n\tat a.b.C.f(C.java:1)\n\tat a.b.D.g(D.java:2)";
+    assert_eq!(read(quoted), ["0 c.java<b<a ", "0 d.java<b<a "]);
     let first = "Current thread (most recent call first):\n  File \"b.py\", line 2 in f\n  File \"a.py\", line 1 in g";
     assert_eq!(read(first), ["0 b.py ", "0 a.py "]);
     let go = "main.f(0x1)\n\t/x/b.go:2 +0x1\nmain.main()\n\t/x/a.go:1 +0x2\n";
@@ -104,7 +123,7 @@ fn no_text_names_more_than_is_looked_at() {
     ] {
         let mut reader = TraceReader::default();
         for line in text.lines() {
-            reader.read(line);
+            reader.read(line, true);
         }
         let files = reader.finish();
         assert!(files.len() <= limits::NAMED_FILES);
