@@ -103,9 +103,7 @@ pub(crate) fn gather(
         weigh_for_text(&mut found);
     }
     for (id, beside) in [(Id::File, Id::FileBeside), (Id::Chunk, Id::ChunkBeside)] {
-        // Of the first only, so that a longer answer has no other beginning.
-        let first = found.iter().take(limits::CANDIDATES);
-        let best = first.map(|evidence| evidence.values[id as usize]).fold(f32::MIN_POSITIVE, f32::max);
+        let best = best_of_first(&found, id);
         for evidence in &mut found {
             evidence.values[beside as usize] = (evidence.values[id as usize] / best).min(1.0);
         }
@@ -144,13 +142,17 @@ const SHARES: &[Id] = &[
     Id::MainComment,
 ];
 
+/// The greatest value of a rule. Of the first only, so that a longer answer has no other beginning.
+fn best_of_first(found: &[Evidence], id: Id) -> f32 {
+    let first = found.iter().take(limits::CANDIDATES);
+    first.map(|evidence| evidence.values[id as usize]).fold(f32::MIN_POSITIVE, f32::max)
+}
+
 /// No file has much of a long text, so that its shares would be nothing beside a name that is one of the words: they
 /// count beside those of the file that has most.
 fn weigh_for_text(found: &mut [Evidence]) {
     for &id in SHARES {
-        // Of the first only, so that a longer answer has no other beginning.
-        let first = found.iter().take(limits::CANDIDATES);
-        let best = first.map(|evidence| evidence.values[id as usize]).fold(f32::MIN_POSITIVE, f32::max);
+        let best = best_of_first(found, id);
         for evidence in found.iter_mut() {
             let value = &mut evidence.values[id as usize];
             *value = (*value / best).min(1.0);
