@@ -53,6 +53,9 @@ pub const SHALLOW_BYTES: usize = 1 << 20;
 /// Directories of a commit that are compared with those of its parent.
 pub const TREES: usize = 1_024;
 
+/// Directories of a commit that are looked into to count its files.
+pub const COUNTED_TREES: usize = 4_096;
+
 /// Names of a path in a tree.
 pub const TREE_DEPTH: usize = 128;
 

@@ -17,7 +17,7 @@ use crate::inflate::{Inflater, inflate};
 use crate::limits;
 use crate::pack::{ObjectKind, Pack, PackedKind};
 use crate::refs;
-use crate::tree::{TreeEntryKind, below, differences};
+use crate::tree::{TreeEntries, TreeEntryKind, below, differences};
 
 /// An object with what it is.
 type Object = (ObjectKind, Rc<[u8]>);
@@ -217,6 +217,31 @@ impl Repository {
             }
         }
         Ok(Some(found))
+    }
+
+    /// Returns how many files a commit has, links among them, or `most` where they are more or in very many directories.
+    ///
+    /// # Errors
+    /// A tree can't be read, or there was no time.
+    pub fn count_files(&mut self, commit: &CommitObject, most: usize) -> Result<usize, ObjectError> {
+        let mut open = vec![commit.tree];
+        let (mut count, mut trees) = (0, 0);
+        while let Some(tree) = open.pop() {
+            trees += 1;
+            let bytes = self.object(&tree, ObjectKind::Tree)?;
+            for entry in TreeEntries::new(&bytes, self.head.as_bytes().len()) {
+                let entry = entry.ok_or(ObjectError::Damaged(tree))?;
+                match entry.kind {
+                    TreeEntryKind::Directory => open.push(entry.id),
+                    TreeEntryKind::File => count += 1,
+                    TreeEntryKind::Submodule => {}
+                }
+            }
+            if count >= most || trees + open.len() > limits::COUNTED_TREES {
+                return Ok(most);
+            }
+        }
+        Ok(count)
     }
 
     /// The bytes of an object that has to be of a kind.

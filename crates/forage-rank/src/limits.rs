@@ -1,5 +1,6 @@
 //! Bounds of the ranking, with their units and reasons.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// Bytes of a line in which strings and comments are told apart.
@@ -198,8 +199,13 @@ pub const PASSAGE_HEAD_TOKENS: usize = 6;
 /// See [`PASSAGE_HEAD_TOKENS`].
 pub const PASSAGE_HEAD_BYTES: usize = 16;
 
-/// Commits whose messages are used, the newest. Three times as many found nothing more of what 487 fixes changed.
-pub const COMMITS: usize = 4_000;
+/// Commits whose messages are used, the newest, at the least and at the most: [`COMMITS_PER_FILE`] decides. Three times as many
+/// found nothing more of what 487 fixes changed.
+pub const COMMITS: RangeInclusive<usize> = 1_000..=4_000;
+
+/// Commits that are used for each file of the one that is checked out. Reading ten times as many takes longer than indexing the
+/// files, and found nothing more.
+pub const COMMITS_PER_FILE: usize = 3;
 
 /// Commits that are looked at for these; merges and what changed too many files are among them.
 pub const WALKED_COMMITS: usize = 12_000;

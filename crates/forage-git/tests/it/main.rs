@@ -100,6 +100,9 @@ fn assert_same_log(directory: &Path) {
         let files = repository.changed_files(&commit, 1000).unwrap().unwrap();
         assert_eq!(files.len(), told.len(), "{id}");
         assert!(files.iter().all(|path| told.contains(std::str::from_utf8(path).unwrap())), "{id}");
+        let all = git(directory, &["ls-tree", "-z", "-r", "--name-only", id]).split_terminator('\0').count();
+        assert_eq!(repository.count_files(&commit, 1000), Ok(all), "{id}");
+        assert_eq!(repository.count_files(&commit, all - 1), Ok(all - 1), "{id}");
         count += 1;
     }
     assert_eq!(count, 62);

@@ -21,7 +21,7 @@ use super::{History, KnownCommit, SortedTexts};
 use crate::limits;
 
 /// To be counted on with whatever is taken from a commit: its words, which of its files, how many of them.
-const MAGIC: &[u8] = b"forage history 1\n";
+const MAGIC: &[u8] = b"forage history 2\n";
 
 const HASH_BYTES: usize = 8;
 

@@ -95,9 +95,10 @@ impl CommitWalk<'_> {
 
     /// Visits commits, the newest first, until there are enough, no more, or no more time.
     fn walk(&mut self, queue: &mut CommitQueue, builder: &mut HistoryBuilder) -> Result<(), OutOfTime> {
+        let most = self.most_used(builder)?;
         let (mut walked, mut used) = (0, 0);
         while let Some((id, commit)) = queue.pop() {
-            if walked == limits::WALKED_COMMITS || used == limits::COMMITS {
+            if walked == limits::WALKED_COMMITS || used == most {
                 break;
             }
             walked += 1;
@@ -107,6 +108,26 @@ impl CommitWalk<'_> {
             used += usize::from(self.push(builder, id, commit)?);
         }
         Ok(())
+    }
+
+    /// How many commits are used. The tree of the one that is checked out decides, and nothing else: neither what the index has
+    /// nor what was read before.
+    fn most_used(&mut self, builder: &mut HistoryBuilder) -> Result<usize, OutOfTime> {
+        let (least, most) = limits::COMMITS.into_inner();
+        let head = self.repository.head();
+        // Without it there is nothing to use.
+        let Ok(commit) = self.repository.commit(&head) else {
+            return Ok(most);
+        };
+        match self.repository.count_files(&commit, most / limits::COMMITS_PER_FILE) {
+            Ok(files) => Ok((files * limits::COMMITS_PER_FILE).clamp(least, most)),
+            Err(ObjectError::Stopped) => Err(OutOfTime),
+            // It may be there another time.
+            Err(_) => {
+                builder.history.unread += 1;
+                Ok(most)
+            }
+        }
     }
 
     /// Puts a commit among those to come, once.

@@ -145,6 +145,37 @@ fn whatever_was_checked_out_before_the_history_is_as_one_that_is_read_anew() {
 }
 
 #[test]
+fn how_many_commits_are_used_the_tree_that_is_checked_out_decides() {
+    let project = Project::new();
+    let mut commits = String::new();
+    for nth in 0..1_300 {
+        let text = format!("{nth}");
+        let message = format!("Change {nth}");
+        commits.push_str(&format!("commit refs/heads/main\ncommitter A B <a@b> {} +0000\n", 1_000_000 + nth));
+        commits.push_str(&format!("data {}\n{message}\n", message.len()));
+        commits.push_str(&format!("M 100644 inline a.txt\ndata {}\n{text}\n", text.len()));
+    }
+    std::fs::write(project.at().join("commits"), commits).unwrap();
+    let import = "git fast-import --quiet < commits && rm commits";
+    let output = Command::new("sh").args(["-c", import]).current_dir(project.at()).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    project.git("reset -q --hard");
+    let few = project.anew();
+    assert_eq!(few.used(), 1_000);
+
+    // More files than a commit that tells something has, so this one is not used.
+    for nth in 0..399 {
+        project.write(&format!("d{}/f{nth}.txt", nth % 5), "x");
+    }
+    project.commit("Many");
+    let more = project.history(&few).unwrap();
+    assert_eq!(more.used(), 400 * limits::COMMITS_PER_FILE);
+    assert_eq!(more, project.anew());
+    project.git("checkout -q HEAD~1");
+    assert_eq!(project.history(&more).unwrap(), few);
+}
+
+#[test]
 fn without_time_what_was_read_is_kept_and_the_next_call_goes_on() {
     let project = Project::new();
     for nth in 0..20 {
