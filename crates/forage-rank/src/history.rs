@@ -148,10 +148,18 @@ impl TextNumbers {
 
     /// The texts in their order, and the new number of each.
     fn sorted(self) -> (SortedTexts, Vec<u32>) {
-        let mut all: Vec<(String, u32)> = self.0.into_iter().collect();
+        // Most differ in their first bytes, which are compared at once.
+        let first_bytes = |text: &str| {
+            let mut first = [0; 8];
+            let count = text.len().min(first.len());
+            first[..count].copy_from_slice(&text.as_bytes()[..count]);
+            u64::from_be_bytes(first)
+        };
+        let numbered = self.0.into_iter().map(|(text, number)| (first_bytes(&text), text, number));
+        let mut all: Vec<(u64, String, u32)> = numbered.collect();
         all.sort_unstable();
         let (mut texts, mut numbers) = (SortedTexts::default(), vec![0; all.len()]);
-        for (nth, (text, before)) in all.iter().enumerate() {
+        for (nth, (_, text, before)) in all.iter().enumerate() {
             texts.push(text);
             numbers[*before as usize] = nth as u32;
         }
