@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the server adds to a call: time from a client's write to its read, over pipes, and from start to first answer.
 
-The calls are those of `noop`, a tool of the test server (`cargo build --release -p forage --example mcp_fixtures`) that
+The calls are those of `noop`, a tool of the test server (`cargo build --release -p forage-cli --example mcp_fixtures`) that
 does nothing, through the whole way of a call: parsing, queue, thread, rendering. The client is this program on bare
 pipes, whose own time is measured with `cat` in place of the server and is not subtracted. Real tools are measured too,
 with the shipped binary, on a tree with one small file. On a virtual machine most of the time is what it takes to wake a

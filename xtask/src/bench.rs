@@ -24,7 +24,7 @@ pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<(), Strin
     // Where the programs are looked for, whatever the caller has set.
     let target = workspace.path("target").display().to_string();
     let profile = ["build", "--profile", "dist", "--quiet", "--target-dir", &target];
-    workspace.cargo(&[&profile[..], &["--package", "forage"]].concat())?;
+    workspace.cargo(&[&profile[..], &["--package", "forage-cli"]].concat())?;
     for (name, package, example) in
         [("library", "forage-tools", "grep"), ("watched", "forage-search", "watched_search")]
     {
@@ -131,7 +131,8 @@ fn program_of(workspace: &Workspace, side: &str) -> Result<PathBuf, String> {
         "dist",
         "--quiet",
         "--locked",
-        "--package",
+        // By the program: the package has had another name.
+        "--bin",
         "forage",
     ]);
     let result = succeed(build.arg("--target-dir").arg(&built), "cargo build");

@@ -10,7 +10,8 @@ use serde_json::Value;
 use crate::peers;
 
 /// What the default build leaves out and the tests build.
-pub(crate) const FEATURES: &str = "forage/external-engines,forage/bm42,forage/qdrant,forage/embedded-store";
+pub(crate) const FEATURES: &str =
+    "forage-cli/external-engines,forage-cli/bm42,forage-cli/qdrant,forage-cli/embedded-store";
 
 /// The directory with the workspace's `Cargo.toml`.
 pub(crate) struct Workspace {

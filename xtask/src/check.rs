@@ -3,7 +3,9 @@
 use std::time::Instant;
 
 use crate::cargo::{FEATURES, Workspace};
-use crate::{arm, bench, clients, direction, frameworks, generate, house, parsers, peers, type_names};
+use crate::{
+    arm, bench, clients, direction, frameworks, generate, house, package, parsers, peers, type_names,
+};
 
 type Step = fn(&Workspace) -> Result<(), String>;
 
@@ -19,7 +21,7 @@ const STEPS: &[(&str, Step)] = &[
     }),
     // As it is built by default, and, with its tests, with all features.
     ("clippy", |workspace| {
-        workspace.cargo(&["clippy", "--package", "forage", "--quiet", "--", "-D", "warnings"])?;
+        workspace.cargo(&["clippy", "--package", "forage-cli", "--quiet", "--", "-D", "warnings"])?;
         let whole = ["clippy", "--workspace", "--all-targets", "--quiet", "--features", FEATURES, "--"];
         workspace.cargo(&[&whole[..], &["-D", "warnings"]].concat())
     }),
@@ -44,6 +46,7 @@ const FURTHER: &[(&str, Step)] = &[
     ("real clients", clients::check),
     ("frameworks", frameworks::check),
     ("ARM", arm::check),
+    ("installation", package::check),
     // Each as it would be published, built from its own package and those that it depends on.
     ("packages", |workspace| {
         let unpublished = ["--exclude", "xtask", "--exclude", "forage-fuzz"];

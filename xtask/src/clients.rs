@@ -51,7 +51,7 @@ pub(crate) fn report(workspace: &Workspace) -> Result<(), String> {
 }
 
 fn tests() -> [&'static str; 9] {
-    ["test", "--package", "forage", "--features", FEATURES, "--test", "it", "--", MODULE]
+    ["test", "--package", "forage-cli", "--features", FEATURES, "--test", "it", "--", MODULE]
 }
 
 fn version(folder: &Path, package: &str) -> Option<String> {

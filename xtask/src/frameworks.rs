@@ -17,7 +17,7 @@ const LISTS: [(&str, &str); 2] =
 const TESTS: [&str; 10] = [
     "test",
     "--package",
-    "forage",
+    "forage-cli",
     "--features",
     FEATURES,
     "--test",

@@ -10,7 +10,7 @@ pub(crate) fn readmes(workspace: &Workspace) -> Result<Vec<(String, String)>, St
     let packages = metadata["packages"].as_array().ok_or("`cargo metadata` lists no packages")?;
     let mut readmes = Vec::new();
     // That of the program is the project's.
-    let libraries = packages.iter().filter(|package| is_library(package) && package["name"] != "forage");
+    let libraries = packages.iter().filter(|package| is_library(package) && package["name"] != "forage-cli");
     for package in libraries {
         let name = package["name"].as_str().unwrap_or_default();
         let source = workspace.read(&workspace.path(&format!("crates/{name}/src/lib.rs")))?;

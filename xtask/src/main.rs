@@ -8,6 +8,8 @@
 //! - `cargo xtask advisories PATH`: compares the dependencies with a checkout of RustSec's database.
 //! - `cargo xtask bench --tree DIR`: all benchmarks, or those that are named: results as data, README's tables from them.
 //! - `cargo xtask bench compare A B --tree DIR`: two commits, or programs, pair by pair.
+//! - `cargo xtask package`: the wheel, the packages for npm, the archive, the bundle and the container's context, from one
+//!   build, in `target/package`; with `--check`, each installed and used, and built twice.
 //! - `cargo xtask generate`: writes the files that are made from the program; with `--check`, only compares them.
 #![expect(
     clippy::disallowed_methods,
@@ -27,6 +29,7 @@ mod frameworks;
 mod front_page;
 mod generate;
 mod house;
+mod package;
 mod parsers;
 mod peers;
 mod type_names;
@@ -42,6 +45,7 @@ const USAGE: &str = "usage: cargo xtask check [--all]
        cargo xtask bench --tree DIR [--runs N] [NAME]...
        cargo xtask bench compare A B --tree DIR [--runs N]
        cargo xtask generate [--check]
+       cargo xtask package [--check]
        cargo xtask advisories PATH-OF-ADVISORY-DB";
 
 fn main() -> ExitCode {
@@ -59,6 +63,8 @@ fn main() -> ExitCode {
             bench::compare(&workspace, first, second, arguments)
         }
         ["bench", arguments @ ..] => bench::run(&workspace, arguments),
+        ["package"] => package::make(&workspace).map(|_| ()),
+        ["package", "--check"] => package::check(&workspace),
         ["advisories", database] => advisories::check(&workspace, database),
         ["generate"] => generate::write(&workspace).and_then(|()| bench::render(&workspace, false)),
         ["generate", "--check"] => {

@@ -157,8 +157,27 @@ const PEERS: &[Peer] = &[
         variables: &["FORAGE_TEST_FRAMEWORKS"],
         is_large: true,
     },
+    Peer {
+        name: "maturin and zig",
+        source: Source::Python {
+            folder: "packaging/python",
+            list: "forage/tests/clients/packaging/requirements.txt",
+            least: PYTHON,
+            beside: None,
+        },
+        variables: &[],
+        is_large: true,
+    },
+    Peer {
+        name: "what looks at bundles and workflows",
+        source: Source::Npm { folder: "packaging/npm", list: "forage/tests/clients/packaging/package.json" },
+        variables: &[],
+        is_large: true,
+    },
 ];
 
+/// The group of what packages are built with.
+const PACKAGING: &str = "packaging/";
 const LOOKUP: &str = "lookup";
 const QDRANT_PYTHON: &str = "FORAGE_TEST_QDRANT_PYTHON";
 const MINILM: &str = "FORAGE_TEST_MINILM";
@@ -199,6 +218,14 @@ pub(crate) fn install(workspace: &Workspace, all: bool) -> Result<(), String> {
 /// Installs the peers for which a variable is, in the newest versions, into a folder beside that of the pinned ones.
 pub(crate) fn install_newest(workspace: &Workspace, variable: &str) -> Result<(), String> {
     install_those(workspace, Versions::Newest, |peer| peer.variables.contains(&variable))
+}
+
+/// Installs what packages are built with and looked at by.
+pub(crate) fn install_for_packages(workspace: &Workspace) -> Result<(), String> {
+    install_those(workspace, Versions::Pinned, |peer| match peer.source {
+        Source::Npm { folder, .. } | Source::Python { folder, .. } => folder.starts_with(PACKAGING),
+        Source::System { .. } | Source::Cargo { .. } => false,
+    })
 }
 
 fn install_those(

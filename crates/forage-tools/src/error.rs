@@ -171,7 +171,7 @@ impl ToolError {
         }
     }
 
-    /// One word for telemetry.
+    /// One word for programs and telemetry.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::UnknownTool { .. } => "unknown_tool",

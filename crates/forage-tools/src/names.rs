@@ -33,6 +33,11 @@ pub trait Manner: Debug + Send + Sync {
         format!("{name}({})", arguments.join(", "))
     }
 
+    /// How a call goes on where the last one ended.
+    fn go_on(&self, cursor: &str) -> String {
+        format!("repeat the call with cursor=\"{cursor}\"")
+    }
+
     /// What is added to the sentence of an error, with what parts them: a template for [`ToolNames::fill`].
     fn hint(&self, hint: Hint) -> &'static str;
 }
@@ -85,6 +90,11 @@ impl ToolNames {
     /// A call of the tool with this name of its own, as whoever reads can make it.
     pub fn call(&self, id: &str, arguments: &[(&str, String)]) -> String {
         self.manner.call(id, self.called(id), arguments)
+    }
+
+    /// How a call goes on where the last one ended.
+    pub(crate) fn go_on(&self, cursor: &str) -> String {
+        self.manner.go_on(cursor)
     }
 
     /// Returns what is added to the sentence of an error about which this can be done; it begins with what parts them,

@@ -36,7 +36,7 @@ pub(crate) fn notes<R>(outcome: &ToolOutcome<R>, searched: Option<u64>) -> Vec<S
         notes.push(format!("root: {root}"));
     }
     if let Some(cursor) = &outcome.next_cursor {
-        notes.push(format!("{MORE}{cursor}\""));
+        notes.push(format!("{MORE}{}", outcome.names.go_on(cursor)));
     }
     notes
 }
@@ -54,8 +54,8 @@ pub(crate) fn most_that_fits(all: usize, fits: impl Fn(usize) -> bool) -> usize 
     least
 }
 
-/// What stands in front of a cursor.
-pub(crate) const MORE: &str = "more results: repeat the call with cursor=\"";
+/// What stands in front of how to go on.
+pub(crate) const MORE: &str = "more results: ";
 
 /// Joins the body and its notes, each note in brackets on its own line.
 pub(crate) fn with_notes(mut body: String, notes: &[String]) -> String {
@@ -78,7 +78,7 @@ pub(crate) fn with_notes(mut body: String, notes: &[String]) -> String {
 /// A note in one line and within its bound, but for a cursor, which is worth nothing when it is cut.
 fn note_text(note: &str) -> String {
     let text = sanitize(note).replace('\n', " ");
-    if note.contains("cursor=") { text } else { clip(&text, limits::NOTE_BYTES) }
+    if note.starts_with(MORE) { text } else { clip(&text, limits::NOTE_BYTES) }
 }
 
 /// Bytes that the notes will take.

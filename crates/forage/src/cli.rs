@@ -3,6 +3,7 @@
 mod ask;
 mod call;
 mod check;
+mod completions;
 mod doctor;
 mod eval;
 mod features;
@@ -13,12 +14,14 @@ mod index;
 mod keyword;
 mod list;
 mod lookup;
+mod man;
 mod manner;
 mod mcp;
 mod model_arguments;
 mod models;
 mod of_tool;
 mod output;
+mod paint;
 mod progress;
 mod rank;
 mod read;
@@ -37,12 +40,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use forage_tools::ToolError;
 use forage_tools::registry::{AnyTool, TOOLS};
 use serde_json::Value;
 
 use output::Terminal;
+use paint::{ColorChoice, HyperlinkFormat, Painter};
 use setting_options::{Every, SettingOptions};
 
 /// What a command ends with.
@@ -63,14 +68,13 @@ pub(crate) enum Status {
     long_version = features::long_version(),
     about = "Code search for LLM agents: find the right files by concept, by pattern, by name or by structure",
     after_help = "Exit status: 0 something was found, 1 nothing was found, 2 an error (or an answer cut short before \
-                  anything was found), 130 interrupted.\nConfiguration: `forage config` shows what is in effect and where it comes from.",
-    disable_help_subcommand = true
+                  anything was found), 130 interrupted.\nConfiguration: `forage config` shows what is in effect and where it comes from."
 )]
 struct Cli {
     #[command(flatten)]
     global: Global,
     #[command(subcommand)]
-    command: Command,
+    command: Option<Command>,
 }
 
 /// Options that every command takes.
@@ -82,9 +86,21 @@ pub(crate) struct Global {
     /// Print records as JSON instead of text
     #[arg(long, global = true)]
     json: bool,
+    /// When to use colours
+    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t, hide_default_value = true)]
+    color: ColorChoice,
+    /// Make paths on a terminal lead to files: default, vscode, cursor, zed and others, or an address with {path} and {line}
+    #[arg(long, global = true, value_name = "FORMAT")]
+    hyperlinks: Option<HyperlinkFormat>,
     /// Say on standard error what the index could tell of a search
     #[arg(long, global = true)]
     explain: bool,
+    /// Print the answer alone: no remarks, no progress; errors are told
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    quiet: bool,
+    /// As --explain, and a line on standard error for each call, those that `forage mcp` serves too
+    #[arg(long, global = true)]
+    verbose: bool,
     /// Configuration file [default: ~/.config/forage/config.toml]
     #[arg(long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -113,7 +129,7 @@ enum Command {
     /// Find files by their names: globs, or names that are nearly theirs
     Files(files::Arguments),
     /// Print a file, or a range of its lines, with line numbers
-    #[command(visible_aliases = ["read_file", "cat"])]
+    #[command(visible_alias = "read_file")]
     Read(read::Arguments),
     /// Ask a question: a model answers it with the tools, and cites the places
     Ask(ask::Arguments),
@@ -139,8 +155,17 @@ enum Command {
     Eval(eval::Arguments),
     /// Set Forage up in clients: Claude Code, Codex, Cursor, VS Code, Gemini CLI and others, with what they take beside
     Setup(setup::Arguments),
+    /// Print what a shell completes: commands, options, paths, providers, tools
+    Completions(completions::Arguments),
+    /// Print the manual, or a command's page of it, for `man`
+    Man(man::Arguments),
     /// For the hooks of clients: advise at the start of a session, and around a search
     Hook(hook::Arguments),
+}
+
+/// All commands, with those of tools that bring none of their own.
+fn commands() -> clap::Command {
+    of_tool::add(Cli::command(), TOOLS)
 }
 
 /// The options of every command that have a value.
@@ -168,7 +193,7 @@ impl Invocation {
             }
             None => Cli::from_arg_matches(&matches).map(|cli| Self::Command(Box::new(cli))),
         };
-        asked.map_err(|error| error.format(&mut commands))
+        asked.map_err(|error| only_shown(error.format(&mut commands), &commands))
     }
 
     fn global(&self) -> &Global {
@@ -177,6 +202,33 @@ impl Invocation {
             Self::Tool(.., global) => global,
         }
     }
+}
+
+/// An error whose tip names commands as the help does: a hidden name is nothing to learn.
+fn only_shown(mut error: clap::Error, commands: &clap::Command) -> clap::Error {
+    let tips = match error.get(ContextKind::SuggestedSubcommand) {
+        Some(ContextValue::Strings(names)) => names.clone(),
+        Some(ContextValue::String(name)) => vec![name.clone()],
+        _ => return error,
+    };
+    let shown = |name: &String| {
+        let command = commands.find_subcommand(name)?;
+        (!command.is_hide_set()).then(|| command.get_name().to_owned())
+    };
+    // The nearest stands last.
+    let mut names: Vec<String> = tips.iter().rev().filter_map(shown).collect();
+    let mut seen = Vec::new();
+    names.retain(|name| {
+        !seen.contains(name) && {
+            seen.push(name.clone());
+            true
+        }
+    });
+    match names.is_empty() {
+        true => drop(error.remove(ContextKind::SuggestedSubcommand)),
+        false => drop(error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(names))),
+    }
+    error
 }
 
 /// Runs the program; nothing else ends it.
@@ -192,22 +244,28 @@ pub(crate) fn run() -> ExitCode {
                 let _ = error.print();
                 return ExitCode::SUCCESS;
             }
-            // What is wrong with the arguments is for programs what any other error is.
-            let text = error.render().to_string();
-            let text = text.trim_end();
-            // It ends as an error whether it could be written or not.
-            let _ = Terminal::new(asks_for_json(), false)
-                .end(Some(&anyhow::anyhow!("{}", text.strip_prefix("error: ").unwrap_or(text))));
+            // What is wrong with the arguments is for programs what any other error is. It ends as an error whether it could be
+            // written or not.
+            let _ = Terminal::new(asks_for_json(), false).end(Some(&error.into()));
             return ExitCode::from(2);
         }
     };
     // Of these stdout is the client's.
     let is_for_clients = matches!(
         &asked,
-        Invocation::Command(cli) if matches!(cli.command, Command::Mcp(_) | Command::Hook(_))
+        Invocation::Command(cli) if matches!(cli.command, Some(Command::Mcp(_) | Command::Hook(_)))
     );
     let global = asked.global();
-    let mut output = Terminal::new(global.json && !is_for_clients, global.explain);
+    let painter = match is_for_clients {
+        true => Painter::default(),
+        false => Painter::new(global.color, global.hyperlinks.as_ref()),
+    };
+    let explain = global.explain || global.verbose;
+    let mut output = Terminal::new(global.json && !is_for_clients, explain).painted_by(painter);
+    if global.quiet {
+        output.be_quiet();
+        progress::be_quiet();
+    }
     let result = catch_unwind(AssertUnwindSafe(|| match &asked {
         Invocation::Command(cli) => command(cli, &mut output),
         Invocation::Tool(tool, request, global) => of_tool::run(*tool, request.clone(), global, &mut output),
@@ -234,7 +292,10 @@ fn asks_for_json() -> bool {
 }
 
 fn command(cli: &Cli, output: &mut Terminal) -> anyhow::Result<Status> {
-    match &cli.command {
+    let Some(command) = &cli.command else {
+        return doctor::start(&cli.global, output);
+    };
+    match command {
         Command::Keyword(arguments) => keyword::run(arguments, &cli.global, output),
         Command::Grep(arguments) => grep::run(arguments, &cli.global, output),
         Command::Search(arguments) => search::run(arguments, &cli.global, output),
@@ -255,6 +316,8 @@ fn command(cli: &Cli, output: &mut Terminal) -> anyhow::Result<Status> {
         Command::Telemetry(arguments) => telemetry::run(arguments, &cli.global, output),
         Command::Eval(arguments) => eval::run(arguments, &cli.global, output),
         Command::Setup(arguments) => setup::run(arguments, &cli.global, output),
+        Command::Completions(arguments) => completions::run(arguments, output),
+        Command::Man(arguments) => man::run(arguments, output),
         Command::Hook(arguments) => Ok(hook::run(arguments, &cli.global, output)),
     }
 }

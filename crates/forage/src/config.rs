@@ -94,16 +94,25 @@ pub(crate) struct Config {
     pub(crate) notices: Vec<String>,
 }
 
-/// Reads all sources. `file` names the user's file; without it a missing file is no error.
+/// Reads all sources. `file` names the user's file; a missing one that nobody named is no error.
 pub(crate) fn load(file: Option<&Path>, given: CommandLineSettings) -> anyhow::Result<Config> {
-    let path = file.map_or_else(environment::config_file, Path::to_owned);
+    let (path, is_named) = config_file(file);
     let mut config = defaults(&path);
-    if let Some(said) = read_file(&path, file.is_some())? {
+    if let Some(said) = read_file(&path, is_named)? {
         config.settings.apply(said, &path.display().to_string());
         // Mistakes are named whatever the command.
         config.table()?;
     }
     above_file(config, given)
+}
+
+/// The user's file, and whether the user named it: by an option, or by `FORAGE_CONFIG`.
+fn config_file(file: Option<&Path>) -> (PathBuf, bool) {
+    let named = file.map(Path::to_owned).or_else(environment::named_config_file);
+    match named {
+        Some(path) => (path, true),
+        None => (environment::config_file(), false),
+    }
 }
 
 /// Reads the user's file. A missing one says nothing, unless the user named it.
@@ -140,7 +149,7 @@ pub(crate) fn load_what_is_valid(
 ) -> (Config, Vec<anyhow::Error>) {
     let mut problems = Vec::new();
     let mut attempt = |result: anyhow::Result<Config>| result.map_err(|error| problems.push(error)).ok();
-    let path = file.map_or_else(environment::config_file, Path::to_owned);
+    let (path, _) = config_file(file);
     let config =
         attempt(load(file, given.clone())).or_else(|| attempt(above_file(defaults(&path), given.clone())));
     // The environment's problem ends the first attempt and the second.

@@ -4,6 +4,7 @@
 //! registry of tools and prints the answer. It holds no search logic.
 
 mod answer_cache;
+mod call_log;
 mod child;
 mod cli;
 mod config;

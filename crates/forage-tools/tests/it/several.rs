@@ -286,11 +286,16 @@ fn streams_have_pages_and_a_share_of_each_root() {
         request.cursor = cursor.map(str::to_owned);
         let mut lines = Vec::new();
         let format = forage_tools::tools::search::StreamFormat::Records;
-        let ended =
-            forage_tools::tools::search::stream(workspace.context(), request, format, false, &mut |text| {
+        let ended = forage_tools::tools::search::stream(
+            workspace.context(),
+            request,
+            format,
+            false,
+            &mut |text, _| {
                 lines.extend(text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()));
                 true
-            });
+            },
+        );
         ended.unwrap();
         let summary = lines.pop().unwrap()["data"].clone();
         (lines, summary)

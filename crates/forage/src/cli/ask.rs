@@ -35,9 +35,6 @@ pub(crate) struct Arguments {
     /// Go on from the last question about this root, and its answer
     #[arg(long = "continue")]
     goes_on: bool,
-    /// Show nothing but the answer
-    #[arg(short, long)]
-    quiet: bool,
     #[command(flatten)]
     model: ModelArguments,
 }
@@ -80,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         false => Vec::new(),
     };
     let (mut transcript, shown) = {
-        let view = View::start(arguments.quiet, (!output.wants_json()).then_some(&mut *output));
+        let view = View::start(global.quiet, (!output.wants_json()).then_some(&mut *output));
         // Whether an answer is streamed is part of the request, and a replay has no terminal to look at.
         agent.streams = view.shows_text() && config.is_live();
         agent.repeatable = !config.is_live();

@@ -10,7 +10,7 @@ use forage_tools::sanitize;
 use serde_json::{Map, Value, json};
 
 use super::output::Terminal;
-use super::{Global, Status, session};
+use super::{Global, Status, features, session};
 use crate::config::{self, CommandLineSettings, Config};
 
 #[derive(Debug, clap::Args)]
@@ -51,16 +51,54 @@ struct DoctorSubject {
 }
 
 impl DoctorSubject {
+    /// What the configuration says, as far as it is valid, and what is not.
+    fn new(global: &Global, online: bool) -> (Self, Vec<anyhow::Error>) {
+        let flags = session::with_flags(global, CommandLineSettings::default());
+        let (config, problems) = config::load_what_is_valid(global.config.as_deref(), &flags);
+        (Self { config, roots: Vec::new(), online }, problems)
+    }
+
     fn paths(&self) -> Vec<&std::path::Path> {
         self.roots.iter().map(|root| root.path()).collect()
     }
 }
 
+/// `forage` alone: what it would search, with what, for whom, and what to try.
+pub(crate) fn start(global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
+    let mut report = DoctorReport::default();
+    let mut subject = DoctorSubject::new(global, false).0;
+    sections::roots(&mut report, &mut subject);
+    sections::index(&mut report, &subject);
+    sections::models(&mut report, &subject);
+    sections::clients(&mut report, &subject, global);
+    let DoctorReport { text, records, problems, .. } = report;
+    if output.wants_json() {
+        output.value(&Value::Object(records))?;
+        return Ok(Status::Found);
+    }
+    let broken = match problems.len() {
+        0 => String::new(),
+        _ => format!("\nSomething is broken, `forage doctor` says more:\n  {}\n", problems.join("\n  ")),
+    };
+    output.text(&sanitize(&format!(
+        "forage {}: code search for LLM agents and the people who run them\n\n{text}{broken}\n{TO_TRY}",
+        features::version()
+    )))?;
+    output.flush()?;
+    Ok(Status::Found)
+}
+
+const TO_TRY: &str = "\
+Try:
+  forage rank how are failed requests retried     the best files for a question, without a model
+  forage grep 'TODO|FIXME'                        matching lines by file, with exact totals
+  forage setup --detected                         what your agents would be set up with; --write does it
+`forage help` lists all commands, `forage help COMMAND` has examples.
+";
+
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let mut report = DoctorReport::default();
-    let flags = session::with_flags(global, CommandLineSettings::default());
-    let (config, problems) = config::load_what_is_valid(global.config.as_deref(), &flags);
-    let mut subject = DoctorSubject { config, roots: Vec::new(), online: arguments.online };
+    let (mut subject, problems) = DoctorSubject::new(global, arguments.online);
     sections::versions(&mut report);
     sections::roots(&mut report, &mut subject);
     sections::configuration(&mut report, &subject, &problems);

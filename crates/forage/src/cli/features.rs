@@ -1,4 +1,4 @@
-//! Which features the program was built with.
+//! What the program was built of: version, commit, target, features.
 
 /// The cargo features with whether they are in this build.
 pub(super) const FEATURES: [(&str, bool); 4] = [
@@ -8,9 +8,23 @@ pub(super) const FEATURES: [(&str, bool); 4] = [
     ("embedded-store", cfg!(feature = "embedded-store")),
 ];
 
+/// The system and processor that it was built for.
+pub(super) const TARGET: &str = env!("FORAGE_TARGET");
+
+/// The commit that it was built of and its date, where the build knew.
+pub(super) const COMMIT: Option<&str> = option_env!("FORAGE_COMMIT");
+
 /// The answer to `forage --version`, behind the name of the program.
 pub(super) fn long_version() -> String {
-    format!("{}\nfeatures: {}", env!("CARGO_PKG_VERSION"), shown())
+    format!("{}\ntarget: {TARGET}\nfeatures: {}", version(), shown())
+}
+
+/// The version with its commit.
+pub(super) fn version() -> String {
+    match COMMIT {
+        Some(commit) => format!("{} ({commit})", env!("CARGO_PKG_VERSION")),
+        None => env!("CARGO_PKG_VERSION").to_owned(),
+    }
 }
 
 /// All features in one line: `+` before one that is in this build, `-` before one that is not.

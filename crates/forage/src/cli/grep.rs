@@ -89,6 +89,11 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    /// Whether each of several paths has an answer of its own.
+    pub(super) fn is_about_several(&self) -> bool {
+        self.question().1.len() > 1
+    }
+
     /// What is searched for, and where.
     fn question(&self) -> (String, Vec<&str>) {
         let paths = self.paths.iter().map(String::as_str);

@@ -147,8 +147,20 @@ fn build(
         Update::Busy => bail!("another process is building the index of {}", root.path().display()),
     };
     let (path, bytes) = (root.path().display(), store.size());
-    let record = json!({ "root": path.to_string(), "done": what, "files_read": files, "bytes": bytes });
-    tell(output, &record, &format!("{path}: {what}, {files} files read, {bytes} bytes\n"))?;
+    let (index, _) = store.open_checked();
+    let counts = index.map(|index| usable(root, &index, &walk)).transpose()?;
+    let young = counts.map_or(0, |(usable, all)| all.saturating_sub(usable));
+    let record = json!({
+        "root": path.to_string(), "done": what, "files_read": files, "files_too_young": young, "bytes": bytes,
+    });
+    let mut text = format!("{path}: {what}, {files} files read, {bytes} bytes\n");
+    if young > 0 {
+        text.push_str(&format!(
+            "{path}: {young} files had been changed less than two seconds before they were read, which their times can't tell from a \
+             change behind it: searches read them; run it again\n"
+        ));
+    }
+    tell(output, &record, &text)?;
     Ok(Status::Found)
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use clap::CommandFactory as _;
+use clap::{CommandFactory as _, Parser as _};
 use forage_base::Hint;
 use forage_fs::{OpenError, RootError};
 use forage_rank::IndexError;
@@ -11,7 +11,7 @@ use forage_sparse::{CollectionError, StoreError};
 use forage_tools::registry::{AnyTool, TOOLS};
 use forage_tools::{Manner, ToolError, ToolNames};
 
-use super::{Cli, of_tool};
+use super::{Cli, Command, commands};
 use crate::manner::common;
 
 /// Of people at a terminal: they have commands.
@@ -37,6 +37,12 @@ impl Manner for ForPeople {
         format!("`{call}`")
     }
 
+    fn go_on(&self, cursor: &str) -> String {
+        let words: Vec<String> =
+            std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+        go_on(&words, cursor)
+    }
+
     fn hint(&self, hint: Hint) -> &'static str {
         match hint {
             Hint::OtherSearch => {
@@ -58,12 +64,48 @@ impl Manner for ForPeople {
 
 /// The commands of the tools, by their own names.
 static COMMANDS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
-    let commands = of_tool::add(Cli::command(), TOOLS);
+    let commands = commands();
     let named = |tool: &&'static dyn AnyTool| {
         Some((tool.id().to_owned(), commands.find_subcommand(tool.id())?.get_name().to_owned()))
     };
     TOOLS.iter().filter_map(named).collect()
 });
+
+/// The command of these words, the program's own first, from a cursor on.
+fn go_on(words: &[String], cursor: &str) -> String {
+    let asked = Cli::try_parse_from(words).ok().and_then(|cli| cli.command);
+    if asked.is_some_and(|command| matches!(command, Command::Grep(grep) if grep.is_about_several())) {
+        return format!("the same with this path alone, and --cursor {cursor}");
+    }
+    let mut command = "forage".to_owned();
+    let mut rest = words.iter().skip(1);
+    while let Some(word) = rest.next() {
+        match word.as_str() {
+            "--cursor" => drop(rest.next()),
+            word if word.starts_with("--cursor=") => {}
+            word => {
+                command += &format!(
+                    " {}",
+                    if word.starts_with('-') { quoted_option(word) } else { shell_word(word) }
+                )
+            }
+        }
+    }
+    // Behind `--` it would be a path.
+    match command.split_once(" -- ") {
+        Some((options, operands)) => format!("{options} --cursor {cursor} -- {operands}"),
+        None => format!("{command} --cursor {cursor}"),
+    }
+}
+
+/// A word that begins with a dash, as a shell takes it.
+fn quoted_option(word: &str) -> String {
+    let quoted = shell_word(&format!("x{word}"));
+    match quoted.strip_prefix('x') {
+        Some(plain) => plain.to_owned(),
+        None => quoted.replacen("'x", "'", 1),
+    }
+}
 
 /// A word as a shell takes it.
 fn shell_word(word: &str) -> String {
@@ -142,6 +184,25 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn an_answer_goes_on_by_a_command_to_paste() {
+        let told = |words: &[&str]| {
+            let words: Vec<String> =
+                [&["/bin/forage"], words].concat().into_iter().map(str::to_owned).collect();
+            go_on(&words, "1.2.3")
+        };
+        assert_eq!(told(&["grep", "a b", "src"]), "forage grep 'a b' src --cursor 1.2.3");
+        assert_eq!(
+            told(&["grep", "x", "--cursor", "0.1", "-g=*.rs"]),
+            "forage grep x '-g=*.rs' --cursor 1.2.3"
+        );
+        assert_eq!(
+            told(&["search", "--cursor=0.1", "--", "-x", "a b"]),
+            "forage search --cursor 1.2.3 -- -x 'a b'"
+        );
+        assert_eq!(told(&["grep", "x", "src", "lib"]), "the same with this path alone, and --cursor 1.2.3");
     }
 
     #[test]

@@ -19,6 +19,7 @@ use super::output::Terminal;
 use super::session::{self, load};
 use super::setting_options::{self, SettingOptions};
 use super::{Global, Status};
+use crate::call_log::logged;
 use crate::config::{self, CommandLineSettings, Config, Needs};
 use crate::manner::ForAgents;
 
@@ -90,7 +91,10 @@ fn server(
         CommandLineSettings { settings: arguments.settings.said.clone(), ..CommandLineSettings::default() };
     let config = load(global, given)?;
     let tools = registry::advertised(&config.served_tools())?;
-    let workspace = Directories::choose(config, arguments, output)?;
+    let mut workspace = Directories::choose(config, arguments, output)?;
+    if global.verbose {
+        workspace.told = logged(workspace.told);
+    }
     let (tool_set, form) = (workspace.config.tool_set(), workspace.config.mcp_output());
     let indexes = workspace.indexes.clone();
     let server = McpServer::new(McpSettings {

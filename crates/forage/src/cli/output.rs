@@ -2,10 +2,13 @@
 
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 
-use forage_tools::sanitize;
+use forage_tools::tools::search::SearchRecord;
+use forage_tools::{Answer, sanitize};
 use serde_json::{Value, json};
 
 use super::manner;
+use super::paint::Painter;
+use super::told::{code, sentences};
 
 /// Where answers and errors go.
 ///
@@ -15,6 +18,8 @@ pub(crate) struct Terminal {
     stdout: BufWriter<Stdout>,
     json: bool,
     explain: bool,
+    painter: Painter,
+    quiet: bool,
     /// Documents that are not written yet.
     documents: Vec<Value>,
     /// The command answers for several things, so that its document has a list of answers, however many there are.
@@ -27,8 +32,47 @@ impl Terminal {
             stdout: BufWriter::with_capacity(64 << 10, io::stdout()),
             json,
             explain,
+            painter: Painter::default(),
+            quiet: false,
             documents: Vec::new(),
             answers_several: false,
+        }
+    }
+
+    /// With colours, or links.
+    pub(crate) fn painted_by(self, painter: Painter) -> Self {
+        Self { painter, ..self }
+    }
+
+    /// Tells of nothing but errors.
+    pub(crate) fn be_quiet(&mut self) {
+        self.quiet = true;
+    }
+
+    /// How answers look.
+    pub(crate) fn painter(&self) -> &Painter {
+        &self.painter
+    }
+
+    /// An answer for a person.
+    pub(crate) fn answer(&mut self, answer: &Answer) -> anyhow::Result<()> {
+        match self.painter.paints() {
+            true => self.text(&self.painter.answer(&answer.text, answer.records())),
+            false => self.text(&answer.text),
+        }?;
+        self.flush()
+    }
+
+    /// Lines with the records that they show, as soon as they are there. False when nobody reads any more.
+    pub(crate) fn painted(
+        &mut self,
+        text: &str,
+        records: &[SearchRecord],
+        root: &str,
+    ) -> anyhow::Result<bool> {
+        match self.painter.paints() && !records.is_empty() {
+            true => self.text_now(&self.painter.answer(text, &json!({ "root": root, "matches": records }))),
+            false => self.text_now(text),
         }
     }
 
@@ -52,13 +96,14 @@ impl Terminal {
         Ok(self.text(text)? && Self::unless_closed(self.stdout.flush())?)
     }
 
-    /// A value as indented JSON. Where JSON was asked for it is written when the command has ended.
+    /// A value as JSON: indented for a person, and where JSON was asked for in one line, when the command has ended.
     pub(crate) fn value(&mut self, value: &Value) -> anyhow::Result<()> {
         if self.json {
             self.documents.push(value.clone());
             return Ok(());
         }
-        self.write(value)
+        self.text(&format!("{value:#}\n"))?;
+        self.flush()
     }
 
     /// The document of this command is a list of answers, `answers`, one for each of several things.
@@ -71,28 +116,24 @@ impl Terminal {
     /// # Errors
     /// What was held back can't be written, which is told already.
     pub(crate) fn end(&mut self, error: Option<&anyhow::Error>) -> anyhow::Result<()> {
-        let text = error.map(|error| format!("{error:#}{}", manner::advice(error)));
+        let text = error.map(|error| {
+            let text = sentences(error.chain().map(ToString::to_string)) + &manner::advice(error);
+            // That of wrong arguments begins as it is told anyhow, and ends with a line break.
+            text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
+        });
         if let Some(text) = &text {
             self.tell(text);
         }
+        let failure = text.as_deref().zip(error.map(code));
         let documents = std::mem::take(&mut self.documents);
-        let Some(document) = one_document(documents, self.answers_several, text.as_deref()) else {
+        let Some(document) = one_document(documents, self.answers_several, failure) else {
             return Ok(());
         };
         if !self.json {
             return Ok(());
         }
-        let written = match document.get("type") {
-            // One line, behind records as lines too.
-            Some(kind) if kind == "error" => self.text(&format!("{document}\n")).and_then(|_| self.flush()),
-            _ => self.write(&document),
-        };
+        let written = self.text(&format!("{document}\n")).and_then(|_| self.flush());
         written.inspect_err(|error| self.tell(&format!("{error:#}")))
-    }
-
-    fn write(&mut self, value: &Value) -> anyhow::Result<()> {
-        self.text(&format!("{value:#}\n"))?;
-        self.flush()
     }
 
     /// Hands over what was written.
@@ -102,6 +143,9 @@ impl Terminal {
 
     /// A remark for people, on stderr.
     pub(crate) fn note(&mut self, text: &str) {
+        if self.quiet {
+            return;
+        }
         let _ = writeln!(io::stderr(), "forage: {}", sanitize(text));
     }
 
@@ -128,8 +172,12 @@ impl Terminal {
     }
 }
 
-/// What stdout gets of several documents and an error.
-fn one_document(mut documents: Vec<Value>, answers_several: bool, error: Option<&str>) -> Option<Value> {
+/// What stdout gets of several documents and an error with its code.
+fn one_document(
+    mut documents: Vec<Value>,
+    answers_several: bool,
+    error: Option<(&str, &str)>,
+) -> Option<Value> {
     let mut document = match documents.pop() {
         last if answers_several => {
             documents.extend(last);
@@ -141,10 +189,11 @@ fn one_document(mut documents: Vec<Value>, answers_several: bool, error: Option<
             documents.push(last);
             json!({ "answers": documents })
         }
-        None => return error.map(|error| json!({ "type": "error", "error": error })),
+        None => return error.map(|(error, code)| json!({ "type": "error", "error": error, "code": code })),
     };
-    if let (Some(error), Some(fields)) = (error, document.as_object_mut()) {
+    if let (Some((error, code)), Some(fields)) = (error, document.as_object_mut()) {
         fields.insert("error".to_owned(), json!(error));
+        fields.insert("code".to_owned(), json!(code));
     }
     Some(document)
 }
@@ -158,13 +207,23 @@ mod tests {
         let (a, b, list) = (json!({ "a": 1 }), json!({ "b": 2 }), json!([1]));
         let cases = [
             (vec![], false, None, None),
-            (vec![], false, Some("no"), Some(json!({ "type": "error", "error": "no" }))),
-            (vec![], true, Some("no"), Some(json!({ "answers": [], "error": "no" }))),
+            (vec![], false, Some(("no", "c")), Some(json!({ "type": "error", "error": "no", "code": "c" }))),
+            (vec![], true, Some(("no", "c")), Some(json!({ "answers": [], "error": "no", "code": "c" }))),
             (vec![a.clone()], false, None, Some(a.clone())),
-            (vec![a.clone()], false, Some("no"), Some(json!({ "a": 1, "error": "no" }))),
-            (vec![a.clone()], true, Some("no"), Some(json!({ "answers": [a], "error": "no" }))),
+            (vec![a.clone()], false, Some(("no", "c")), Some(json!({ "a": 1, "error": "no", "code": "c" }))),
+            (
+                vec![a.clone()],
+                true,
+                Some(("no", "c")),
+                Some(json!({ "answers": [a], "error": "no", "code": "c" })),
+            ),
             (vec![list.clone()], false, None, Some(list.clone())),
-            (vec![list.clone()], false, Some("no"), Some(json!({ "answers": [list], "error": "no" }))),
+            (
+                vec![list.clone()],
+                false,
+                Some(("no", "c")),
+                Some(json!({ "answers": [list], "error": "no", "code": "c" })),
+            ),
             (vec![a.clone(), b.clone()], true, None, Some(json!({ "answers": [a, b] }))),
         ];
         for (documents, several, error, expected) in cases {

@@ -2,15 +2,23 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use forage_tools::{WaitingFor, sanitize_line};
 
 use forage_base::Background;
 
-const QUIET: Duration = Duration::from_millis(500);
+const FIRST: Duration = Duration::from_millis(500);
 const BETWEEN: Duration = Duration::from_millis(200);
+
+/// Whether nothing is to be shown.
+static QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Shows no progress in this process.
+pub(crate) fn be_quiet() {
+    QUIET.store(true, Ordering::Relaxed);
+}
 
 /// Shows progress until it is dropped. Nothing is shown when stderr is no terminal.
 pub(crate) struct ProgressBar {
@@ -24,13 +32,13 @@ impl ProgressBar {
 
     /// As [`ProgressBar::start`], of work that waits for others at times.
     pub(crate) fn waiting(count: &Arc<AtomicU64>, what: &'static str, waiting: &WaitingFor) -> Self {
-        if !io::stderr().is_terminal() {
+        if QUIET.load(Ordering::Relaxed) || !io::stderr().is_terminal() {
             return Self { _shown: None };
         }
         let (count, waiting) = (Arc::clone(count), waiting.clone());
         let shown = Background::start("progress", move |work| {
             let started = Instant::now();
-            let mut wait = QUIET;
+            let mut wait = FIRST;
             let mut shown = false;
             while work.goes_on_after(wait) {
                 let (count, seconds) = (count.load(Ordering::Relaxed), started.elapsed().as_secs_f32());

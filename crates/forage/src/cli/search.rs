@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use forage_tools::Tool as _;
 use forage_tools::telemetry;
-use forage_tools::tools::search::{StreamFormat, stream};
+use forage_tools::tools::search::{SearchRecord, StreamFormat, stream};
 use forage_tools::tools::{CaseRule, Search, SearchRequest};
 
 use super::output::Terminal;
@@ -116,12 +116,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let format = match (output.wants_json(), arguments.all) {
         (false, false) => return session::call::<Search>(request, &context, output),
         (true, _) => StreamFormat::Records,
+        (false, true) if output.painter().paints() => StreamFormat::MarkedLines,
         (false, true) => StreamFormat::Lines,
     };
+    let root = context.roots.all()[0].path().display().to_string();
     let mut failed = None;
     let ended = {
         let _progress = ProgressBar::start(&context.progress, "files");
-        let mut write = |text: &str| match output.text_now(text) {
+        let mut write = |text: &str, records: &[SearchRecord]| match output.painted(text, records, &root) {
             Ok(open) => open,
             Err(error) => {
                 failed = Some(error);
@@ -138,7 +140,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     }
     output.flush()?;
     session::explain(&context, output);
-    if format == StreamFormat::Lines {
+    if format != StreamFormat::Records {
         ended.notes.iter().for_each(|note| output.note(note));
     }
     // That the result is one in part is among the notes, or in the summary behind the records.

@@ -14,7 +14,9 @@ use serde_json::Value;
 use super::manner::ForPeople;
 use super::output::Terminal;
 use super::progress::ProgressBar;
+use super::told::ToldError;
 use super::{Global, Status, signals};
+use crate::call_log::logged;
 use crate::config::{self, CommandLineSettings, Config, Needs};
 
 /// Reads the configuration, puts up the kernel's wall for calls of `tool`, and opens the roots, for a command whose answer a
@@ -52,7 +54,7 @@ pub(crate) fn open_with_config(
     let (mut context, config) = beneath(config, &directories, &working, filter)?;
     context.indexes = indexes(&config, &context, Lifetime::Search);
     context.lookup = lookup;
-    context.telemetry = told;
+    context.telemetry = if global.verbose { logged(told) } else { told };
     context.stop = signals::stop()?;
     for notice in &config.notices {
         output.note(notice);
@@ -260,8 +262,7 @@ pub(crate) fn print(
     if output.wants_json() {
         output.value(answer.records())?;
     } else {
-        output.text(&answer.text)?;
-        output.flush()?;
+        output.answer(&answer)?;
     }
     Ok(ended(context, (answer.found, answer.partial()), answer.problem.as_deref(), output))
 }
@@ -313,9 +314,10 @@ pub(crate) fn explain(context: &Context, output: &mut Terminal) {
 /// The message with what can be done about it: it says what its sources say. That the call was interrupted is left to be told
 /// from other errors.
 pub(super) fn for_people(error: ToolError, names: &ToolNames) -> anyhow::Error {
-    match &error {
-        ToolError::Cancelled => error.into(),
-        ToolError::NoModel { looked_for, .. } => anyhow::anyhow!("{}\n{looked_for}", error.told(names)),
-        _ => anyhow::anyhow!("{}", error.told(names)),
-    }
+    let text = match &error {
+        ToolError::Cancelled => return error.into(),
+        ToolError::NoModel { looked_for, .. } => format!("{}\n{looked_for}", error.told(names)),
+        _ => error.told(names),
+    };
+    ToldError { kind: error.kind(), text }.into()
 }

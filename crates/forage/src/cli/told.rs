@@ -1,8 +1,36 @@
 //! Errors of the configuration as they may be told to anyone: to an agent, in a log, in a report that is sent around.
 
 use forage_llm::Redactor;
+use forage_tools::ToolError;
 
 use super::manner::advice;
+
+/// An error of a tool in the words of whoever reads.
+#[derive(Debug, thiserror::Error)]
+#[error("{text}")]
+pub(super) struct ToldError {
+    pub(super) kind: &'static str,
+    pub(super) text: String,
+}
+
+/// The sentences of an error and of what caused it, each once: many say what their cause says.
+pub(super) fn sentences(parts: impl IntoIterator<Item = String>) -> String {
+    parts.into_iter().fold(String::new(), |text, part| match () {
+        () if text.is_empty() => part,
+        () if text.ends_with(&part) => text,
+        () => format!("{text}: {part}"),
+    })
+}
+
+/// What programs know an error by, `code` of what `--json` prints.
+pub(super) fn code(error: &anyhow::Error) -> &'static str {
+    let of_tool = error.downcast_ref().map(|told: &ToldError| told.kind);
+    let of_tool = of_tool.or_else(|| error.downcast_ref().map(ToolError::kind));
+    of_tool.unwrap_or(match error.is::<clap::Error>() {
+        true => "usage",
+        false => "failed",
+    })
+}
 
 /// An error with the place in the file that it names, and without the lines of the file that it quotes, in which a key
 /// could stand.
@@ -11,7 +39,7 @@ pub(super) fn told(error: &anyhow::Error) -> String {
         Some(error) => of_toml(error),
         None => cause.to_string(),
     };
-    let text = error.chain().map(part).collect::<Vec<_>>().join(": ");
+    let text = sentences(error.chain().map(part));
     Redactor::standard().redact(&(text + &advice(error))).as_str().to_owned()
 }
 

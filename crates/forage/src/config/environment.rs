@@ -35,11 +35,13 @@ pub(super) fn home() -> Option<PathBuf> {
     std::env::home_dir().filter(|home| home.is_absolute())
 }
 
-/// `FORAGE_CONFIG`, else `forage/config.toml` in the user's configuration directory.
+/// The file that `FORAGE_CONFIG` names.
+pub(super) fn named_config_file() -> Option<PathBuf> {
+    variable("FORAGE_CONFIG").map(PathBuf::from)
+}
+
+/// `forage/config.toml` in the user's configuration directory.
 pub(super) fn config_file() -> PathBuf {
-    if let Some(path) = variable("FORAGE_CONFIG") {
-        return PathBuf::from(path);
-    }
     let directory = absolute("XDG_CONFIG_HOME");
     let windows = || if cfg!(windows) { variable("APPDATA").map(PathBuf::from) } else { None };
     let directory = directory.or_else(windows).or_else(|| Some(home()?.join(".config"))).unwrap_or_default();

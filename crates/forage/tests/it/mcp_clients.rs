@@ -58,7 +58,7 @@ impl Peers {
 fn fixtures() -> PathBuf {
     let program = Path::new(env!("CARGO_BIN_EXE_forage")).with_file_name("examples").join("mcp_fixtures");
     let program = program.with_extension(std::env::consts::EXE_EXTENSION);
-    assert!(program.is_file(), "run `cargo build --package forage --example mcp_fixtures` first");
+    assert!(program.is_file(), "run `cargo build --package forage-cli --example mcp_fixtures` first");
     program
 }
 

@@ -1,22 +1,45 @@
 //! What registries and bundles are told is true of this program.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-fn read(name: &str) -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../packaging").join(name);
-    serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+fn place(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
 }
 
+fn text(name: &str) -> String {
+    std::fs::read_to_string(place(name)).unwrap()
+}
+
+fn read(name: &str) -> Value {
+    serde_json::from_str(&text(&format!("packaging/{name}"))).unwrap()
+}
+
+/// The names are those of packages that are ours: `forage` is somebody else's in every registry.
 #[test]
-fn versions_are_those_of_the_program() {
-    let (server, manifest) = (read("server.json"), read("mcpb/manifest.json"));
-    let package = &server["packages"][0];
-    for version in [&server["version"], &package["version"], &manifest["version"]] {
+fn names_and_versions_are_those_of_the_packages() {
+    let (server, npm, mcpb) = (read("server.json"), read("npm/package.json"), read("mcpb/manifest.json"));
+    let packages: Vec<(&str, &str)> = server["packages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|package| (package["registryType"].as_str().unwrap(), package["identifier"].as_str().unwrap()))
+        .collect();
+    assert_eq!(packages, [("npm", "forage-search"), ("cargo", env!("CARGO_PKG_NAME"))]);
+    assert_eq!(env!("CARGO_PKG_NAME"), "forage-cli");
+    assert_eq!(
+        (npm["name"].as_str(), npm["mcpName"].as_str()),
+        (Some("forage-search"), server["name"].as_str())
+    );
+    assert!(text("README.md").contains(&format!("mcp-name: {}", server["name"].as_str().unwrap())));
+    let python: toml::Table = text("pyproject.toml").parse().unwrap();
+    assert_eq!(python["project"]["name"].as_str(), Some("forage-search"));
+    let of_packages = server["packages"].as_array().unwrap().iter().map(|package| &package["version"]);
+    for version in [&server["version"], &npm["version"], &mcpb["version"]].into_iter().chain(of_packages) {
         assert_eq!(version, env!("CARGO_PKG_VERSION"));
     }
-    assert_eq!(package["identifier"], env!("CARGO_PKG_NAME"));
+    assert!(text("CHANGELOG.md").contains(&format!("\n## {}", env!("CARGO_PKG_VERSION"))));
 }
 
 #[test]
@@ -26,7 +49,9 @@ fn the_registrys_limits_are_kept() {
     assert!(server["description"].as_str().unwrap().len() <= 100);
     let (space, name) = server["name"].as_str().unwrap().split_once('/').unwrap();
     assert!(space.starts_with("io.github.") && name == "forage");
-    assert_eq!(server["packages"][0]["packageArguments"][0]["value"], "mcp");
+    for package in server["packages"].as_array().unwrap() {
+        assert_eq!(package["packageArguments"][0]["value"], "mcp");
+    }
 }
 
 #[test]

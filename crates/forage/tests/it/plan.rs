@@ -3,7 +3,7 @@
 //!
 //! The model's turns were written by hand, each after a look at what the tools had answered, so they show the loop and
 //! no model's quality. Requests hold the system prompt and the definitions of the tools. When one of these changes,
-//! `FORAGE_TEST_RECORD=1 cargo test -p forage --test it plan` records the same turns with the new requests; look at the
+//! `FORAGE_TEST_RECORD=1 cargo test -p forage-cli --test it plan` records the same turns with the new requests; look at the
 //! difference.
 
 use std::path::{Path, PathBuf};

@@ -77,7 +77,9 @@ impl Render for GrepResponse {
         let cut = |shown: u64| {
             let (text, mut notes) = texts(shown, ContextDetail::Matches, Some(note.to_owned()));
             notes.retain(|note| !note.starts_with(MORE));
-            notes.extend(rest::cursor(response, shown).map(|cursor| format!("{MORE}{cursor}\"")));
+            notes.extend(
+                rest::cursor(response, shown).map(|cursor| format!("{MORE}{}", outcome.names.go_on(&cursor))),
+            );
             (text, notes)
         };
         let most =
@@ -139,7 +141,7 @@ fn by_file(outcome: &ToolOutcome<GrepResponse>, budget: usize) -> (String, bool)
         all.extend(notes(outcome, Some(response.files_searched)));
         if let Some(last) = files.last().filter(|_| files.len() < response.files.len()) {
             all.retain(|note| !note.starts_with(MORE));
-            all.push(format!("{MORE}{}\"", rest::cursor_behind(response, last)));
+            all.push(format!("{MORE}{}", outcome.names.go_on(&rest::cursor_behind(response, last))));
         }
         (text, all)
     };

@@ -20,6 +20,8 @@ use crate::several::{RootTurn, in_turn, whole_path};
 pub enum StreamFormat {
     /// `path:line:text`, and `path-line-text` for context, with `--` between groups.
     Lines,
+    /// The same for who marks what matched: finding where takes longer than finding which lines.
+    MarkedLines,
     /// A record as JSON on each line; the last line is `{"type": "summary", "data": …}` with all that the answer of a
     /// call holds beside its records, and `error` when it ended before anything was found.
     Records,
@@ -83,7 +85,8 @@ pub struct Streamed {
     pub notes: Vec<String>,
 }
 
-/// Runs a `Search` request and hands its results over in pieces of whole lines until `write` returns false. With `all`
+/// Runs a `Search` request and hands its results over in pieces of whole lines, each with its records, until `write` returns false.
+/// The summary has none. With `all`
 /// there is no limit on the number of results and on the length of their lines. It takes no type parameter, so that it is compiled
 /// here and not with whoever calls it, who may have been built without optimisation.
 pub fn stream(
@@ -91,7 +94,7 @@ pub fn stream(
     request: SearchRequest,
     format: StreamFormat,
     all: bool,
-    write: &mut (dyn FnMut(&str) -> bool + Send),
+    write: &mut (dyn FnMut(&str, &[SearchRecord]) -> bool + Send),
 ) -> Result<Streamed, ToolError> {
     let (mut text, mut previous) = (String::new(), None);
     let (mut open, mut count, mut left) = (true, 0, None);
@@ -104,7 +107,7 @@ pub fn stream(
                     text.push_str(&json!(record).to_string());
                     text.push('\n');
                 }
-                StreamFormat::Lines => {
+                StreamFormat::Lines | StreamFormat::MarkedLines => {
                     if has_context {
                         let place = (record.data.path.text.clone(), record.data.line_number);
                         let follows = |last: (String, u64)| last.0 == place.0 && last.1 + 1 == place.1;
@@ -117,7 +120,7 @@ pub fn stream(
                 }
             }
         }
-        open = write(&text);
+        open = write(&text, records);
         open
     };
     let outcome = in_turn::<Search>(context, &request, |turn, request| {
@@ -155,7 +158,7 @@ pub fn stream(
         if let (Some(problem), Some(fields)) = (&answer.problem, line.as_object_mut()) {
             fields.insert("error".to_owned(), json!(problem));
         }
-        write(&format!("{line}\n"));
+        write(&format!("{line}\n"), &[]);
     }
     let (partial, problem) = (answer.partial(), answer.problem);
     Ok(Streamed { found, partial, problem, count, truncated, timed_out, notes })

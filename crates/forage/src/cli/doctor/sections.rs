@@ -22,15 +22,20 @@ use crate::setup::{ClientState, Site};
 const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) fn versions(report: &mut DoctorReport) {
-    let version = env!("CARGO_PKG_VERSION");
     let revisions = forage_mcp::revisions();
     let lines = [
-        format!("forage {version} {}", features::shown()),
+        format!("forage {} for {}, {}", features::version(), features::TARGET, features::shown()),
         format!("Model Context Protocol {}", revisions.join(", ")),
     ];
     let built: Vec<&str> =
         features::FEATURES.iter().filter(|(_, is_built)| *is_built).map(|(name, _)| *name).collect();
-    let record = json!({ "forage": version, "features": built, "protocol_revisions": revisions });
+    let record = json!({
+        "forage": env!("CARGO_PKG_VERSION"),
+        "commit": features::COMMIT,
+        "target": features::TARGET,
+        "features": built,
+        "protocol_revisions": revisions,
+    });
     report.section("versions", &lines, record);
 }
 

@@ -1,0 +1,56 @@
+//! `--verbose`: a line on standard error for each call, as telemetry tells of it: no query, no path.
+
+use std::io::{self, Write as _};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use forage_tools::{Telemetry, TelemetryTarget, sanitize};
+use serde_json::{Map, Value};
+
+use crate::telemetry::timestamp;
+
+/// Writes a line, and hands the event on.
+struct CallLog {
+    next: Option<Arc<dyn Telemetry>>,
+}
+
+impl Telemetry for CallLog {
+    fn record(&self, event: Map<String, Value>) {
+        let _ = writeln!(io::stderr(), "{}", sanitize(&line(&timestamp(SystemTime::now()), &event)));
+        if let Some(next) = &self.next {
+            next.record(event);
+        }
+    }
+}
+
+/// The same target, with a line for each call.
+pub(crate) fn logged(mut told: TelemetryTarget) -> TelemetryTarget {
+    told.to = Some(Arc::new(CallLog { next: told.to }));
+    told
+}
+
+/// An event in logfmt: `name=value` for each.
+fn line(time: &str, event: &Map<String, Value>) -> String {
+    let pair = |(name, value): (&String, &Value)| match value {
+        Value::String(text) if !text.is_empty() && !text.contains([' ', '"', '=']) => {
+            format!(" {name}={text}")
+        }
+        other => format!(" {name}={other}"),
+    };
+    format!("forage: time={time}{}", event.iter().map(pair).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_event_is_a_line_of_names_and_values() {
+        let event = json!({ "tool": "grep_search", "status": "found", "result_count": 3, "models": [{ "a": "b c" }], "x": "a b" });
+        let expected =
+            r#"forage: time=T tool=grep_search status=found result_count=3 models=[{"a":"b c"}] x="a b""#;
+        assert_eq!(line("T", event.as_object().unwrap()), expected);
+    }
+}

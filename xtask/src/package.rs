@@ -1,0 +1,199 @@
+//! What is handed out: everything from one build, in `target/package`.
+
+mod check;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::cargo::Workspace;
+use crate::peers;
+
+pub(crate) use check::check;
+
+/// Below the target directory: what is handed out.
+const OUT: &str = "package";
+
+/// The C library that a program for Linux needs at the most: that of every distribution since 2014.
+const GLIBC: &str = "2.17";
+
+/// What was built, and where it is.
+pub(crate) struct Release {
+    version: String,
+    target: String,
+    /// The directory of all files.
+    out: PathBuf,
+    program: PathBuf,
+}
+
+/// Builds the program, and everything that it is handed out as.
+pub(crate) fn make(workspace: &Workspace) -> Result<Release, String> {
+    peers::install_for_packages(workspace)?;
+    let release = build(workspace)?;
+    release.describe(workspace)?;
+    release.assemble(workspace)?;
+    for file in release.files()? {
+        println!("    {}", workspace.shown(&file));
+    }
+    Ok(release)
+}
+
+/// Builds the wheel, which leaves the program where cargo puts it.
+fn build(workspace: &Workspace) -> Result<Release, String> {
+    let metadata = workspace.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
+    let text = |name: &str| {
+        metadata[name].as_str().map(PathBuf::from).ok_or(format!("`cargo metadata` has no {name}"))
+    };
+    let (target_directory, root) = (text("target_directory")?, text("workspace_root")?);
+    let version = metadata["packages"]
+        .as_array()
+        .and_then(|packages| packages.iter().find(|package| package["name"] == "forage-cli"))
+        .and_then(|package| package["version"].as_str())
+        .ok_or("`cargo metadata` has no forage-cli")?
+        .to_owned();
+    let target = host(workspace)?;
+    let out = target_directory.join(OUT);
+    match std::fs::remove_dir_all(&out) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(format!("{} can't be removed: {error}", workspace.shown(&out)));
+        }
+        _ => {}
+    }
+    std::fs::create_dir_all(&out).map_err(|error| error.to_string())?;
+    let mut command = workspace.program(tool("maturin"));
+    command.args(["build", "--locked", "--profile", "dist", "--target", &target, "--out"]).arg(&out);
+    if target.contains("linux") {
+        command.args(["--zig", "--compatibility", &format!("manylinux_{}", GLIBC.replace('.', "_"))]);
+    }
+    command.envs(reproducible(workspace, &root)?).env("PATH", path()?);
+    succeed(&mut command, "maturin build")?;
+    let executable = Path::new("forage").with_extension(std::env::consts::EXE_EXTENSION);
+    let program = target_directory.join(&target).join("dist").join(executable);
+    Ok(Release { version, target, out, program })
+}
+
+/// What makes a build the same wherever and whenever it is made.
+fn reproducible(workspace: &Workspace, root: &Path) -> Result<Vec<(&'static str, OsString)>, String> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home =
+        home.or_else(|| Some(std::env::home_dir()?.join(".cargo"))).ok_or("there is no home directory")?;
+    let flag = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
+    // The first that fits is taken from behind.
+    let flags = [flag(&home, "/cargo"), flag(root, "/forage")].join("\u{1f}");
+    let commit = git(workspace, &["log", "-1", "--abbrev=10", "--format=%h %cs"])?;
+    let changed = if git(workspace, &["status", "--porcelain"])?.is_empty() { "" } else { ", changed" };
+    Ok(vec![
+        ("CARGO_ENCODED_RUSTFLAGS", flags.into()),
+        ("CARGO_INCREMENTAL", "0".into()),
+        ("FORAGE_COMMIT", format!("{commit}{changed}").into()),
+        ("SOURCE_DATE_EPOCH", epoch(workspace)?.into()),
+    ])
+}
+
+/// The time of the commit, in seconds: that of every file in every archive.
+fn epoch(workspace: &Workspace) -> Result<String, String> {
+    git(workspace, &["log", "-1", "--format=%ct"])
+}
+
+fn git(workspace: &Workspace, arguments: &[&str]) -> Result<String, String> {
+    printed(workspace.program("git").args(arguments), "git")
+}
+
+/// The system that is built on, which is what is built for.
+fn host(workspace: &Workspace) -> Result<String, String> {
+    let told = printed(workspace.program("rustc").arg("-vV"), "rustc")?;
+    let host = told.lines().find_map(|line| line.strip_prefix("host: "));
+    host.map(str::to_owned).ok_or("`rustc -vV` names no host".to_owned())
+}
+
+/// The programs of the environment that packages are built in, before all others: zig is one.
+fn path() -> Result<OsString, String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let tools = tool("").as_path().to_owned();
+    std::env::join_paths([tools].into_iter().chain(std::env::split_paths(&path)))
+        .map_err(|error| error.to_string())
+}
+
+/// A program of the environment that packages are built in.
+fn tool(name: &str) -> PathBuf {
+    let folder = if cfg!(windows) { "Scripts" } else { "bin" };
+    Workspace::of_this_source().path("target/peers/packaging/python").join(folder).join(name)
+}
+
+impl Release {
+    /// Writes what the program says of itself, and its bill of materials, for the archives.
+    fn describe(&self, workspace: &Workspace) -> Result<(), String> {
+        let say = |arguments: &[&str]| printed(workspace.program(&self.program).args(arguments), "forage");
+        let write = |below: &str, text: &str| {
+            let path = self.out.join(below);
+            let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+            made.and_then(|()| std::fs::write(&path, text)).map_err(|error| format!("{below}: {error}"))
+        };
+        for (shell, name) in [
+            ("bash", "forage.bash"),
+            ("zsh", "_forage"),
+            ("fish", "forage.fish"),
+            ("powershell", "forage.ps1"),
+            ("elvish", "forage.elv"),
+        ] {
+            write(&format!("completions/{name}"), &say(&["completions", shell])?)?;
+        }
+        write("man/forage.1", &say(&["man"])?)?;
+        let commands = say(&["man", "--list"])?;
+        for command in commands.lines() {
+            write(&format!("man/forage-{command}.1"), &say(&["man", command])?)?;
+        }
+        let wheel = self.file(".whl")?;
+        let list =
+            printed(workspace.program("python3").args(["-m", "zipfile", "-l"]).arg(&wheel), "python3")?;
+        let bill = list.split_whitespace().find(|name| name.contains(".dist-info/sboms/"));
+        let bill = bill.ok_or("the wheel has no bill of materials")?;
+        let unzipped = self.out.join("wheel");
+        succeed(
+            workspace.program("python3").args(["-m", "zipfile", "-e"]).args([&wheel, &unzipped]),
+            "python3",
+        )?;
+        std::fs::rename(unzipped.join(bill), self.out.join("forage.cdx.json"))
+            .and_then(|()| std::fs::remove_dir_all(&unzipped))
+            .map_err(|error| format!("{bill}: {error}"))
+    }
+
+    /// Makes the archives and the checksums.
+    fn assemble(&self, workspace: &Workspace) -> Result<(), String> {
+        let mut command = workspace.program("python3");
+        command.arg(workspace.path("packaging/assemble.py")).args([&self.program, &self.out]);
+        command.args([&self.version, &self.target, &epoch(workspace)?]);
+        succeed(&mut command, "packaging/assemble.py")
+    }
+
+    /// All files that are handed out, in order.
+    fn files(&self) -> Result<Vec<PathBuf>, String> {
+        let entries = std::fs::read_dir(&self.out).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+        let entries = entries.map_err(|error| format!("{} can't be listed: {error}", self.out.display()))?;
+        let mut files: Vec<PathBuf> =
+            entries.iter().map(std::fs::DirEntry::path).filter(|path| path.is_file()).collect();
+        files.sort();
+        Ok(files)
+    }
+
+    /// The one whose name ends so.
+    fn file(&self, end: &str) -> Result<PathBuf, String> {
+        let mut files = self.files()?.into_iter().filter(|path| path.to_string_lossy().ends_with(end));
+        files.next().ok_or(format!("there is no file …{end} in {}", self.out.display()))
+    }
+}
+
+/// What a command prints on stdout, without the line break at its end.
+fn printed(command: &mut Command, name: &str) -> Result<String, String> {
+    let output = command.output().map_err(|error| format!("{name} did not start: {error}"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{name} failed ({}): {}", output.status, said.trim_end()));
+    }
+    String::from_utf8(output.stdout).map(|text| text.trim_end().to_owned()).map_err(|error| error.to_string())
+}
+
+fn succeed(command: &mut Command, name: &str) -> Result<(), String> {
+    let status = command.status().map_err(|error| format!("{name} did not start: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{name} failed ({status})")) }
+}
