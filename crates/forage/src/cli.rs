@@ -86,23 +86,23 @@ pub(crate) struct Global {
     /// Print records as JSON instead of text
     #[arg(long, global = true)]
     json: bool,
-    /// When to use colours
+    /// When to use colours; auto: on a terminal, unless NO_COLOR is set; everywhere with CLICOLOR_FORCE
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t, hide_default_value = true)]
     color: ColorChoice,
     /// Make paths on a terminal lead to files: default, vscode, cursor, zed and others, or an address with {path} and {line}
-    #[arg(long, global = true, value_name = "FORMAT")]
+    #[arg(long, global = true, value_name = "FORMAT", hide_short_help = true)]
     hyperlinks: Option<HyperlinkFormat>,
     /// Say on standard error what the index could tell of a search
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     explain: bool,
     /// Print the answer alone: no remarks, no progress; errors are told
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     quiet: bool,
     /// As --explain, and a line on standard error for each call, those that `forage mcp` serves too
-    #[arg(long, global = true)]
+    #[arg(long, global = true, hide_short_help = true)]
     verbose: bool,
     /// Configuration file [default: ~/.config/forage/config.toml]
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     config: Option<PathBuf>,
 }
 
@@ -186,7 +186,8 @@ impl Invocation {
     fn parse() -> Result<Self, clap::Error> {
         let own = Cli::command();
         let mut commands = of_tool::add(own.clone(), TOOLS);
-        let matches = commands.try_get_matches_from_mut(std::env::args_os())?;
+        let matches = commands.try_get_matches_from_mut(std::env::args_os());
+        let matches = matches.map_err(|error| only_shown(error, &commands))?;
         let asked = match of_tool::called(&matches, &own, TOOLS) {
             Some((tool, request)) => {
                 Global::from_arg_matches(&matches).map(|global| Self::Tool(tool, request, Box::new(global)))
@@ -319,5 +320,56 @@ fn command(cli: &Cli, output: &mut Terminal) -> anyhow::Result<Status> {
         Command::Completions(arguments) => completions::run(arguments, output),
         Command::Man(arguments) => man::run(arguments, output),
         Command::Hook(arguments) => Ok(hook::run(arguments, &cli.global, output)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The words of a command as a shell takes them, up to a pipe or what explains it.
+    fn words(line: &str) -> Vec<String> {
+        let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
+        let mut rest = line.chars().peekable();
+        while let Some(character) = rest.next() {
+            match (quote, character) {
+                (Some(open), close) if open == close => quote = None,
+                (None, '\'' | '"') => {
+                    quote = Some(character);
+                    word.get_or_insert_default();
+                }
+                (None, '|' | '>' | '#') if word.is_none() => return words,
+                (None, ' ') => {
+                    words.extend(word.take());
+                    // What stands behind several blanks explains it.
+                    if rest.peek() == Some(&' ') {
+                        return words;
+                    }
+                }
+                _ => word.get_or_insert_default().push(character),
+            }
+        }
+        words.extend(word);
+        words
+    }
+
+    #[test]
+    fn every_command_has_examples_and_all_of_them_are_taken() {
+        let commands = commands();
+        for command in commands.get_subcommands().filter(|command| command.get_name() != "hook") {
+            let (name, help) = (command.get_name(), command.get_after_long_help());
+            let help = help.unwrap_or_else(|| panic!("{name}")).to_string();
+            assert!(help.starts_with("Example"), "{name}");
+            let examples: Vec<Vec<String>> = help
+                .lines()
+                .filter_map(|line| line.split_once("forage ").filter(|(before, _)| before.starts_with("  ")))
+                .map(|(_, rest)| words(&format!("forage {rest}")))
+                .collect();
+            assert!(!examples.is_empty(), "{name}");
+            for example in examples {
+                let taken = commands.clone().try_get_matches_from(&example);
+                assert!(taken.is_ok(), "{example:?}: {}", taken.unwrap_err());
+            }
+        }
     }
 }

@@ -254,7 +254,7 @@ fn nfr_ls_perf_01_records_come_as_they_are_found() {
         SearchRequest::new("needle"),
         StreamFormat::Records,
         false,
-        &mut |text: &str, _: &[SearchRecord]| {
+        &mut |text: &str, _: &[_]| {
             seen.push((progress.load(Ordering::Relaxed), text.to_owned()));
             true
         },
@@ -284,16 +284,10 @@ fn nfr_ls_perf_01_a_reader_that_leaves_ends_the_search() {
     let mut context = tree.context();
     context.threads = 1;
     let mut written = 0;
-    stream(
-        &context,
-        SearchRequest::new("needle"),
-        StreamFormat::Lines,
-        true,
-        &mut |_: &str, _: &[SearchRecord]| {
-            written += 1;
-            false
-        },
-    )
+    stream(&context, SearchRequest::new("needle"), StreamFormat::Lines, true, &mut |_: &str, _: &[_]| {
+        written += 1;
+        false
+    })
     .unwrap();
     assert_eq!(written, 1);
     assert!(context.progress.load(Ordering::Relaxed) < 500);
@@ -423,18 +417,13 @@ fn everything_is_everything_however_large_a_file_is() {
     for context_lines in [0, 1] {
         let (mut lines, mut last) = (0, String::new());
         let request = SearchRequest::new("needle").context(context_lines);
-        let ended = stream(
-            &tree.context(),
-            request,
-            StreamFormat::Records,
-            true,
-            &mut |text: &str, _: &[SearchRecord]| {
+        let ended =
+            stream(&tree.context(), request, StreamFormat::Records, true, &mut |text: &str, _: &[_]| {
                 lines += text.lines().filter(|line| line.starts_with("{\"type\":\"match\"")).count();
                 last = text.lines().last().unwrap().to_owned();
                 true
-            },
-        )
-        .unwrap();
+            })
+            .unwrap();
         let summary: Value = serde_json::from_str(&last).unwrap();
         assert_eq!((lines, &summary["data"]["count"]), (60_001, &json!(60_001)), "{summary}");
         // The search went on in the file; its neighbours may have been looked at twice.

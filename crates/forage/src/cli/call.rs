@@ -12,7 +12,12 @@ use crate::config::{CommandLineSettings, Config, Needs};
 /// Bytes of a request on stdin.
 const REQUEST_BYTES: u64 = 8 << 20;
 
+const EXAMPLES: &str = r#"Examples:
+  forage call grep_search '{"pattern": "retry", "path": "src"}'
+  forage call search_index '{"query": "how are failed requests retried"}' --json"#;
+
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Name of the tool, as agents are told it, or its own
     tool: String,

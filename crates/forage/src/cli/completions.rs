@@ -8,17 +8,18 @@ use forage_tools::registry::TOOLS;
 
 use super::output::Terminal;
 use super::{Status, commands};
+use crate::setup::CLIENTS;
 
 const PLACES: &str = "\
-Where a shell looks for it:
-  bash        forage completions bash > ~/.local/share/bash-completion/completions/forage
-  zsh         forage completions zsh > \"${fpath[1]}/_forage\"
-  fish        forage completions fish > ~/.config/fish/completions/forage.fish
-  powershell  forage completions powershell >> $PROFILE
-  elvish      forage completions elvish >> ~/.config/elvish/rc.elv";
+Examples, for where a shell looks:
+  forage completions bash > ~/.local/share/bash-completion/completions/forage
+  forage completions zsh > \"${fpath[1]}/_forage\"
+  forage completions fish > ~/.config/fish/completions/forage.fish
+  forage completions powershell >> $PROFILE
+  forage completions elvish >> ~/.config/elvish/rc.elv";
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = PLACES)]
+#[command(after_long_help = PLACES)]
 pub(crate) struct Arguments {
     /// The shell
     shell: Shell,
@@ -40,6 +41,9 @@ fn completed(commands: Command) -> anyhow::Result<Command> {
     let tools: Vec<&str> = TOOLS.iter().map(|tool| tool.id()).collect();
     let named = move |argument: Arg| match argument.get_id().as_str() {
         "model" => argument.value_parser(PossibleValuesParser::new(models.clone())),
+        "client" => {
+            argument.value_parser(PossibleValuesParser::new(CLIENTS.iter().map(|client| client.name)))
+        }
         "tool" => argument.value_parser(PossibleValuesParser::new(tools.clone())),
         _ => hinted(argument),
     };
@@ -77,7 +81,7 @@ mod tests {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut completed(Cli::command()).unwrap(), "forage", &mut script);
             let script = String::from_utf8(script).unwrap();
-            for expected in [path, "keyword_search", "openrouter/", "claude-code", "--include-ignored"] {
+            for expected in [path, "keyword_search", "openrouter/", "claude-code", "include-ignored"] {
                 assert!(script.contains(expected), "{shell}: {expected}");
             }
         }

@@ -14,7 +14,10 @@ use super::{Global, Status, features, session};
 use crate::config::{self, CommandLineSettings, Config};
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit status: 0 when Forage is usable, 2 when something is broken.")]
+#[command(
+    after_help = "Exit status: 0 when Forage is usable, 2 when something is broken.",
+    after_long_help = "Examples:\n  forage doctor              what works, what does not, and what to do about it\n  forage doctor --online     the providers' lists of models, too\n\nExit status: 0 when Forage is usable, 2 when something is broken."
+)]
 pub(crate) struct Arguments {
     /// Read the providers' lists of models, too; without it nobody is asked, and kept lists are used
     #[arg(long)]

@@ -28,7 +28,7 @@ use measure::MeasurePlan;
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
-    after_help = "Examples:\n  forage eval set.json                     # a set of queries on this project\n  forage eval sets.json --checkouts DIR    # each set on the checkout by its name\n  forage eval --from-git                   # your own commits: what they say, and what they touched\n  forage eval --from-git --ablate          # what each rule of the ranking gives\n  forage eval sets.json --checkouts DIR --lines    # how many of the right lines an answer shows\n  forage eval tune --from-git --dry-run    # weights fitted to your project, and what they give\n\nThe index is made in memory. `--from-git` and `--at-revision` run git to read the history; nothing else does."
+    after_long_help = "Examples:\n  forage eval set.json                     # a set of queries on this project\n  forage eval sets.json --checkouts DIR    # each set on the checkout by its name\n  forage eval --from-git                   # your own commits: what they say, and what they touched\n  forage eval --from-git --ablate          # what each rule of the ranking gives\n  forage eval sets.json --checkouts DIR --lines    # how many of the right lines an answer shows\n  forage eval tune --from-git --dry-run    # weights fitted to your project, and what they give\n\nThe index is made in memory. `--from-git` and `--at-revision` run git to read the history; nothing else does."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]

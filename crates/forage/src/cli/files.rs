@@ -15,7 +15,7 @@ Examples:
   forage files mian                 nearly so called: the nearest first";
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Globs between commas ('!' excludes), or a name or a part of one, typing errors included
     name: String,

@@ -23,7 +23,7 @@ Examples:
   forage grep --uses parse_header               where it is defined, then who uses it, by function";
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Regular expression to search for, matched line by line; with -e, the first path
     #[arg(required_unless_present = "patterns")]

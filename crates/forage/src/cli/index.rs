@@ -21,7 +21,15 @@ use super::session;
 use super::{Global, Status};
 use crate::config::{self, CommandLineSettings, Config, Needs};
 
+const EXAMPLES: &str = "\
+Examples:
+  forage index build               so that searches read only files that can match
+  forage index build --ranked      what `forage rank` makes at its first use
+  forage index status
+  forage index drop";
+
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,

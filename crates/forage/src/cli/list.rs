@@ -8,7 +8,14 @@ use super::session::{self, path_argument};
 use super::{Global, Status};
 use crate::config::CommandLineSettings;
 
+const EXAMPLES: &str = "\
+Examples:
+  forage list                      the tree of where you are, with numbers of lines
+  forage list crates -L 3          three levels deep
+  forage list src -s               what each file defines";
+
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Directory to list
     path: Option<String>,

@@ -9,7 +9,7 @@ use super::{Status, commands, features};
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Example:\n  forage man grep | man -l -     as `man forage-grep` shows it where it is installed"
+    after_long_help = "Examples:\n  forage man grep | man -l -     as `man forage-grep` shows it where it is installed"
 )]
 pub(crate) struct Arguments {
     /// The command; without one, the page of the program

@@ -23,7 +23,14 @@ use crate::call_log::logged;
 use crate::config::{self, CommandLineSettings, Config, Needs};
 use crate::manner::ForAgents;
 
+const EXAMPLES: &str = "\
+Examples:
+  forage mcp                               as clients start it; `forage setup` writes that into them
+  forage mcp --http 127.0.0.1:8080         for clients that come over HTTP, at /mcp
+  forage mcp --root ~/src/shop --verbose   beneath one directory, with a line for each call";
+
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Listen on this address (127.0.0.1:8080) at /mcp instead of serving stdin and stdout. With FORAGE_MCP_TOKEN set,
     /// clients must send it as bearer token; an address that other machines reach needs one

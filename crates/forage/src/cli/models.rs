@@ -32,7 +32,13 @@ const CHECK_TOKENS: u32 = 256;
 /// Time for one check.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(30);
 
+const EXAMPLES: &str = "\
+Examples:
+  forage models                    what would be asked, and why
+  forage models --check            whether it answers";
+
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Ask each chosen model for one word, which costs some tokens
     #[arg(long)]

@@ -20,7 +20,7 @@ const RESET: &str = "\x1b[0m";
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ColorChoice {
-    /// On a terminal, unless NO_COLOR is set; anywhere with CLICOLOR_FORCE
+    // On a terminal, unless NO_COLOR is set; anywhere with CLICOLOR_FORCE. Said for a person, it would make every help long.
     #[default]
     Auto,
     Always,

@@ -15,7 +15,7 @@ const INDEXING_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  forage rank how are failed requests retried\n  forage rank --code why does a retry keep the old header\n  forage rank -l rust -p src RetryPolicy\n  forage rank '\"connection reset\" path:net -windows'\n\nThe first use in a project reads all of it; after that, only what has changed."
+    after_long_help = "Examples:\n  forage rank how are failed requests retried\n  forage rank --code why does a retry keep the old header\n  forage rank -l rust -p src RetryPolicy\n  forage rank '\"connection reset\" path:net -windows'\n\nThe first use in a project reads all of it; after that, only what has changed."
 )]
 pub(crate) struct Arguments {
     /// What to find: a question, words, names, or a whole bug report; "quoted words" stand together, path:PART and

@@ -8,7 +8,15 @@ use super::session::{self, path_argument};
 use super::{Global, Status};
 use crate::config::CommandLineSettings;
 
+const EXAMPLES: &str = "\
+Examples:
+  forage read src/main.rs                      all of it, within the limit of an answer
+  forage read src/main.rs:40-80                lines 40 to 80
+  forage read src/client.rs --outline          what it defines, with ranges of lines
+  forage read src/client.rs --symbol send      one definition";
+
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// File to read
     path: String,

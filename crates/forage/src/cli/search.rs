@@ -26,7 +26,7 @@ Examples:
   forage search --engine ugrep 'foo(?=bar)'    another engine";
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Regular expression (or plain text with -F) to search for in every line
     pattern: String,

@@ -10,7 +10,13 @@ use super::session::load;
 use super::{Global, Status};
 use crate::config::{self, CommandLineSettings, Needs};
 
+const EXAMPLES: &str = "\
+Examples:
+  forage config                    what is in effect, and where it comes from
+  forage config --schema           the JSON Schema of the file, for editors";
+
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Print the JSON Schema of the configuration file, for editors
     #[arg(long)]

@@ -21,7 +21,7 @@ use crate::setup::{
 use report::{refused, report};
 
 #[derive(Debug, clap::Args)]
-#[command(after_help = after_help())]
+#[command(after_long_help = after_help())]
 pub(crate) struct Arguments {
     /// The client to set up; any other name shows what other clients take
     client: Option<String>,
@@ -73,7 +73,9 @@ fn with_parser() -> impl clap::builder::TypedValueParser<Value = Vec<With>> {
 fn after_help() -> String {
     let names: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
     format!(
-        "Clients: {}. Without one, all of them are listed with their files, those first that are on this machine; in any \
+        "Examples:\n  forage setup                               the clients, their files, and which are here\n  forage setup claude-code                   what would be \
+         written\n  forage setup claude-code --write --with all   written, with what the client takes beside\n  forage setup --detected --write            \
+         in all that are here\n\nClients: {}. Without one, all of them are listed with their files, those first that are on this machine; in any \
          other client, the command is `forage mcp`.\nOnly what is Forage's is written, every other byte of the files stays; \
          `--remove` gives them back as they were.",
         names.join(", ")

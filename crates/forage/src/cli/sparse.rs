@@ -21,7 +21,14 @@ use super::{Global, Status, session, signals};
 use crate::config::{self, CommandLineSettings, Config};
 use crate::retrieval::OnDemand;
 
+const EXAMPLES: &str = "\
+Examples:
+  forage sparse index ~/src/billing ~/src/shop --collection work
+  forage sparse status --collection work
+  forage sparse drop --collection work";
+
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     command: Command,

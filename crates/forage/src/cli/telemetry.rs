@@ -26,7 +26,7 @@ const NAME_BYTES: usize = 60;
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  forage telemetry --since 7d\n  forage telemetry --json --since 2026-11-01 old.jsonl\n\n`telemetry.path` in the configuration turns the lines on; docs/telemetry.md says what they hold."
+    after_long_help = "Examples:\n  forage telemetry --since 7d\n  forage telemetry --json --since 2026-11-01 old.jsonl\n\n`telemetry.path` in the configuration turns the lines on; docs/telemetry.md says what they hold."
 )]
 pub(crate) struct Arguments {
     /// Files to read [default: that of `telemetry.path`, and the one before it]

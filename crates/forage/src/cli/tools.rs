@@ -13,7 +13,14 @@ use super::session::load;
 use super::{Global, Status};
 use crate::config::CommandLineSettings;
 
+const EXAMPLES: &str = "\
+Examples:
+  forage tools                     the tools that agents are told of
+  forage tools --all --cost        what the definitions cost a model
+  forage tools --format openai     as a provider takes them";
+
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
     /// Print the definitions in this shape
     #[arg(long, value_name = "FORMAT")]

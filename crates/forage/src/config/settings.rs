@@ -237,7 +237,10 @@ pub(super) fn option<T: FromText, S: Section>(
     if !default.is_empty() {
         help.push_str(&format!(" [default: {default}]"));
     }
-    let option = Arg::new(path).long(flag).help(help).global(command == SettingsCommand::Every);
+    let is_everywhere = command == SettingsCommand::Every;
+    let option = Arg::new(path).long(flag).help(help).global(is_everywhere);
+    // What is on every page is in the way of what a command has of its own.
+    let option = option.hide_short_help(is_everywhere && path != "roots");
     T::option(if value.is_empty() { option } else { option.value_name(value) })
 }
 

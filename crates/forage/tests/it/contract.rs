@@ -119,7 +119,7 @@ fn every_command_gives_one_document_or_typed_lines() {
         // A collection that is not there, or a program without a store.
         (if cfg!(feature = "embedded-store") { 1 } else { 2 }, &["sparse", "status"]),
         (2, &["no_such_command"]),
-        (2, &[]),
+        (0, &[]),
     ];
     for (status, arguments) in cases {
         let with_json = [arguments, &["--json"][..]].concat();

@@ -16,7 +16,11 @@ const OTHERS: &[(&str, Option<&str>, &str)] = &[
     ("local-search.md", None, "a table of tests, without an example"),
     ("lookup-requirements.md", None, "a table of tests, without an example"),
     ("mcp-session.md", None, "messages, which `mcp::page` sends"),
-    ("packaging.md", Some("cargo test -p forage-cli --test it packaging"), "it runs these tests"),
+    (
+        "packaging.md",
+        Some("cargo xtask package            # into target/package"),
+        "it builds for minutes, and `check --all` does",
+    ),
     ("ripgrep.md", None, "a table of differences, without an example"),
 ];
 
