@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use serde_json::Value;
 
@@ -19,6 +20,8 @@ pub(crate) struct Workspace {
     cargo: OsString,
     /// What every command gets.
     variables: Vec<(&'static str, OsString)>,
+    /// The program that the tests run, when it has been built.
+    forage: OnceLock<PathBuf>,
 }
 
 impl Workspace {
@@ -30,12 +33,18 @@ impl Workspace {
             variables: peers::variables(&root),
             root,
             cargo: std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
+            forage: OnceLock::new(),
         }
     }
 
     /// The same, when peers have been installed.
     pub(crate) fn with_peers(&self) -> Self {
-        Self { variables: peers::variables(&self.root), root: self.root.clone(), cargo: self.cargo.clone() }
+        Self {
+            variables: peers::variables(&self.root),
+            root: self.root.clone(),
+            cargo: self.cargo.clone(),
+            forage: self.forage.clone(),
+        }
     }
 
     /// A path below the root.
@@ -118,13 +127,32 @@ impl Workspace {
     /// The JSON that the program of this workspace prints. It is the one that the tests run: built by itself it would be
     /// built once more, because tests turn on features of what it depends on.
     pub(crate) fn forage_json(&self, arguments: &[&str]) -> Result<Value, String> {
+        let shown = format!("`forage {}`", arguments.join(" "));
+        json_of(self.program(self.forage()?).args(arguments), &shown)
+    }
+
+    /// The text that the program of this workspace prints.
+    pub(crate) fn forage_text(&self, arguments: &[&str]) -> Result<String, String> {
+        let output = self.program(self.forage()?).args(arguments).output();
+        let output = output.map_err(|error| format!("`forage` did not start: {error}"))?;
+        match output.status.success() {
+            true => String::from_utf8(output.stdout).map_err(|error| error.to_string()),
+            false => Err(format!("`forage {}` failed ({})", arguments.join(" "), output.status)),
+        }
+    }
+
+    /// The program that the tests run.
+    fn forage(&self) -> Result<&PathBuf, String> {
+        if let Some(program) = self.forage.get() {
+            return Ok(program);
+        }
         self.cargo(&["test", "--workspace", "--features", FEATURES, "--no-run", "--quiet"])?;
         let metadata = self.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
         let target =
             metadata["target_directory"].as_str().ok_or("`cargo metadata` names no target directory")?;
         let program =
             Path::new(target).join("debug").join("forage").with_extension(std::env::consts::EXE_EXTENSION);
-        json_of(self.program(program).args(arguments), &format!("`forage {}`", arguments.join(" ")))
+        Ok(self.forage.get_or_init(|| program))
     }
 
     /// Whether `cargo NAME` is installed.

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::cargo::{FEATURES, Workspace};
 use crate::{
-    arm, bench, clients, direction, frameworks, generate, house, package, parsers, peers, type_names,
+    arm, bench, clients, direction, docs, frameworks, generate, house, package, parsers, peers, type_names,
 };
 
 type Step = fn(&Workspace) -> Result<(), String>;
@@ -46,6 +46,7 @@ const FURTHER: &[(&str, Step)] = &[
     ("real clients", clients::check),
     ("frameworks", frameworks::check),
     ("ARM", arm::check),
+    ("site", docs::build),
     ("installation", package::check),
     // Each as it would be published, built from its own package and those that it depends on.
     ("packages", |workspace| {

@@ -62,6 +62,7 @@ fn generated(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
             tools_page(&tools(&["--all", "--every-argument"])?, &tools(&["--all"])?, &tools(&[])?)?,
         ),
         ("docs/clients.md".to_owned(), clients_page(&clients)?),
+        ("docs/commands.md".to_owned(), commands_page(workspace)?),
     ];
     files.extend(front_page::readmes(workspace)?);
     let plugin = workspace.forage_json(&[&setup[..], &["--plugin-files"]].concat())?;
@@ -70,6 +71,30 @@ fn generated(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
         files.push((path.clone(), text.to_owned()));
     }
     Ok(files)
+}
+
+/// The help of every command.
+fn commands_page(workspace: &Workspace) -> Result<String, String> {
+    let mut page = String::from(
+        "# Commands\n\n<!-- Written by `cargo xtask generate` from the program; don't edit. -->\n\n\
+         `forage help COMMAND` prints what stands here, `forage COMMAND -h` the options of that command alone. Exit status: 0 something was\n\
+         found, 1 nothing was found, 2 an error, 130 interrupted.\n",
+    );
+    let names = workspace.forage_text(&["man", "--list"])?;
+    for name in names.lines() {
+        let help = workspace.forage_text(&[name, "--help"])?;
+        // What is the same for all of them stands once.
+        let (own, of_all) = help.split_once("\nOptions of every command:").unwrap_or((&help, ""));
+        let behind = of_all.find("\nExamples").map_or("", |at| &of_all[at..]);
+        let _ = write!(page, "\n## `forage {name}`\n\n```text\n{}\n{behind}", own.trim_end());
+        page.truncate(page.trim_end().len());
+        page.push_str("\n```\n");
+    }
+    let help = workspace.forage_text(&["--help"])?;
+    let of_all = help.split_once("\nOptions of every command:").map_or("", |(_, of_all)| of_all);
+    let of_all = of_all.split("\nExit status").next().unwrap_or_default();
+    let _ = write!(page, "\n## Options of every command\n\n```text\n{}\n```\n", of_all.trim_matches('\n'));
+    Ok(page)
 }
 
 /// How each client is set up, from the table in the program.

@@ -10,6 +10,8 @@
 //! - `cargo xtask bench compare A B --tree DIR`: two commits, or programs, pair by pair.
 //! - `cargo xtask package`: the wheel, the packages for npm, the archive, the bundle and the container's context, from one
 //!   build, in `target/package`; with `--check`, each installed and used, and built twice.
+//! - `cargo xtask docs`: the site, in `target/book`, with `llms.txt`; a link that leads nowhere is an error.
+//! - `cargo xtask release notes`: what the changelog says of this version.
 //! - `cargo xtask generate`: writes the files that are made from the program; with `--check`, only compares them.
 #![expect(
     clippy::disallowed_methods,
@@ -25,6 +27,7 @@ mod check;
 mod clients;
 mod configuration;
 mod direction;
+mod docs;
 mod frameworks;
 mod front_page;
 mod generate;
@@ -46,6 +49,8 @@ const USAGE: &str = "usage: cargo xtask check [--all]
        cargo xtask bench compare A B --tree DIR [--runs N]
        cargo xtask generate [--check]
        cargo xtask package [--check]
+       cargo xtask release notes
+       cargo xtask docs
        cargo xtask advisories PATH-OF-ADVISORY-DB";
 
 fn main() -> ExitCode {
@@ -65,6 +70,8 @@ fn main() -> ExitCode {
         ["bench", arguments @ ..] => bench::run(&workspace, arguments),
         ["package"] => package::make(&workspace).map(|_| ()),
         ["package", "--check"] => package::check(&workspace),
+        ["docs"] => docs::build(&workspace),
+        ["release", "notes"] => package::notes(&workspace).map(|notes| print!("{notes}")),
         ["advisories", database] => advisories::check(&workspace, database),
         ["generate"] => generate::write(&workspace).and_then(|()| bench::render(&workspace, false)),
         ["generate", "--check"] => {

@@ -183,6 +183,13 @@ impl Release {
     }
 }
 
+/// What the changelog says of its first version.
+pub(crate) fn notes(workspace: &Workspace) -> Result<String, String> {
+    let log = workspace.read(&workspace.path("CHANGELOG.md"))?;
+    let section = log.split("\n## ").nth(1).and_then(|section| section.split_once('\n'));
+    section.map(|(_, notes)| format!("{}\n", notes.trim())).ok_or("CHANGELOG.md has no version".to_owned())
+}
+
 /// What a command prints on stdout, without the line break at its end.
 fn printed(command: &mut Command, name: &str) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{name} did not start: {error}"))?;

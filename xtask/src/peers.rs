@@ -158,6 +158,17 @@ const PEERS: &[Peer] = &[
         is_large: true,
     },
     Peer {
+        name: "mdBook",
+        source: Source::Cargo {
+            program: "mdbook",
+            package: "mdbook",
+            version: "0.5.4",
+            shown: "mdbook v0.5.",
+        },
+        variables: &[],
+        is_large: true,
+    },
+    Peer {
         name: "maturin and zig",
         source: Source::Python {
             folder: "packaging/python",
@@ -226,6 +237,12 @@ pub(crate) fn install_for_packages(workspace: &Workspace) -> Result<(), String> 
         Source::Npm { folder, .. } | Source::Python { folder, .. } => folder.starts_with(PACKAGING),
         Source::System { .. } | Source::Cargo { .. } => false,
     })
+}
+
+/// Installs what the site is built with.
+pub(crate) fn install_for_site(workspace: &Workspace) -> Result<(), String> {
+    let is_book = |peer: &Peer| matches!(peer.source, Source::Cargo { program: "mdbook", .. });
+    install_those(workspace, Versions::Pinned, is_book)
 }
 
 fn install_those(

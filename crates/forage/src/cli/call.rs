@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     };
     let (mut context, config) =
         session::open_with_config(global, CommandLineSettings::default(), needs, None, output)?;
-    let tool = find(&config).map_err(|error| anyhow::anyhow!("{error}"))?;
+    let tool = find(&config).map_err(|error| session::for_people(error, &context.names))?;
     context.telemetry.surface = "call";
     session::call_tool(tool, request, &context, output)
 }

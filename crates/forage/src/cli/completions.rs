@@ -11,7 +11,7 @@ use super::{Status, commands};
 use crate::setup::CLIENTS;
 
 const PLACES: &str = "\
-Examples, for where a shell looks:
+Examples:
   forage completions bash > ~/.local/share/bash-completion/completions/forage
   forage completions zsh > \"${fpath[1]}/_forage\"
   forage completions fish > ~/.config/fish/completions/forage.fish

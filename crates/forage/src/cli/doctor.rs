@@ -10,6 +10,7 @@ use forage_tools::sanitize;
 use serde_json::{Map, Value, json};
 
 use super::output::Terminal;
+use super::told::told;
 use super::{Global, Status, features, session};
 use crate::config::{self, CommandLineSettings, Config};
 
@@ -69,7 +70,8 @@ impl DoctorSubject {
 /// `forage` alone: what it would search, with what, for whom, and what to try.
 pub(crate) fn start(global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let mut report = DoctorReport::default();
-    let mut subject = DoctorSubject::new(global, false).0;
+    let (mut subject, invalid) = DoctorSubject::new(global, false);
+    report.problems.extend(invalid.iter().map(told));
     sections::roots(&mut report, &mut subject);
     sections::index(&mut report, &subject);
     sections::models(&mut report, &subject);

@@ -1,7 +1,9 @@
 //! `forage rank`.
 
+use std::io::Read as _;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use forage_tools::Tool as _;
 use forage_tools::tools::{RankRequest, SearchIndex};
 
@@ -15,11 +17,11 @@ const INDEXING_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_long_help = "Examples:\n  forage rank how are failed requests retried\n  forage rank --code why does a retry keep the old header\n  forage rank -l rust -p src RetryPolicy\n  forage rank '\"connection reset\" path:net -windows'\n\nThe first use in a project reads all of it; after that, only what has changed."
+    after_long_help = "Examples:\n  forage rank how are failed requests retried\n  forage rank --code why does a retry keep the old header\n  forage rank -l rust -p src RetryPolicy\n  forage rank - < report.md\n  forage rank '\"connection reset\" path:net -windows'\n\nThe first use in a project reads all of it; after that, only what has changed."
 )]
 pub(crate) struct Arguments {
     /// What to find: a question, words, names, or a whole bug report; "quoted words" stand together, path:PART and
-    /// lang:NAME narrow, -WORD leaves out
+    /// lang:NAME narrow, -WORD leaves out; `-` reads it from standard input
     #[arg(required = true, value_name = "QUERY")]
     query: Vec<String>,
     /// Directory or file to search
@@ -45,6 +47,15 @@ pub(crate) struct Arguments {
     cursor: Option<String>,
 }
 
+/// Bytes of a query on stdin: more than any report has.
+const QUERY_BYTES: u64 = 1 << 20;
+
+fn read_query() -> anyhow::Result<String> {
+    let mut query = Vec::new();
+    std::io::stdin().take(QUERY_BYTES).read_to_end(&mut query).context("can't read the query from stdin")?;
+    Ok(String::from_utf8_lossy(&query).into_owned())
+}
+
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let mut context = session::open(
         global,
@@ -58,7 +69,11 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         // All the time there is but what the search needs.
         Some(_) => context.timeout,
     };
-    let mut request = RankRequest::new(arguments.query.join(" "));
+    let query = match arguments.query.as_slice() {
+        [only] if only == "-" => read_query()?,
+        words => words.join(" "),
+    };
+    let mut request = RankRequest::new(query);
     request.path = Some(path_argument(&context, arguments.path.as_deref())?);
     request.file_pattern.clone_from(&arguments.glob);
     request.languages = (!arguments.languages.is_empty()).then(|| arguments.languages.clone());

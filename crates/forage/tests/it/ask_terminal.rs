@@ -30,6 +30,15 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 /// What a terminal is sent by the command, and its status.
 fn on_a_terminal(project: &Project, arguments: &[&str]) -> (i32, String) {
+    on_a_terminal_with(project, arguments, &[])
+}
+
+/// The same with variables of the environment.
+pub(crate) fn on_a_terminal_with(
+    project: &Project,
+    arguments: &[&str],
+    environment: &[(&str, &str)],
+) -> (i32, String) {
     let output = Command::new("python3")
         .args(["-c", TERMINAL, env!("CARGO_BIN_EXE_forage")])
         .args(arguments)
@@ -37,6 +46,7 @@ fn on_a_terminal(project: &Project, arguments: &[&str]) -> (i32, String) {
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap())
         .env("HOME", &project.home)
+        .envs(environment.iter().copied())
         .stdin(Stdio::null())
         .output()
         .unwrap();

@@ -51,6 +51,7 @@ mod scripted;
 #[cfg(unix)]
 mod setup;
 mod telemetry;
+mod terminal;
 mod wording;
 
 use std::io::Write as _;

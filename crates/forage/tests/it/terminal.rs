@@ -1,0 +1,168 @@
+//! What a person at a terminal sees, and what stays the same for everybody else.
+#![cfg(unix)]
+
+use serde_json::Value;
+
+use crate::Project;
+use crate::ask_terminal::on_a_terminal_with;
+
+const XTERM: (&str, &str) = ("TERM", "xterm-256color");
+
+fn project() -> Project {
+    Project::new(&[("src/a b.rs", "fn one() {}\nfn needle_one() {}\n"), ("src/c.rs", "// needle\n")])
+}
+
+/// The text without colours and links.
+fn plain(text: &str) -> String {
+    let mut parts = text.split('\x1b');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = match part.starts_with('[') {
+            true => part.find('m').unwrap() + 1,
+            false => part.find(['\\', '\x1b']).map_or(part.len(), |at| at + 1),
+        };
+        plain.push_str(&part[end..]);
+    }
+    plain
+}
+
+#[test]
+fn colours_are_for_terminals_and_change_nothing_else() {
+    let project = project();
+    let all: [&[&str]; 8] = [
+        &["grep", "needle"],
+        &["grep", "-c", "needle"],
+        &["grep", "--uses", "needle_one"],
+        &["search", "needle"],
+        &["search", "--all", "needle"],
+        &["keyword", "--filter", "lexical", "q", "needle"],
+        &["list", "-s"],
+        &["read", "src/c.rs"],
+    ];
+    for arguments in all {
+        let piped = project.run(arguments);
+        assert!(!piped.stdout.contains('\x1b'), "{arguments:?}");
+        let (status, shown) = on_a_terminal_with(&project, arguments, &[XTERM]);
+        assert_eq!(status, piped.status, "{arguments:?}");
+        assert!(shown.contains('\x1b'), "{arguments:?}: {shown}");
+        assert!(plain(&shown).contains(&piped.stdout), "{arguments:?}: {shown}");
+        let forced = project.run_in(&project.root, arguments, &[("CLICOLOR_FORCE", "1")]);
+        assert_eq!(plain(&forced.stdout), piped.stdout, "{arguments:?}");
+        for off in [("NO_COLOR", "1"), ("CLICOLOR", "0"), ("TERM", "dumb")] {
+            let (_, shown) = on_a_terminal_with(&project, arguments, &[XTERM, off]);
+            assert!(!shown.contains('\x1b'), "{arguments:?} {off:?}: {shown}");
+        }
+        let (_, shown) = on_a_terminal_with(&project, &[arguments, &["--color", "never"]].concat(), &[XTERM]);
+        assert!(!shown.contains('\x1b'), "{arguments:?}: {shown}");
+    }
+    let (_, shown) = on_a_terminal_with(&project, &["grep", "needle_one"], &[XTERM]);
+    assert!(shown.contains("fn \x1b[1m\x1b[31mneedle_one\x1b[0m()"), "{shown}");
+    let (_, shown) = on_a_terminal_with(&project, &["search", "--all", "needle_one"], &[XTERM]);
+    assert!(
+        shown.contains("\x1b[35msrc/a b.rs\x1b[0m:\x1b[32m2\x1b[0m:fn \x1b[1m\x1b[31mneedle_one\x1b[0m()"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn paths_lead_to_files_where_that_is_wanted() {
+    let project = project();
+    let root = project.root.display();
+    let run = project.run(&["grep", "needle_one", "--color", "always", "--hyperlinks", "vscode"]);
+    assert!(run.stdout.contains(&format!("\x1b]8;;vscode://file{root}/src/a%20b.rs:1:1\x1b\\")), "{run:?}");
+    let run = project.run(&["grep", "needle_one", "--hyperlinks", "vscode"]);
+    assert!(!run.stdout.contains('\x1b'), "no links into a pipe: {run:?}");
+    let run = project.run(&["grep", "x", "--hyperlinks", "nonsense"]);
+    assert!(run.status == 2 && run.stderr.contains("none of none, default, file, vscode"), "{run:?}");
+}
+
+#[test]
+fn without_a_command_it_says_what_there_is_and_what_to_try() {
+    let project = project();
+    let run = project.run(&[]);
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    for expected in [
+        &project.root.display().to_string(),
+        "forage rank ",
+        "forage setup --detected",
+        "no provider has a key",
+    ] {
+        assert!(run.stdout.contains(expected), "{expected}: {run:?}");
+    }
+    project.configure("nonsense = 1\n");
+    let run = project.run(&[]);
+    assert!(run.status == 0 && run.stdout.contains("forage doctor"), "{run:?}");
+}
+
+#[test]
+fn a_tip_names_commands_as_the_help_does() {
+    let run = project().run(&["serach", "x"]);
+    assert!(run.stderr.contains("tip: some similar subcommands exist: 'search', 'rank'"), "{run:?}");
+    assert!(!run.stderr.contains("search_index"), "{run:?}");
+}
+
+#[test]
+fn quiet_has_no_remarks_and_verbose_a_line_for_each_call() {
+    let project = project();
+    assert!(project.run(&["search", "--all", "needle"]).stderr.contains("searched 2 files"));
+    let run = project.run(&["search", "--all", "needle", "-q"]);
+    assert!(run.stderr.is_empty() && run.stdout.contains("needle"), "{run:?}");
+    let run = project.run(&["grep", "needle", "--verbose"]);
+    assert!(run.stderr.contains(" tool=grep_search ") && run.stderr.contains("latency_ms="), "{run:?}");
+    assert!(!run.stderr.contains("needle"), "{run:?}");
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"grep_search","arguments":{"pattern":"needle"}}}"#;
+    let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"0"}}}"#;
+    let ready = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    let run = project.run_fed(&["mcp", "--verbose"], format!("{hello}\n{ready}\n{call}\n").as_bytes());
+    assert!(run.stderr.contains(" tool=grep_search "), "{run:?}");
+}
+
+/// A name that the user gave is not passed over, however it was given.
+#[test]
+fn a_configuration_that_the_environment_names_has_to_be_there() {
+    let project = project();
+    let run = project.run_in(&project.root, &["list"], &[("FORAGE_CONFIG", "/no/such/file")]);
+    assert!(
+        run.status == 2 && run.stderr.contains("can't read the configuration file /no/such/file"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn an_error_is_one_line_of_json_with_a_code() {
+    let project = project();
+    let cases: [(&[&str], &str); 4] = [
+        (&["grep", "("], "pattern"),
+        (&["read", "no/such/file"], "path"),
+        (&["call", "no_such_tool"], "unknown_tool"),
+        (&["grep", "--nonsense", "x"], "usage"),
+    ];
+    for (arguments, code) in cases {
+        let run = project.run(&[arguments, &["--json"]].concat());
+        assert_eq!(run.stdout.lines().count(), 1, "{run:?}");
+        let document: Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(
+            (document["type"].as_str(), document["code"].as_str()),
+            (Some("error"), Some(code)),
+            "{run:?}"
+        );
+    }
+    assert_eq!(project.run(&["grep", "needle", "--json"]).stdout.lines().count(), 1);
+}
+
+#[test]
+fn the_manual_has_a_page_for_each_command() {
+    let project = project();
+    let commands = project.run(&["man", "--list"]).stdout;
+    assert!(commands.lines().count() > 20 && !commands.contains("help"), "{commands}");
+    for command in commands.lines() {
+        let page = project.run(&["man", command]).stdout;
+        assert!(
+            page.contains(&format!(".TH forage-{command} 1"))
+                && (command == "hook" || page.contains("Examples:")),
+            "{command}"
+        );
+    }
+    assert!(project.run(&["man"]).stdout.contains("forage\\-grep(1)"));
+    assert_eq!(project.run(&["man", "nonsense"]).status, 2);
+}

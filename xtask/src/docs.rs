@@ -1,0 +1,162 @@
+//! The site: `docs/` as a book, and the same for agents.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::cargo::Workspace;
+use crate::peers;
+
+/// Where files of the repository that are no pages of the book are read.
+const REPOSITORY: &str = "https://github.com/forage-search/forage/blob/main/";
+
+/// Builds it into `target/book`, and looks for links that lead nowhere.
+pub(crate) fn build(workspace: &Workspace) -> Result<(), String> {
+    peers::install_for_site(workspace)?;
+    let (source, book) = (workspace.path("target/book-source"), workspace.path("target/book"));
+    for directory in [&source, &book] {
+        let _ = std::fs::remove_dir_all(directory);
+        std::fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    }
+    let pages = pages(workspace)?;
+    copy(workspace, &pages, &source)?;
+    let mut command = workspace.with_peers().program("mdbook");
+    let status = command.arg("build").arg(&source).arg("--dest-dir").arg(&book).status();
+    let status = status.map_err(|error| format!("mdbook did not start: {error}"))?;
+    if !status.success() {
+        return Err(format!("mdbook failed ({status})"));
+    }
+    for_agents(workspace, &pages, &book)?;
+    let dead = dead_links(&book)?;
+    match dead.is_empty() {
+        true => {
+            println!("    {} pages in {}", pages.len(), workspace.shown(&book));
+            Ok(())
+        }
+        false => Err(format!("links that lead nowhere:\n{}", dead.join("\n"))),
+    }
+}
+
+/// The names of the pages in their order, each once.
+fn pages(workspace: &Workspace) -> Result<Vec<String>, String> {
+    let summary = workspace.read(&workspace.path("docs/SUMMARY.md"))?;
+    let pages: Vec<String> =
+        summary.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0.to_owned())).collect();
+    let entries = std::fs::read_dir(workspace.path("docs")).map_err(|error| error.to_string())?;
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let missing: Vec<String> =
+        names.filter(|name| name.ends_with(".md") && name != "SUMMARY.md" && !pages.contains(name)).collect();
+    match missing.is_empty() {
+        true => Ok(pages),
+        false => Err(format!("docs/SUMMARY.md does not name {}", missing.join(", "))),
+    }
+}
+
+/// Copies the pages; what they link to outside of the book is read in the repository.
+fn copy(workspace: &Workspace, pages: &[String], source: &Path) -> Result<(), String> {
+    let copied = ["SUMMARY.md", "book.toml"].into_iter().chain(pages.iter().map(String::as_str));
+    for name in copied {
+        let text = workspace.read(&workspace.path("docs").join(name))?;
+        let text = text.replace("](../", &format!("]({REPOSITORY}"));
+        std::fs::write(source.join(name), text).map_err(|error| format!("{name}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// Writes `llms.txt`, a list of the pages with what each is about, and `llms-full.txt`, all of them.
+fn for_agents(workspace: &Workspace, pages: &[String], book: &Path) -> Result<(), String> {
+    let mut list = String::from(
+        "# Forage\n\n> Code search for LLM agents and the people who run them: a command line, an MCP server and a library over one \
+         registry of tools.\n\n## Pages\n\n",
+    );
+    let mut full = String::new();
+    for page in pages {
+        let text = workspace.read(&workspace.path("docs").join(page))?;
+        let title = text.lines().next().unwrap_or_default().trim_start_matches("# ");
+        let about = first_sentence(&text);
+        let _ = writeln!(list, "- [{title}]({page}): {about}");
+        let _ = write!(full, "{}\n\n", text.trim_end());
+        std::fs::write(book.join(page), &text).map_err(|error| format!("{page}: {error}"))?;
+    }
+    for (name, text) in [("llms.txt", list), ("llms-full.txt", full)] {
+        std::fs::write(book.join(name), text).map_err(|error| format!("{name}: {error}"))?;
+    }
+    Ok(())
+}
+
+/// The first sentence of a page, without its links.
+fn first_sentence(page: &str) -> String {
+    let is_text = |line: &&str| !line.is_empty() && !line.starts_with(['#', '<', '|', '`', '-']);
+    let text = page.lines().skip_while(|line| !is_text(line)).take_while(|line| !line.is_empty());
+    let text = text.collect::<Vec<_>>().join(" ");
+    let mut plain = String::new();
+    let mut rest = text.as_str();
+    while let Some((before, link)) = rest.split_once('[') {
+        plain.push_str(before);
+        let Some((name, behind)) = link.split_once("](") else { break };
+        plain.push_str(name);
+        rest = behind.split_once(')').map_or("", |(_, behind)| behind);
+    }
+    plain.push_str(rest);
+    let end = plain.find(". ").map_or(plain.len(), |at| at + 1);
+    plain[..end].to_owned()
+}
+
+/// Links of the book's pages to files or places that it has not.
+fn dead_links(book: &Path) -> Result<Vec<String>, String> {
+    let mut files = Vec::new();
+    let mut open = vec![book.to_owned()];
+    while let Some(directory) = open.pop() {
+        for entry in std::fs::read_dir(&directory).map_err(|error| error.to_string())?.flatten() {
+            let path = entry.path();
+            if path.is_dir() { open.push(path) } else { files.push(path) }
+        }
+    }
+    let pages: Vec<&PathBuf> =
+        files.iter().filter(|path| path.extension().is_some_and(|end| end == "html")).collect();
+    let mut dead = BTreeSet::new();
+    for page in &pages {
+        let text = std::fs::read_to_string(page).map_err(|error| error.to_string())?;
+        for link in text.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+            if link.contains("://") || link.starts_with(['/', '$']) || link.starts_with("mailto:") {
+                continue;
+            }
+            let (path, place) = link.split_once('#').unwrap_or((link, ""));
+            let target = match path {
+                "" => (*page).clone(),
+                path => page.parent().unwrap_or(book).join(path),
+            };
+            let has_place = |place: &str| {
+                std::fs::read_to_string(&target).is_ok_and(|text| text.contains(&format!("id=\"{place}\"")))
+            };
+            if !target.is_file() || !(place.is_empty() || has_place(place)) {
+                let page = page.strip_prefix(book).unwrap_or(page);
+                dead.insert(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    Ok(dead.into_iter().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_sentence_of_a_page_is_found() {
+        let page = "# A\n\n<!-- x -->\n\nThe [index](i.md) is kept. More.\nOf it.\n";
+        assert_eq!(first_sentence(page), "The index is kept.");
+        assert_eq!(first_sentence("# A\n\n| a |\n"), "");
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_is_found() {
+        let place = std::env::temp_dir().join(format!("forage-links-{}", std::process::id()));
+        std::fs::create_dir_all(&place).unwrap();
+        let page = r##"<a href="b.html">x</a><a href="#here" id="here">x</a><a href="#there">x</a><a href="https://x.y">x</a>"##;
+        std::fs::write(place.join("a.html"), page).unwrap();
+        let dead = dead_links(&place).unwrap();
+        std::fs::remove_dir_all(&place).unwrap();
+        assert_eq!(dead, ["a.html: #there", "a.html: b.html"]);
+    }
+}
