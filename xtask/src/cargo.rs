@@ -142,7 +142,7 @@ impl Workspace {
     }
 
     /// The program that the tests run.
-    fn forage(&self) -> Result<&PathBuf, String> {
+    pub(crate) fn forage(&self) -> Result<&PathBuf, String> {
         if let Some(program) = self.forage.get() {
             return Ok(program);
         }

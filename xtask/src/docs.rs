@@ -10,6 +10,9 @@ use crate::peers;
 /// Where files of the repository that are no pages of the book are read.
 const REPOSITORY: &str = "https://github.com/forage-search/forage/blob/main/";
 
+/// A picture that a page shows.
+const PICTURE: &str = "terminal.svg";
+
 /// Builds it into `target/book`, and looks for links that lead nowhere.
 pub(crate) fn build(workspace: &Workspace) -> Result<(), String> {
     peers::install_for_site(workspace)?;
@@ -54,13 +57,31 @@ fn pages(workspace: &Workspace) -> Result<Vec<String>, String> {
 
 /// Copies the pages; what they link to outside of the book is read in the repository.
 fn copy(workspace: &Workspace, pages: &[String], source: &Path) -> Result<(), String> {
-    let copied = ["SUMMARY.md", "book.toml"].into_iter().chain(pages.iter().map(String::as_str));
+    let copied = ["SUMMARY.md", "book.toml", PICTURE].into_iter().chain(pages.iter().map(String::as_str));
     for name in copied {
         let text = workspace.read(&workspace.path("docs").join(name))?;
-        let text = text.replace("](../", &format!("]({REPOSITORY}"));
+        let text = for_readers(&text).replace("](../", &format!("]({REPOSITORY}"));
         std::fs::write(source.join(name), text).map_err(|error| format!("{name}: {error}"))?;
     }
     Ok(())
+}
+
+/// A page without what is for the test that runs its examples: a file is named above its text, and what may be anything is `…`.
+fn for_readers(page: &str) -> String {
+    let mut shown = String::new();
+    let mut is_console = false;
+    for line in page.lines() {
+        let line = match line.strip_prefix("```text file=") {
+            Some(path) => format!("`{path}`:\n\n```text"),
+            None if line.starts_with("```console") => "```console".to_owned(),
+            None if is_console => line.replace("[..]", "…"),
+            None => line.to_owned(),
+        };
+        is_console = line == "```console" || is_console && line != "```";
+        shown.push_str(&line);
+        shown.push('\n');
+    }
+    shown
 }
 
 /// Writes `llms.txt`, a list of the pages with what each is about, and `llms-full.txt`, all of them.
@@ -75,6 +96,7 @@ fn for_agents(workspace: &Workspace, pages: &[String], book: &Path) -> Result<()
         let title = text.lines().next().unwrap_or_default().trim_start_matches("# ");
         let about = first_sentence(&text);
         let _ = writeln!(list, "- [{title}]({page}): {about}");
+        let text = for_readers(&text);
         let _ = write!(full, "{}\n\n", text.trim_end());
         std::fs::write(book.join(page), &text).map_err(|error| format!("{page}: {error}"))?;
     }
@@ -147,6 +169,13 @@ mod tests {
         let page = "# A\n\n<!-- x -->\n\nThe [index](i.md) is kept. More.\nOf it.\n";
         assert_eq!(first_sentence(page), "The index is kept.");
         assert_eq!(first_sentence("# A\n\n| a |\n"), "");
+    }
+
+    #[test]
+    fn a_reader_sees_the_names_of_files_and_no_marks_of_the_tests() {
+        let page = "a [..]\n```text file=a/b.rs\nx\n```\n```console no-run: why\n$ y\nz [..]\n```\n[..]\n";
+        let shown = "a [..]\n`a/b.rs`:\n\n```text\nx\n```\n```console\n$ y\nz …\n```\n[..]\n";
+        assert_eq!(for_readers(page), shown);
     }
 
     #[test]

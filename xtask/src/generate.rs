@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use crate::cargo::Workspace;
-use crate::front_page;
+use crate::{front_page, picture};
 
 /// Writes every generated file that is not up to date.
 pub(crate) fn write(workspace: &Workspace) -> Result<(), String> {
@@ -63,6 +63,7 @@ fn generated(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
         ),
         ("docs/clients.md".to_owned(), clients_page(&clients)?),
         ("docs/commands.md".to_owned(), commands_page(workspace)?),
+        ("docs/terminal.svg".to_owned(), picture::render(workspace)?),
     ];
     files.extend(front_page::readmes(workspace)?);
     let plugin = workspace.forage_json(&[&setup[..], &["--plugin-files"]].concat())?;

@@ -35,6 +35,7 @@ mod house;
 mod package;
 mod parsers;
 mod peers;
+mod picture;
 mod type_names;
 
 use std::process::ExitCode;

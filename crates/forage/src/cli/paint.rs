@@ -216,6 +216,13 @@ impl Page<'_> {
         let text = line.trim_start();
         let indent = &line[..line.len() - text.len()];
         match numbered(text) {
+            // `1-19 function main`.
+            Some((_, behind)) if is_range(behind) => {
+                let end = text.find([' ', ':']).unwrap_or(text.len());
+                painted.push_str(indent);
+                put(painted, LINE_NUMBER, &text[..end]);
+                painted.push_str(&text[end..]);
+            }
             Some((number, behind)) if !indent.is_empty() => {
                 painted.push_str(indent);
                 put(painted, LINE_NUMBER, &text[..text.len() - behind.len()]);
@@ -267,13 +274,16 @@ impl Page<'_> {
         let Some(MatchedLine { text, spans }) = self.known.matches.get(&(path, number)) else {
             return painted.push_str(shown);
         };
-        // It may stand between marks of what is cut.
-        let Some(start) = shown.find(text).filter(|_| !text.is_empty()) else {
+        // It may stand between marks of what is cut, and without what it is indented by.
+        let bare = text.trim_start();
+        let whole = shown.find(text).map(|start| (start, 0));
+        let place = whole.or_else(|| Some((shown.find(bare)?, text.len() - bare.len())));
+        let Some((start, indent)) = place.filter(|_| !bare.is_empty()) else {
             return painted.push_str(shown);
         };
         let mut at = 0;
         for span in spans {
-            let span = start + span.start..start + span.end;
+            let span = start + span.start.saturating_sub(indent)..start + span.end.saturating_sub(indent);
             let is_there = span.start >= at && span.end <= shown.len() && !span.is_empty();
             if is_there && shown.is_char_boundary(span.start) && shown.is_char_boundary(span.end) {
                 painted.push_str(&shown[at..span.start]);
@@ -301,6 +311,11 @@ fn numbered(text: &str) -> Option<(u64, &str)> {
     let behind = &text[digits..];
     let number = text[..digits].parse().ok()?;
     behind.starts_with([':', '-', '\t']).then_some((number, behind))
+}
+
+/// Whether what follows a number makes a range of it.
+fn is_range(behind: &str) -> bool {
+    behind.strip_prefix('-').is_some_and(|rest| rest.starts_with(|next: char| next.is_ascii_digit()))
 }
 
 fn put(painted: &mut String, style: &str, text: &str) {
@@ -364,6 +379,18 @@ mod tests {
         let link = "\x1b]8;;vscode://file/r/a-1:b.rs:7:1\x1b\\";
         let expected = format!(
             "\n{link}{PATH}a-1:b.rs{RESET}\x1b]8;;\x1b\\:{LINE_NUMBER}7{RESET}:x{MATCH}find{RESET}x\n"
+        );
+        assert_eq!(painted, expected);
+    }
+
+    #[test]
+    fn a_range_is_one_number_and_a_line_may_stand_without_its_indent() {
+        let records = json!({ "files": [{ "path": "a.rs", "lines": [
+            { "line_number": 9, "text": "    use find;", "spans": [[8, 12]] },
+        ] }] });
+        let painted = painter("none").answer("a.rs\n  1-19 type A\n    9: use find;\n", &records);
+        let expected = format!(
+            "{PATH}a.rs{RESET}\n  {LINE_NUMBER}1-19{RESET} type A\n    {LINE_NUMBER}9{RESET}: use {MATCH}find{RESET};\n"
         );
         assert_eq!(painted, expected);
     }

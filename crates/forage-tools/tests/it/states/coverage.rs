@@ -9,6 +9,9 @@ use forage_tools::registry::{TOOLS, find};
 use forage_tools::{Answer, Limit, ToolError};
 use serde_json::Value;
 
+/// The page that tells programs of the codes of errors.
+const CODES: &str = include_str!("../../../../../docs/scripts.md");
+
 /// What answers were, as `kind variant`; of limits also with the tool.
 #[derive(Default)]
 pub(super) struct Seen(BTreeSet<String>);
@@ -64,6 +67,11 @@ impl Seen {
     }
 
     pub(super) fn add_error(&mut self, error: &ToolError) {
+        assert!(
+            CODES.contains(&format!("`{}`", error.kind())),
+            "docs/scripts.md does not tell of {}",
+            error.kind()
+        );
         self.0.insert(format!("error {}", tool_error(error)));
         match error {
             ToolError::Path(error) | ToolError::NoSuchPath { error, .. } => {
