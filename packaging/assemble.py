@@ -25,10 +25,12 @@ LICENCES = ["LICENSE-APACHE", "LICENSE-MIT"]
 PLATFORMS = {
     "x86_64-unknown-linux-gnu": ("linux", "x64"),
     "aarch64-unknown-linux-gnu": ("linux", "arm64"),
-    "x86_64-apple-darwin": ("darwin", "x64"),
     "aarch64-apple-darwin": ("darwin", "arm64"),
     "x86_64-pc-windows-msvc": ("win32", "x64"),
 }
+
+# The launcher is the same for all; of a release it comes from the build for this platform.
+LAUNCHER_OF = "x86_64-unknown-linux-gnu"
 
 
 class Entry:
@@ -118,6 +120,7 @@ class Release:
             "version": self.version,
             "description": f"The program of forage-search for {system} on {processor}",
             "license": launcher["license"],
+            "repository": launcher["repository"],
             "os": [system],
             "cpu": [processor],
             "preferUnplugged": True,
@@ -157,8 +160,11 @@ class Release:
 
     def sums(self):
         """The checksums of all, in the form that `sha256sum -c` reads, and the bill beside them by its own name."""
+        for directory in ["man", "completions"]:
+            shutil.rmtree(self.out / directory)
         shutil.move(self.bill, self.out / f"forage-{self.version}-{self.target}.cdx.json")
-        files = sorted(path for path in self.out.iterdir() if path.is_file())
+        launcher = self.out / f"forage-search-{self.version}.tgz"
+        files = sorted(path for path in self.out.iterdir() if path != launcher or self.target == LAUNCHER_OF)
         lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
         (self.out / f"forage-{self.version}-{self.target}.sha256").write_text("".join(lines))
 

@@ -25,8 +25,9 @@ function program() {
 }
 
 const child = spawn(program(), process.argv.slice(2), { stdio: "inherit" });
-// What ends this process ends that one; its own end is waited for.
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+// The terminal tells both of Ctrl-C; what else ends this process ends that one. Its own end is waited for.
+process.on("SIGINT", () => {});
+for (const signal of ["SIGTERM", "SIGHUP"]) {
   process.on(signal, () => child.kill(signal));
 }
 child.on("error", (error) => {

@@ -55,12 +55,12 @@ fn pages(workspace: &Workspace) -> Result<Vec<String>, String> {
     }
 }
 
-/// Copies the pages; what they link to outside of the book is read in the repository.
+/// Copies the pages.
 fn copy(workspace: &Workspace, pages: &[String], source: &Path) -> Result<(), String> {
     let copied = ["SUMMARY.md", "book.toml", PICTURE].into_iter().chain(pages.iter().map(String::as_str));
     for name in copied {
         let text = workspace.read(&workspace.path("docs").join(name))?;
-        let text = for_readers(&text).replace("](../", &format!("]({REPOSITORY}"));
+        let text = for_readers(&text);
         std::fs::write(source.join(name), text).map_err(|error| format!("{name}: {error}"))?;
     }
     Ok(())
@@ -81,7 +81,8 @@ fn for_readers(page: &str) -> String {
         shown.push_str(&line);
         shown.push('\n');
     }
-    shown
+    // What is no page of the book is read in the repository.
+    shown.replace("](../", &format!("]({REPOSITORY}"))
 }
 
 /// Writes `llms.txt`, a list of the pages with what each is about, and `llms-full.txt`, all of them.

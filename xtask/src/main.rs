@@ -11,7 +11,7 @@
 //! - `cargo xtask package`: the wheel, the packages for npm, the archive, the bundle and the container's context, from one
 //!   build, in `target/package`; with `--check`, each installed and used, and built twice.
 //! - `cargo xtask docs`: the site, in `target/book`, with `llms.txt`; a link that leads nowhere is an error.
-//! - `cargo xtask release notes`: what the changelog says of this version.
+//! - `cargo xtask release notes`: what the changelog says of this version; `release check TAG`: whether a tag is its.
 //! - `cargo xtask generate`: writes the files that are made from the program; with `--check`, only compares them.
 #![expect(
     clippy::disallowed_methods,
@@ -51,6 +51,7 @@ const USAGE: &str = "usage: cargo xtask check [--all]
        cargo xtask generate [--check]
        cargo xtask package [--check]
        cargo xtask release notes
+       cargo xtask release check TAG
        cargo xtask docs
        cargo xtask advisories PATH-OF-ADVISORY-DB";
 
@@ -72,6 +73,7 @@ fn main() -> ExitCode {
         ["package"] => package::make(&workspace).map(|_| ()),
         ["package", "--check"] => package::check(&workspace),
         ["docs"] => docs::build(&workspace),
+        ["release", "check", tag] => package::compare_tag(&workspace, tag),
         ["release", "notes"] => package::notes(&workspace).map(|notes| print!("{notes}")),
         ["advisories", database] => advisories::check(&workspace, database),
         ["generate"] => generate::write(&workspace).and_then(|()| bench::render(&workspace, false)),

@@ -45,12 +45,7 @@ fn build(workspace: &Workspace) -> Result<Release, String> {
         metadata[name].as_str().map(PathBuf::from).ok_or(format!("`cargo metadata` has no {name}"))
     };
     let (target_directory, root) = (text("target_directory")?, text("workspace_root")?);
-    let version = metadata["packages"]
-        .as_array()
-        .and_then(|packages| packages.iter().find(|package| package["name"] == "forage-cli"))
-        .and_then(|package| package["version"].as_str())
-        .ok_or("`cargo metadata` has no forage-cli")?
-        .to_owned();
+    let version = version(&metadata)?;
     let target = host(workspace)?;
     let out = target_directory.join(OUT);
     match std::fs::remove_dir_all(&out) {
@@ -181,6 +176,24 @@ impl Release {
         let mut files = self.files()?.into_iter().filter(|path| path.to_string_lossy().ends_with(end));
         files.next().ok_or(format!("there is no file …{end} in {}", self.out.display()))
     }
+}
+
+/// Whether a tag is that of this version.
+pub(crate) fn compare_tag(workspace: &Workspace, tag: &str) -> Result<(), String> {
+    let metadata = workspace.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
+    let version = version(&metadata)?;
+    match tag == format!("v{version}") {
+        true => Ok(()),
+        false => Err(format!("the tag is {tag}, and the version {version}")),
+    }
+}
+
+/// The version of the product.
+fn version(metadata: &serde_json::Value) -> Result<String, String> {
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let mut versions = packages.filter(|package| package["name"] == "forage-cli").map(|package| &package["version"]);
+    let version = versions.next().and_then(serde_json::Value::as_str);
+    version.map(str::to_owned).ok_or("`cargo metadata` has no forage-cli".to_owned())
 }
 
 /// What the changelog says of its first version.

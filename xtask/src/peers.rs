@@ -231,12 +231,18 @@ pub(crate) fn install_newest(workspace: &Workspace, variable: &str) -> Result<()
     install_those(workspace, Versions::Newest, |peer| peer.variables.contains(&variable))
 }
 
-/// Installs what packages are built with and looked at by.
+/// Installs what packages are built with.
 pub(crate) fn install_for_packages(workspace: &Workspace) -> Result<(), String> {
-    install_those(workspace, Versions::Pinned, |peer| match peer.source {
-        Source::Npm { folder, .. } | Source::Python { folder, .. } => folder.starts_with(PACKAGING),
-        Source::System { .. } | Source::Cargo { .. } => false,
-    })
+    let is_wanted =
+        |peer: &Peer| matches!(peer.source, Source::Python { folder, .. } if folder.starts_with(PACKAGING));
+    install_those(workspace, Versions::Pinned, is_wanted)
+}
+
+/// Installs what packages and workflows are looked at by.
+pub(crate) fn install_for_checks_of_packages(workspace: &Workspace) -> Result<(), String> {
+    let is_wanted =
+        |peer: &Peer| matches!(peer.source, Source::Npm { folder, .. } if folder.starts_with(PACKAGING));
+    install_those(workspace, Versions::Pinned, is_wanted)
 }
 
 /// Installs what the site is built with.

@@ -151,7 +151,7 @@ impl Peer {
         let list = self.stamp(workspace)?;
         remove(place)?;
         run(workspace.program(python).args(["-m", "venv"]).arg(place))?;
-        let pip = place.join("bin/pip");
+        let pip = place.join(if cfg!(windows) { "Scripts/pip" } else { "bin/pip" });
         let quiet = ["install", "--quiet", "--disable-pip-version-check"];
         let wanted = place.join("wanted.txt");
         write(&wanted, &versions.of_python(&list))?;

@@ -119,7 +119,7 @@ impl CommitWalk<'_> {
         let Ok(commit) = self.repository.commit(&head) else {
             return Ok(most);
         };
-        match self.repository.count_files(&commit, most / limits::COMMITS_PER_FILE) {
+        match self.repository.count_files(&commit, most.div_ceil(limits::COMMITS_PER_FILE)) {
             Ok(files) => Ok((files * limits::COMMITS_PER_FILE).clamp(least, most)),
             Err(ObjectError::Stopped) => Err(OutOfTime),
             // It may be there another time.

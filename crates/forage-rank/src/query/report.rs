@@ -21,6 +21,8 @@ const TITLE: f32 = 3.0;
 const CODE: f32 = 0.5;
 /// A word of a stack trace, most of which are directories, and files on the way.
 const TRACE: f32 = 0.2;
+/// A word of a line of a log that tells of no error: what else the program did meanwhile.
+const LOG: f32 = 0.1;
 
 /// Words of headings under which a report tells of the writer's machine, or what was read before writing.
 const ASIDE_HEADINGS: &[&str] = &[
@@ -199,7 +201,12 @@ pub(super) fn parts(text: &str) -> (Vec<ReportPart<'_>>, Vec<ReportedFile>) {
     for line in rest.lines() {
         let share = form.as_mut().map_or(1.0, |form| form.share(line));
         let is_trace = traces.read(line, share > 0.0);
-        push(text, &mut parts, line, if is_trace { share.min(TRACE) } else { share });
+        let most = match line {
+            _ if is_trace => TRACE,
+            line if is_log(line) => LOG,
+            _ => f32::MAX,
+        };
+        push(text, &mut parts, line, share.min(most));
     }
     (parts, traces.finish())
 }
@@ -247,7 +254,7 @@ impl ReportForm {
             if is_end {
                 self.fence = None;
             }
-            return if is_end || self.is_aside { 0.0 } else { CODE };
+            return if is_end || self.is_aside || is_head_of_diff(line) { 0.0 } else { CODE };
         }
         let begins = |mark: &&str| line.strip_prefix(mark).is_some_and(|rest| !rest.contains(mark));
         self.fence = FENCES.into_iter().find(begins);
@@ -309,6 +316,40 @@ fn is_aside(heading: &str) -> bool {
 fn is_box(line: &str) -> bool {
     let item = line.trim_start_matches(['-', '*', '+', ' ']);
     item.len() < line.len() && ["[ ]", "[x]", "[X]"].iter().any(|mark| item.starts_with(mark))
+}
+
+/// Levels of a log at which it says what went wrong.
+const ERROR_LEVELS: &[&str] = &["ERROR", "FATAL", "CRITICAL", "SEVERE"];
+/// Those below.
+const LOG_LEVELS: &[&str] = &["TRACE", "DEBUG", "INFO", "NOTICE", "WARN", "WARNING"];
+
+/// Whether a line is one of a log, and tells of no error: it begins with a level in capitals, or with a time.
+fn is_log(line: &str) -> bool {
+    let line = line.trim_start();
+    // The day, the time, and who writes, may stand before the level.
+    let words = line.split([' ', '\t', '[', ']', '|', '<', '>']).filter(|word| !word.is_empty()).take(6);
+    let words: Vec<&str> = words.collect();
+    let begins = line.starts_with(|first: char| first.is_ascii_digit() || first == '[' || first == '<');
+    let has_time = begins && words.iter().take(3).any(|word| word.split('T').any(is_time));
+    let level = |word: &&str| word.trim_matches(|c: char| !c.is_ascii_alphabetic()).to_owned();
+    let levels: Vec<String> = words.iter().take(if has_time { words.len() } else { 1 }).map(level).collect();
+    let has = |known: &[&str]| levels.iter().any(|level| known.contains(&level.as_str()));
+    !has(ERROR_LEVELS) && (has_time || has(LOG_LEVELS))
+}
+
+/// `12:30:01`, perhaps with parts of a second.
+fn is_time(word: &str) -> bool {
+    let mut parts = word.splitn(3, ':');
+    let two = |part: Option<&str>| {
+        part.is_some_and(|part| part.len() == 2 && part.bytes().all(|b| b.is_ascii_digit()))
+    };
+    two(parts.next()) && two(parts.next()) && parts.next().is_some_and(|part| two(part.get(..2)))
+}
+
+/// Whether a line of a diff says only what is compared: the files are named, and count as that.
+fn is_head_of_diff(line: &str) -> bool {
+    ["diff --git ", "--- a/", "+++ b/", "@@ -"].iter().any(|head| line.starts_with(head))
+        || line.strip_prefix("index ").is_some_and(|rest| rest.contains(".."))
 }
 
 /// Whether a line fills in a form: a box, a machine's property, a rule, emphasis that a template has for instructions.
@@ -404,6 +445,39 @@ mod tests {
         assert!(!is_aside("Search is slow") && !is_aside("The package of the day"));
         let shares = |text: &str| parts(text).0.iter().map(|part| part.share).collect::<Vec<_>>();
         assert_eq!(shares("T\r\n# A\r\n```x()```\r\nprose\r\nmore\r\n<!-- open\r\nrest"), [TITLE, 1.0]);
+    }
+
+    #[test]
+    fn a_log_counts_little_but_for_its_errors_and_the_heads_of_a_diff_not_at_all() {
+        for line in [
+            "2024-05-01 12:43:34,437 WARN  [main] structures - dictionaries",
+            "[12:43:34] loading plugins",
+            "2024-05-01T12:43:34.437Z INFO started",
+            "[INFO] Building shop 1.0",
+            "  DEBUG: retry 1 of 3",
+        ] {
+            assert!(is_log(line), "{line}");
+        }
+        for line in [
+            "2024-05-01 12:43:34,437 ERROR [main] can't read the index",
+            "[ERROR] Failed to execute goal",
+            "Error: can't read the index",
+            "INFORMATION about the index",
+            "at 12:30:01 it stops",
+            "10:20 is a ratio",
+            "",
+        ] {
+            assert!(!is_log(line), "{line}");
+        }
+        let text = "It fails\n```\n12:43:34 INFO started\n12:43:35 ERROR broken\n```\n```diff\ndiff --git a/x.rs b/x.rs\n\
+                    index 1234..5678 100644\n--- a/x.rs\n+++ b/x.rs\n@@ -1,2 +1,2 @@ fn y\n-old\n+new\n```\n";
+        let (parts, files) = parts(text);
+        let shares: Vec<(&str, f32)> = parts.iter().skip(1).map(|part| (part.text, part.share)).collect();
+        assert_eq!(
+            shares,
+            [("12:43:34 INFO started", LOG), ("12:43:35 ERROR broken", CODE), ("-old\n+new", CODE)]
+        );
+        assert_eq!(files.len(), 1, "{files:?}");
     }
 
     #[test]

@@ -113,7 +113,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         }
     }
     if let Some(why) = transcript.why_no_answer() {
-        output.failure(&format!("no answer: {why}"));
+        output.failure(&format!("no answer: {why}"), "unfinished");
     }
     Ok(match transcript.stop_reason {
         TurnEnd::Answered => Status::Found,

@@ -28,9 +28,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, output: &mut Terminal) -> anyhow::Result<Status> {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut completed(commands())?, "forage", &mut script);
-    output.text(&String::from_utf8(script)?)?;
-    output.flush()?;
-    Ok(Status::Found)
+    output.page(&String::from_utf8(script)?)
 }
 
 /// The commands with what is known of their arguments beside what parsing needs. A tool or a model may have a name that

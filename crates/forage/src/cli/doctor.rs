@@ -141,7 +141,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         output.flush()?;
     }
     if !is_usable {
-        output.failure("something is broken; what, and what to do about it, is among the problems");
+        output.failure("something is broken; what, and what to do about it, is among the problems", "failed");
     }
     Ok(if is_usable { Status::Found } else { Status::Failed })
 }

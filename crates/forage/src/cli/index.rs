@@ -155,17 +155,17 @@ fn build(
         Update::Busy => bail!("another process is building the index of {}", root.path().display()),
     };
     let (path, bytes) = (root.path().display(), store.size());
-    let (index, _) = store.open_checked();
-    let counts = index.map(|index| usable(root, &index, &walk)).transpose()?;
-    let young = counts.map_or(0, |(usable, all)| all.saturating_sub(usable));
+    // What can't be told here is no reason to take the index for not built.
+    let counts = store.open_checked().0.and_then(|index| usable(root, &index, &walk).ok());
+    let others = counts.map_or(0, |(usable, all)| all.saturating_sub(usable));
     let record = json!({
-        "root": path.to_string(), "done": what, "files_read": files, "files_too_young": young, "bytes": bytes,
+        "root": path.to_string(), "done": what, "files_read": files, "files_not_as_indexed": others, "bytes": bytes,
     });
     let mut text = format!("{path}: {what}, {files} files read, {bytes} bytes\n");
-    if young > 0 {
+    if others > 0 {
         text.push_str(&format!(
-            "{path}: {young} files had been changed less than two seconds before they were read, which their times can't tell from a \
-             change behind it: searches read them; run it again\n"
+            "{path}: {others} files are not in it as they are, as they can't be read or had been changed less than two seconds before: \
+             searches read them, and the next build takes those that it can\n"
         ));
     }
     tell(output, &record, &text)?;
@@ -261,7 +261,7 @@ fn check(
     }
     tell(output, &record, &forage_tools::sanitize(&text))?;
     if !is_equal {
-        output.failure("the index is not as the files are; `forage index drop` removes it");
+        output.failure("the index is not as the files are; `forage index drop` removes it", "failed");
     }
     Ok(if is_equal { Status::Found } else { Status::Failed })
 }

@@ -25,9 +25,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Terminal) -> anyhow::Resul
         let has_page = |command: &&Command| !command.is_hide_set() && command.get_name() != "help";
         let shown = commands.get_subcommands().filter(has_page);
         let names: Vec<&str> = shown.map(Command::get_name).collect();
-        output.text(&(names.join("\n") + "\n"))?;
-        output.flush()?;
-        return Ok(Status::Found);
+        return output.page(&(names.join("\n") + "\n"));
     }
     let page = match &arguments.command {
         None => page(commands)?,
@@ -36,9 +34,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Terminal) -> anyhow::Resul
             None => bail!("there is no command {name}; `forage help` lists them"),
         },
     };
-    output.text(&page)?;
-    output.flush()?;
-    Ok(Status::Found)
+    output.page(&page)
 }
 
 /// All commands, each with the name of its page, `forage-grep`.

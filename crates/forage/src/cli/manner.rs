@@ -71,35 +71,41 @@ static COMMANDS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     TOOLS.iter().filter_map(named).collect()
 });
 
+/// Bytes of a command that is written out to go on; a longer one would take the place of what was asked for.
+const COMMAND_BYTES: usize = 200;
+
 /// The command of these words, the program's own first, from a cursor on.
 fn go_on(words: &[String], cursor: &str) -> String {
     let asked = Cli::try_parse_from(words).ok().and_then(|cli| cli.command);
     if asked.is_some_and(|command| matches!(command, Command::Grep(grep) if grep.is_about_several())) {
-        return format!("the same with this path alone, and --cursor {cursor}");
+        return format!("the same command with this path alone, and --cursor {cursor}");
     }
-    let mut command = "forage".to_owned();
+    let (mut command, mut operands) = ("forage".to_owned(), None::<String>);
     let mut rest = words.iter().skip(1);
     while let Some(word) = rest.next() {
-        match word.as_str() {
-            "--cursor" => drop(rest.next()),
-            word if word.starts_with("--cursor=") => {}
-            word => {
-                command += &format!(
-                    " {}",
-                    if word.starts_with('-') { quoted_option(word) } else { shell_word(word) }
-                )
-            }
+        match (word.as_str(), &mut operands) {
+            (word, Some(operands)) => *operands += &format!(" {}", quoted_word(word)),
+            // Behind it a cursor would be a path.
+            ("--", None) => operands = Some(" --".to_owned()),
+            ("--cursor", None) => drop(rest.next()),
+            (word, None) if word.starts_with("--cursor=") => {}
+            (word, None) => command += &format!(" {}", quoted_word(word)),
         }
     }
-    // Behind `--` it would be a path.
-    match command.split_once(" -- ") {
-        Some((options, operands)) => format!("{options} --cursor {cursor} -- {operands}"),
-        None => format!("{command} --cursor {cursor}"),
+    let operands = operands.unwrap_or_default();
+    let reads_stdin = words.iter().skip(2).any(|word| word == "-");
+    let is_plain = !words.iter().any(|word| word.chars().any(char::is_control));
+    match is_plain && !reads_stdin && command.len() + operands.len() <= COMMAND_BYTES {
+        true => format!("{command} --cursor {cursor}{operands}"),
+        false => format!("the same command with --cursor {cursor}"),
     }
 }
 
-/// A word that begins with a dash, as a shell takes it.
-fn quoted_option(word: &str) -> String {
+/// A word as a shell takes it, also one that begins with a dash.
+fn quoted_word(word: &str) -> String {
+    if !word.starts_with('-') {
+        return shell_word(word);
+    }
     let quoted = shell_word(&format!("x{word}"));
     match quoted.strip_prefix('x') {
         Some(plain) => plain.to_owned(),
@@ -202,7 +208,14 @@ mod tests {
             told(&["search", "--cursor=0.1", "--", "-x", "a b"]),
             "forage search --cursor 1.2.3 -- -x 'a b'"
         );
-        assert_eq!(told(&["grep", "x", "src", "lib"]), "the same with this path alone, and --cursor 1.2.3");
+        assert_eq!(told(&["search", "a -- b", "src"]), "forage search 'a -- b' src --cursor 1.2.3");
+        assert_eq!(told(&["search", "x", "src", "--"]), "forage search x src --cursor 1.2.3 --");
+        let several = "the same command with this path alone, and --cursor 1.2.3";
+        assert_eq!(told(&["grep", "x", "src", "lib"]), several);
+        // What can't be pasted, or is longer than what it asks for, is not written out.
+        for words in [&["rank", "a\nb"][..], &["rank", "-"], &["rank", &"word ".repeat(100)]] {
+            assert_eq!(told(words), "the same command with --cursor 1.2.3", "{words:?}");
+        }
     }
 
     #[test]

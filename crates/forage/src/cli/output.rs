@@ -6,6 +6,7 @@ use forage_tools::tools::search::SearchRecord;
 use forage_tools::{Answer, sanitize};
 use serde_json::{Value, json};
 
+use super::Status;
 use super::manner;
 use super::paint::Painter;
 use super::told::{code, sentences};
@@ -96,6 +97,18 @@ impl Terminal {
         Ok(self.text(text)? && Self::unless_closed(self.stdout.flush())?)
     }
 
+    /// A text for another program, in a document where JSON was asked for.
+    pub(crate) fn page(&mut self, text: &str) -> anyhow::Result<Status> {
+        match self.json {
+            true => self.value(&json!({ "text": text }))?,
+            false => {
+                self.text(text)?;
+                self.flush()?;
+            }
+        }
+        Ok(Status::Found)
+    }
+
     /// A value as JSON: indented for a person, and where JSON was asked for in one line, when the command has ended.
     pub(crate) fn value(&mut self, value: &Value) -> anyhow::Result<()> {
         if self.json {
@@ -150,9 +163,10 @@ impl Terminal {
     }
 
     /// An error that the answer has, too: on stderr, and in the document that was given last.
-    pub(crate) fn failure(&mut self, text: &str) {
+    pub(crate) fn failure(&mut self, text: &str, code: &str) {
         if let Some(Value::Object(fields)) = self.documents.last_mut() {
             fields.entry("error").or_insert(json!(text));
+            fields.entry("code").or_insert(json!(code));
         }
         self.tell(text);
     }

@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io::IsTerminal as _;
 use std::ops::Range;
+use std::path::Path;
 
 use serde_json::Value;
 
@@ -114,6 +115,8 @@ impl Painter {
 #[derive(Default)]
 struct KnownPlaces<'a> {
     paths: HashSet<&'a str>,
+    /// Bytes of the longest of them.
+    longest: usize,
     /// The text of a line with what matched in it, by its path and number.
     matches: HashMap<(&'a str, u64), MatchedLine<'a>>,
 }
@@ -131,6 +134,7 @@ impl<'a> KnownPlaces<'a> {
             Value::Object(fields) => {
                 let path = fields.get("path").and_then(text_of);
                 self.paths.extend(path);
+                self.longest = self.longest.max(path.map_or(0, str::len));
                 let file = path.or(file);
                 let text = fields.get("text").or(fields.get("lines")).and_then(text_of);
                 let number = fields.get("line_number").and_then(Value::as_u64);
@@ -240,16 +244,19 @@ impl Page<'_> {
 
     /// The longest path that a line begins with, and what follows it.
     fn leading_path<'t>(&self, line: &'t str) -> Option<(&'t str, &'t str)> {
-        let ends = line.bytes().enumerate().filter(|(_, byte)| matches!(byte, b':' | b'-')).map(|(at, _)| at);
+        // A line may be as long as a file.
+        let ends = line.bytes().take(self.known.longest + 1).enumerate();
+        let ends = ends.filter(|(_, byte)| matches!(byte, b':' | b'-')).map(|(at, _)| at);
         let mut known = ends.filter(|&end| self.known.paths.contains(&line[..end]));
         known.next_back().map(|end| line.split_at(end))
     }
 
-    /// `PATH FIRST-LAST`.
+    /// `PATH FIRST-LAST`, or something else behind such a mark.
     fn place(&self, painted: &mut String, place: &str) {
-        match place.rsplit_once(' ') {
-            Some((path, lines)) => {
-                self.path(painted, path, numbered(lines).map(|(number, _)| number));
+        let parts = place.rsplit_once(' ').filter(|(path, _)| self.known.paths.contains(path));
+        match parts.and_then(|(path, lines)| Some((path, lines, numbered(lines)?.0))) {
+            Some((path, lines, first)) => {
+                self.path(painted, path, Some(first));
                 painted.push(' ');
                 put(painted, LINE_NUMBER, lines);
             }
@@ -258,10 +265,14 @@ impl Page<'_> {
     }
 
     fn path(&self, painted: &mut String, path: &str, line: Option<u64>) {
-        let Some(format) = &self.painter.links else {
+        // A name of odd bytes stands in quotes, and is none that an address could have.
+        let Some(format) = self.painter.links.as_ref().filter(|_| !path.starts_with('"')) else {
             return put(painted, PATH, path);
         };
-        let absolute = if path.starts_with('/') { path.to_owned() } else { format!("{}/{path}", self.root) };
+        let mut absolute = Path::new(self.root).join(path).display().to_string();
+        if cfg!(windows) {
+            absolute = format!("/{}", absolute.replace('\\', "/"));
+        }
         let address =
             format.replace("{path}", &encoded(&absolute)).replace("{line}", &line.unwrap_or(1).to_string());
         painted.push_str(&format!("\x1b]8;;{address}\x1b\\"));
@@ -403,6 +414,16 @@ mod tests {
         let expected =
             format!("1 of 2 files\n@@ {PATH}a.rs{RESET} {LINE_NUMBER}1-2{RESET}\n  7: x\na.rs:\n[x]\n");
         assert_eq!(painter("none").answer(text, &records), expected);
+    }
+
+    #[test]
+    fn what_is_no_place_is_no_link_and_a_line_of_a_megabyte_is_no_work() {
+        let records = json!({ "root": "/r", "files": [{ "path": "a.rs" }, { "path": "\"n\\n.txt\"" }] });
+        let painter = painter("file");
+        assert_eq!(painter.answer("@@ further files\n@@ end\n", &records), "@@ further files\n@@ end\n");
+        assert!(!painter.answer("\"n\\n.txt\":\n", &records).contains("file://"));
+        let line = format!("a.rs:1:{}\n", "x:y-".repeat(1 << 18));
+        assert_eq!(plain(&painter.answer(&line, &records)), line);
     }
 
     #[test]

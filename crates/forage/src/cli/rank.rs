@@ -3,7 +3,7 @@
 use std::io::Read as _;
 use std::time::Duration;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use forage_tools::Tool as _;
 use forage_tools::tools::{RankRequest, SearchIndex};
 
@@ -51,9 +51,13 @@ pub(crate) struct Arguments {
 const QUERY_BYTES: u64 = 1 << 20;
 
 fn read_query() -> anyhow::Result<String> {
-    let mut query = Vec::new();
-    std::io::stdin().take(QUERY_BYTES).read_to_end(&mut query).context("can't read the query from stdin")?;
-    Ok(String::from_utf8_lossy(&query).into_owned())
+    let mut query = String::new();
+    let mut input = std::io::stdin().take(QUERY_BYTES + 1);
+    input.read_to_string(&mut query).context("can't read the query from stdin")?;
+    if query.len() as u64 > QUERY_BYTES {
+        bail!("the query on stdin has more than {QUERY_BYTES} bytes; give a part of it");
+    }
+    Ok(query)
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {

@@ -276,7 +276,7 @@ pub(super) fn ended(
     output: &mut Terminal,
 ) -> Status {
     if let Some(problem) = problem {
-        output.failure(&with_option(problem));
+        output.failure(&with_option(problem), UNFINISHED);
     }
     match (found, problem) {
         _ if partial && context.stop.is_cancelled() => Status::Interrupted,
@@ -285,6 +285,9 @@ pub(super) fn ended(
         (false, Some(_)) => Status::Failed,
     }
 }
+
+/// The code of a call that did not come to its end, and found nothing.
+const UNFINISHED: &str = "unfinished";
 
 /// What kept a call from finding anything, and how a person gives it more time.
 fn with_option(problem: &str) -> String {

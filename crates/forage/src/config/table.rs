@@ -33,7 +33,7 @@ settings! {
         roots: Vec<PathBuf> = Vec::new(), from (), "root" "DIR" for Every;
         /// Allow `/`, the home directory and its parents as roots.
         allow_broad_root: bool = false;
-        /// Whether searches use an index, and whether they wait for one: see [index.md](instant-index.md).
+        /// Whether searches use an index, and whether they wait for one: see [instant-index.md](instant-index.md).
         index: SettingWord<IndexUse> = SettingWord::new(IndexUse::Auto), from ("FORAGE_INDEX");
         /// The kernel's wall around every command that reads a repository (Linux, Landlock).
         sandbox: SettingWord<Sandbox> = SettingWord::new(Sandbox::Auto);

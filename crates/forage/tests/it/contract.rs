@@ -120,6 +120,9 @@ fn every_command_gives_one_document_or_typed_lines() {
         (if cfg!(feature = "embedded-store") { 1 } else { 2 }, &["sparse", "status"]),
         (2, &["no_such_command"]),
         (0, &[]),
+        (0, &["man"]),
+        (0, &["man", "--list"]),
+        (0, &["completions", "bash"]),
     ];
     for (status, arguments) in cases {
         let with_json = [arguments, &["--json"][..]].concat();

@@ -391,7 +391,8 @@ mod embedded {
         let done = index(&project, &["--max-file-bytes", "5000", "."]);
         assert_eq!((&done["files_written"], &done["skipped"]["too_large"]), (&json!(2), &json!(1)), "{done}");
         assert_eq!(found(&project, "ORA-00942"), ["src/db.rs"]);
-        assert_eq!(project.run(&["lookup", "parseHTTPHeader"]).status, 1);
+        let run = project.run(&["lookup", "parseHTTPHeader"]);
+        assert_eq!(run.status, 1, "{run:?}");
     }
 
     #[test]

@@ -33,8 +33,12 @@ fn names_and_versions_are_those_of_the_packages() {
         (Some("forage-search"), server["name"].as_str())
     );
     assert!(text("README.md").contains(&format!("mcp-name: {}", server["name"].as_str().unwrap())));
+    // Registries compare it with where the package was built.
+    let repository = "https://github.com/forage-search/forage";
+    assert_eq!(npm["repository"]["url"], format!("git+{repository}.git"));
     let python: toml::Table = text("pyproject.toml").parse().unwrap();
     assert_eq!(python["project"]["name"].as_str(), Some("forage-search"));
+    assert_eq!(python["project"]["urls"]["Repository"].as_str(), Some(repository));
     let of_packages = server["packages"].as_array().unwrap().iter().map(|package| &package["version"]);
     for version in [&server["version"], &npm["version"], &mcpb["version"]].into_iter().chain(of_packages) {
         assert_eq!(version, env!("CARGO_PKG_VERSION"));

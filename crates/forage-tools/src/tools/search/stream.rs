@@ -157,6 +157,7 @@ pub fn stream(
         let mut line = json!({ "type": "summary", "data": summary });
         if let (Some(problem), Some(fields)) = (&answer.problem, line.as_object_mut()) {
             fields.insert("error".to_owned(), json!(problem));
+            fields.insert("code".to_owned(), json!("unfinished"));
         }
         write(&format!("{line}\n"), &[]);
     }

@@ -105,7 +105,7 @@ pub(super) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     }
     Ok(match (measured.queries.is_empty(), stored) {
         (_, Some(Err(_))) => {
-            output.failure(&told);
+            output.failure(&told, "failed");
             Status::Failed
         }
         (true, _) => Status::NothingFound,

@@ -32,7 +32,7 @@ pub(super) fn serve(
         return Err(error);
     }
     let reason = clip(&sanitize(&told(&error)), REASON_BYTES);
-    output.failure(&reason);
+    output.failure(&reason, "failed");
     let tools = registry::advertised(&ToolSelection::default())?;
     let workspace = Box::new(Unusable { problem: problem(&reason) });
     let settings =
