@@ -191,7 +191,8 @@ pub(crate) fn compare_tag(workspace: &Workspace, tag: &str) -> Result<(), String
 /// The version of the product.
 fn version(metadata: &serde_json::Value) -> Result<String, String> {
     let packages = metadata["packages"].as_array().into_iter().flatten();
-    let mut versions = packages.filter(|package| package["name"] == "forage-cli").map(|package| &package["version"]);
+    let mut versions =
+        packages.filter(|package| package["name"] == "forage-cli").map(|package| &package["version"]);
     let version = versions.next().and_then(serde_json::Value::as_str);
     version.map(str::to_owned).ok_or("`cargo metadata` has no forage-cli".to_owned())
 }
