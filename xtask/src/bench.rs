@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cargo::Workspace;
+use crate::cargo::{Workspace, succeed};
 use crate::peers;
 
 /// Their names, in the order in which they run when none is named.
@@ -156,9 +156,4 @@ fn printed(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{command:?} did not start: {error}"))?;
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     if output.status.success() { Ok(text) } else { Err(format!("{command:?} failed ({})", output.status)) }
-}
-
-fn succeed(command: &mut Command, shown: &str) -> Result<(), String> {
-    let status = command.status().map_err(|error| format!("{shown} did not start: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{shown} failed ({status})")) }
 }

@@ -133,12 +133,7 @@ impl Workspace {
 
     /// The text that the program of this workspace prints.
     pub(crate) fn forage_text(&self, arguments: &[&str]) -> Result<String, String> {
-        let output = self.program(self.forage()?).args(arguments).output();
-        let output = output.map_err(|error| format!("`forage` did not start: {error}"))?;
-        match output.status.success() {
-            true => String::from_utf8(output.stdout).map_err(|error| error.to_string()),
-            false => Err(format!("`forage {}` failed ({})", arguments.join(" "), output.status)),
-        }
+        printed(self.program(self.forage()?).args(arguments), &format!("`forage {}`", arguments.join(" ")))
     }
 
     /// The program that the tests run.
@@ -176,6 +171,32 @@ impl Workspace {
             command.env_remove(variable);
         }
         command
+    }
+}
+
+/// What a command prints on stdout, without the line break at its end; an error has what it says.
+pub(crate) fn printed(command: &mut Command, shown: &str) -> Result<String, String> {
+    let output = command.output().map_err(|error| format!("{shown} did not start: {error}"))?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        return Err(format!("{shown} failed ({}): {}", output.status, said.trim_end()));
+    }
+    String::from_utf8(output.stdout).map(|text| text.trim_end().to_owned()).map_err(|error| error.to_string())
+}
+
+/// Runs a command with its output shown; an exit status other than 0 is an error.
+pub(crate) fn succeed(command: &mut Command, shown: &str) -> Result<(), String> {
+    let status = command.status().map_err(|error| format!("{shown} did not start: {error}"))?;
+    if status.success() { Ok(()) } else { Err(format!("{shown} failed ({status})")) }
+}
+
+/// Removes a directory that may not be there.
+pub(crate) fn remove(path: &Path) -> Result<(), String> {
+    match std::fs::remove_dir_all(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(format!("{} can't be removed: {error}", path.display()))
+        }
+        _ => Ok(()),
     }
 }
 

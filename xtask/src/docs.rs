@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::cargo::Workspace;
+use crate::cargo::{Workspace, succeed};
 use crate::peers;
 
 /// Where files of the repository that are no pages of the book are read.
@@ -24,11 +24,7 @@ pub(crate) fn build(workspace: &Workspace) -> Result<(), String> {
     let pages = pages(workspace)?;
     copy(workspace, &pages, &source)?;
     let mut command = workspace.with_peers().program("mdbook");
-    let status = command.arg("build").arg(&source).arg("--dest-dir").arg(&book).status();
-    let status = status.map_err(|error| format!("mdbook did not start: {error}"))?;
-    if !status.success() {
-        return Err(format!("mdbook failed ({status})"));
-    }
+    succeed(command.arg("build").arg(&source).arg("--dest-dir").arg(&book), "mdbook")?;
     for_agents(workspace, &pages, &book)?;
     let dead = dead_links(&book)?;
     match dead.is_empty() {

@@ -4,9 +4,8 @@ mod check;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use crate::cargo::Workspace;
+use crate::cargo::{Workspace, printed, remove, succeed};
 use crate::peers;
 
 pub(crate) use check::check;
@@ -48,12 +47,7 @@ fn build(workspace: &Workspace) -> Result<Release, String> {
     let version = version(&metadata)?;
     let target = host(workspace)?;
     let out = target_directory.join(OUT);
-    match std::fs::remove_dir_all(&out) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            return Err(format!("{} can't be removed: {error}", workspace.shown(&out)));
-        }
-        _ => {}
-    }
+    remove(&out)?;
     std::fs::create_dir_all(&out).map_err(|error| error.to_string())?;
     let mut command = workspace.program(tool("maturin"));
     command.args(["build", "--locked", "--profile", "dist", "--target", &target, "--out"]).arg(&out);
@@ -202,19 +196,4 @@ pub(crate) fn notes(workspace: &Workspace) -> Result<String, String> {
     let log = workspace.read(&workspace.path("CHANGELOG.md"))?;
     let section = log.split("\n## ").nth(1).and_then(|section| section.split_once('\n'));
     section.map(|(_, notes)| format!("{}\n", notes.trim())).ok_or("CHANGELOG.md has no version".to_owned())
-}
-
-/// What a command prints on stdout, without the line break at its end.
-fn printed(command: &mut Command, name: &str) -> Result<String, String> {
-    let output = command.output().map_err(|error| format!("{name} did not start: {error}"))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(format!("{name} failed ({}): {}", output.status, said.trim_end()));
-    }
-    String::from_utf8(output.stdout).map(|text| text.trim_end().to_owned()).map_err(|error| error.to_string())
-}
-
-fn succeed(command: &mut Command, name: &str) -> Result<(), String> {
-    let status = command.status().map_err(|error| format!("{name} did not start: {error}"))?;
-    if status.success() { Ok(()) } else { Err(format!("{name} failed ({status})")) }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anstyle_svg::Term;
 
-use crate::cargo::Workspace;
+use crate::cargo::{Workspace, printed};
 
 /// The page whose files are searched.
 const FILES: &str = "docs/unknown-repository.md";
@@ -34,17 +34,9 @@ fn picture(workspace: &Workspace, place: &Path) -> Result<String, String> {
     for arguments in COMMANDS {
         let mut command = workspace.program(workspace.forage()?);
         command.current_dir(&project).env("HOME", &home).env_remove("XDG_CACHE_HOME");
-        let output = command
-            .args(arguments)
-            .args(["--root", ".", "--color", "always", "--config", "/dev/null"])
-            .output();
-        let output = output.map_err(|error| format!("`forage` did not start: {error}"))?;
-        if !output.status.success() {
-            let said = String::from_utf8_lossy(&output.stderr);
-            return Err(format!("`forage {}` failed: {said}", arguments.join(" ")));
-        }
-        let text = String::from_utf8_lossy(&output.stdout);
-        typed.push_str(&format!("\x1b[1m$ forage {}\x1b[0m\n{}\n\n", arguments.join(" "), text.trim_end()));
+        command.args(arguments).args(["--root", ".", "--color", "always", "--config", "/dev/null"]);
+        let text = printed(&mut command, &format!("`forage {}`", arguments.join(" ")))?;
+        typed.push_str(&format!("\x1b[1m$ forage {}\x1b[0m\n{}\n\n", arguments.join(" "), text));
     }
     Ok(Term::new().render_svg(typed.trim_end()))
 }

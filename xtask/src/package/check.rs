@@ -5,8 +5,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
-use super::{GLIBC, Release, make, printed, succeed};
-use crate::cargo::Workspace;
+use super::{GLIBC, Release, make};
+use crate::cargo::{Workspace, printed, succeed};
 use crate::peers;
 
 type Step<'a> = fn(&Bench<'a>) -> Result<(), String>;

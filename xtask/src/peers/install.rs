@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::{Peer, Source, folder, system};
-use crate::cargo::Workspace;
+use crate::cargo::{Workspace, remove};
 
 /// Those that the lists say, or the newest there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,15 +174,6 @@ pub(super) fn run(command: &mut Command) -> Result<(), String> {
     }
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     Err(format!("{shown} failed ({}):\n{}{}", output.status, stdout, stderr.trim_end()))
-}
-
-fn remove(path: &Path) -> Result<(), String> {
-    match std::fs::remove_dir_all(path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(format!("{} can't be removed: {error}", path.display()))
-        }
-        _ => Ok(()),
-    }
 }
 
 fn write(path: &Path, text: &str) -> Result<(), String> {
