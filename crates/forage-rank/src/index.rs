@@ -44,6 +44,7 @@ use crate::languages::language;
 use crate::latent::LatentSum;
 use crate::limits;
 use crate::panics::guarded;
+use crate::project;
 use crate::rules::is_aside;
 
 /// Hashes of a file as it was when it was read for an index.
@@ -62,6 +63,8 @@ pub struct RankIndex {
     fields: Fields,
     state: RwLock<Arc<IndexState>>,
     history: RwLock<Arc<ReadHistory>>,
+    /// What the project calls itself.
+    names: RwLock<Arc<[String]>>,
     /// Held by who writes.
     writing: Mutex<()>,
     /// The engine failed, whatever the files were when they were opened.
@@ -192,6 +195,7 @@ impl RankIndex {
             fields,
             state: RwLock::default(),
             history: RwLock::default(),
+            names: RwLock::default(),
             writing: Mutex::default(),
             is_damaged: AtomicBool::new(false),
             never: Stop::never(),
@@ -246,11 +250,12 @@ impl RankIndex {
         Ok(())
     }
 
-    /// Brings what is known of the project's commits up to date with what is checked out in a root, so that their messages are
-    /// evidence of the files that they changed. That takes some file openings where nothing has changed, and a part of the
+    /// Brings what is known of the project up to date with what is checked out in a root: its names, and its commits, so that
+    /// their messages are evidence of the files that they changed. That takes some file openings where nothing has changed, and a part of the
     /// time that is left where much has; what there is no time for, the next call goes on with. An index of a part of the
     /// root, for measuring, is of what is `below` a directory.
-    pub fn read_history(&self, root: &Arc<Root>, below: &RelPath, stop: &Stop) {
+    pub fn read_project(&self, root: &Arc<Root>, below: &RelPath, stop: &Stop) {
+        *self.names.write().unwrap_or_else(PoisonError::into_inner) = project::names(root).into();
         let before = self.history();
         let now = match history::read(root, below, &before.history, stop) {
             Ok(None) if before.lacks.is_none() => return,
@@ -283,6 +288,11 @@ impl RankIndex {
 
     fn history(&self) -> Arc<ReadHistory> {
         Arc::clone(&self.history.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// What the project calls itself, as words of a query.
+    pub(crate) fn names(&self) -> Arc<[String]> {
+        Arc::clone(&self.names.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The commits that are evidence now.

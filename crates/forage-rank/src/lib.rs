@@ -40,6 +40,7 @@ mod model_tokens;
 mod outline;
 mod panics;
 mod passages;
+mod project;
 mod query;
 mod retrieve;
 mod rules;

@@ -222,6 +222,12 @@ pub const MESSAGE_WORDS: usize = 500;
 /// Commits that lend to their files, those whose messages resemble a query most.
 pub const LENDING_COMMITS: usize = 80;
 
+/// Words of a question that files have, beside which the name of the project weighs nothing.
+pub const BESIDE_OWN_NAME: usize = 2;
+
+/// Bytes of a manifest and of a README that are looked at for the name of the project.
+pub const PROJECT_FILE_BYTES: usize = 64 * 1024;
+
 /// Time that a call reads commits for; the next one goes on. Four thousand take .3 to 2 seconds.
 pub const HISTORY_TIME: Duration = Duration::from_secs(5);
 

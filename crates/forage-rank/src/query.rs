@@ -67,6 +67,8 @@ pub(crate) struct Concept {
     pub(crate) times: f32,
     /// Whether the title of a text has it.
     pub(crate) is_of_title: bool,
+    /// Whether it is what the project calls itself, beside words that tell more.
+    pub(crate) is_own_name: bool,
 }
 
 impl Concept {
@@ -110,7 +112,15 @@ impl Default for QueryReading {
 
 impl QueryReading {
     fn concept(&self, word: &str, tokens: Vec<(String, f32)>, weight: f32, role: PieceRole) -> Concept {
-        Concept { word: word.to_owned(), tokens, weight, role, times: self.share, is_of_title: self.is_title }
+        Concept {
+            word: word.to_owned(),
+            tokens,
+            weight,
+            role,
+            times: self.share,
+            is_of_title: self.is_title,
+            is_own_name: false,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::limits;
 use crate::lines::QueryWords;
 use crate::panics::guarded;
 use crate::query::{QueryWeights, RankQuery};
-use crate::retrieve::{Demand, FieldWeights, FileCandidate, Retrieved, retrieve};
+use crate::retrieve::{Demand, FieldWeights, FileCandidate, Retrieved, retrieve, weigh_no_own_name};
 use crate::rules::{Evidence, RULES, RuleWeights, gather, implementations_first};
 
 /// All that is fitted.
@@ -86,6 +86,8 @@ pub struct Ranking {
     pub strength: f32,
     /// Words of the query that no file has.
     pub unknown: Vec<String>,
+    /// Words of the query that weigh nothing, being what the project calls itself.
+    pub own_names: Vec<String>,
     /// Phrases, filters and words to leave out, as they were written.
     pub understood: Vec<String>,
     /// Parts that look like one of these and leave out nothing: a language that isn't known, words beyond the limit.
@@ -188,12 +190,15 @@ fn answer(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking,
         }
     };
     let pace = HaltPace::new(request.stop);
-    let query = RankQuery::parse(request.query, &weights.query);
+    let mut query = RankQuery::parse(request.query, &weights.query);
     let limit = request.limit.min(limits::RESULTS);
     // Two sizes only: who turns a page finds it ready.
     let most = if limit <= limits::CANDIDATES { limits::CANDIDATES } else { limits::RESULTS };
     let (fields, allow) = (&weights.fields, request.allow);
     let Some(joined) = JoinedIndexes::of(indexes) else { return Ok(Ranking::default()) };
+    if let [index] = indexes {
+        weigh_no_own_name(&joined, &mut query, &index.names(), &pace)?;
+    }
     let demand = Demand { joined: &joined, query: &query, weights: fields, allow, pace: &pace, most };
     let retrieved = retrieve(&demand)?;
     let histories: Vec<_> =
@@ -218,6 +223,7 @@ fn answer(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking,
         matching: retrieved.matching,
         strength,
         unknown: unknown(&query, &retrieved),
+        own_names: own_names(&query),
         not_looked_at: retrieved.not_looked_at,
         is_list: query.is_of_paths(),
         stopped: false,
@@ -251,7 +257,8 @@ fn strength(query: &RankQuery, retrieved: &Retrieved, nth: usize) -> f32 {
     let frequencies = &retrieved.candidates[nth].frequencies;
     let mut has = 0.0;
     let mut rarities = Vec::with_capacity(frequencies.len());
-    for (concept, frequency) in frequencies.iter().enumerate().filter(|(nth, _)| query.is_expected(*nth)) {
+    let is_counted = |nth: usize| query.is_expected(nth) && !query.concepts[nth].is_own_name;
+    for (concept, frequency) in frequencies.iter().enumerate().filter(|(nth, _)| is_counted(*nth)) {
         let rarest = (1.0 + (retrieved.files + 0.5) / 0.5).ln() * query.concepts[concept].weight;
         let known = retrieved.document_frequency[concept] > 0;
         let rarity = if known { retrieved.idf[concept] } else { rarest };
@@ -271,6 +278,11 @@ fn unknown(query: &RankQuery, retrieved: &Retrieved) -> Vec<String> {
         .filter(|(nth, (_, frequency))| **frequency == 0 && query.is_expected(*nth))
         .map(|(_, (concept, _))| query.as_written(&concept.word).to_owned())
         .collect()
+}
+
+fn own_names(query: &RankQuery) -> Vec<String> {
+    let own = query.concepts.iter().filter(|concept| concept.is_own_name);
+    own.map(|concept| query.as_written(&concept.word).to_owned()).collect()
 }
 
 fn file_hit(candidate: &FileCandidate, evidence: &Evidence, score: f32, most: usize) -> FileHit {

@@ -148,7 +148,7 @@ pub fn update<L>(
     effort: &UpdateEffort,
     lock: impl FnOnce() -> Result<L, UpdateError>,
 ) -> Result<Updated, UpdateError> {
-    index.read_history(root, &RelPath::root(), &effort.stop);
+    index.read_project(root, &RelPath::root(), &effort.stop);
     let options = WalkOptions { threads: effort.threads, ..walk_options() };
     let changes = compare(index, root, listing, &options, &effort.stop)?;
     match changes.report.stopped {

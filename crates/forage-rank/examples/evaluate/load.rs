@@ -56,7 +56,7 @@ pub(crate) fn load(sets: &Path, checkouts: &Path, only: &[String]) -> Vec<Loaded
         writer.commit().unwrap();
         let top = Root::open(&root, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap();
         let below = RelPath::parse(set.benchmark_root.as_deref().unwrap_or("."), &RelPath::root()).unwrap();
-        index.read_history(&top, &below, &Stop::never());
+        index.read_project(&top, &below, &Stop::never());
         let seconds = began.elapsed().as_secs_f64();
         Loaded {
             set,

@@ -16,6 +16,13 @@ use super::{Id, PathWords, RULES, Values, place_values};
 /// The field of comments among those of hits.
 const COMMENTS: u8 = 3;
 
+/// The power of a word's rarity in paths, as a share of the rarest's, that it counts for in a file's name.
+const NAME_RARITY: f32 = 0.35;
+
+/// What the name of the project counts for in a file's name. As much as nothing would lose what the whole rule gains: the file
+/// that is called as a small project is its main one.
+const OWN_NAME: f32 = 0.5;
+
 /// How much a definition of a kind counts.
 const fn kind_share(kind: DefinitionKind) -> f32 {
     match kind {
@@ -50,6 +57,8 @@ pub(crate) struct Gatherer<'a> {
     expected: Vec<usize>,
     /// Sum of their rarities.
     mass: f32,
+    /// The greatest rarity in paths.
+    rarest_name: f32,
     words: Vec<&'a str>,
 }
 
@@ -71,7 +80,11 @@ pub(crate) fn gather(
         (0..query.concepts.len()).filter(|&nth| query.is_expected(nth) != only_joined).collect();
     let mass: f32 = expected.iter().map(|&nth| retrieved.idf[nth]).sum();
     let words = query.asked_words().collect();
-    let gatherer = Gatherer { query, retrieved, weights, mass: mass.max(f32::MIN_POSITIVE), expected, words };
+    let in_paths = query.concepts.iter().zip(&retrieved.named_idf[0]);
+    let in_paths = in_paths.filter(|(concept, _)| concept.role != PieceRole::Joined);
+    let rarest_name = in_paths.map(|(_, rarity)| *rarity).fold(f32::MIN_POSITIVE, f32::max);
+    let mass = mass.max(f32::MIN_POSITIVE);
+    let gatherer = Gatherer { query, retrieved, weights, mass, rarest_name, expected, words };
     let mut found = Vec::with_capacity(retrieved.candidates.len());
     for candidate in &retrieved.candidates {
         pace.check()?;
@@ -216,7 +229,7 @@ impl Gatherer<'_> {
             let (value, place) = PathWords::matches(&path.stem, concept);
             stems[nth] = value;
             if let Some(place) = place {
-                matched[place] = matched[place].max(value);
+                matched[place] = matched[place].max(value * self.share_of_name(nth));
             }
             directories[nth] = PathWords::matches(&path.directories, concept).0;
             if concept.role != PieceRole::Word && concept.word == path.whole {
@@ -245,6 +258,19 @@ impl Gatherer<'_> {
         }
         set(Id::StemFirst, self.first(&stems));
         set(Id::PathCoverage, if total > 0.0 { sum / total } else { 0.0 });
+    }
+
+    /// What a word that is in a file's name counts for there: that the file is called as a minor word of the question says less
+    /// than that it is called as the word that few files are called by.
+    fn share_of_name(&self, nth: usize) -> f32 {
+        let rarity = self.retrieved.named_idf[0][nth];
+        if self.query.concepts[nth].is_own_name {
+            OWN_NAME
+        } else if self.query.is_telling || rarity == 0.0 {
+            1.0
+        } else {
+            (rarity / self.rarest_name).min(1.0).powf(NAME_RARITY)
+        }
     }
 
     /// How early in the query a word stands that a file has. Words that nearly all files have, the project's

@@ -237,3 +237,32 @@ fn an_index_that_begins_as_another_trees_answers_as_one_made_anew() {
     RankIndex::copy(caches[0].path(), empty.path(), &never).unwrap_err();
     RankIndex::copy(empty.path(), caches[1].path(), &Stop::never()).unwrap_err();
 }
+
+#[test]
+fn what_the_project_calls_itself_weighs_nothing_beside_other_words() {
+    let top = tempfile::tempdir().unwrap();
+    let directory = top.path().join("cobra");
+    write(&directory, "cobra.go", b"package cobra\n\nfunc OnInitialize() {}\n");
+    write(&directory, "command.go", b"package cobra\n\n// Execute runs a command.\nfunc Execute() {}\n");
+    write(&directory, "README.md", b"# Cobra\n\nCobra is a library.\n");
+    let (root, index) = (open(&directory), RankIndex::in_memory().unwrap());
+    let ask = |query: &str| {
+        update(&index, &root, None);
+        let ranking = search(&index, &RankedSearch::new(query, 5)).unwrap();
+        (ranking.own_names, ranking.files.first().map(|file| file.path.clone()).unwrap())
+    };
+    let own = || vec!["cobra".to_owned()];
+    assert_eq!(ask("cobra runs command"), (own(), "command.go".to_owned()));
+    // One other word that files have is too few, and what is asked for may be the name.
+    assert_eq!(ask("cobra library unheard").0, [""; 0]);
+    assert_eq!(ask("cobra"), (Vec::new(), "cobra.go".to_owned()));
+    let text = "when cobra runs a command then a command runs and cobra prints the command twice";
+    assert_eq!(ask(text).0, [""; 0]);
+    // As the tree is now.
+    write(&directory, "README.md", b"# Snake\n");
+    assert_eq!(ask("cobra runs command").0, [""; 0]);
+    write(&directory, "go.mod", b"module example.com/snake/v2\n");
+    write(&directory, "README.md", b"# Snake\n\nSnakes are called cobra by snake and cobra.\n");
+    assert_eq!(ask("snake cobra runs command").0, ["snake", "cobra"]);
+    assert_eq!(ask("snake cobra runs").0, [""; 0]);
+}

@@ -39,7 +39,7 @@ pub(super) fn fresh(
         && !is_damaged
     {
         // Nothing of the tree has changed; what is checked out may have.
-        index.read_history(root, &RelPath::root(), &effort.stop);
+        index.read_project(root, &RelPath::root(), &effort.stop);
         return Ok(Ranked {
             index: Arc::clone(index),
             report: Arc::clone(report),

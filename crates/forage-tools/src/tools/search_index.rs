@@ -117,6 +117,9 @@ pub struct RankResponse {
     pub strength: f32,
     /// Words of the query that no file has.
     pub unknown_words: Vec<String>,
+    /// Words of the query that weigh nothing, being what the project calls itself; with `explain`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub own_names: Vec<String>,
     /// Quotes, filters and words to leave out that were taken as such.
     pub understood: Vec<String>,
     /// What looks like one of these and was taken for nothing.
@@ -396,6 +399,7 @@ impl Tool for SearchIndex {
             lead: lead(&ranking),
             strength: ranking.strength,
             unknown_words: ranking.unknown,
+            own_names: if explain.is_some() { ranking.own_names } else { Vec::new() },
             understood: ranking.understood,
             ignored: ranking.ignored,
             no_file_chosen,

@@ -110,6 +110,11 @@ fn headline(response: &RankResponse) -> String {
         false => "best first",
     };
     let _ = write!(text, " for {}, {order}.", quoted(&response.query));
+    if !response.own_names.is_empty() {
+        let names = list(&response.own_names);
+        let _ =
+            write!(text, " {names}, what the project calls itself, weighs nothing beside the other words.");
+    }
     for history in &response.history {
         let _ = write!(text, " History: {history}.");
     }

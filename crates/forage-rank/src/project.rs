@@ -1,0 +1,188 @@
+//! What a project calls itself.
+//!
+//! A question that names the project asks no more of one of its files than a question that does not, yet the file that is
+//! called as the project is (`cobra.go`, `rails.rb`) has the name in all places that count most. So the name weighs nothing
+//! beside other words ([`retrieve`](crate::retrieve)).
+
+use forage_fs::{ReadBuffer, RelPath, Root};
+
+use crate::limits;
+
+/// Files that name a project, each with what stands before the name, at the beginning of a line.
+const MANIFESTS: &[(&str, &str)] = &[
+    ("Cargo.toml", "name"),
+    ("pyproject.toml", "name"),
+    ("setup.cfg", "name"),
+    ("setup.py", "name"),
+    ("package.json", "name"),
+    ("composer.json", "name"),
+    ("go.mod", "module"),
+    ("mix.exs", "app"),
+    ("pubspec.yaml", "name"),
+    ("Package.swift", "name"),
+    ("CMakeLists.txt", "project"),
+    ("settings.gradle", "rootProject.name"),
+    ("settings.gradle.kts", "rootProject.name"),
+];
+
+/// What a directory or a package is called for what it holds, whatever the project is called.
+const KINDS: &[&str] = &[
+    "api",
+    "app",
+    "application",
+    "backend",
+    "build",
+    "checkout",
+    "client",
+    "code",
+    "common",
+    "core",
+    "docs",
+    "frontend",
+    "lib",
+    "library",
+    "main",
+    "master",
+    "monorepo",
+    "package",
+    "project",
+    "repo",
+    "repository",
+    "root",
+    "server",
+    "source",
+    "src",
+    "test",
+    "testbed",
+    "tests",
+    "tools",
+    "trunk",
+    "web",
+    "website",
+    "work",
+    "workspace",
+];
+
+/// What the text that introduces a project is called.
+const READMES: &[&str] = &[
+    "README.md",
+    "README.rst",
+    "README",
+    "README.txt",
+    "README.markdown",
+    "README.adoc",
+    "README.org",
+    "Readme.md",
+    "readme.md",
+];
+
+/// How often a README says a name of its project, at least.
+const README_SAYS: usize = 2;
+
+/// Returns the names of the project in a root, in lower case, letters and digits only: what its directory and its manifests
+/// call it, if its README does too.
+pub(crate) fn names(root: &Root) -> Vec<String> {
+    let directory = root.path().file_name().map(|name| folded(&name.to_string_lossy()));
+    let manifests =
+        MANIFESTS.iter().filter_map(|(file, key)| named_by(&beginning(root, file)?, key).map(folded));
+    let mut names: Vec<String> = directory.into_iter().chain(manifests).collect();
+    names.retain(|name| name.len() > 1 && !KINDS.contains(&name.as_str()));
+    names.sort();
+    names.dedup();
+    if names.is_empty() {
+        return names;
+    }
+    let Some(readme) = READMES.iter().find_map(|name| beginning(root, name)) else { return Vec::new() };
+    let mut said = vec![0; names.len()];
+    let may_be_one = |word: &str| {
+        let first = word.trim_start_matches(|c: char| !c.is_alphanumeric()).chars().next();
+        let first = first.and_then(|first| first.to_lowercase().next());
+        first.is_some_and(|first| names.iter().any(|name| name.starts_with(first)))
+    };
+    for word in readme.split(|c: char| !is_of_name(c)).filter(|word| may_be_one(word)) {
+        if let Ok(nth) = names.binary_search(&folded(word)) {
+            said[nth] += 1;
+        }
+    }
+    let mut said = said.into_iter();
+    names.retain(|_| said.next().is_some_and(|times| times >= README_SAYS));
+    names
+}
+
+/// A name as the words of a question are: `Lazy.nvim` is `lazynvim`.
+fn folded(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+/// The beginning of a file at the top of a root, if it can be read.
+fn beginning(root: &Root, name: &str) -> Option<String> {
+    let path = RelPath::parse(name, &RelPath::root()).ok()?;
+    let mut buffer = ReadBuffer::default();
+    root.open_file(&path).ok()?.read_into(&mut buffer, limits::PROJECT_FILE_BYTES).ok()?;
+    Some(String::from_utf8_lossy(&buffer).into_owned())
+}
+
+/// The name behind a key that begins a line: the last part of `@scope/name`, of a module's path without its version.
+fn named_by<'a>(manifest: &'a str, key: &str) -> Option<&'a str> {
+    let mut values = manifest.lines().filter_map(|line| {
+        let rest = line.trim_start_matches(|c: char| !c.is_alphanumeric()).strip_prefix(key)?;
+        let value = rest.trim_start_matches(|c: char| !c.is_alphanumeric());
+        (value.len() < rest.len()).then_some(value)
+    });
+    let value = values.next()?;
+    let value = value.split(|c: char| !is_of_name(c) && c != '/').next()?;
+    let is_version =
+        |part: &str| part.strip_prefix('v').is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
+    value.rsplit('/').find(|part| !part.is_empty() && !is_version(part))
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "these are tests")]
+
+    use forage_fs::{RootPolicy, SecretPolicy};
+
+    use super::*;
+
+    #[test]
+    fn manifests_tell_names() {
+        let named = |file: &str, text: &'static str| {
+            let key = MANIFESTS.iter().find(|(manifest, _)| *manifest == file).unwrap().1;
+            named_by(text, key)
+        };
+        assert_eq!(named("Cargo.toml", "[package]\nversion = \"1\"\nname = \"ripgrep\"\n"), Some("ripgrep"));
+        assert_eq!(
+            named("package.json", "{\n  \"private\": true,\n  \"name\": \"@redux/toolkit\",\n"),
+            Some("toolkit")
+        );
+        assert_eq!(named("go.mod", "module github.com/urfave/cli/v2\n\ngo 1.18\n"), Some("cli"));
+        assert_eq!(named("mix.exs", "  def project do\n    [\n      app: :plug,\n"), Some("plug"));
+        assert_eq!(named("CMakeLists.txt", "project(libuv LANGUAGES C)\n"), Some("libuv"));
+        assert_eq!(named("Cargo.toml", "[workspace]\nnames = [\"a\"]\n"), None);
+        assert_eq!(named("Cargo.toml", "name"), None);
+        assert_eq!(named("package.json", "\"name\": \"//v2\""), None);
+    }
+
+    #[test]
+    fn a_name_is_what_the_readme_says_too() {
+        let top = tempfile::tempdir().unwrap();
+        let directory = top.path().join("Lazy.nvim");
+        std::fs::create_dir(&directory).unwrap();
+        let names =
+            || names(&Root::open(&directory, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap());
+        std::fs::write(directory.join("Cargo.toml"), "name = \"server\"").unwrap();
+        assert!(names().is_empty());
+        std::fs::write(directory.join("README.md"), "# lazy.nvim\nThe server.\nA server.").unwrap();
+        assert!(names().is_empty());
+        std::fs::write(
+            directory.join("README.md"),
+            "# lazy.nvim\nThe server.\nA server.\nhttps://x.y/folke/lazy.nvim",
+        )
+        .unwrap();
+        assert_eq!(names(), ["lazynvim"]);
+    }
+}
