@@ -87,6 +87,11 @@ fn push_words(text: &mut String, response: &RankResponse) {
     if !response.unknown_words.is_empty() {
         let _ = write!(text, " No file has {}.", list(&response.unknown_words));
     }
+    if !response.own_names.is_empty() {
+        let names = list(&response.own_names);
+        let _ =
+            write!(text, " {names}, what the project calls itself, weighs nothing beside the other words.");
+    }
     if !response.understood.is_empty() {
         let _ = write!(text, " Taken as a filter: {}.", list(&response.understood));
     }
@@ -110,11 +115,6 @@ fn headline(response: &RankResponse) -> String {
         false => "best first",
     };
     let _ = write!(text, " for {}, {order}.", quoted(&response.query));
-    if !response.own_names.is_empty() {
-        let names = list(&response.own_names);
-        let _ =
-            write!(text, " {names}, what the project calls itself, weighs nothing beside the other words.");
-    }
     for history in &response.history {
         let _ = write!(text, " History: {history}.");
     }
