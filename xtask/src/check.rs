@@ -4,7 +4,8 @@ use std::time::Instant;
 
 use crate::cargo::{FEATURES, Workspace};
 use crate::{
-    arm, bench, clients, direction, docs, frameworks, generate, house, package, parsers, peers, type_names,
+    bench, clients, direction, docs, frameworks, generate, house, package, parsers, peers, systems,
+    type_names,
 };
 
 type Step = fn(&Workspace) -> Result<(), String>;
@@ -45,7 +46,7 @@ const STEPS: &[(&str, Step)] = &[
 const FURTHER: &[(&str, Step)] = &[
     ("real clients", clients::check),
     ("frameworks", frameworks::check),
-    ("ARM", arm::check),
+    ("other systems", systems::check),
     ("site", docs::build),
     ("installation", package::check),
     // Each as it would be published, built from its own package and those that it depends on.

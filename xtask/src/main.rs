@@ -11,6 +11,7 @@
 //! - `cargo xtask package`: the wheel, the packages for npm, the archive, the bundle and the container's context, from one
 //!   build, in `target/package`; with `--check`, each installed and used, and built twice.
 //! - `cargo xtask docs`: the site, in `target/book`, with `llms.txt`; a link that leads nowhere is an error.
+//! - `cargo xtask systems`: what can be checked of Windows, macOS and ARM on Linux: types, and tests under Wine and an emulator.
 //! - `cargo xtask release notes`: what the changelog says of this version; `release check TAG`: whether a tag is its.
 //! - `cargo xtask generate`: writes the files that are made from the program; with `--check`, only compares them.
 #![expect(
@@ -20,7 +21,6 @@
 )]
 
 mod advisories;
-mod arm;
 mod bench;
 mod cargo;
 mod check;
@@ -36,6 +36,7 @@ mod package;
 mod parsers;
 mod peers;
 mod picture;
+mod systems;
 mod type_names;
 
 use std::process::ExitCode;
@@ -53,6 +54,7 @@ const USAGE: &str = "usage: cargo xtask check [--all]
        cargo xtask release notes
        cargo xtask release check TAG
        cargo xtask docs
+       cargo xtask systems
        cargo xtask advisories PATH-OF-ADVISORY-DB";
 
 fn main() -> ExitCode {
@@ -73,6 +75,9 @@ fn main() -> ExitCode {
         ["package"] => package::make(&workspace).map(|_| ()),
         ["package", "--check"] => package::check(&workspace),
         ["docs"] => docs::build(&workspace),
+        ["systems"] => {
+            peers::install_for_systems(&workspace).and_then(|()| systems::check(&workspace.with_peers()))
+        }
         ["release", "check", tag] => package::compare_tag(&workspace, tag),
         ["release", "notes"] => package::notes(&workspace).map(|notes| print!("{notes}")),
         ["advisories", database] => advisories::check(&workspace, database),

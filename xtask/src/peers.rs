@@ -124,6 +124,21 @@ const PEERS: &[Peer] = &[
         is_large: true,
     },
     Peer {
+        name: "a linker for Windows",
+        source: Source::System {
+            program: "x86_64-w64-mingw32-gcc",
+            packages: &["gcc-mingw-w64-x86-64-win32"],
+        },
+        variables: &[],
+        is_large: true,
+    },
+    Peer {
+        name: "Wine",
+        source: Source::System { program: "wine", packages: &["wine64", "wine"] },
+        variables: &[],
+        is_large: true,
+    },
+    Peer {
         name: "the agents",
         source: Source::Npm { folder: "clients", list: "forage/tests/clients/real/package.json" },
         variables: &["FORAGE_TEST_CLIENTS"],
@@ -242,6 +257,17 @@ pub(crate) fn install_for_packages(workspace: &Workspace) -> Result<(), String> 
 pub(crate) fn install_for_checks_of_packages(workspace: &Workspace) -> Result<(), String> {
     let is_wanted =
         |peer: &Peer| matches!(peer.source, Source::Npm { folder, .. } if folder.starts_with(PACKAGING));
+    install_those(workspace, Versions::Pinned, is_wanted)
+}
+
+/// Installs what other systems are built for and run with.
+pub(crate) fn install_for_systems(workspace: &Workspace) -> Result<(), String> {
+    const PROGRAMS: [&str; 4] = ["aarch64-linux-gnu-gcc", "qemu-aarch64", "x86_64-w64-mingw32-gcc", "wine"];
+    let is_wanted = |peer: &Peer| match peer.source {
+        Source::System { program, .. } => PROGRAMS.contains(&program),
+        Source::Python { folder, .. } => folder.starts_with(PACKAGING),
+        _ => false,
+    };
     install_those(workspace, Versions::Pinned, is_wanted)
 }
 

@@ -470,11 +470,10 @@ impl PrivateDirectory {
 }
 
 /// Returns the path with its links resolved as far as it exists: to be compared with paths of roots, and not opened.
-#[expect(clippy::disallowed_methods, reason = "a path of the user's own, to be compared with those of roots")]
 pub fn resolved(path: &Path) -> PathBuf {
     let whole = path.ancestors().find_map(|existing| {
         let rest = path.strip_prefix(existing).ok()?;
-        Some(std::fs::canonicalize(existing).ok()?.join(rest))
+        Some(crate::root::canonical(existing).ok()?.join(rest))
     });
     whole.unwrap_or_else(|| path.to_owned())
 }

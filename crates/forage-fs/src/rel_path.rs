@@ -6,6 +6,8 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::root::is_separator;
+
 /// Text that can't be a path below a root.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RelPathError {
@@ -51,7 +53,7 @@ impl RelPath {
             return Err(RelPathError::Absolute);
         }
         let mut names: Vec<&[u8]> = base.names().collect();
-        for name in bytes.split(|&b| b == b'/' || (cfg!(windows) && b == b'\\')) {
+        for name in bytes.split(|&b| is_separator(b)) {
             match name {
                 b"" | b"." => {}
                 b".." => {

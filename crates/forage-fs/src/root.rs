@@ -41,13 +41,9 @@ pub struct Root {
 
 impl Root {
     /// Opens `path` as a root. Links in `path` itself are followed: the user names it.
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "the root's own path comes from the user, not from a repository"
-    )]
     pub fn open(path: &Path, policy: &RootPolicy, secrets: SecretPolicy) -> Result<Arc<Self>, RootError> {
         let open = |source| RootError::Open { path: path.to_owned(), source };
-        let path = std::fs::canonicalize(path).map_err(open)?;
+        let path = canonical(path).map_err(open)?;
         if !policy.allow_broad && is_too_broad(&path, policy.home.as_deref()) {
             return Err(RootError::TooBroad { path });
         }
@@ -162,6 +158,8 @@ impl Root {
     /// An absolute path that lies beneath this root, as a path below it.
     pub(crate) fn strip_absolute(&self, absolute: &[u8]) -> Option<RelPath> {
         let root = os_bytes(self.path.as_os_str())?;
+        #[cfg(windows)]
+        let absolute = &*plain(absolute, &root);
         let rest = absolute.strip_prefix(&*root)?;
         if !(rest.is_empty() || rest.first() == Some(&b'/') || root.ends_with(b"/")) {
             return None;
@@ -261,7 +259,9 @@ impl Root {
 }
 
 fn is_too_broad(path: &Path, home: Option<&Path>) -> bool {
-    path.parent().is_none() || home.is_some_and(|home| home.starts_with(path))
+    let holds =
+        |home: &Path| home.starts_with(path) || canonical(home).is_ok_and(|home| home.starts_with(path));
+    path.parent().is_none() || home.is_some_and(holds)
 }
 
 /// Whether a directory holds `.git` (a directory, or a file in a worktree or submodule).
@@ -373,6 +373,39 @@ impl Roots {
     }
 }
 
+/// An absolute path as this system has it: without links, and on Windows in the form that people and programs write, with `/`
+/// between the names as all paths in answers have. `\\?\C:\`, which the system itself gives, few of them know.
+#[expect(clippy::disallowed_methods, reason = "a path of the user's own, not of a repository")]
+pub fn canonical(path: &Path) -> io::Result<PathBuf> {
+    #[cfg(not(windows))]
+    return std::fs::canonicalize(path);
+    #[cfg(windows)]
+    {
+        let path = dunce::canonicalize(path)?;
+        // What is too long for the common form takes no other sign between its names.
+        let plain = path.to_str().filter(|path| !path.starts_with(r"\\?\"));
+        Ok(plain.map_or_else(|| path.clone(), |plain| plain.replace('\\', "/").into()))
+    }
+}
+
+/// An absolute path of Windows in the form of [`canonical`], its beginning in the case of a root that is the same but for that.
+#[cfg(windows)]
+fn plain(absolute: &[u8], root: &[u8]) -> Vec<u8> {
+    let mut path: Vec<u8> = absolute.iter().map(|&b| if b == b'\\' { b'/' } else { b }).collect();
+    if path.starts_with(b"//?/") && !root.starts_with(br"\\?\") {
+        path.drain(..4);
+    }
+    if path.get(..root.len()).is_some_and(|start| start.eq_ignore_ascii_case(root)) {
+        path[..root.len()].copy_from_slice(root);
+    }
+    path
+}
+
+/// Whether a byte stands between the names of a path on this system.
+pub(crate) fn is_separator(byte: u8) -> bool {
+    byte == b'/' || cfg!(windows) && byte == b'\\'
+}
+
 /// The end of a resolution.
 #[derive(Debug)]
 struct ResolvedPath {
@@ -438,9 +471,13 @@ fn resolve(
                         inside.as_bytes().to_vec()
                     }
                     (None, Some(b'/')) => return Err(RootPathError::Outside),
+                    (None, Some(b'\\')) if cfg!(windows) => return Err(RootPathError::Outside),
+                    (None, _) if cfg!(windows) && target.contains(&b':') => {
+                        return Err(RootPathError::Outside);
+                    }
                     (None, _) => target,
                 };
-                let names = names.split(|&b| b == b'/').filter(|name| !matches!(name, &(b"" | b".")));
+                let names = names.split(|&b| is_separator(b)).filter(|name| !matches!(name, &(b"" | b".")));
                 pending.extend(names.map(<[u8]>::to_vec).rev());
             }
             Err(error) if error.kind() == io::ErrorKind::InvalidInput => {

@@ -157,19 +157,29 @@ mod tests {
 
     #[test]
     fn a_file_uri_names_a_directory_and_nothing_else_does() {
-        let cases = [
+        #[cfg(not(windows))]
+        let directories = [
             ("file:///home/me/my%20project", Some("/home/me/my project")),
             ("file://localhost/srv", Some("/srv")),
             ("file:///a%2Fb", Some("/a/b")),
-            ("file://host/share", None),
             ("file:///not%zz", Some("/not%zz")),
+        ];
+        #[cfg(windows)]
+        let directories = [
+            ("file:///C:/Users/me/my%20project", Some("C:/Users/me/my project")),
+            ("file:///c%3A/srv", Some("c:/srv")),
+            ("file://localhost/C:/not%zz", Some("C:/not%zz")),
+            ("file:///home/me", None),
+        ];
+        let others = [
+            ("file://host/share", None),
             ("file:///not-utf8%ff", None),
             ("file:///nul%00", None),
             ("file:relative", None),
             ("https://example.org/", None),
             ("/plain/path", None),
         ];
-        for (uri, expected) in cases {
+        for (uri, expected) in directories.into_iter().chain(others) {
             assert_eq!(directory(uri), expected.map(PathBuf::from), "{uri}");
         }
     }

@@ -4,6 +4,7 @@
 //! `file:` URI, behind an `@`, with the number of a line, with the name of the project in front. A path that is there is
 //! always itself; only one that is not is read in another way.
 
+use std::borrow::Cow;
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::sync::Arc;
@@ -101,6 +102,7 @@ impl Context {
     /// # Errors
     /// What is wrong with it.
     pub(crate) fn named_root(&self, text: &str) -> Result<(Arc<Root>, RelPath), String> {
+        let text = &*if cfg!(windows) { Cow::Owned(text.replace('\\', "/")) } else { Cow::Borrowed(text) };
         let mut found: Vec<(usize, &Arc<Root>, &str)> = Vec::new();
         for root in self.roots.all() {
             let own = root.path().display().to_string();

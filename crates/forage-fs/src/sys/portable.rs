@@ -133,7 +133,7 @@ pub(crate) fn identity(_: &Directory) -> Option<(u64, u64)> {
 /// The target of a link; `InvalidInput` when it is none.
 pub(crate) fn link_target(directory: &Directory, name: &[u8]) -> io::Result<Vec<u8>> {
     let path = as_path(name)?;
-    if !directory.symlink_metadata(path)?.is_symlink() {
+    if !directory.symlink_metadata(path).map_err(no_name)?.is_symlink() {
         return Err(io::ErrorKind::InvalidInput.into());
     }
     let target = directory.read_link_contents(path)?;
@@ -144,7 +144,8 @@ pub(crate) fn link_target(directory: &Directory, name: &[u8]) -> io::Result<Vec<
 
 /// What a name of a directory is, without following it.
 pub(crate) fn node_kind(directory: &Directory, name: &[u8]) -> io::Result<NodeKind> {
-    Ok(kind_of(Metadata::file_type(&directory.symlink_metadata(as_path(name)?)?)))
+    let metadata = directory.symlink_metadata(as_path(name)?).map_err(no_name)?;
+    Ok(kind_of(Metadata::file_type(&metadata)))
 }
 
 /// The names in a directory, in no order, as long as `go_on` says so of their number. A name that this system can't give
@@ -164,6 +165,14 @@ pub(crate) fn list_while(
         }
     }
     Ok(nodes)
+}
+
+/// What can't be a name on Windows is the name of nothing, `*.rs` among it.
+fn no_name(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::InvalidFilename if cfg!(windows) => io::ErrorKind::NotFound.into(),
+        _ => error,
+    }
 }
 
 fn as_path(name: &[u8]) -> io::Result<&Path> {

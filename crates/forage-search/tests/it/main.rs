@@ -13,6 +13,7 @@ mod external;
 #[cfg(target_os = "linux")]
 mod fuzz;
 mod fuzzy;
+#[cfg(target_os = "linux")]
 mod hidden;
 #[cfg(target_os = "linux")]
 mod index;
@@ -28,6 +29,7 @@ mod search;
 #[cfg(target_os = "linux")]
 mod snapshot;
 mod trees;
+#[cfg(target_os = "linux")]
 mod verify;
 #[cfg(target_os = "linux")]
 mod watched;

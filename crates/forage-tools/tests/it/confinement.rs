@@ -298,6 +298,7 @@ fn regex_of(text: &str) -> String {
 }
 
 /// T7: what is wider than a project needs the user's own word.
+#[cfg(unix)]
 #[test]
 fn broad_roots_are_refused() {
     let tree = Tree::new();

@@ -157,7 +157,7 @@ fn the_requirements_form_is_what_it_was() {
     let tree = Tree::new();
     tree.write("a.txt", numbered(3, &[2]));
     let (sent, _) = sent(&tree, EvidenceForm::Requirement, AnswerForm::Paths, &["needle"]);
-    let root = fs::canonicalize(tree.root()).unwrap();
+    let root = forage_fs::canonical(&tree.root()).unwrap();
     let root = root.display();
     assert_eq!(
         evidence(&sent),

@@ -11,7 +11,9 @@ mod answers;
 mod arguments;
 mod border;
 mod confinement;
+#[cfg(unix)]
 mod engines;
+#[cfg(unix)]
 mod files;
 mod filter;
 mod filter_attacks;
@@ -25,16 +27,20 @@ mod memory;
 mod names;
 mod one_rule;
 mod outline;
+#[cfg(unix)]
 mod output;
 mod paging;
+#[cfg(unix)]
 mod race;
 mod ranked;
 mod records;
 mod search;
 mod secrets;
 mod several;
+#[cfg(unix)]
 mod states;
 mod support;
 mod uses;
 mod workspace;
+#[cfg(unix)]
 mod worst;

@@ -28,7 +28,7 @@ impl Roots {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        fs::canonicalize(self.0.path()).unwrap().join(name)
+        forage_fs::canonical(self.0.path()).unwrap().join(name)
     }
 
     fn write(&self, path: &str, text: &str) {

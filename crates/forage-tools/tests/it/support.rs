@@ -78,7 +78,14 @@ impl Tree {
 
     /// Makes a link below the root.
     pub(crate) fn link(&self, target: impl AsRef<Path>, path: impl AsRef<Path>) {
-        std::os::unix::fs::symlink(target, self.root().join(path)).unwrap();
+        let link = self.root().join(path);
+        #[cfg(unix)]
+        std::os::unix::fs::symlink(target, link).unwrap();
+        #[cfg(windows)]
+        match link.parent().unwrap().join(&target).is_dir() {
+            true => std::os::windows::fs::symlink_dir(target, link).unwrap(),
+            false => std::os::windows::fs::symlink_file(target, link).unwrap(),
+        }
     }
 
     pub(crate) fn context(&self) -> Context {

@@ -164,15 +164,11 @@ fn default_root(working: &Path, path: Option<&str>, home: Option<&Path>) -> Path
 
 /// The absolute path that a person named. A link on the way is followed when it lies outside of the project, where
 /// it is the person's own; a link within it is the repository's, and left to the confined disk.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a path that the person typed, outside of any repository being searched"
-)]
 fn named(working: &Path, path: &str) -> PathBuf {
     let absolute = normal(&working.join(path));
     match absolute.starts_with(project(working, None)) {
         true => absolute,
-        false => std::fs::canonicalize(&absolute).unwrap_or(absolute),
+        false => forage_fs::canonical(&absolute).unwrap_or(absolute),
     }
 }
 

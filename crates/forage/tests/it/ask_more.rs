@@ -4,7 +4,9 @@ use serde_json::json as value;
 
 use crate::Project;
 use crate::ask::{calls, configure, messages, project, results, say};
-use crate::peer::{Peer, Reply};
+use crate::peer::Peer;
+#[cfg(target_os = "linux")]
+use crate::peer::Reply;
 
 const SECRET: &str = "ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd";
 

@@ -166,6 +166,7 @@ fn naming_a_model_does_not_change_the_provider() {
 }
 
 /// §5 of the requirements of `Search`: the keys, their defaults, and what is refused.
+#[cfg(unix)]
 #[test]
 fn tools_search_is_configured_as_required() {
     let project = Project::new(&[("many.txt", &"needle\n".repeat(300))]);

@@ -209,6 +209,7 @@ fn answers_are_kept_only_on_request_and_in_the_users_cache_directory() {
     assert_eq!(peer.requests().len(), 1);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_cache_directory_within_the_root_is_not_used() {
     let project = project();

@@ -1,7 +1,10 @@
 //! `forage index`, and searches with the index that it makes.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+#[cfg(unix)]
+use std::path::Path;
+use std::path::PathBuf;
+#[cfg(unix)]
 use std::process::{Command, Stdio};
 use std::time::Duration;
 

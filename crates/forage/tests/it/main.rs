@@ -96,8 +96,10 @@ impl Project {
 
     fn new_in(place: &Path, files: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir_in(place).unwrap();
-        let base = directory.path().canonicalize().unwrap();
-        let (root, home) = (base.join("project"), base.join("home"));
+        let base = forage_fs::canonical(directory.path()).unwrap();
+        // With `/` on all systems, as answers have paths.
+        let below = |name: &str| PathBuf::from(format!("{}/{name}", base.display()));
+        let (root, home) = (below("project"), below("home"));
         std::fs::create_dir_all(root.join(".git")).unwrap();
         std::fs::create_dir_all(home.join(".config/forage")).unwrap();
         let project = Self { _directory: directory, root, home };
@@ -146,7 +148,9 @@ impl Project {
             .args(arguments)
             .current_dir(directory)
             .env_clear()
-            .env("HOME", &self.home)
+            .env(if cfg!(windows) { "USERPROFILE" } else { "HOME" }, &self.home)
+            // Windows finds its own libraries by these.
+            .envs(["SystemRoot", "TEMP"].iter().filter_map(|name| Some((name, std::env::var_os(name)?))))
             // Whatever runs on the machine of the tests is none of their providers.
             .env("OLLAMA_HOST", "127.0.0.1:9")
             .env("LM_STUDIO_API_BASE", "http://127.0.0.1:9/v1")

@@ -1,7 +1,9 @@
 //! HTTP: who may call, what is too much.
 
 use std::io::Write as _;
+#[cfg(unix)]
 use std::process::Command;
+#[cfg(unix)]
 use std::time::Duration;
 
 use serde_json::json;

@@ -107,7 +107,7 @@ fn a_root_that_was_replaced_is_read_anew() {
 fn a_clients_root_leads_to_its_project() {
     let project = project();
     let elsewhere = tempfile::tempdir().unwrap();
-    let root = std::fs::canonicalize(elsewhere.path()).unwrap().join("workspaces/app");
+    let root = forage_fs::canonical(elsewhere.path()).unwrap().join("workspaces/app");
     std::fs::create_dir_all(root.join(".git")).unwrap();
     std::fs::create_dir_all(root.join("src")).unwrap();
     std::fs::write(root.join("src/a.rs"), "fn elsewhere_in_src() {}\n").unwrap();

@@ -1,0 +1,204 @@
+//! Other systems and processors, as far as one gets from Linux on x86-64.
+//!
+//! Nothing but rustup has a standard library for them, so it is built from its source, which the compiler in use may have
+//! beside it; else Debian's security archive has a compiler with its source.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::cargo::{Workspace, printed, remove, succeed};
+
+const ARM: &str = "aarch64-unknown-linux-gnu";
+const MACOS: &str = "aarch64-apple-darwin";
+const WINDOWS: &str = "x86_64-pc-windows-gnu";
+
+/// Debian's packages of a compiler and of its library's source. What they depend on has a version in its name.
+const PACKAGES: [&str; 2] = ["rustc-web", "rust-web-src"];
+/// How the names of those begin.
+const DEPENDENCIES: [&str; 2] = ["libstd-rust-web", "libllvm"];
+
+/// The crates whose tests run on Windows: all but what is built on request.
+const TESTED: [&str; 12] = [
+    "forage-agent",
+    "forage-base",
+    "forage-cli",
+    "forage-fs",
+    "forage-git",
+    "forage-llm",
+    "forage-mcp",
+    "forage-rank",
+    "forage-sandbox",
+    "forage-search",
+    "forage-sparse",
+    "forage-tools",
+];
+
+/// Tests that can't pass under Wine, or not soon enough, by parts of their names.
+const NOT_UNDER_WINE: &[(&str, &[&str])] =
+    &[("they run git, ripgrep, Node, Python or a shell, of which there is none", &[])];
+
+/// What is built, and by which compiler.
+struct OtherSystems<'a> {
+    workspace: &'a Workspace,
+    /// What every command gets.
+    variables: Vec<(&'static str, String)>,
+}
+
+/// Checks all of them.
+pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
+    let systems = OtherSystems::new(workspace)?;
+    systems.types_for_windows()?;
+    systems.types_for_macos()?;
+    systems.searches_on_arm()?;
+    systems.tests_on_windows()
+}
+
+impl<'a> OtherSystems<'a> {
+    fn new(workspace: &'a Workspace) -> Result<Self, String> {
+        let mut variables = vec![
+            // Building the standard library is not stable, and neither is refusing warnings of our own packages alone.
+            ("RUSTC_BOOTSTRAP", "1".to_owned()),
+            ("CARGO_BUILD_WARNINGS", "deny".to_owned()),
+            ("CARGO_TARGET_DIR", workspace.path("target/systems").display().to_string()),
+            ("CARGO_PROFILE_DEV_DEBUG", "false".to_owned()),
+        ];
+        let sysroot = printed(workspace.program("rustc").args(["--print", "sysroot"]), "`rustc`")?;
+        if !has_source(&Path::new(&sysroot).join("lib")) {
+            let compiler = of_debian(workspace)?;
+            let below = |path: &str| compiler.join(path).display().to_string();
+            variables.push(("RUSTC", below("usr/bin/rustc")));
+            variables.push(("LD_LIBRARY_PATH", below("usr/lib/x86_64-linux-gnu")));
+        }
+        Ok(Self { workspace, variables })
+    }
+
+    /// Cargo, or a program that stands in its place, with the compiler that can build the standard library.
+    fn run(&self, cargo: &str, arguments: &[&str], variables: &[(&str, String)]) -> Result<(), String> {
+        let mut command = self.workspace.program(cargo);
+        command.args(arguments);
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command.envs(variables.iter().map(|(name, value)| (name, value)));
+        succeed(&mut command, &format!("`{cargo} {}`", arguments.join(" ")))
+    }
+
+    fn types_for_windows(&self) -> Result<(), String> {
+        self.run(
+            "cargo",
+            &["check", "--package", "forage-cli", "--target", WINDOWS, "-Zbuild-std", "-Zwarnings"],
+            &[],
+        )
+    }
+
+    /// Zig compiles the parts in C, for it has the headers of that system.
+    fn types_for_macos(&self) -> Result<(), String> {
+        let zigbuild = self.workspace.path("target/peers/packaging/python/bin/cargo-zigbuild");
+        let python = zigbuild.with_file_name("").display().to_string();
+        let path = std::env::var("PATH").map_err(|error| error.to_string())?;
+        let path = ("PATH", format!("{python}:{path}"));
+        let arguments = ["check", "--package", "forage-cli", "--target", MACOS, "-Zbuild-std", "-Zwarnings"];
+        self.run(&zigbuild.display().to_string(), &arguments, &[path])
+    }
+
+    /// The program and its tests, under Wine.
+    fn tests_on_windows(&self) -> Result<(), String> {
+        let prefix = self.workspace.path("target/systems/wine");
+        let variables = [
+            ("WINEPREFIX", prefix.display().to_string()),
+            ("WINEDEBUG", "-all".to_owned()),
+            ("DISPLAY", String::new()),
+            ("RUST_BACKTRACE", "0".to_owned()),
+            ("CARGO_BUILD_WARNINGS", "allow".to_owned()),
+            ("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", "wine".to_owned()),
+        ];
+        let wine = |command: &mut Command, shown: &str| {
+            succeed(command.envs(variables.iter().map(|(name, value)| (name, value))), shown)
+        };
+        wine(self.workspace.program("wine").args(["wineboot", "--init"]), "`wineboot`")?;
+        let source = self.workspace.path("xtask/src/systems/bcryptprimitives.c");
+        let library = prefix.join("drive_c/windows/system32/bcryptprimitives.dll");
+        let mut compile = self.workspace.program("x86_64-w64-mingw32-gcc");
+        compile.args(["-shared", "-O1", "-o"]).arg(&library).arg(&source).arg("-ladvapi32");
+        succeed(&mut compile, "`x86_64-w64-mingw32-gcc`")?;
+
+        let packages = TESTED.iter().flat_map(|package| ["--package", package]);
+        let skipped = NOT_UNDER_WINE.iter().flat_map(|(_, names)| names.iter());
+        let skipped = skipped.flat_map(|name| ["--skip", name]);
+        let mut arguments = vec![
+            "test",
+            "--no-fail-fast",
+            "--target",
+            WINDOWS,
+            "-Zbuild-std",
+            "--lib",
+            "--bins",
+            "--test",
+            "it",
+        ];
+        arguments.extend(packages);
+        arguments.push("--");
+        arguments.extend(skipped);
+        self.run("cargo", &arguments, &variables)
+    }
+
+    /// The tests of the vector searches with NEON, under an emulator.
+    fn searches_on_arm(&self) -> Result<(), String> {
+        let variables = [
+            ("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "aarch64-linux-gnu-gcc".to_owned()),
+            (
+                "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER",
+                "qemu-aarch64 -L /usr/aarch64-linux-gnu".to_owned(),
+            ),
+        ];
+        let arguments =
+            ["test", "--package", "forage-search", "--target", ARM, "-Zbuild-std", "--lib", "prefilter"];
+        self.run("cargo", &arguments, &variables)
+    }
+}
+
+/// Whether the source of the standard library is in a compiler's directory of libraries.
+fn has_source(libraries: &Path) -> bool {
+    libraries.join("rustlib/src/rust/library/Cargo.lock").is_file()
+}
+
+/// Debian's compiler, unpacked and not installed, for it can't be beside another.
+fn of_debian(workspace: &Workspace) -> Result<PathBuf, String> {
+    let place = workspace.path("target/peers/systems/rust");
+    if has_source(&place.join("usr/lib")) {
+        return Ok(place);
+    }
+    println!("    unpacking Debian's compiler with the source of its library");
+    let making = place.with_extension("new");
+    remove(&making)?;
+    std::fs::create_dir_all(&making).map_err(|error| error.to_string())?;
+    let mut packages = PACKAGES.map(str::to_owned).to_vec();
+    let mut at = 0;
+    while let Some(package) = packages.get(at) {
+        let depends = ["depends", "--no-recommends", "--no-suggests", package];
+        let depends = printed(workspace.program("apt-cache").args(depends), "`apt-cache depends`")?;
+        for name in depends.lines().filter_map(|line| line.trim().strip_prefix("Depends: ")) {
+            let is_wanted = DEPENDENCIES.iter().any(|start| name.starts_with(start));
+            if is_wanted && !packages.iter().any(|package| package == name) {
+                packages.push(name.to_owned());
+            }
+        }
+        at += 1;
+    }
+    let download = |workspace: &Workspace| -> Command {
+        let mut command = workspace.program("apt-get");
+        command.args(["download", "--quiet"]).args(&packages).current_dir(&making);
+        command
+    };
+    // The lists of an image are often older than what they list.
+    succeed(&mut download(workspace), "`apt-get download`").or_else(|_| {
+        succeed(workspace.program("apt-get").args(["update", "--quiet"]), "`apt-get update`")?;
+        succeed(&mut download(workspace), "`apt-get download`")
+    })?;
+    let files = std::fs::read_dir(&making).map_err(|error| error.to_string())?;
+    for file in files.flatten().map(|file| file.path()) {
+        succeed(workspace.program("dpkg").arg("-x").arg(&file).arg(&making), "`dpkg -x`")?;
+        std::fs::remove_file(&file).map_err(|error| error.to_string())?;
+    }
+    remove(&place)?;
+    std::fs::rename(&making, &place).map_err(|error| error.to_string())?;
+    Ok(place)
+}
