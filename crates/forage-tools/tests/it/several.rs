@@ -28,7 +28,7 @@ impl Roots {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        forage_fs::canonical(self.0.path()).unwrap().join(name)
+        PathBuf::from(format!("{}/{name}", forage_fs::canonical(self.0.path()).unwrap().display()))
     }
 
     fn write(&self, path: &str, text: &str) {
