@@ -1,13 +1,12 @@
 //! One call of a tool: its place in the queue, its context, its progress, its end.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use forage_base::Stop;
 use forage_tools::registry::AnyTool;
 use forage_tools::{
-    Answer, Context, Telemetry, ToolError, ToolNames, WaitingFor, clip, sanitize_line, telemetry,
+    Answer, CallProgress, Context, Telemetry, ToolError, ToolNames, clip, sanitize_line, telemetry,
 };
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -58,18 +57,17 @@ impl McpServer {
             let (can_filter, _) = self.shared.can_filter(&context).await;
             return Err(self.shared.unknown_tool(&request.name, client::profile(&context), can_filter));
         };
-        let (visited, waiting) = (Arc::<AtomicU64>::default(), WaitingFor::default());
-        let progress = context.meta.get_progress_token().map(|token| CallProgress {
+        let progress = CallProgress::default();
+        let report = context.meta.get_progress_token().map(|token| ProgressReport {
             peer: context.peer.clone(),
             token,
-            visited: Arc::clone(&visited),
-            waiting: waiting.clone(),
+            progress: progress.clone(),
             started: Instant::now(),
         });
         let cancelled = context.ct.clone();
-        let answer = answer(&self.shared, &self.known, served, request, &context, (visited, waiting));
+        let answer = answer(&self.shared, &self.known, served, request, &context, progress);
         tokio::select! {
-            answer = told(answer, progress) => answer,
+            answer = told(answer, report) => answer,
             () = cancelled.cancelled() => Err(nobody_reads()),
             () = self.shared.shutdown.cancelled() => Err(nobody_reads()),
         }
@@ -82,7 +80,7 @@ async fn answer(
     served: &Served,
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
-    (visited, waiting): (Arc<AtomicU64>, WaitingFor),
+    progress: CallProgress,
 ) -> Result<CallToolResponse, ErrorData> {
     let tool = served.tool;
     let rounds = Rounds::of(request.request_state.as_deref(), request.input_responses)?;
@@ -131,7 +129,7 @@ async fn answer(
             context.names = names;
             context.shown_earlier = shown;
             context.gathered_uses = Some(gathered);
-            (context.progress, context.waiting) = (visited, waiting);
+            context.progress = progress;
             context.telemetry.client = profile.name();
             if let Some(questions) = questions {
                 let to = context.telemetry.to.take();
@@ -232,37 +230,29 @@ impl Telemetry for OnceAnswered {
 }
 
 /// Waits for the answer, and tells of its progress to a client that asked for that.
-async fn told<T>(answer: impl Future<Output = T>, progress: Option<CallProgress>) -> T {
-    let Some(progress) = progress else { return answer.await };
+async fn told<T>(answer: impl Future<Output = T>, report: Option<ProgressReport>) -> T {
+    let Some(report) = report else { return answer.await };
     let mut answer = std::pin::pin!(answer);
     loop {
         tokio::select! {
             answer = &mut answer => return answer,
-            () = tokio::time::sleep(limits::PROGRESS_INTERVAL) => progress.tell().await,
+            () = tokio::time::sleep(limits::PROGRESS_INTERVAL) => report.tell().await,
         }
     }
 }
 
-struct CallProgress {
+struct ProgressReport {
     peer: Peer<RoleServer>,
     token: ProgressToken,
-    visited: Arc<AtomicU64>,
-    waiting: WaitingFor,
+    progress: CallProgress,
     started: Instant,
 }
 
-impl CallProgress {
-    /// Progress is told in seconds: they always increase, also while a model is thinking, and nobody knows how many
-    /// files there will be.
+impl ProgressReport {
+    /// Progress is told in seconds: they always increase, also while a model is thinking.
     async fn tell(&self) {
-        let visited = self.visited.load(Ordering::Relaxed);
         let seconds = (self.started.elapsed().as_secs_f64() * 10.0).round() / 10.0;
-        let message = match self.waiting.whom() {
-            Some(model) => {
-                format!("waiting for {} to judge what was found, {seconds} s", sanitize_line(&model))
-            }
-            None => format!("{visited} files visited in {seconds} s"),
-        };
+        let message = format!("{}, {seconds} s", self.progress.said("searching"));
         let progress = ProgressNotificationParam::new(self.token.clone(), seconds).with_message(message);
         // A client that has gone ends the call by other ways.
         let _ = self.peer.notify_progress(progress).await;

@@ -119,7 +119,16 @@ pub struct UpdateEffort {
     /// Ends it.
     pub stop: Stop,
     /// Counts files that are read, for whoever shows progress.
-    pub progress: Arc<AtomicU64>,
+    pub progress: Arc<UpdateProgress>,
+}
+
+/// How far an update has come.
+#[derive(Debug, Default)]
+pub struct UpdateProgress {
+    /// Files that have been read.
+    pub read: AtomicU64,
+    /// Files that are to be read, as far as that is known: those that were compared and are not as the index has them.
+    pub all: AtomicU64,
 }
 
 /// An index that is as its tree.
@@ -355,7 +364,7 @@ pub fn read_first(
                 let Some(path) = files.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
                 add(&writer, root, path, &mut buffer)?;
                 added.fetch_add(1, Ordering::Relaxed);
-                effort.progress.fetch_add(1, Ordering::Relaxed);
+                effort.progress.read.fetch_add(1, Ordering::Relaxed);
             }
             Ok::<_, IndexError>(())
         })
@@ -395,6 +404,7 @@ fn apply(
     }
     changes.gone.iter().try_for_each(|&place| writer.remove_at(place))?;
     changes.settled.iter().try_for_each(|&(place, state)| writer.settle_at(place, state))?;
+    effort.progress.all.fetch_add(files.len() as u64, Ordering::Relaxed);
     let (next, added) = (AtomicUsize::new(0), AtomicU64::new(0));
     let work = || {
         guarded(|| {
@@ -411,7 +421,7 @@ fn apply(
                     None => add(&writer, root, &file.path, &mut buffer)?,
                 }
                 added.fetch_add(1, Ordering::Relaxed);
-                effort.progress.fetch_add(1, Ordering::Relaxed);
+                effort.progress.read.fetch_add(1, Ordering::Relaxed);
             }
             Ok(false)
         })

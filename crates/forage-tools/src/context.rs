@@ -1,7 +1,7 @@
 //! What a call may use: roots, limits, models, deadline. There are no globals.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use forage_base::Stop;
 use forage_fs::{Globs, RelPath, Root, Roots};
 use forage_llm::Redactor;
 use forage_rank::RankWeights;
-use forage_rank::tree::{UpdateEffort, UpdateError};
+use forage_rank::tree::{UpdateEffort, UpdateError, UpdateProgress};
 use forage_search::external::Program;
 use forage_search::index::Index;
 use forage_sparse::Retriever;
@@ -20,8 +20,10 @@ use crate::indexes::{Indexes, Ranked};
 use crate::limits;
 use crate::models::Models;
 use crate::names::ToolNames;
+use crate::sanitize::sanitize_line;
 use crate::shown_earlier::ShownEarlier;
 use crate::telemetry::target::{Telemetry, TelemetryTarget};
+use crate::text::{count, grouped};
 use crate::tools::GatheredUses;
 
 /// The ways in which the relevant files of a `keyword_search` are chosen.
@@ -174,6 +176,37 @@ impl WaitingFor {
     }
 }
 
+/// How far a call has come, for whoever shows it. Clones tell of the same call.
+#[derive(Clone, Debug, Default)]
+pub struct CallProgress {
+    /// Files that were visited.
+    pub visited: Arc<AtomicU64>,
+    /// Files that are read for the ranked index.
+    pub ranked: Arc<UpdateProgress>,
+    /// The model that the call waits for.
+    pub waiting: WaitingFor,
+}
+
+impl CallProgress {
+    /// Returns what is being done, and how much of it is done; `else_doing` is what a call does that neither waits nor reads
+    /// files for the ranked index.
+    pub fn said(&self, else_doing: &str) -> String {
+        if let Some(model) = self.waiting.whom() {
+            return format!("waiting for {}", sanitize_line(&model));
+        }
+        let (read, all) = (&self.ranked.read, &self.ranked.all);
+        match (read.load(Ordering::Relaxed), all.load(Ordering::Relaxed)) {
+            (read, all) if read < all => {
+                format!("reading files for the ranked index: {} of {}", grouped(read), grouped(all))
+            }
+            _ => match self.visited.load(Ordering::Relaxed) {
+                0 => else_doing.to_owned(),
+                visited => format!("{else_doing}: {} visited", count(visited, "file")),
+            },
+        }
+    }
+}
+
 /// The engine that answers a `Search`.
 #[derive(Clone, Debug, Default)]
 pub enum EngineSetting {
@@ -293,10 +326,8 @@ pub struct Context {
     pub notices: Vec<String>,
     /// The text of the answer names the root, for a caller who has not been told of it. That of several roots always does.
     pub names_root: bool,
-    /// Counts visited files, for whoever shows progress.
-    pub progress: Arc<AtomicU64>,
-    /// The model that the call waits for.
-    pub waiting: WaitingFor,
+    /// How far the call has come.
+    pub progress: CallProgress,
 }
 
 impl Context {
@@ -325,8 +356,7 @@ impl Context {
             stop: Stop::never(),
             notices: Vec::new(),
             names_root: false,
-            progress: Arc::default(),
-            waiting: WaitingFor::default(),
+            progress: CallProgress::default(),
         }
     }
 
@@ -375,7 +405,7 @@ impl Context {
         UpdateEffort {
             threads: self.walk_options().thread_count(),
             stop: stop.clone(),
-            progress: Arc::clone(&self.progress),
+            progress: Arc::clone(&self.progress.ranked),
         }
     }
 
@@ -398,7 +428,7 @@ impl Context {
             apart: self.apart.clone(),
             noise: forage_fs::NOISE,
             threads: self.threads,
-            progress: Some(Arc::clone(&self.progress)),
+            progress: Some(Arc::clone(&self.progress.visited)),
             ..forage_fs::WalkOptions::default()
         }
     }

@@ -71,8 +71,8 @@ pub use answer_cache::{AnswerCache, CacheKey, CachedAnswer};
 pub use arguments::Foreign;
 pub use border::Hidden;
 pub use context::{
-    AnswerForm, Context, EngineSetting, EvidenceForm, FilterBreadth, FilterCandidates, FilterMode,
-    FilterSettings, LookupSettings, OnModelFailure, SearchSettings, WaitingFor,
+    AnswerForm, CallProgress, Context, EngineSetting, EvidenceForm, FilterBreadth, FilterCandidates,
+    FilterMode, FilterSettings, LookupSettings, OnModelFailure, SearchSettings, WaitingFor,
 };
 pub use error::ToolError;
 pub use forage_base::Stop;

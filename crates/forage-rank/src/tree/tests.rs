@@ -162,7 +162,7 @@ fn what_is_stopped_goes_on_where_it_ended_and_what_is_cancelled_leaves_nothing()
 fn files_read(index: &RankIndex, root: &Arc<Root>) -> u64 {
     let effort = UpdateEffort { threads: 2, stop: Stop::never(), progress: Arc::default() };
     super::update(index, root, None, &effort, || Ok(())).unwrap();
-    effort.progress.load(Ordering::Relaxed)
+    effort.progress.read.load(Ordering::Relaxed)
 }
 
 #[test]

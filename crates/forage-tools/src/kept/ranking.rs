@@ -2,13 +2,13 @@
 //! that no call waits for it.
 
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use forage_base::Stop;
 use forage_fs::Root;
-use forage_rank::tree::{UpdateEffort, UpdateError};
+use forage_rank::tree::{UpdateEffort, UpdateError, UpdateProgress};
 
 use super::KeptIndexes;
 
@@ -31,7 +31,7 @@ pub(super) struct Build {
     before: u64,
     all: u64,
     /// Files that were read since.
-    read: Arc<AtomicU64>,
+    read: Arc<UpdateProgress>,
     has_begun: AtomicBool,
     is_over: AtomicBool,
     /// When it ended without an index that is kept.
@@ -47,7 +47,7 @@ impl Build {
         let stop = stop.within(time);
         while self.has_begun.load(Ordering::Relaxed) && !self.is_over() {
             if stop.check().is_some() {
-                return Err((self.before + self.read.load(Ordering::Relaxed), self.all));
+                return Err((self.before + self.read.read.load(Ordering::Relaxed), self.all));
             }
             std::thread::sleep(LOOK);
         }
@@ -138,7 +138,7 @@ mod tests {
         let build = |has_begun| Build {
             before: 2,
             all: 10,
-            read: Arc::new(AtomicU64::new(3)),
+            read: Arc::new(UpdateProgress { read: 3.into(), ..UpdateProgress::default() }),
             has_begun: AtomicBool::new(has_begun),
             is_over: AtomicBool::new(false),
             failed: OnceLock::new(),

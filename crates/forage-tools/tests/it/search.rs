@@ -248,7 +248,7 @@ fn nfr_ls_perf_01_records_come_as_they_are_found() {
     let mut context = tree.context();
     context.threads = 1;
     let mut seen = Vec::new();
-    let progress = std::sync::Arc::clone(&context.progress);
+    let progress = std::sync::Arc::clone(&context.progress.visited);
     let ended = stream(
         &context,
         SearchRequest::new("needle"),
@@ -290,7 +290,7 @@ fn nfr_ls_perf_01_a_reader_that_leaves_ends_the_search() {
     })
     .unwrap();
     assert_eq!(written, 1);
-    assert!(context.progress.load(Ordering::Relaxed) < 500);
+    assert!(context.progress.visited.load(Ordering::Relaxed) < 500);
 }
 
 /// IT-LS-FZ-01.

@@ -10,7 +10,7 @@ use forage_fs::Root;
 use forage_rank::tree::{UpdateEffort, UpdateError};
 use forage_search::index::Index;
 use forage_tools::tools::{GrepRequest, RankRequest, SearchRequest};
-use forage_tools::{Indexes, Limit, Ranked, Workspace};
+use forage_tools::{CallProgress, Indexes, Limit, Ranked, Workspace};
 use serde_json::{Value, json};
 
 use crate::support::{answer, refusal, ripgrep};
@@ -671,11 +671,11 @@ fn worktrees_of_one_repository_share_what_is_the_same_in_the_ranked_index() {
     let place = || forage_fs::PrivatePlace::below(cache.path()).join("indexes");
     let files_read = |name: &str| {
         let mut workspace = roots.open(&[name]).keep_indexes(place()).unwrap();
-        workspace.context_mut().progress = Arc::default();
+        workspace.context_mut().progress = CallProgress::default();
         let ranked = workspace.rank(RankRequest::new("is_retryable").limit(50)).unwrap();
         let fresh = roots.open(&[name]).rank(RankRequest::new("is_retryable").limit(50)).unwrap();
         assert_eq!(json!(ranked.response), json!(fresh.response), "{name}");
-        workspace.context().progress.load(std::sync::atomic::Ordering::Relaxed)
+        workspace.context().progress.visited.load(std::sync::atomic::Ordering::Relaxed)
     };
     // With the clone and the other repository's worktree.
     assert_eq!(files_read("app"), 44);

@@ -10,8 +10,8 @@ use forage_base::Stop;
 use forage_fs::{Root, WalkOptions};
 use forage_rank::tree::UpdateEffort;
 use forage_search::index::{self, Index, Verification};
-use forage_tools::Indexes as _;
 use forage_tools::kept::{IndexStore, Lifetime, Update};
+use forage_tools::{CallProgress, Indexes as _};
 use serde_json::{Value, json};
 
 use self::verify::Verified;
@@ -146,7 +146,7 @@ fn build(
     let files = Arc::default();
     let walk = WalkOptions { progress: Some(Arc::clone(&files)), ..walk };
     let update = {
-        let _progress = ProgressBar::start(&files, "files");
+        let _progress = ProgressBar::counting("building the index", &files, "files");
         store.update(root, &walk, &Stop::never())?
     };
     let (what, files) = match update {
@@ -181,16 +181,24 @@ fn build_ranked(
 ) -> anyhow::Result<Status> {
     let kept = config.indexes(Lifetime::Search);
     let indexes = kept.context("`index` is \"off\" in your configuration, so none is kept")?.shared();
-    let effort = UpdateEffort { threads: walk.thread_count(), stop: Stop::never(), progress: Arc::default() };
+    let progress = CallProgress::default();
+    let effort = UpdateEffort {
+        threads: walk.thread_count(),
+        stop: Stop::never(),
+        progress: Arc::clone(&progress.ranked),
+    };
     let ranked = {
-        let _progress = ProgressBar::start(&effort.progress, "files");
+        let _progress = ProgressBar::of(&progress, "comparing files with the ranked index");
         indexes.ranked(root, &effort).transpose()?.context("none is kept")?
     };
     if let Some(problem) = ranked.warning {
         bail!("{problem}");
     }
-    let (path, read, bytes) =
-        (root.path().display(), effort.progress.load(Ordering::Relaxed), store.ranked_size().unwrap_or(0));
+    let (path, read, bytes) = (
+        root.path().display(),
+        effort.progress.read.load(Ordering::Relaxed),
+        store.ranked_size().unwrap_or(0),
+    );
     let record = json!({
         "root": path.to_string(),
         "files": ranked.index.files(),

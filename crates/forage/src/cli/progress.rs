@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use forage_tools::{WaitingFor, sanitize_line};
+use forage_tools::CallProgress;
 
 use forage_base::Background;
 
@@ -26,26 +26,28 @@ pub(crate) struct ProgressBar {
 }
 
 impl ProgressBar {
-    pub(crate) fn start(count: &Arc<AtomicU64>, what: &'static str) -> Self {
-        Self::waiting(count, what, &WaitingFor::default())
+    /// Of something that is counted, which a verb says what is done with.
+    pub(crate) fn counting(doing: &'static str, counted: &Arc<AtomicU64>, what: &'static str) -> Self {
+        let counted = Arc::clone(counted);
+        Self::start(move || format!("{doing}: {} {what}", counted.load(Ordering::Relaxed)))
     }
 
-    /// As [`ProgressBar::start`], of work that waits for others at times.
-    pub(crate) fn waiting(count: &Arc<AtomicU64>, what: &'static str, waiting: &WaitingFor) -> Self {
+    /// Of a call.
+    pub(crate) fn of(progress: &CallProgress, else_doing: &'static str) -> Self {
+        let progress = progress.clone();
+        Self::start(move || progress.said(else_doing))
+    }
+
+    fn start(said: impl Fn() -> String + Send + 'static) -> Self {
         if QUIET.load(Ordering::Relaxed) || !io::stderr().is_terminal() {
             return Self { _shown: None };
         }
-        let (count, waiting) = (Arc::clone(count), waiting.clone());
         let shown = Background::start("progress", move |work| {
             let started = Instant::now();
             let mut wait = FIRST;
             let mut shown = false;
             while work.goes_on_after(wait) {
-                let (count, seconds) = (count.load(Ordering::Relaxed), started.elapsed().as_secs_f32());
-                let doing = match waiting.whom() {
-                    Some(model) => format!("waiting for {}", sanitize_line(&model)),
-                    None => format!("{count} {what}"),
-                };
+                let (doing, seconds) = (said(), started.elapsed().as_secs_f32());
                 let _ = write!(io::stderr(), "\r\x1b[K{doing}, {seconds:.1} s …");
                 (wait, shown) = (BETWEEN, true);
             }

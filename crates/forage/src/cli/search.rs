@@ -122,7 +122,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let root = context.roots.all()[0].path().display().to_string();
     let mut failed = None;
     let ended = {
-        let _progress = ProgressBar::start(&context.progress, "files");
+        let _progress = ProgressBar::of(&context.progress, "searching");
         let mut write = |text: &str, records: &[SearchRecord]| match output.painted(text, records, &root) {
             Ok(open) => open,
             Err(error) => {

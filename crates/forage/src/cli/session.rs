@@ -251,7 +251,7 @@ pub(crate) fn print(
     call: impl FnOnce(&Context) -> Result<Answer, ToolError>,
 ) -> anyhow::Result<Status> {
     let answer = {
-        let _progress = ProgressBar::waiting(&context.progress, "files", &context.waiting);
+        let _progress = ProgressBar::of(&context.progress, "searching");
         let name = context.names.called(tool);
         telemetry::watched(name, context, call).map_err(|error| for_people(error, &context.names))?
     };

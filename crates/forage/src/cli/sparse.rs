@@ -154,7 +154,7 @@ fn index(
         };
         let began = Instant::now();
         let filled = {
-            let _progress = ProgressBar::start(&written, "chunks");
+            let _progress = ProgressBar::counting("filling the collection", &written, "chunks");
             let excludes = session::excludes(&narrowed)?;
             let walk = WalkOptions {
                 excludes,

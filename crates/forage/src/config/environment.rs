@@ -244,7 +244,18 @@ pub(super) fn model_at_its_own_address() -> ModelSetting {
 
 #[cfg(test)]
 mod tests {
-    use super::OWN_VARIABLES;
+    use super::{OWN_VARIABLES, variables_of_the_server};
+
+    #[test]
+    fn every_variable_is_documented() {
+        let page = include_str!("../../../../docs/environment.md");
+        let of_clients = ["CLAUDE_PROJECT_DIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "APPDATA"];
+        let others = ["FORAGE_MCP_TOKEN", "LOCALAPPDATA", "NO_COLOR", "CLICOLOR_FORCE"];
+        let names = variables_of_the_server(&[], false);
+        let names = names.iter().map(String::as_str).chain(of_clients).chain(others);
+        let missing: Vec<&str> = names.filter(|name| !page.contains(&format!("`{name}`"))).collect();
+        assert_eq!(missing, [""; 0]);
+    }
 
     /// Whatever is read here a client has to hand on, or to be warned of.
     #[test]

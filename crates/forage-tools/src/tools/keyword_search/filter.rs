@@ -43,7 +43,7 @@ pub(super) fn fill(
         settings,
         root,
         gathered,
-        waiting: &context.waiting,
+        waiting: &context.progress.waiting,
         budget: CallBudget::new(context.stop.within(settings.timeout)),
         told: &context.telemetry,
     };

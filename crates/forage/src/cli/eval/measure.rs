@@ -2,18 +2,17 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, WalkOptions, WalkReport};
 use forage_rank::evaluation::{AnsweredQuery, Places, QuerySet, answer};
-use forage_rank::tree::{UpdateEffort, UpdateError, Updated, update};
+use forage_rank::tree::{UpdateEffort, UpdateError, UpdateProgress, Updated, update};
 use forage_rank::{RankIndex, RankWeights};
 use forage_sandbox::Outside;
 use forage_search::index::Index;
-use forage_tools::{Context, FilterSettings, Indexes, Ranked, registry};
+use forage_tools::{CallProgress, Context, FilterSettings, Indexes, Ranked, registry};
 use serde_json::json;
 
 use super::databases::databases;
@@ -198,14 +197,14 @@ impl MeasurePlan {
     pub(super) fn run(mut self, weights: &RankWeights, with_answers: bool) -> anyhow::Result<Measured> {
         let lines = self.lines.take();
         let safe = self.wall_in()?;
-        let progress = Arc::default();
-        let _shown = ProgressBar::start(&progress, "files");
+        let progress = CallProgress::default();
+        let _shown = ProgressBar::of(&progress, "measuring");
         let mut running = RunningSets {
             plan: &self,
             weights,
             safe,
             with_answers,
-            progress,
+            progress: progress.ranked,
             measured: Measured { lines, ..Measured::default() },
         };
         if let Some(from_git) = &self.from_git {
@@ -244,7 +243,11 @@ impl MeasurePlan {
     }
 
     /// The files below a root as a walk finds them, indexed in memory.
-    fn indexed(&self, root: &Arc<Root>, progress: &Arc<AtomicU64>) -> Result<MeasureSubject, UpdateError> {
+    fn indexed(
+        &self,
+        root: &Arc<Root>,
+        progress: &Arc<UpdateProgress>,
+    ) -> Result<MeasureSubject, UpdateError> {
         let index = Arc::new(RankIndex::in_memory()?);
         let effort =
             UpdateEffort { threads: self.threads(), stop: Stop::never(), progress: Arc::clone(progress) };
@@ -273,7 +276,7 @@ struct RunningSets<'a> {
     weights: &'a RankWeights,
     safe: Option<SafeDirectories>,
     with_answers: bool,
-    progress: Arc<AtomicU64>,
+    progress: Arc<UpdateProgress>,
     measured: Measured,
 }
 
@@ -283,7 +286,7 @@ impl RunningSets<'_> {
         let root = self.plan.open(&from_git.directory)?;
         let git = Git::new(root.path(), self.safe.as_ref())?;
         let base = history::base(&git, from_git.commits)?;
-        let tree = history::tree(&git, &root, &base, self.plan.threads(), &self.progress)?;
+        let tree = history::tree(&git, &root, &base, self.plan.threads(), &self.progress.read)?;
         let seconds = began.elapsed().as_secs_f64();
         let name =
             root.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -303,7 +306,13 @@ impl RunningSets<'_> {
         let subject = if self.plan.at_revision {
             let revision = history::revision(&set.revision).context("it has no revision to go back to")?;
             let git = Git::new(root.path(), self.safe.as_ref())?;
-            MeasureSubject::of(history::tree(&git, &root, revision, self.plan.threads(), &self.progress)?)
+            MeasureSubject::of(history::tree(
+                &git,
+                &root,
+                revision,
+                self.plan.threads(),
+                &self.progress.read,
+            )?)
         } else {
             self.plan.indexed(&root, &self.progress)?
         };
