@@ -433,3 +433,27 @@ impl Context {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_says_what_is_done_and_of_how_much() {
+        let progress = CallProgress::default();
+        assert_eq!(progress.said("searching"), "searching");
+        progress.visited.store(2051, Ordering::Relaxed);
+        assert_eq!(progress.said("searching"), "searching: 2,051 files visited");
+        progress.ranked.all.store(3000, Ordering::Relaxed);
+        progress.ranked.read.store(1200, Ordering::Relaxed);
+        assert_eq!(progress.said("searching"), "reading files for the ranked index: 1,200 of 3,000");
+        progress.waiting.set(Some("acme/small\u{1b}[2J".to_owned()));
+        assert!(
+            progress.said("searching").starts_with("waiting for acme/small")
+                && !progress.said("").contains('\u{1b}')
+        );
+        progress.waiting.set(None);
+        progress.ranked.read.store(3000, Ordering::Relaxed);
+        assert_eq!(progress.said("searching"), "searching: 2,051 files visited");
+    }
+}

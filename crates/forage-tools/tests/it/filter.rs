@@ -4,7 +4,6 @@
 mod cache;
 
 use std::collections::HashMap;
-use std::fs;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
