@@ -142,7 +142,7 @@ fn named_by<'a>(manifest: &'a str, key: &str) -> Option<&'a str> {
 
 #[cfg(test)]
 mod tests {
-    #![expect(clippy::unwrap_used, reason = "these are tests")]
+    #![expect(clippy::disallowed_methods, reason = "a tree of the test's own")]
 
     use forage_fs::{RootPolicy, SecretPolicy};
 
