@@ -2,11 +2,16 @@
 //!
 //! A question that names the project asks no more of one of its files than a question that does not, yet the file that is
 //! called as the project is (`cobra.go`, `rails.rb`) has the name in all places that count most. So the name weighs nothing
-//! beside other words ([`retrieve`](crate::retrieve)).
+//! beside other words.
 
 use forage_fs::{ReadBuffer, RelPath, Root};
+use tantivy::schema::IndexRecordOption;
+use tantivy::{DocSet as _, TERMINATED, Term};
 
+use crate::halt::{HaltPace, HaltReason};
+use crate::index::JoinedIndexes;
 use crate::limits;
+use crate::query::{Concept, RankQuery};
 
 /// Files that name a project, each with what stands before the name, at the beginning of a line.
 const MANIFESTS: &[(&str, &str)] = &[
@@ -138,6 +143,57 @@ fn named_by<'a>(manifest: &'a str, key: &str) -> Option<&'a str> {
     let is_version =
         |part: &str| part.strip_prefix('v').is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
     value.rsplit('/').find(|part| !part.is_empty() && !is_version(part))
+}
+
+/// Lets the names of the project weigh nothing in a question that has [`limits::BESIDE_OWN_NAME`] words beside them that files
+/// have. Where several projects are asked, a name tells which of them is meant; and a text is little drawn by one name.
+pub(crate) fn weigh_no_own_name(
+    joined: &JoinedIndexes,
+    query: &mut RankQuery,
+    names: &[String],
+    pace: &HaltPace<'_>,
+) -> Result<(), HaltReason> {
+    let is_own = |concept: &Concept| names.contains(&concept.word);
+    if query.is_telling || query.is_symbol || !query.concepts.iter().any(is_own) {
+        return Ok(());
+    }
+    let mut others = 0;
+    for (nth, concept) in query.concepts.iter().enumerate() {
+        if query.is_expected(nth) && !is_own(concept) && has_any(joined, concept, pace)? {
+            others += 1;
+        }
+    }
+    if others >= limits::BESIDE_OWN_NAME {
+        for concept in query.concepts.iter_mut().filter(|concept| names.contains(&concept.word)) {
+            concept.is_own_name = true;
+            concept.weight = 0.0;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a living file has a concept.
+fn has_any(joined: &JoinedIndexes, concept: &Concept, pace: &HaltPace<'_>) -> Result<bool, HaltReason> {
+    for (_, segment) in &joined.segments {
+        for field in joined.fields.words() {
+            let inverted = segment.reader.inverted_index(field)?;
+            for (token, _) in &concept.tokens {
+                let term = Term::from_field_text(field, token);
+                let Some(mut postings) = inverted.read_postings(&term, IndexRecordOption::Basic)? else {
+                    continue;
+                };
+                let mut document = postings.doc();
+                while document != TERMINATED {
+                    if !segment.reader.is_deleted(document) {
+                        return Ok(true);
+                    }
+                    pace.step(1)?;
+                    document = postings.advance();
+                }
+            }
+        }
+    }
+    Ok(false)
 }
 
 #[cfg(test)]

@@ -163,57 +163,6 @@ fn keep_the_rarest(query: &RankQuery, counts: &[u32], total: f32) -> Vec<bool> {
     kept
 }
 
-/// Lets the names of the project weigh nothing in a question that has [`limits::BESIDE_OWN_NAME`] words beside them that files
-/// have. Where several projects are asked, a name tells which of them is meant; and a text is little drawn by one name.
-pub(crate) fn weigh_no_own_name(
-    joined: &JoinedIndexes,
-    query: &mut RankQuery,
-    names: &[String],
-    pace: &HaltPace<'_>,
-) -> Result<(), HaltReason> {
-    let is_own = |concept: &Concept| names.contains(&concept.word);
-    if query.is_telling || query.is_symbol || !query.concepts.iter().any(is_own) {
-        return Ok(());
-    }
-    let mut others = 0;
-    for (nth, concept) in query.concepts.iter().enumerate() {
-        if query.is_expected(nth) && !is_own(concept) && has_any(joined, concept, pace)? {
-            others += 1;
-        }
-    }
-    if others >= limits::BESIDE_OWN_NAME {
-        for concept in query.concepts.iter_mut().filter(|concept| names.contains(&concept.word)) {
-            concept.is_own_name = true;
-            concept.weight = 0.0;
-        }
-    }
-    Ok(())
-}
-
-/// Whether a living file has a concept.
-fn has_any(joined: &JoinedIndexes, concept: &Concept, pace: &HaltPace<'_>) -> Result<bool, HaltReason> {
-    for (_, segment) in &joined.segments {
-        for field in joined.fields.words() {
-            let inverted = segment.reader.inverted_index(field)?;
-            for (token, _) in &concept.tokens {
-                let term = Term::from_field_text(field, token);
-                let Some(mut postings) = inverted.read_postings(&term, IndexRecordOption::Basic)? else {
-                    continue;
-                };
-                let mut document = postings.doc();
-                while document != TERMINATED {
-                    if !segment.reader.is_deleted(document) {
-                        return Ok(true);
-                    }
-                    pace.step(1)?;
-                    document = postings.advance();
-                }
-            }
-        }
-    }
-    Ok(false)
-}
-
 /// Living files with each concept.
 fn count_files(
     joined: &JoinedIndexes,

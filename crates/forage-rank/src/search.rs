@@ -7,8 +7,9 @@ use crate::languages::DefinitionKind;
 use crate::limits;
 use crate::lines::QueryWords;
 use crate::panics::guarded;
+use crate::project::weigh_no_own_name;
 use crate::query::{QueryWeights, RankQuery};
-use crate::retrieve::{Demand, FieldWeights, FileCandidate, Retrieved, retrieve, weigh_no_own_name};
+use crate::retrieve::{Demand, FieldWeights, FileCandidate, Retrieved, retrieve};
 use crate::rules::{Evidence, RULES, RuleWeights, gather, implementations_first};
 
 /// All that is fitted.
