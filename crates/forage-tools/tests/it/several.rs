@@ -675,7 +675,7 @@ fn worktrees_of_one_repository_share_what_is_the_same_in_the_ranked_index() {
         let ranked = workspace.rank(RankRequest::new("is_retryable").limit(50)).unwrap();
         let fresh = roots.open(&[name]).rank(RankRequest::new("is_retryable").limit(50)).unwrap();
         assert_eq!(json!(ranked.response), json!(fresh.response), "{name}");
-        workspace.context().progress.visited.load(std::sync::atomic::Ordering::Relaxed)
+        workspace.context().progress.ranked.read.load(std::sync::atomic::Ordering::Relaxed)
     };
     // With the clone and the other repository's worktree.
     assert_eq!(files_read("app"), 44);
