@@ -17,6 +17,8 @@ pub fn shown_part(line: &[u8], most: usize, around: Option<&Range<usize>>) -> Ra
     }
     let reach = most.saturating_mul(CHARACTER_BYTES);
     let middle = around.map_or(0, |place| place.start + place.len().min(reach) / 2).min(line.len());
+    // What is short enough is looked at whole, so that even few characters of very many bytes are not divided.
+    let reach = if line.len() <= reach.saturating_mul(2) { line.len() } else { reach };
     // Where a character begins can't be told in the middle of one.
     let is_inside = |at: &usize| line.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
     let from = middle.saturating_sub(reach);
@@ -60,6 +62,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_character_of_more_bytes_than_are_looked_at_is_one() {
+        let family = "\u{1f469}\u{200d}\u{1f467}";
+        assert_eq!(shown_part(family.as_bytes(), 1, Some(&(7..11))), 0..11);
+    }
 
     #[test]
     fn a_line_is_cut_by_what_a_reader_counts() {
