@@ -210,13 +210,13 @@ impl<'a> OtherSystems<'a> {
         Ok(Self { workspace, variables })
     }
 
-    /// Cargo, or a program that stands in its place, with the compiler that can build the standard library.
-    fn run(&self, cargo: &str, arguments: &[&str], variables: &[(&str, String)]) -> Result<(), String> {
-        let mut command = self.workspace.program(cargo);
+    /// A program, cargo most of all, with the compiler that can build the standard library.
+    fn run(&self, program: &str, arguments: &[&str], variables: &[(&str, String)]) -> Result<(), String> {
+        let mut command = self.workspace.program(program);
         command.args(arguments);
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command.envs(variables.iter().map(|(name, value)| (name, value)));
-        succeed(&mut command, &format!("`{cargo} {}`", arguments.join(" ")))
+        succeed(&mut command, &format!("`{program} {}`", arguments.join(" ")))
     }
 
     fn types_for_windows(&self) -> Result<(), String> {
@@ -248,10 +248,7 @@ impl<'a> OtherSystems<'a> {
             ("CARGO_BUILD_WARNINGS", "allow".to_owned()),
             ("CARGO_TARGET_X86_64_PC_WINDOWS_GNU_RUNNER", "wine".to_owned()),
         ];
-        let wine = |command: &mut Command, shown: &str| {
-            succeed(command.envs(variables.iter().map(|(name, value)| (name, value))), shown)
-        };
-        wine(self.workspace.program("wine").args(["wineboot", "--init"]), "`wineboot`")?;
+        self.run("wine", &["wineboot", "--init"], &variables)?;
         let source = self.workspace.path("xtask/src/systems/bcryptprimitives.c");
         let library = prefix.join("drive_c/windows/system32/bcryptprimitives.dll");
         let mut compile = self.workspace.program("x86_64-w64-mingw32-gcc");
@@ -321,15 +318,15 @@ fn of_debian(workspace: &Workspace) -> Result<PathBuf, String> {
         }
         at += 1;
     }
-    let download = |workspace: &Workspace| -> Command {
+    let download = || -> Command {
         let mut command = workspace.program("apt-get");
         command.args(["download", "--quiet"]).args(&packages).current_dir(&making);
         command
     };
     // The lists of an image are often older than what they list.
-    succeed(&mut download(workspace), "`apt-get download`").or_else(|_| {
+    succeed(&mut download(), "`apt-get download`").or_else(|_| {
         succeed(workspace.program("apt-get").args(["update", "--quiet"]), "`apt-get update`")?;
-        succeed(&mut download(workspace), "`apt-get download`")
+        succeed(&mut download(), "`apt-get download`")
     })?;
     let files = std::fs::read_dir(&making).map_err(|error| error.to_string())?;
     for file in files.flatten().map(|file| file.path()) {

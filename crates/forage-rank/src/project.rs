@@ -5,13 +5,12 @@
 //! beside other words.
 
 use forage_fs::{ReadBuffer, RelPath, Root};
-use tantivy::schema::IndexRecordOption;
-use tantivy::{DocSet as _, TERMINATED, Term};
 
 use crate::halt::{HaltPace, HaltReason};
 use crate::index::JoinedIndexes;
 use crate::limits;
 use crate::query::{Concept, RankQuery};
+use crate::retrieve::visit_living;
 
 /// Files that name a project, each with what stands before the name, at the beginning of a line.
 const MANIFESTS: &[(&str, &str)] = &[
@@ -164,7 +163,7 @@ pub(crate) fn weigh_no_own_name(
         }
     }
     if others >= limits::BESIDE_OWN_NAME {
-        for concept in query.concepts.iter_mut().filter(|concept| names.contains(&concept.word)) {
+        for concept in query.concepts.iter_mut().filter(|concept| is_own(concept)) {
             concept.is_own_name = true;
             concept.weight = 0.0;
         }
@@ -174,26 +173,18 @@ pub(crate) fn weigh_no_own_name(
 
 /// Whether a living file has a concept.
 fn has_any(joined: &JoinedIndexes, concept: &Concept, pace: &HaltPace<'_>) -> Result<bool, HaltReason> {
+    let fields = joined.fields.words();
+    let mut has = false;
     for (_, segment) in &joined.segments {
-        for field in joined.fields.words() {
-            let inverted = segment.reader.inverted_index(field)?;
-            for (token, _) in &concept.tokens {
-                let term = Term::from_field_text(field, token);
-                let Some(mut postings) = inverted.read_postings(&term, IndexRecordOption::Basic)? else {
-                    continue;
-                };
-                let mut document = postings.doc();
-                while document != TERMINATED {
-                    if !segment.reader.is_deleted(document) {
-                        return Ok(true);
-                    }
-                    pace.step(1)?;
-                    document = postings.advance();
-                }
-            }
+        visit_living(&segment.reader, &fields, concept, pace, |_| {
+            has = true;
+            false
+        })?;
+        if has {
+            break;
         }
     }
-    Ok(false)
+    Ok(has)
 }
 
 #[cfg(test)]

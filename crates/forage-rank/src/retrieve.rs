@@ -175,28 +175,46 @@ fn count_files(
         let mut seen = vec![u32::MAX; reader.max_doc() as usize];
         for (nth, concept) in query.concepts.iter().enumerate() {
             pace.check()?;
-            for &field in fields {
-                let inverted = reader.inverted_index(field)?;
-                for (token, _) in &concept.tokens {
-                    let term = Term::from_field_text(field, token);
-                    let Some(mut postings) = inverted.read_postings(&term, IndexRecordOption::Basic)? else {
-                        continue;
-                    };
-                    let mut document = postings.doc();
-                    while document != TERMINATED {
-                        let place = &mut seen[document as usize];
-                        if *place != nth as u32 && !reader.is_deleted(document) {
-                            *place = nth as u32;
-                            counts[nth] += 1;
-                        }
-                        pace.step(1)?;
-                        document = postings.advance();
-                    }
+            visit_living(reader, fields, concept, pace, |document| {
+                let place = &mut seen[document as usize];
+                if *place != nth as u32 {
+                    *place = nth as u32;
+                    counts[nth] += 1;
                 }
-            }
+                true
+            })?;
         }
     }
     Ok(counts)
+}
+
+/// Visits the living files of a segment that have a concept, once for each of its tokens in each field, for as long as the
+/// visitor goes on.
+pub(crate) fn visit_living(
+    reader: &SegmentReader,
+    fields: &[Field],
+    concept: &Concept,
+    pace: &HaltPace<'_>,
+    mut visit: impl FnMut(DocId) -> bool,
+) -> Result<(), HaltReason> {
+    for &field in fields {
+        let inverted = reader.inverted_index(field)?;
+        for (token, _) in &concept.tokens {
+            let term = Term::from_field_text(field, token);
+            let Some(mut postings) = inverted.read_postings(&term, IndexRecordOption::Basic)? else {
+                continue;
+            };
+            let mut document = postings.doc();
+            while document != TERMINATED {
+                if !reader.is_deleted(document) && !visit(document) {
+                    return Ok(());
+                }
+                pace.step(1)?;
+                document = postings.advance();
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What candidates are looked for, and where.
