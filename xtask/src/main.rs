@@ -36,6 +36,7 @@ mod package;
 mod parsers;
 mod peers;
 mod picture;
+mod records;
 mod systems;
 mod type_names;
 

@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::limits::{ANSWER_SHARE, Limits, TURN_SHARE};
 
 /// The reasons for which a turn is the last one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LastTurn {
     /// No more turns.

@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use forage_base::Stop;
 use forage_fs::{Contents, DecodedText, OpenError, ReadBuffer, count_lines, decode};
 use forage_tools::Context;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::limits::{CITATION_TIME, CITATIONS, CITED_FILE_BYTES, CITED_PATH_BYTES};
 
 /// A place that an answer cites.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct Citation {
     /// The path as the answer has it.
     pub path: String,

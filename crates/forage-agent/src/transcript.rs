@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use forage_llm::Usage;
 use forage_tools::{Context, sanitize, sanitize_line};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -13,7 +14,7 @@ use super::citation::Citation;
 use super::limits::SHOWN_BYTES;
 
 /// The ways in which a conversation ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnEnd {
     /// With an answer.
@@ -32,7 +33,7 @@ pub enum TurnEnd {
 
 /// One question and what came of it. Texts of models and files in it have passed [`forage_tools::sanitize`], but for
 /// the arguments of calls, which are as the model wrote them.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Transcript {
     /// The question.
     pub question: String,
@@ -65,6 +66,7 @@ pub struct Transcript {
     pub results_taken_out: usize,
     /// Tokens of all turns whose numbers are known.
     #[serde(serialize_with = "usage")]
+    #[schemars(with = "TokenCounts")]
     pub usage: Usage,
     /// US dollars of all turns; `None` when the price of one is not known.
     pub cost_usd: Option<f64>,
@@ -73,7 +75,7 @@ pub struct Transcript {
 }
 
 /// One turn of the model.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct Turn {
     /// The model that answered.
     pub model: String,
@@ -83,6 +85,7 @@ pub struct Turn {
     pub calls: Vec<ToolCallRecord>,
     /// Tokens, where they are known.
     #[serde(serialize_with = "some_usage")]
+    #[schemars(with = "Option<TokenCounts>")]
     pub usage: Option<Usage>,
     /// US dollars, where they are known.
     pub cost_usd: Option<f64>,
@@ -93,7 +96,7 @@ pub struct Turn {
 }
 
 /// One call.
-#[derive(Debug, Serialize)]
+#[derive(Debug, JsonSchema, Serialize)]
 pub struct ToolCallRecord {
     /// Number in the conversation, counted from 1.
     pub number: usize,
@@ -117,13 +120,20 @@ pub struct ToolCallRecord {
     pub head: String,
 }
 
+/// Tokens as the provider counted them.
+#[derive(JsonSchema, Serialize)]
+struct TokenCounts {
+    /// Tokens of the requests, cached ones included.
+    input_tokens: u64,
+    /// Those of them that the provider had in its cache.
+    cached_input_tokens: u64,
+    /// Tokens of the answers, reasoning included.
+    output_tokens: u64,
+}
+
 fn usage<S: Serializer>(usage: &Usage, serializer: S) -> Result<S::Ok, S::Error> {
-    let fields = [
-        ("input_tokens", usage.input_tokens),
-        ("cached_input_tokens", usage.cached_input_tokens),
-        ("output_tokens", usage.output_tokens),
-    ];
-    serializer.collect_map(fields)
+    let Usage { input_tokens, cached_input_tokens, output_tokens } = *usage;
+    TokenCounts { input_tokens, cached_input_tokens, output_tokens }.serialize(serializer)
 }
 
 fn some_usage<S: Serializer>(of: &Option<Usage>, serializer: S) -> Result<S::Ok, S::Error> {

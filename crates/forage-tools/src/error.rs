@@ -5,6 +5,8 @@ use std::fmt;
 use forage_base::{Hint, Stop};
 use forage_fs::OpenError;
 use forage_search::PatternError;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use crate::names::ToolNames;
 use crate::sanitize::sanitize;
@@ -143,6 +145,80 @@ pub enum ToolError {
     },
 }
 
+/// What programs know an error by: `code` beside `error` in what `--json` prints, `error_type` in telemetry.
+///
+/// The first sentence of a code is what happened, the rest what to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCode {
+    /// The command line is not understood. `forage help COMMAND` has what it takes.
+    Usage,
+    /// The request of a tool is no JSON object with the right fields. The sentence names the field.
+    Request,
+    /// The value of an argument can't be used. The sentence names the argument and what it takes.
+    Argument,
+    /// A pattern or a glob is not valid. Mend it where the sentence points, or search for literal text.
+    Pattern,
+    /// A path is not there, can't be read, or lies outside of the roots. Paths that are written like it are named.
+    Path,
+    /// There is no tool of this name. The sentence has those that there are.
+    UnknownTool,
+    /// The configuration calls a tool what no client takes. Change the setting that is named.
+    BadName,
+    /// The configuration calls two tools the same. Change one of the settings that are named, or turn a tool off.
+    SameName,
+    /// Every term of a keyword search matches too much. Take longer, more specific terms.
+    TooBroad,
+    /// No model can be asked. Set a key, run a local model, or filter without one; what was looked for is told.
+    NoModel,
+    /// Every model that was asked failed. What each said is told; try again later, or another one.
+    ModelsFailed,
+    /// The external engine that was asked for is not there. Install it, or take the embedded one.
+    NoEngine,
+    /// An external engine failed. What it wrote is told; the embedded one needs no other program.
+    Engine,
+    /// The ranked index can't be used, as it could be wrong. Search lines, or build it anew.
+    Index,
+    /// There is no such collection, or it can't be asked so. The sentence says what is the matter with it.
+    Collection,
+    /// The call was ended before it had found anything, by its time limit for one. Nothing is known of what there is:
+    /// give it more time, or a smaller place.
+    Unfinished,
+    /// The call was interrupted.
+    Cancelled,
+    /// A fault of Forage. Please report it.
+    Internal,
+    /// Anything else, such as a configuration that is not valid. The sentence says what.
+    Failed,
+}
+
+impl ErrorCode {
+    /// Returns it as it is written.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Usage => "usage",
+            Self::Request => "request",
+            Self::Argument => "argument",
+            Self::Pattern => "pattern",
+            Self::Path => "path",
+            Self::UnknownTool => "unknown_tool",
+            Self::BadName => "bad_name",
+            Self::SameName => "same_name",
+            Self::TooBroad => "too_broad",
+            Self::NoModel => "no_model",
+            Self::ModelsFailed => "models_failed",
+            Self::NoEngine => "no_engine",
+            Self::Engine => "engine",
+            Self::Index => "index",
+            Self::Collection => "collection",
+            Self::Unfinished => "unfinished",
+            Self::Cancelled => "cancelled",
+            Self::Internal => "internal",
+            Self::Failed => "failed",
+        }
+    }
+}
+
 impl ToolError {
     /// The message with what can be done about it, in the words of whoever reads.
     pub fn told(&self, names: &ToolNames) -> String {
@@ -171,25 +247,25 @@ impl ToolError {
         }
     }
 
-    /// One word for programs and telemetry.
-    pub fn kind(&self) -> &'static str {
+    /// Returns what programs know it by.
+    pub fn code(&self) -> ErrorCode {
         match self {
-            Self::UnknownTool { .. } => "unknown_tool",
-            Self::BadName { .. } => "bad_name",
-            Self::SameName { .. } => "same_name",
-            Self::Request(_) => "request",
-            Self::Argument { .. } | Self::Field { .. } => "argument",
-            Self::Pattern { .. } => "pattern",
-            Self::Path(_) | Self::NoSuchPath { .. } => "path",
-            Self::TooBroad { .. } => "too_broad",
-            Self::NoModel { .. } => "no_model",
-            Self::ModelsFailed { .. } => "models_failed",
-            Self::NoEngine { .. } => "no_engine",
-            Self::Engine(_) => "engine",
-            Self::Index { .. } => "index",
-            Self::Collection { .. } => "collection",
-            Self::Cancelled => "cancelled",
-            Self::Internal { .. } => "internal",
+            Self::UnknownTool { .. } => ErrorCode::UnknownTool,
+            Self::BadName { .. } => ErrorCode::BadName,
+            Self::SameName { .. } => ErrorCode::SameName,
+            Self::Request(_) => ErrorCode::Request,
+            Self::Argument { .. } | Self::Field { .. } => ErrorCode::Argument,
+            Self::Pattern { .. } => ErrorCode::Pattern,
+            Self::Path(_) | Self::NoSuchPath { .. } => ErrorCode::Path,
+            Self::TooBroad { .. } => ErrorCode::TooBroad,
+            Self::NoModel { .. } => ErrorCode::NoModel,
+            Self::ModelsFailed { .. } => ErrorCode::ModelsFailed,
+            Self::NoEngine { .. } => ErrorCode::NoEngine,
+            Self::Engine(_) => ErrorCode::Engine,
+            Self::Index { .. } => ErrorCode::Index,
+            Self::Collection { .. } => ErrorCode::Collection,
+            Self::Cancelled => ErrorCode::Cancelled,
+            Self::Internal { .. } => ErrorCode::Internal,
         }
     }
 

@@ -54,6 +54,7 @@ mod noise;
 mod notes;
 mod outcome;
 mod place;
+pub mod records;
 pub mod registry;
 mod sanitize;
 pub mod schema;
@@ -74,7 +75,7 @@ pub use context::{
     AnswerForm, CallProgress, Context, EngineSetting, EvidenceForm, FilterBreadth, FilterCandidates,
     FilterMode, FilterSettings, LookupSettings, OnModelFailure, SearchSettings, WaitingFor,
 };
-pub use error::ToolError;
+pub use error::{ErrorCode, ToolError};
 pub use forage_base::Stop;
 pub use forage_search::external::Program;
 pub use indexes::{Indexes, Ranked};

@@ -5,18 +5,20 @@ use std::time::Duration;
 
 use forage_base::Stopped;
 use forage_fs::{Root, Skipped, WalkReport};
+use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 use crate::border::{Border, Hidden};
 use crate::limits;
 use crate::names::ToolNames;
 use crate::noise::noise_of;
+use crate::records::records;
 use crate::several::{self, OtherRoot};
 use crate::text::clip;
 
 /// The limit that cut an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// `max_results` matches, and there was at least one more.
@@ -223,92 +225,4 @@ impl Answer {
         let records = LazyLock::new(Box::new(move || records(&outcome, cut, content, error)) as MakeRecords);
         Self { text, records, found, truncated_by, problem, hidden }
     }
-}
-
-/// The records of an outcome: its response, and what those of all tools have.
-fn records<R: Serialize>(
-    outcome: &ToolOutcome<R>,
-    is_text_cut: bool,
-    content: Option<String>,
-    error: Option<String>,
-) -> Value {
-    // Maps of other keys than texts alone can't be written as JSON, and no response has one.
-    let mut records = match serde_json::to_value(&outcome.response) {
-        Ok(Value::Object(fields)) => fields,
-        Ok(other) => Map::from_iter([("response".to_owned(), other)]),
-        Err(error) => Map::from_iter([("error".to_owned(), json!(error.to_string()))]),
-    };
-    let skipped: Map<String, Value> =
-        outcome.skipped.iter().map(|(reason, count)| (reason.name().to_owned(), json!(count))).collect();
-    if let Some((root, _)) = &outcome.root {
-        records.entry("root").or_insert(json!(root));
-    }
-    records.insert("truncated".to_owned(), json!(outcome.truncated_by.is_some_and(Limit::is_overrun)));
-    records.insert("truncated_by".to_owned(), json!(outcome.truncated_by));
-    records.insert("text_cut".to_owned(), json!(is_text_cut));
-    records.insert("next_cursor".to_owned(), json!(outcome.next_cursor));
-    records.insert("skipped".to_owned(), Value::Object(skipped));
-    if !outcome.noise_directories.is_empty() {
-        records.insert("noise_directories".to_owned(), json!(outcome.noise_directories));
-    }
-    records.insert("warnings".to_owned(), json!(outcome.warnings));
-    records.insert("elapsed_ms".to_owned(), json!(outcome.elapsed.as_millis() as u64));
-    if outcome.hidden.total() > 0 {
-        records.insert("redacted".to_owned(), json!(outcome.hidden.by_rule()));
-    }
-    if let Some(content) = content {
-        records.insert("content".to_owned(), json!(content));
-    }
-    if let Some(error) = error {
-        records.insert("error".to_owned(), json!(error));
-    }
-    if !outcome.others.is_empty() {
-        let others = outcome.others.iter().map(|other| match &other.outcome {
-            Ok(outcome) => self::records(outcome, is_text_cut, None, None),
-            Err(error) => json!({ "root": other.root, "error": error }),
-        });
-        records.insert("other_roots".to_owned(), others.collect());
-    }
-    Value::Object(records)
-}
-
-/// The schema of what the records of all tools have.
-pub(crate) fn records_of_all() -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "type": { "type": "string", "description": "\"error\", of an answer that is an error and nothing else" },
-            "error": { "type": "string", "description": "what kept the call from its answer, or from finding anything" },
-            "root": { "type": "string", "description": "the directory that relative paths are below" },
-            "truncated": { "type": "boolean", "description": "whether there is at least one more result" },
-            "truncated_by": { "type": ["string", "null"], "description": "the limit that cut the answer" },
-            "text_cut": { "type": "boolean", "description": "the text shows less than the records" },
-            "next_cursor": {
-                "type": ["string", "null"],
-                "description": "passed back as `cursor`, the call goes on where this one ended"
-            },
-            "skipped": {
-                "type": "object",
-                "description": "files that were not searched, counted by reason",
-                "additionalProperties": { "type": "integer" }
-            },
-            "noise_directories": {
-                "type": "array",
-                "items": { "type": "string" },
-                "description": "names of directories of dependencies and caches that were not entered"
-            },
-            "warnings": { "type": "array", "items": { "type": "string" } },
-            "redacted": {
-                "type": "object",
-                "description": "secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there",
-                "additionalProperties": { "type": "integer" }
-            },
-            "elapsed_ms": { "type": "integer" },
-            "other_roots": {
-                "type": "array",
-                "items": { "type": "object" },
-                "description": "the same of each other root, of a call that is about several: these records, or `root` and `error`"
-            },
-        },
-    })
 }

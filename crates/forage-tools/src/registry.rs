@@ -15,6 +15,7 @@ use crate::file_names::with_nearest;
 use crate::finish::{Begun, internal};
 use crate::names::ToolNames;
 use crate::outcome::{Answer, ToolOutcome};
+use crate::records::loose_schema;
 use crate::schema;
 use crate::several;
 use crate::telemetry::target::TelemetryTarget;
@@ -76,7 +77,7 @@ impl<T: Tool> AnyTool for RegistryEntry<T> {
     }
 
     fn output_schema(&self) -> Value {
-        schema::records::<T::Response>()
+        loose_schema::<T::Response>()
     }
 
     fn is_quick(&self) -> bool {

@@ -6,7 +6,6 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
 use crate::names::ToolNames;
-use crate::outcome::{Render, records_of_all};
 use crate::tool::{AnyTool, Egress};
 
 /// The shapes in which tool definitions are handed to models.
@@ -83,42 +82,6 @@ pub(crate) fn portable<T: JsonSchema>() -> Value {
     out.insert("required".to_owned(), schema.get("required").cloned().unwrap_or_else(|| json!([])));
     out.insert("additionalProperties".to_owned(), json!(false));
     Value::Object(out)
-}
-
-/// The schema of the records of a tool.
-pub(crate) fn records<R: JsonSchema + Render>() -> Value {
-    let mut settings = SchemaSettings::draft2020_12().for_serialize();
-    settings.inline_subschemas = true;
-    settings.meta_schema = None;
-    let mut schema = settings.into_generator().into_root_schema_for::<R>().to_value();
-    let own = schema["properties"].as_object_mut().map(std::mem::take).unwrap_or_default();
-    let mut all = records_of_all();
-    if let Some(fields) = all["properties"].as_object_mut() {
-        if R::CONTENT_IN_RECORDS {
-            fields.insert(
-                "content".to_owned(),
-                json!({ "type": "string", "description": "the text of the answer" }),
-            );
-        }
-        fields.extend(own.into_iter().map(|(name, field)| (name, without_line_feeds(field))));
-    }
-    all
-}
-
-fn without_line_feeds(mut schema: Value) -> Value {
-    match &mut schema {
-        Value::Object(fields) => {
-            for (name, value) in fields.iter_mut() {
-                *value = match value.take() {
-                    Value::String(text) if name == "description" => Value::String(text.replace('\n', " ")),
-                    other => without_line_feeds(other),
-                };
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| *item = without_line_feeds(item.take())),
-        _ => {}
-    }
-    schema
 }
 
 const KEPT: &[&str] = &["type", "description", "items", "enum", "minimum", "maximum"];

@@ -130,7 +130,7 @@ fn add_answer(event: &mut Map<String, Value>, answer: &Answer) {
 fn add_error(event: &mut Map<String, Value>, error: &ToolError) {
     let status = if matches!(error, ToolError::Cancelled) { "cancelled" } else { "error" };
     event.insert("status".to_owned(), json!(status));
-    event.insert("error_type".to_owned(), json!(error.kind()));
+    event.insert("error_type".to_owned(), json!(error.code()));
 }
 
 fn add_models(event: &mut Map<String, Value>, models: Vec<Value>) {

@@ -8,7 +8,8 @@ use serde_json::{Map, Value};
 use crate::arguments::foreign::Foreign;
 use crate::context::Context;
 use crate::error::ToolError;
-use crate::outcome::{Answer, Render, ToolOutcome, records_of_all};
+use crate::outcome::{Answer, Render, ToolOutcome};
+use crate::records::common_schema;
 use crate::several::AboutRoots;
 
 /// Methods that set the optional arguments of a request, each called as its field.
@@ -125,7 +126,7 @@ pub trait AnyTool: Send + Sync {
     }
     /// The records of an answer as a JSON schema. None of its fields is required: an error has `type` and `error` alone.
     fn output_schema(&self) -> Value {
-        records_of_all()
+        common_schema()
     }
     /// Whether a call reads one file or lists one directory, and ends soon on any tree.
     fn is_quick(&self) -> bool {

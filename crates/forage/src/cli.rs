@@ -25,6 +25,8 @@ mod paint;
 mod progress;
 mod rank;
 mod read;
+mod records;
+mod schema;
 mod search;
 mod session;
 mod setting_options;
@@ -140,6 +142,8 @@ enum Command {
     Call(call::Arguments),
     /// Show the tools, or their definitions for a model provider
     Tools(tools::Arguments),
+    /// Print the JSON Schemas of what --json prints
+    Schema(schema::Arguments),
     /// Show providers and models: what can be asked, what would be chosen, and why
     Models(models::Arguments),
     /// Show the configuration in effect and where each value comes from
@@ -320,6 +324,7 @@ fn command(cli: &Cli, output: &mut Terminal) -> anyhow::Result<Status> {
         Command::Mcp(arguments) => mcp::run(arguments, &cli.global, output),
         Command::Call(arguments) => call::run(arguments, &cli.global, output),
         Command::Tools(arguments) => tools::run(arguments, &cli.global, output),
+        Command::Schema(arguments) => schema::run(arguments, output),
         Command::Models(arguments) => models::run(arguments, &cli.global, output),
         Command::Config(arguments) => settings::run(arguments, &cli.global, output),
         Command::Doctor(arguments) => doctor::run(arguments, &cli.global, output),

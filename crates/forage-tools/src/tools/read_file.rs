@@ -104,6 +104,7 @@ pub struct ReadResponse {
     pub cut_lines: u64,
     /// Whether lines end with CR LF.
     pub crlf: bool,
+    /// Whether U+FFFD stands for bytes that are no text.
     not_utf8: bool,
     #[serde(skip)]
     wanted_end: Option<u64>,

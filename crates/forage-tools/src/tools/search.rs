@@ -26,7 +26,7 @@ use crate::verdict::{CallVerdict, unseen_matches};
 
 pub use record::{SearchData, SearchRecord, SearchText, Submatch};
 pub use request::{CaseRule, SearchRequest};
-pub use stream::{StreamFormat, Streamed, each, stream};
+pub use stream::{StreamFormat, Streamed, each, line_schema, stream};
 
 use best::BestPage;
 use engine::EMBEDDED;

@@ -112,7 +112,7 @@ impl Page {
     /// An error that no call has given.
     fn refused(&mut self, what: &str, error: &ToolError) {
         self.seen.add_error(error);
-        let _ = writeln!(self.text, "## {what}\n\nERROR ({}): {error}\n", error.kind());
+        let _ = writeln!(self.text, "## {what}\n\nERROR ({}): {error}\n", error.code().name());
     }
 
     /// The page without what differs from run to run.
@@ -140,7 +140,7 @@ fn told(result: &Result<forage_tools::Answer, ToolError>) -> String {
 fn told_to_agent(context: &Context, result: &Result<forage_tools::Answer, ToolError>) -> String {
     match result {
         Ok(answer) => answer.text.clone(),
-        Err(error) => format!("ERROR ({}): {}", error.kind(), error.told(&context.names)),
+        Err(error) => format!("ERROR ({}): {}", error.code().name(), error.told(&context.names)),
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use forage_agent::{Agent, AskError, EarlierExchange, Transcript, Turn, TurnEnd, usable_tools};
 use forage_base::Stop;
 use forage_tools::kept::Lifetime;
-use forage_tools::{Context, TelemetryTarget, sanitize, telemetry};
+use forage_tools::{Context, ErrorCode, TelemetryTarget, sanitize, telemetry};
 
 use super::model_arguments::ModelArguments;
 use super::output::Terminal;
@@ -113,7 +113,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         }
     }
     if let Some(why) = transcript.why_no_answer() {
-        output.failure(&format!("no answer: {why}"), "unfinished");
+        output.failure(&format!("no answer: {why}"), ErrorCode::Unfinished);
     }
     Ok(match transcript.stop_reason {
         TurnEnd::Answered => Status::Found,

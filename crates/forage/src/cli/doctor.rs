@@ -6,7 +6,7 @@ mod sections;
 use std::fmt::Write as _;
 
 use forage_fs::Root;
-use forage_tools::sanitize;
+use forage_tools::{ErrorCode, sanitize};
 use serde_json::{Map, Value, json};
 
 use super::output::Terminal;
@@ -141,7 +141,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         output.flush()?;
     }
     if !is_usable {
-        output.failure("something is broken; what, and what to do about it, is among the problems", "failed");
+        output.failure(
+            "something is broken; what, and what to do about it, is among the problems",
+            ErrorCode::Failed,
+        );
     }
     Ok(if is_usable { Status::Found } else { Status::Failed })
 }

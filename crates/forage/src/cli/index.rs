@@ -10,13 +10,17 @@ use forage_base::Stop;
 use forage_fs::{Root, WalkOptions};
 use forage_rank::tree::UpdateEffort;
 use forage_search::index::{self, Index, Verification};
-use forage_tools::kept::{IndexStore, Lifetime, Update};
-use forage_tools::{CallProgress, Indexes as _};
-use serde_json::{Value, json};
+use forage_tools::kept::{IndexStore, Lifetime, RereadProgress, Update};
+use forage_tools::{CallProgress, ErrorCode, Indexes as _};
+use serde::Serialize;
 
 use self::verify::Verified;
 use super::output::Terminal;
 use super::progress::ProgressBar;
+use super::records::{
+    BeingBuilt, IndexBuilt, IndexRemoved, IndexStatus, IndexVerified, IndexedFiles, RankedIndexBuilt,
+    RereadFiles,
+};
 use super::session;
 use super::{Global, Status};
 use crate::config::{self, CommandLineSettings, Config, Needs};
@@ -90,17 +94,18 @@ fn show(
     let (index, problems) = store.open_checked();
     let usable = index.as_ref().map(|index| usable(root, index, walk)).transpose()?;
     let reread = store.reread();
-    let record = json!({
-        "root": path.to_string(),
-        "directory": store.directory().display().to_string(),
-        "exists": index.is_some(),
-        "being_built": building.map(|files| json!({ "files": files })),
-        "bytes": store.size(),
-        "files": usable.map(|(usable, all)| json!({ "as_indexed": usable, "all": all })),
-        "problems": problems,
-        "reread": { "files": reread.done, "began": reread.began, "ended": reread.ended, "different": reread.different },
-        "ranked_bytes": store.ranked_size(),
-    });
+    let RereadProgress { done, began, ended, different } = reread;
+    let record = IndexStatus {
+        root: path.to_string(),
+        directory: store.directory().display().to_string(),
+        exists: index.is_some(),
+        being_built: building.map(|files| BeingBuilt { files }),
+        bytes: store.size(),
+        files: usable.map(|(as_indexed, all)| IndexedFiles { as_indexed, all }),
+        problems: &problems,
+        reread: RereadFiles { files: done, began, ended, different },
+        ranked_bytes: store.ranked_size(),
+    };
     let mut text = match usable {
         None => format!("{path}: no index; `forage index build` makes one\n"),
         Some((usable, all)) => format!(
@@ -158,9 +163,13 @@ fn build(
     // What can't be told here is no reason to take the index for not built.
     let counts = store.open_checked().0.and_then(|index| usable(root, &index, &walk).ok());
     let others = counts.map_or(0, |(usable, all)| all.saturating_sub(usable));
-    let record = json!({
-        "root": path.to_string(), "done": what, "files_read": files, "files_not_as_indexed": others, "bytes": bytes,
-    });
+    let record = IndexBuilt {
+        root: path.to_string(),
+        done: what,
+        files_read: files,
+        files_not_as_indexed: others,
+        bytes,
+    };
     let mut text = format!("{path}: {what}, {files} files read, {bytes} bytes\n");
     if others > 0 {
         text.push_str(&format!(
@@ -199,13 +208,8 @@ fn build_ranked(
         effort.progress.read.load(Ordering::Relaxed),
         store.ranked_size().unwrap_or(0),
     );
-    let record = json!({
-        "root": path.to_string(),
-        "files": ranked.index.files(),
-        "files_read": read,
-        "bytes": bytes,
-    });
     let files = ranked.index.files();
+    let record = RankedIndexBuilt { root: path.to_string(), files, files_read: read, bytes };
     tell(output, &record, &format!("{path}: {files} files, {read} of them read now, {bytes} bytes\n"))?;
     Ok(Status::Found)
 }
@@ -214,7 +218,7 @@ fn remove(root: &Arc<Root>, store: &IndexStore, output: &mut Terminal) -> anyhow
     let was_there = store.remove()?;
     let path = root.path().display();
     let what = if was_there { "what there was is removed" } else { "there was no index" };
-    let record = json!({ "root": path.to_string(), "removed": was_there });
+    let record = IndexRemoved { root: path.to_string(), removed: was_there };
     tell(output, &record, &format!("{path}: {what}\n"))?;
     Ok(if was_there { Status::Found } else { Status::NothingFound })
 }
@@ -235,17 +239,17 @@ fn check(
     let Verified { queries, matches, different } = verify::compare(root, &Arc::new(index), walk)?;
     let is_equal = different.is_empty() && texts.different == 0;
     let path = root.path().display();
-    let record = json!({
-        "root": path.to_string(),
-        "files": texts.compared,
-        "bytes": texts.bytes,
-        "different_files": texts.different,
-        "first_different_files": texts.named.iter().map(|path| path.display()).collect::<Vec<_>>(),
-        "queries": queries,
-        "matching_lines": matches,
-        "equal": is_equal,
-        "different": different,
-    });
+    let record = IndexVerified {
+        root: path.to_string(),
+        files: texts.compared,
+        bytes: texts.bytes,
+        different_files: texts.different,
+        first_different_files: texts.named.iter().map(|path| path.display().into_owned()).collect(),
+        queries,
+        matching_lines: matches,
+        equal: is_equal,
+        different: &different,
+    };
     let mut text = format!("{path}: {} files, {} bytes, ", texts.compared, texts.bytes);
     match texts.different {
         0 => text.push_str("all as the index says\n"),
@@ -269,15 +273,16 @@ fn check(
     }
     tell(output, &record, &forage_tools::sanitize(&text))?;
     if !is_equal {
-        output.failure("the index is not as the files are; `forage index drop` removes it", "failed");
+        output
+            .failure("the index is not as the files are; `forage index drop` removes it", ErrorCode::Failed);
     }
     Ok(if is_equal { Status::Found } else { Status::Failed })
 }
 
 /// Prints the record or the text.
-fn tell(output: &mut Terminal, record: &Value, text: &str) -> anyhow::Result<()> {
+fn tell(output: &mut Terminal, record: &impl Serialize, text: &str) -> anyhow::Result<()> {
     if output.wants_json() {
-        output.value(record)?;
+        output.record(record)?;
     } else {
         output.text(text)?;
     }

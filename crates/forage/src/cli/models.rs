@@ -11,9 +11,11 @@ use forage_llm::{
     Origin, PassedOver, Redacted, ResolvedModel,
 };
 use forage_tools::sanitize;
-use serde_json::{Value, json};
 
 use super::output::Terminal;
+use super::records::{
+    CandidateStatus, ModelCheck, ModelsStatus, NamedModels, PassedOverModels, ProviderStatus, RoleModels,
+};
 use super::session::load;
 use super::{Global, Status};
 use crate::config::{CommandLineSettings, Config, KnownList, Market};
@@ -71,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let config = load(global, CommandLineSettings::default())?;
     let (report, models) = report(&config, arguments)?;
     if output.wants_json() {
-        output.value(&report.records())?;
+        output.record(&report.records())?;
     } else {
         output.text(&sanitize(&report.text()?))?;
         output.flush()?;
@@ -248,59 +250,57 @@ impl ModelsReport {
         }
     }
 
-    fn records(&self) -> Value {
-        let provider = |provider: &ResolvedModel| {
-            let list = self.list(provider);
-            let count = list.and_then(|list| match &list.listing {
-                ModelListing::Read(models) => Some(models.len()),
-                ModelListing::Failed(_) => None,
-            });
-            json!({
-                "name": provider.name,
-                "wire": provider.wire.name(),
-                "configured_by": match provider.origin {
-                    Origin::BuiltIn => "built in",
-                    Origin::Changed => "built in, changed by your configuration",
-                    Origin::Added => "your configuration",
-                },
-                "base_url": provider.base_url,
-                "base_url_variable": provider.base_url_variable,
-                "key_variables": provider.key_variables,
-                "key_variable": provider.key_variable,
-                "local": provider.is_local,
-                "obstacle": provider.obstacle,
-                "listed_models": count,
-                "list": list.map(|list| &list.source),
-            })
-        };
-        let roles: serde_json::Map<String, Value> = self
-            .choices
-            .iter()
-            .map(|(role, choice)| (role.name().to_owned(), choice_record(choice)))
-            .collect();
-        let check = |check: &Check| {
-            let usage = check.result.as_ref().ok().and_then(|answer| answer.usage);
-            json!({
-                "model": check.model,
-                "works": is_answer(&check.result),
-                "status": check.status(),
-                "elapsed_ms": u64::try_from(check.elapsed.as_millis()).unwrap_or(u64::MAX),
-                "input_tokens": usage.map(|usage| usage.input_tokens),
-                "output_tokens": usage.map(|usage| usage.output_tokens),
-                "cost_usd": check.result.as_ref().ok().and_then(|answer| answer.cost_usd),
-            })
-        };
-        json!({
-            "facts_as_of": self.market.table.as_of(),
-            "providers": self.market.providers.iter().map(provider).collect::<Vec<_>>(),
-            "named": self.named_by.as_ref().map(|source| json!({ "by": source, "models": self.named })),
-            "roles": roles,
-            "checks": self.checks.iter().map(check).collect::<Vec<_>>(),
-        })
+    fn provider_status<'a>(&'a self, provider: &'a ResolvedModel) -> ProviderStatus<'a> {
+        let list = self.list(provider);
+        let count = list.and_then(|list| match &list.listing {
+            ModelListing::Read(models) => Some(models.len()),
+            ModelListing::Failed(_) => None,
+        });
+        ProviderStatus {
+            name: &provider.name,
+            wire: provider.wire.name(),
+            configured_by: match provider.origin {
+                Origin::BuiltIn => "built in",
+                Origin::Changed => "built in, changed by your configuration",
+                Origin::Added => "your configuration",
+            },
+            base_url: provider.base_url.as_deref(),
+            base_url_variable: provider.base_url_variable.as_deref(),
+            key_variables: &provider.key_variables,
+            key_variable: provider.key_variable.as_deref(),
+            local: provider.is_local,
+            obstacle: provider.obstacle.as_deref(),
+            listed_models: count,
+            list: list.map(|list| list.source.as_str()),
+        }
+    }
+
+    fn records(&self) -> ModelsStatus<'_> {
+        let provider = |provider| self.provider_status(provider);
+        ModelsStatus {
+            facts_as_of: self.market.table.as_of(),
+            providers: self.market.providers.iter().map(provider).collect(),
+            named: self.named_by.as_ref().map(|by| NamedModels { by, models: &self.named }),
+            roles: self.choices.iter().map(|(role, choice)| (role.name(), choice_record(choice))).collect(),
+            checks: self.checks.iter().map(Check::record).collect(),
+        }
     }
 }
 
 impl Check {
+    fn record(&self) -> ModelCheck<'_> {
+        let usage = self.result.as_ref().ok().and_then(|answer| answer.usage);
+        ModelCheck {
+            model: &self.model,
+            works: is_answer(&self.result),
+            status: self.status(),
+            elapsed_ms: u64::try_from(self.elapsed.as_millis()).unwrap_or(u64::MAX),
+            input_tokens: usage.map(|usage| usage.input_tokens),
+            output_tokens: usage.map(|usage| usage.output_tokens),
+            cost_usd: self.result.as_ref().ok().and_then(|answer| answer.cost_usd),
+        }
+    }
+
     fn status(&self) -> String {
         let seconds = self.elapsed.as_secs_f64();
         match &self.result {
@@ -326,32 +326,26 @@ fn purpose(role: ModelRole) -> &'static str {
     }
 }
 
-fn choice_record(choice: &ModelChoice) -> Value {
+fn choice_record(choice: &ModelChoice) -> RoleModels<'_> {
     let picks = choice.picks(MAX_MODELS_PER_CALL);
-    let candidate = |candidate: &forage_llm::ModelCandidate| {
-        let asked = picks.iter().position(|pick| std::ptr::eq(*pick, candidate));
-        json!({
-            "provider": candidate.provider,
-            "model": candidate.model,
-            "reason": candidate.reason,
-            // 1 for the first to be asked; null for those that are not.
-            "asked": asked.map(|place| place + 1),
-            "input_price": candidate.facts.price.map(|price| price.input),
-            "output_price": candidate.facts.price.map(|price| price.output),
-            "context_tokens": candidate.facts.context_tokens,
-        })
-    };
-    let passed_over = |passed: &PassedOver| {
-        json!({
-            "provider": passed.provider,
-            "models": passed.models.iter().take(PASSED_OVER_RECORDS).collect::<Vec<_>>(),
-            "model_count": passed.models.len(),
-            "reason": passed.reason,
-        })
-    };
-    json!({
-        "candidates": choice.candidates.iter().take(CANDIDATE_RECORDS).map(candidate).collect::<Vec<_>>(),
-        "candidate_count": choice.candidates.len(),
-        "passed_over": choice.passed_over.iter().map(passed_over).collect::<Vec<_>>(),
-    })
+    let candidates = choice.candidates.iter().take(CANDIDATE_RECORDS).map(|candidate| CandidateStatus {
+        provider: &candidate.provider,
+        model: &candidate.model,
+        reason: &candidate.reason,
+        asked: picks.iter().position(|pick| std::ptr::eq(*pick, candidate)).map(|place| place + 1),
+        input_price: candidate.facts.price.map(|price| price.input),
+        output_price: candidate.facts.price.map(|price| price.output),
+        context_tokens: candidate.facts.context_tokens,
+    });
+    let passed_over = choice.passed_over.iter().map(|passed| PassedOverModels {
+        provider: &passed.provider,
+        models: passed.models.iter().take(PASSED_OVER_RECORDS).collect(),
+        model_count: passed.models.len(),
+        reason: &passed.reason,
+    });
+    RoleModels {
+        candidates: candidates.collect(),
+        candidate_count: choice.candidates.len(),
+        passed_over: passed_over.collect(),
+    }
 }

@@ -2,8 +2,10 @@
 
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 
+use forage_tools::records::ErrorRecord;
 use forage_tools::tools::search::SearchRecord;
-use forage_tools::{Answer, sanitize};
+use forage_tools::{Answer, ErrorCode, sanitize};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::Status;
@@ -119,6 +121,11 @@ impl Terminal {
         self.flush()
     }
 
+    /// The same of a record.
+    pub(crate) fn record(&mut self, record: &impl Serialize) -> anyhow::Result<()> {
+        self.value(&serde_json::to_value(record)?)
+    }
+
     /// The document of this command is a list of answers, `answers`, one for each of several things.
     pub(crate) fn answer_several(&mut self) {
         self.answers_several = true;
@@ -163,7 +170,7 @@ impl Terminal {
     }
 
     /// An error that the answer has, too: on stderr, and in the document that was given last.
-    pub(crate) fn failure(&mut self, text: &str, code: &str) {
+    pub(crate) fn failure(&mut self, text: &str, code: ErrorCode) {
         if let Some(Value::Object(fields)) = self.documents.last_mut() {
             fields.entry("error").or_insert(json!(text));
             fields.entry("code").or_insert(json!(code));
@@ -190,7 +197,7 @@ impl Terminal {
 fn one_document(
     mut documents: Vec<Value>,
     answers_several: bool,
-    error: Option<(&str, &str)>,
+    error: Option<(&str, ErrorCode)>,
 ) -> Option<Value> {
     let mut document = match documents.pop() {
         last if answers_several => {
@@ -203,7 +210,7 @@ fn one_document(
             documents.push(last);
             json!({ "answers": documents })
         }
-        None => return error.map(|(error, code)| json!({ "type": "error", "error": error, "code": code })),
+        None => return error.map(|(error, code)| json!(ErrorRecord::new(error, code))),
     };
     if let (Some((error, code)), Some(fields)) = (error, document.as_object_mut()) {
         fields.insert("error".to_owned(), json!(error));
@@ -221,22 +228,37 @@ mod tests {
         let (a, b, list) = (json!({ "a": 1 }), json!({ "b": 2 }), json!([1]));
         let cases = [
             (vec![], false, None, None),
-            (vec![], false, Some(("no", "c")), Some(json!({ "type": "error", "error": "no", "code": "c" }))),
-            (vec![], true, Some(("no", "c")), Some(json!({ "answers": [], "error": "no", "code": "c" }))),
+            (
+                vec![],
+                false,
+                Some(("no", ErrorCode::Path)),
+                Some(json!({ "type": "error", "error": "no", "code": "path" })),
+            ),
+            (
+                vec![],
+                true,
+                Some(("no", ErrorCode::Path)),
+                Some(json!({ "answers": [], "error": "no", "code": "path" })),
+            ),
             (vec![a.clone()], false, None, Some(a.clone())),
-            (vec![a.clone()], false, Some(("no", "c")), Some(json!({ "a": 1, "error": "no", "code": "c" }))),
+            (
+                vec![a.clone()],
+                false,
+                Some(("no", ErrorCode::Path)),
+                Some(json!({ "a": 1, "error": "no", "code": "path" })),
+            ),
             (
                 vec![a.clone()],
                 true,
-                Some(("no", "c")),
-                Some(json!({ "answers": [a], "error": "no", "code": "c" })),
+                Some(("no", ErrorCode::Path)),
+                Some(json!({ "answers": [a], "error": "no", "code": "path" })),
             ),
             (vec![list.clone()], false, None, Some(list.clone())),
             (
                 vec![list.clone()],
                 false,
-                Some(("no", "c")),
-                Some(json!({ "answers": [list], "error": "no", "code": "c" })),
+                Some(("no", ErrorCode::Path)),
+                Some(json!({ "answers": [list], "error": "no", "code": "path" })),
             ),
             (vec![a.clone(), b.clone()], true, None, Some(json!({ "answers": [a, b] }))),
         ];

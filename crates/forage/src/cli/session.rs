@@ -8,7 +8,9 @@ use forage_fs::{Globs, RelPath, Root, RootPolicy, Roots, SecretPolicy, find_git_
 use forage_llm::Redactor;
 use forage_tools::kept::{self, Lifetime};
 use forage_tools::registry::{self, AnyTool};
-use forage_tools::{Answer, Context, FilterSettings, Indexes, Tool, ToolError, ToolNames, telemetry};
+use forage_tools::{
+    Answer, Context, ErrorCode, FilterSettings, Indexes, Tool, ToolError, ToolNames, telemetry,
+};
 use serde_json::Value;
 
 use super::manner::ForPeople;
@@ -272,7 +274,7 @@ pub(super) fn ended(
     output: &mut Terminal,
 ) -> Status {
     if let Some(problem) = problem {
-        output.failure(&with_option(problem), UNFINISHED);
+        output.failure(&with_option(problem), ErrorCode::Unfinished);
     }
     match (found, problem) {
         _ if partial && context.stop.is_cancelled() => Status::Interrupted,
@@ -281,9 +283,6 @@ pub(super) fn ended(
         (false, Some(_)) => Status::Failed,
     }
 }
-
-/// The code of a call that did not come to its end, and found nothing.
-const UNFINISHED: &str = "unfinished";
 
 /// What kept a call from finding anything, and how a person gives it more time.
 fn with_option(problem: &str) -> String {
@@ -318,5 +317,5 @@ pub(super) fn for_people(error: ToolError, names: &ToolNames) -> anyhow::Error {
         ToolError::NoModel { looked_for, .. } => format!("{}\n{looked_for}", error.told(names)),
         _ => error.told(names),
     };
-    ToldError { kind: error.kind(), text }.into()
+    ToldError { code: error.code(), text }.into()
 }

@@ -1,11 +1,12 @@
 //! `forage config`: what is in effect, and where it comes from.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use forage_fs::{Root, RootPolicy, SecretPolicy, find_git_root};
-use serde_json::{Value, json};
 
 use super::output::Terminal;
+use super::records::SettingInEffect;
 use super::session::load;
 use super::{Global, Status};
 use crate::config::{self, CommandLineSettings, Needs};
@@ -39,10 +40,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     }
     let settings = config.describe();
     if output.wants_json() {
-        let entry = |(name, value, source): &(String, Value, String)| {
-            (name.clone(), json!({ "value": value, "source": source }))
-        };
-        output.value(&Value::Object(settings.iter().map(entry).collect()))?;
+        let settings = settings.iter().map(|(name, value, source)| (name, SettingInEffect { value, source }));
+        output.record(&settings.collect::<BTreeMap<_, _>>())?;
     } else {
         let mut text = String::new();
         let width =

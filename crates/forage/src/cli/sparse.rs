@@ -12,10 +12,11 @@ use anyhow::{Context as _, bail};
 use forage_fs::WalkOptions;
 use forage_rank::language_of;
 use forage_sparse::{Filled, Filling, PointFilter, PointStore};
-use serde_json::json;
+use serde::Serialize;
 
 use super::output::Terminal;
 use super::progress::ProgressBar;
+use super::records::{CollectionFilled, CollectionRemoved, CollectionStatus, SparseVectorStatus};
 use super::setting_options::{self, SettingOptions};
 use super::{Global, Status, session, signals};
 use crate::config::{self, CommandLineSettings, Config};
@@ -188,19 +189,19 @@ fn tell(
     output: &mut Terminal,
 ) -> anyhow::Result<()> {
     let Filled { files, unchanged, removed, points, redacted, report } = filled;
-    let skipped = report.skipped.iter().map(|(reason, count)| (reason.name().to_owned(), json!(count)));
-    let record = json!({
-        "collection": store.place(),
-        "repo": name,
-        "files_written": files,
-        "files_unchanged": unchanged,
-        "files_removed": removed,
-        "chunks_written": points,
-        "secrets_redacted": redacted,
-        "skipped": serde_json::Value::Object(skipped.collect()),
-        "warnings": report.warnings,
-        "elapsed_ms": began.elapsed().as_millis() as u64,
-    });
+    let skipped = report.skipped.iter().map(|(reason, count)| (reason.name(), count));
+    let record = CollectionFilled {
+        collection: store.place(),
+        repo: name,
+        files_written: *files,
+        files_unchanged: *unchanged,
+        files_removed: *removed,
+        chunks_written: *points,
+        secrets_redacted: *redacted,
+        skipped: skipped.collect(),
+        warnings: &report.warnings,
+        elapsed_ms: began.elapsed().as_millis() as u64,
+    };
     let mut text = format!(
         "{name}: {files} files written ({points} chunks), {unchanged} as they were, {removed} removed, in {:.1} s\n",
         began.elapsed().as_secs_f64()
@@ -219,19 +220,27 @@ fn show(config: &Config, store: &OnDemand, output: &mut Terminal) -> anyhow::Res
     let stop = signals::stop()?;
     let place = store.place();
     let Some(collection) = store.collection(&stop)? else {
-        let record = json!({ "collection": place, "exists": false });
+        let record = CollectionStatus {
+            collection: place.clone(),
+            exists: false,
+            points: None,
+            encoding: None,
+            sparse_vectors: None,
+        };
         print(output, &record, &format!("there is no {place}; `forage sparse index PATH` makes one\n"))?;
         return Ok(Status::NothingFound);
     };
     let points = store.count(&PointFilter::default(), &stop)?;
     let vectors: Vec<_> = collection.sparse_vectors.iter().collect();
-    let record = json!({
-        "collection": place,
-        "exists": true,
-        "points": points,
-        "encoding": collection.contract.as_ref().map(ToString::to_string),
-        "sparse_vectors": vectors.iter().map(|(name, facts)| json!({ "name": name, "idf": facts.has_idf })).collect::<Vec<_>>(),
-    });
+    let shown =
+        vectors.iter().map(|(name, facts)| SparseVectorStatus { name: (*name).clone(), idf: facts.has_idf });
+    let record = CollectionStatus {
+        collection: place.clone(),
+        exists: true,
+        points: Some(points),
+        encoding: Some(collection.contract.as_ref().map(ToString::to_string)),
+        sparse_vectors: Some(shown.collect()),
+    };
     let encoding = collection.contract.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string);
     let mut text = format!("{place}: {points} chunks, encoded with {encoding}\n");
     for (name, facts) in vectors {
@@ -247,13 +256,13 @@ fn remove(store: &OnDemand, output: &mut Terminal) -> anyhow::Result<Status> {
     let (place, stop) = (store.place(), signals::stop()?);
     let was_there = store.drop_collection(&stop)?;
     let text = if was_there { format!("{place}: removed\n") } else { format!("there is no {place}\n") };
-    print(output, &json!({ "collection": place, "removed": was_there }), &text)?;
+    print(output, &CollectionRemoved { collection: place, removed: was_there }, &text)?;
     Ok(if was_there { Status::Found } else { Status::NothingFound })
 }
 
-fn print(output: &mut Terminal, record: &serde_json::Value, text: &str) -> anyhow::Result<()> {
+fn print(output: &mut Terminal, record: &impl Serialize, text: &str) -> anyhow::Result<()> {
     if output.wants_json() {
-        output.value(record)?;
+        output.record(record)?;
     } else {
         output.text(text)?;
     }

@@ -9,9 +9,10 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context as _, bail};
 use forage_fs::open_named;
 use forage_tools::sanitize_line;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::output::Terminal;
+use super::records::{CallSums, DaySums, ModelSums, TelemetrySums, ToolSums};
 use super::session::load;
 use super::{Global, Status};
 use crate::config::CommandLineSettings;
@@ -60,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         sums.read(path)?;
     }
     match output.wants_json() {
-        true => output.value(&sums.records())?,
+        true => output.record(&sums.records())?,
         false => {
             output.text(&sums.text())?;
             output.flush()?;
@@ -188,24 +189,16 @@ impl Sums {
         true
     }
 
-    fn records(&self) -> Value {
-        let rows = |sums: &BTreeMap<String, Sum>, name: &str| -> Vec<Value> {
-            let row = |(key, sum): (&String, &Sum)| {
-                let mut row = sum.record();
-                row[name] = json!(key);
-                row
-            };
-            sums.iter().map(row).collect()
-        };
-        json!({
-            "since": self.since,
-            "lines": self.lines,
-            "unreadable_lines": self.unreadable,
-            "total": self.total.record(),
-            "tools": rows(&self.tools, "tool"),
-            "models": rows(&self.models, "model"),
-            "days": rows(&self.days, "day"),
-        })
+    fn records(&self) -> TelemetrySums<'_> {
+        TelemetrySums {
+            since: self.since.as_deref(),
+            lines: self.lines,
+            unreadable_lines: self.unreadable,
+            total: self.total.record(),
+            tools: self.tools.iter().map(|(tool, sum)| ToolSums { sums: sum.record(), tool }).collect(),
+            models: self.models.iter().map(|(model, sum)| ModelSums { sums: sum.record(), model }).collect(),
+            days: self.days.iter().map(|(day, sum)| DaySums { sums: sum.record(), day }).collect(),
+        }
     }
 
     fn text(&self) -> String {
@@ -269,18 +262,18 @@ impl Sum {
         sorted.get(rank.checked_sub(1)?).copied()
     }
 
-    fn record(&self) -> Value {
-        json!({
-            "calls": self.calls,
-            "errors": self.errors,
-            "p50_ms": self.percentile(50),
-            "p95_ms": self.percentile(95),
-            "input_tokens": self.input_tokens,
-            "cached_input_tokens": self.cached_input_tokens,
-            "output_tokens": self.output_tokens,
-            "cost_usd": self.cost_usd,
-            "requests_without_cost": self.without_cost,
-        })
+    fn record(&self) -> CallSums {
+        CallSums {
+            calls: self.calls,
+            errors: self.errors,
+            p50_ms: self.percentile(50),
+            p95_ms: self.percentile(95),
+            input_tokens: self.input_tokens,
+            cached_input_tokens: self.cached_input_tokens,
+            output_tokens: self.output_tokens,
+            cost_usd: self.cost_usd,
+            requests_without_cost: self.without_cost,
+        }
     }
 
     fn row(&self) -> String {
@@ -302,6 +295,8 @@ impl Sum {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests read files of their own")]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn sums(lines: &[u8], since: Option<&str>) -> Sums {
@@ -328,7 +323,7 @@ mod tests {
     fn lines_are_summed_by_tool_by_model_and_by_day() {
         let sums = sums(LINES.as_bytes(), None);
         assert_eq!((sums.lines, sums.unreadable), (8, 4));
-        let records = sums.records();
+        let records = json!(sums.records());
         assert_eq!(
             records["total"],
             json!({"calls": 4, "errors": 1, "p50_ms": 10, "p95_ms": 50, "input_tokens": 100, "cached_input_tokens": 40,

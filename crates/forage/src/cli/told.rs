@@ -1,7 +1,7 @@
 //! Errors of the configuration as they may be told to anyone: to an agent, in a log, in a report that is sent around.
 
 use forage_llm::Redactor;
-use forage_tools::ToolError;
+use forage_tools::{ErrorCode, ToolError};
 
 use super::manner::advice;
 
@@ -9,7 +9,7 @@ use super::manner::advice;
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
 pub(super) struct ToldError {
-    pub(super) kind: &'static str,
+    pub(super) code: ErrorCode,
     pub(super) text: String,
 }
 
@@ -23,12 +23,12 @@ pub(super) fn sentences(parts: impl IntoIterator<Item = String>) -> String {
 }
 
 /// What programs know an error by, `code` of what `--json` prints.
-pub(super) fn code(error: &anyhow::Error) -> &'static str {
-    let of_tool = error.downcast_ref().map(|told: &ToldError| told.kind);
-    let of_tool = of_tool.or_else(|| error.downcast_ref().map(ToolError::kind));
+pub(super) fn code(error: &anyhow::Error) -> ErrorCode {
+    let of_tool = error.downcast_ref().map(|told: &ToldError| told.code);
+    let of_tool = of_tool.or_else(|| error.downcast_ref().map(ToolError::code));
     of_tool.unwrap_or(match error.is::<clap::Error>() {
-        true => "usage",
-        false => "failed",
+        true => ErrorCode::Usage,
+        false => ErrorCode::Failed,
     })
 }
 

@@ -33,7 +33,7 @@ fn kept(arguments: &[&str], run: &Run) -> Value {
     document
 }
 
-fn project() -> Project {
+pub(crate) fn project() -> Project {
     let project = Project::new(&[
         ("src/main.rs", "fn main() {\n    needle();\n}\n"),
         ("src/lib.rs", "pub fn needle() {}\n// Needle, needles\n"),
@@ -44,14 +44,12 @@ fn project() -> Project {
     project
 }
 
-#[test]
-fn every_command_gives_one_document_or_typed_lines() {
-    let project = project();
+/// Commands by which each of them gives what it can give: the status with which they end, and their arguments.
+pub(crate) fn cases() -> Vec<(i32, Vec<String>)> {
     let absent = "absent_from_everything";
     let call = |request: Value| request.to_string();
     let (found, nothing) = (call(json!({"pattern": "needle"})), call(json!({"pattern": absent})));
     let (bad, outside) = (call(json!({"pattern": "("})), call(json!({"pattern": "x", "path": "../.."})));
-    // Arguments, and the status with which they end.
     let cases: &[(i32, &[&str])] = &[
         (0, &["call", "grep_search", &found]),
         (0, &["call", "Search", &found]),
@@ -124,11 +122,19 @@ fn every_command_gives_one_document_or_typed_lines() {
         (0, &["man", "--list"]),
         (0, &["completions", "bash"]),
     ];
-    for (status, arguments) in cases {
-        let with_json = [arguments, &["--json"][..]].concat();
-        let run = project.run(&with_json);
-        kept(&with_json, &run);
-        assert_eq!(run.status, *status, "{arguments:?}: {run:?}");
+    let owned = |arguments: &[&str]| arguments.iter().map(|&argument| argument.to_owned()).collect();
+    cases.iter().map(|(status, arguments)| (*status, owned(arguments))).collect()
+}
+
+#[test]
+fn every_command_gives_one_document_or_typed_lines() {
+    let project = project();
+    for (status, mut arguments) in cases() {
+        arguments.push("--json".to_owned());
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let run = project.run(&arguments);
+        kept(&arguments, &run);
+        assert_eq!(run.status, status, "{arguments:?}: {run:?}");
     }
     // The control: without the option, what is wrong with the arguments is for people alone.
     assert_eq!(project.run(&["grep"]).stdout, "");

@@ -47,6 +47,7 @@ mod real_clients;
 mod recordings;
 #[cfg(target_os = "linux")]
 mod sandbox;
+mod schemas;
 mod scripted;
 #[cfg(unix)]
 mod setup;

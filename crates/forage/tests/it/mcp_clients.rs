@@ -15,11 +15,11 @@ const VARIABLE: &str = "FORAGE_TEST_MCP_PEERS";
 const SCRIPTS: &str = "tests/clients";
 
 /// Where the clients and the suite are installed.
-struct Peers(PathBuf);
+pub(crate) struct Peers(PathBuf);
 
 impl Peers {
     /// `None` when the user has asked for these tests to be left out.
-    fn find() -> Option<Self> {
+    pub(crate) fn find() -> Option<Self> {
         let installed = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/peers/mcp");
         let folder = std::env::var_os(VARIABLE).map_or_else(installed, PathBuf::from);
         if folder == Path::new("skip") {
@@ -36,6 +36,11 @@ impl Peers {
             );
         }
         Some(Self(folder))
+    }
+
+    /// The Python that has the client of a line, and what that needs.
+    pub(crate) fn python(&self, line: u8) -> PathBuf {
+        self.0.join(format!("python-{line}/bin/python"))
     }
 
     fn node(&self) -> Command {
@@ -214,13 +219,13 @@ fn the_conformance_suite_passes_for_every_revision_with_and_without_sessions() {
 #[test]
 fn the_python_sdk_of_line_1_is_served() {
     let Some(peers) = Peers::find() else { return };
-    peers.drive(Command::new(peers.0.join("python-1/bin/python")), "client.py", &[]);
+    peers.drive(Command::new(peers.python(1)), "client.py", &[]);
 }
 
 #[test]
 fn the_python_sdk_of_line_2_is_served() {
     let Some(peers) = Peers::find() else { return };
-    peers.drive(Command::new(peers.0.join("python-2/bin/python")), "client.py", &[]);
+    peers.drive(Command::new(peers.python(2)), "client.py", &[]);
 }
 
 #[test]

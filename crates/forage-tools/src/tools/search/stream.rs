@@ -10,9 +10,10 @@ use super::record::SearchRecord;
 use super::request::{PreparedSearch, SearchRequest};
 use super::{Search, SearchResponse, render, run};
 use crate::context::Context;
-use crate::error::ToolError;
+use crate::error::{ErrorCode, ToolError};
 use crate::notes::notes;
 use crate::outcome::{Answer, Limit, ToolOutcome};
+use crate::records::{answer_schema, any_of, schema_of};
 use crate::several::{RootTurn, in_turn, whole_path};
 
 /// The forms in which a stream is written.
@@ -148,21 +149,47 @@ pub fn stream(
     let timed_out = answer.truncated_by == Some(Limit::Timeout);
     if open && format == StreamFormat::Records {
         let mut summary = answer.records().clone();
-        let others = summary["other_roots"].as_array_mut().map(std::mem::take).unwrap_or_default();
-        let others: Vec<Value> = others.into_iter().map(without_records).collect();
-        summary = without_records(summary);
-        if !others.is_empty() {
-            summary["other_roots"] = Value::Array(others);
+        if let Some(others) = summary.get_mut("other_roots").and_then(Value::as_array_mut) {
+            others.iter_mut().for_each(|other| *other = without_records(other.take()));
         }
+        summary = without_records(summary);
         let mut line = json!({ "type": "summary", "data": summary });
         if let (Some(problem), Some(fields)) = (&answer.problem, line.as_object_mut()) {
             fields.insert("error".to_owned(), json!(problem));
-            fields.insert("code".to_owned(), json!("unfinished"));
+            fields.insert("code".to_owned(), json!(ErrorCode::Unfinished));
         }
         write(&format!("{line}\n"), &[]);
     }
     let (partial, problem) = (answer.partial(), answer.problem);
     Ok(Streamed { found, partial, problem, count, truncated, timed_out, notes })
+}
+
+/// Returns the schema of the lines of [`StreamFormat::Records`].
+pub fn line_schema() -> Value {
+    let mut data = answer_schema::<Search>();
+    let mut definitions = data["$defs"].take();
+    if let Some(required) = data["required"].as_array_mut() {
+        required.retain(|name| name != "matches");
+    }
+    data["properties"] = without_records(data["properties"].take());
+    data["description"] = json!("What the search has to say beside its records.");
+    if let Some(fields) = data.as_object_mut() {
+        fields.remove("$defs");
+    }
+    definitions["SummaryData"] = data;
+    let summary = json!({
+        "type": "object",
+        "description": "The last line.",
+        "properties": {
+            "type": { "const": "summary", "description": "What tells it from a record." },
+            "data": { "$ref": "#/$defs/SummaryData" },
+            "error": { "type": "string", "description": "What ended the search before anything was found." },
+            "code": { "$ref": "#/$defs/ErrorCode", "description": "The same for programs." },
+        },
+        "required": ["type", "data"],
+        "$defs": definitions,
+    });
+    any_of([("SearchRecord", schema_of::<SearchRecord>()), ("Summary", summary)])
 }
 
 /// What an answer holds beside the records that were handed over.

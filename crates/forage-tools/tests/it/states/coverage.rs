@@ -68,9 +68,9 @@ impl Seen {
 
     pub(super) fn add_error(&mut self, error: &ToolError) {
         assert!(
-            CODES.contains(&format!("`{}`", error.kind())),
+            CODES.contains(&format!("`{}`", error.code().name())),
             "docs/scripts.md does not tell of {}",
-            error.kind()
+            error.code().name()
         );
         self.0.insert(format!("error {}", tool_error(error)));
         match error {

@@ -10,6 +10,7 @@ use anyhow::Context as _;
 use forage_rank::evaluation::{Figures, Fold, Paired, Validation, cross_validate};
 use forage_rank::{RankWeights, RuleWeights};
 use forage_sandbox::Outside;
+use forage_tools::ErrorCode;
 use serde_json::{Map, Value, json};
 
 use super::measure::{MeasurePlan, Measured};
@@ -105,7 +106,7 @@ pub(super) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     }
     Ok(match (measured.queries.is_empty(), stored) {
         (_, Some(Err(_))) => {
-            output.failure(&told, "failed");
+            output.failure(&told, ErrorCode::Failed);
             Status::Failed
         }
         (true, _) => Status::NothingFound,

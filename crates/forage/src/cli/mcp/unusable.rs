@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use forage_mcp::{McpServer, McpSettings, McpWorkspace, OutputForm, ToolSet, serve_stdio};
 use forage_sandbox::Access;
 use forage_tools::registry::{self, ToolSelection};
-use forage_tools::{Context, clip, sanitize};
+use forage_tools::{Context, ErrorCode, clip, sanitize};
 
 use super::super::Status;
 
@@ -32,7 +32,7 @@ pub(super) fn serve(
         return Err(error);
     }
     let reason = clip(&sanitize(&told(&error)), REASON_BYTES);
-    output.failure(&reason, "failed");
+    output.failure(&reason, ErrorCode::Failed);
     let tools = registry::advertised(&ToolSelection::default())?;
     let workspace = Box::new(Unusable { problem: problem(&reason) });
     let settings =

@@ -1,0 +1,226 @@
+//! The records of an answer, for programs, and the schemas that they keep to.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::error::ErrorCode;
+use crate::outcome::{Limit, Render, ToolOutcome};
+use crate::tool::Tool;
+
+/// The version of all records. It grows when a field goes or means something else; one that is added is no other version.
+pub const VERSION: u32 = 1;
+
+/// What the records of all tools have beside what is the tool's own.
+#[derive(JsonSchema, Serialize)]
+struct CommonRecords<'a> {
+    /// Whether there is at least one more result.
+    truncated: bool,
+    /// The limit that cut the answer.
+    truncated_by: Option<Limit>,
+    /// The text shows less than the records.
+    text_cut: bool,
+    /// Passed back as `cursor`, the call goes on where this one ended.
+    next_cursor: Option<&'a str>,
+    /// Files that were not searched, counted by reason.
+    skipped: BTreeMap<&'static str, u64>,
+    /// Names of directories of dependencies and caches that were not entered.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    noise_directories: &'a [String],
+    /// Sentences about what went wrong without ending the call.
+    warnings: &'a [String],
+    /// Wall time of the call in milliseconds.
+    elapsed_ms: u64,
+    /// Secrets hidden as `[redacted:RULE]`, counted by rule; the files have another text there.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    redacted: &'a BTreeMap<String, usize>,
+    /// The text of the answer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<&'a str>,
+    /// What kept the call from its answer, or from finding anything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    /// The same for programs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<ErrorCode>,
+    /// The same of each other root, of a call that is about several: these records, or `root` and `error`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("items" = { "type": "object", "required": ["root"] }))]
+    other_roots: Vec<Value>,
+}
+
+/// An answer that is an error and nothing else.
+#[derive(JsonSchema, Serialize)]
+pub struct ErrorRecord {
+    /// What tells it from an answer.
+    #[serde(rename = "type")]
+    #[schemars(extend("const" = "error"))]
+    pub kind: &'static str,
+    /// The error in a sentence for people.
+    pub error: String,
+    /// What programs know it by.
+    pub code: ErrorCode,
+}
+
+impl ErrorRecord {
+    /// Returns that of an error.
+    pub fn new(error: impl Into<String>, code: ErrorCode) -> Self {
+        Self { kind: ERROR, error: error.into(), code }
+    }
+}
+
+const ERROR: &str = "error";
+
+/// The records of an outcome: its response, and what those of all tools have.
+pub(crate) fn records<R: Serialize>(
+    outcome: &ToolOutcome<R>,
+    is_text_cut: bool,
+    content: Option<String>,
+    error: Option<String>,
+) -> Value {
+    let skipped = outcome.skipped.iter().map(|(reason, count)| (reason.name(), count));
+    let others = outcome.others.iter().map(|other| match &other.outcome {
+        Ok(outcome) => records(outcome, is_text_cut, None, None),
+        Err(error) => json!({ "root": other.root, "error": error }),
+    });
+    let common = CommonRecords {
+        truncated: outcome.truncated_by.is_some_and(Limit::is_overrun),
+        truncated_by: outcome.truncated_by,
+        text_cut: is_text_cut,
+        next_cursor: outcome.next_cursor.as_deref(),
+        skipped: skipped.collect(),
+        noise_directories: &outcome.noise_directories,
+        warnings: &outcome.warnings,
+        elapsed_ms: outcome.elapsed.as_millis() as u64,
+        redacted: outcome.hidden.by_rule(),
+        content: content.as_deref(),
+        error: error.as_deref(),
+        code: error.is_some().then_some(ErrorCode::Unfinished),
+        other_roots: others.collect(),
+    };
+    let mut records = fields(&outcome.response);
+    if let Some((root, _)) = &outcome.root {
+        records.entry("root").or_insert(json!(root));
+    }
+    records.extend(fields(&common));
+    Value::Object(records)
+}
+
+/// The fields of a structure.
+fn fields<R: Serialize>(of: &R) -> Map<String, Value> {
+    // Maps of other keys than texts alone can't be written as JSON, and no response has one.
+    match serde_json::to_value(of) {
+        Ok(Value::Object(fields)) => fields,
+        Ok(other) => Map::from_iter([("response".to_owned(), other)]),
+        Err(error) => Map::from_iter([("error".to_owned(), json!(error.to_string()))]),
+    }
+}
+
+/// The schema of a type as it is written, with what it is made of under `$defs`.
+pub fn schema_of<R: JsonSchema>() -> Value {
+    let mut settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.meta_schema = None;
+    let schema = settings.into_generator().into_root_schema_for::<R>().to_value();
+    without_line_feeds(schema)
+}
+
+/// The schema of what a tool's records are, with what it is made of under `$defs`: what each answer has is required.
+pub fn answer_schema<T: Tool>() -> Value {
+    let mut schema = schema_of::<T::Response>();
+    let mut common = schema_of::<CommonRecords<'_>>();
+    for part in ["properties", "$defs"] {
+        let Some(Value::Object(more)) = common.get_mut(part).map(Value::take) else { continue };
+        let known = schema.as_object_mut().map(|schema| schema.entry(part).or_insert(json!({})));
+        if let Some(Value::Object(known)) = known {
+            known.extend(more);
+        }
+    }
+    if let (Some(required), Some(more)) = (schema["required"].as_array_mut(), common["required"].as_array()) {
+        required.extend(more.iter().cloned());
+    }
+    let properties = &mut schema["properties"];
+    if properties.get("root").is_none() {
+        properties["root"] = root_schema();
+    }
+    if !<T::Response as Render>::CONTENT_IN_RECORDS
+        && let Some(properties) = properties.as_object_mut()
+    {
+        properties.remove("content");
+    }
+    schema
+}
+
+/// The schema of what is one of several things, by their names.
+pub fn any_of<'a>(alternatives: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
+    let (mut any, mut definitions) = (Vec::new(), Map::new());
+    for (name, mut schema) in alternatives {
+        if let Some(fields) = schema.as_object_mut()
+            && let Some(Value::Object(parts)) = fields.remove("$defs")
+        {
+            definitions.extend(parts);
+        }
+        any.push(json!({ "$ref": format!("#/$defs/{name}") }));
+        definitions.insert(name.to_owned(), schema);
+    }
+    json!({ "anyOf": any, "$defs": definitions })
+}
+
+/// The schema of what the records of all tools have, of which an answer that is an error has little.
+pub(crate) fn common_schema() -> Value {
+    let mut all = inline::<CommonRecords<'_>>();
+    if let Some(properties) = all["properties"].as_object_mut() {
+        properties.remove("content");
+        properties.insert(
+            "type".to_owned(),
+            json!({ "type": "string", "description": "`error`, of an answer that is an error and nothing else" }),
+        );
+        properties.insert("root".to_owned(), root_schema());
+    }
+    json!({ "type": "object", "properties": all["properties"] })
+}
+
+/// The same with the fields of a tool's response: one object without references, in which no field is required.
+pub(crate) fn loose_schema<R: JsonSchema + Render>() -> Value {
+    let mut own = inline::<R>();
+    let own = own["properties"].as_object_mut().map(std::mem::take).unwrap_or_default();
+    let mut all = common_schema();
+    if let Some(properties) = all["properties"].as_object_mut() {
+        if R::CONTENT_IN_RECORDS {
+            let content = json!({ "type": "string", "description": "The text of the answer." });
+            properties.insert("content".to_owned(), content);
+        }
+        properties.extend(own);
+    }
+    all
+}
+
+fn root_schema() -> Value {
+    json!({ "type": "string", "description": "The directory that relative paths are below." })
+}
+
+fn inline<R: JsonSchema>() -> Value {
+    let mut settings = SchemaSettings::draft2020_12().for_serialize();
+    settings.inline_subschemas = true;
+    settings.meta_schema = None;
+    without_line_feeds(settings.into_generator().into_root_schema_for::<R>().to_value())
+}
+
+/// A schema whose descriptions are as they are read, and not as lines of source happen to end.
+fn without_line_feeds(mut schema: Value) -> Value {
+    match &mut schema {
+        Value::Object(fields) => {
+            for (name, value) in fields.iter_mut() {
+                *value = match value.take() {
+                    Value::String(text) if name == "description" => Value::String(text.replace('\n', " ")),
+                    other => without_line_feeds(other),
+                };
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| *item = without_line_feeds(item.take())),
+        _ => {}
+    }
+    schema
+}

@@ -1,0 +1,167 @@
+//! `forage schema`: the shapes of what `--json` prints, for scripts and for those who check them.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use anyhow::Context as _;
+use forage_agent::Transcript;
+use forage_tools::records::{self, ErrorRecord, answer_schema, any_of, schema_of};
+use forage_tools::tools::{
+    GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, SearchIndex, search,
+};
+use serde_json::{Value, json};
+
+use super::Status;
+use super::output::Terminal;
+use super::records::{
+    CollectionFilled, CollectionRemoved, CollectionStatus, IndexBuilt, IndexRemoved, IndexStatus,
+    IndexVerified, ModelsStatus, RankedIndexBuilt, SettingInEffect, TelemetrySums,
+};
+
+const EXAMPLES: &str = "\
+Examples:
+  forage schema                    the names of the schemas
+  forage schema grep               what `forage grep --json` prints
+  forage schema --json             all of them, by name";
+
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// The schema to print [default: list their names]
+    name: Option<String>,
+}
+
+/// What `--json` prints of a command.
+struct Document {
+    /// What the schema is called: the words of the command.
+    name: &'static str,
+    /// The command.
+    command: &'static str,
+    answers: Answers,
+    schema: fn() -> Value,
+}
+
+/// How often a command answers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answers {
+    /// With one document.
+    Once,
+    /// With one document, or a list of them where it is asked about several things.
+    Each,
+    /// With a document on each line.
+    Lines,
+}
+
+const DOCUMENTS: &[Document] = &[
+    document("keyword", "forage keyword", Answers::Once, answer_schema::<KeywordSearch>),
+    document("grep", "forage grep", Answers::Each, answer_schema::<GrepSearch>),
+    document("search", "forage search", Answers::Lines, search::line_schema),
+    document("rank", "forage rank", Answers::Once, answer_schema::<SearchIndex>),
+    document("lookup", "forage lookup", Answers::Once, answer_schema::<KeywordLookup>),
+    document("list", "forage list", Answers::Once, answer_schema::<ListDirectory>),
+    document("files", "forage files", Answers::Once, answer_schema::<ListDirectory>),
+    document("read", "forage read", Answers::Once, answer_schema::<ReadFile>),
+    document("ask", "forage ask", Answers::Once, schema_of::<Transcript>),
+    document("models", "forage models", Answers::Once, schema_of::<ModelsStatus<'_>>),
+    document("config", "forage config", Answers::Once, schema_of::<BTreeMap<String, SettingInEffect<'_>>>),
+    document("index-status", "forage index status", Answers::Each, schema_of::<IndexStatus<'_>>),
+    document("index-build", "forage index build", Answers::Each, schema_of::<IndexBuilt>),
+    document(
+        "index-build-ranked",
+        "forage index build --ranked",
+        Answers::Each,
+        schema_of::<RankedIndexBuilt>,
+    ),
+    document("index-drop", "forage index drop", Answers::Each, schema_of::<IndexRemoved>),
+    document("index-verify", "forage index verify", Answers::Each, schema_of::<IndexVerified<'_>>),
+    document("sparse-index", "forage sparse index", Answers::Each, schema_of::<CollectionFilled<'_>>),
+    document("sparse-status", "forage sparse status", Answers::Once, schema_of::<CollectionStatus>),
+    document("sparse-drop", "forage sparse drop", Answers::Once, schema_of::<CollectionRemoved>),
+    document("telemetry", "forage telemetry", Answers::Once, schema_of::<TelemetrySums<'_>>),
+    document("error", "any command that fails", Answers::Once, schema_of::<ErrorRecord>),
+];
+
+const fn document(
+    name: &'static str,
+    command: &'static str,
+    answers: Answers,
+    schema: fn() -> Value,
+) -> Document {
+    Document { name, command, answers, schema }
+}
+
+impl Document {
+    /// What a program reads: an answer, a list of answers, or an error.
+    fn whole(&self) -> Value {
+        let mut schema = self.any();
+        let mut whole = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$id": format!("urn:forage:records:{}:{}", records::VERSION, self.name),
+            "title": match self.answers {
+                Answers::Lines => format!("A line of what `{} --json` prints", self.command),
+                _ => format!("What `{} --json` prints", self.command),
+            },
+        });
+        if let (Some(whole), Some(parts)) = (whole.as_object_mut(), schema.as_object_mut()) {
+            whole.append(parts);
+        }
+        whole
+    }
+
+    fn any(&self) -> Value {
+        let error = || ("ErrorRecord", schema_of::<ErrorRecord>());
+        if self.name == "error" {
+            return any_of([error()]);
+        }
+        if self.answers == Answers::Lines {
+            return any_of([("Line", (self.schema)()), error()]);
+        }
+        let answer = ("Answer", with_error((self.schema)()));
+        let list = with_error(json!({
+            "type": "object",
+            "description": "The answers to several paths, in their order.",
+            "properties": { "answers": { "type": "array", "items": { "$ref": "#/$defs/Answer" } } },
+            "required": ["answers"],
+        }));
+        match self.answers {
+            Answers::Each => any_of([answer, ("Answers", list), error()]),
+            _ => any_of([answer, error()]),
+        }
+    }
+}
+
+/// An answer beside which the command can have ended with an error, too.
+fn with_error(mut schema: Value) -> Value {
+    if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        let error = json!({ "type": "string", "description": "The error that the command ended with." });
+        let code = json!({ "$ref": "#/$defs/ErrorCode", "description": "The same for programs." });
+        properties.entry("error").or_insert(error);
+        properties.entry("code").or_insert(code);
+    }
+    schema
+}
+
+pub(crate) fn run(arguments: &Arguments, output: &mut Terminal) -> anyhow::Result<Status> {
+    match &arguments.name {
+        Some(name) => {
+            let known = || DOCUMENTS.iter().map(|document| document.name).collect::<Vec<_>>().join(", ");
+            let document = DOCUMENTS.iter().find(|document| document.name == name);
+            let document =
+                document.with_context(|| format!("there is no schema {name:?}; there are {}", known()))?;
+            output.value(&document.whole())?;
+        }
+        None if output.wants_json() => {
+            let all = DOCUMENTS.iter().map(|document| (document.name.to_owned(), document.whole()));
+            output.value(&Value::Object(all.collect()))?;
+        }
+        None => {
+            let mut text = String::new();
+            for document in DOCUMENTS {
+                writeln!(text, "{:<20} {}", document.name, document.command)?;
+            }
+            output.text(&text)?;
+            output.flush()?;
+        }
+    }
+    Ok(Status::Found)
+}

@@ -1,0 +1,194 @@
+//! The pages of what `--json` prints: its schemas as files, its fields, and the codes of errors.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use serde_json::{Map, Value};
+
+const WRITTEN: &str = "<!-- Written by `cargo xtask generate` from the program; don't edit. -->";
+
+/// Path and text of each file, from what `forage schema --json` prints.
+pub(crate) fn files(schemas: &Value) -> Result<Vec<(String, String)>, String> {
+    let schemas = schemas.as_object().ok_or("`forage schema --json` prints no object")?;
+    let mut files = vec![
+        ("docs/records.md".to_owned(), records_page(schemas)?),
+        ("docs/errors.md".to_owned(), errors_page(schemas)?),
+    ];
+    for (name, schema) in schemas {
+        files.push((path(schema, name)?, format!("{schema:#}\n")));
+    }
+    Ok(files)
+}
+
+/// The version is part of the path, so that one that a script has taken stays where it is.
+fn path(schema: &Value, name: &str) -> Result<String, String> {
+    let version = schema["$id"].as_str().and_then(|id| id.rsplit(':').nth(1));
+    Ok(format!("docs/schemas/{}/{name}.json", version.ok_or("a schema has no version")?))
+}
+
+fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
+    let mut page = format!(
+        "# Records\n\n{WRITTEN}\n\n\
+         What `--json` prints is one document on one line, or with `forage search` a line for each record and a last one with the\n\
+         summary. `forage schema NAME` prints its JSON Schema (draft 2020-12), which is also a file below. The version in a schema's\n\
+         `$id` grows when a field goes or means something else; a field can be added at any time, so take no notice of one that you\n\
+         do not know. Field by field:\n\n\
+         ```sh\nforage schema                # the names\nforage schema grep           # the schema of `forage grep --json`\n```\n\n\
+         A command that failed prints an [error](errors.md), or has `error` and `code` beside the answer that it came to. One that is\n\
+         asked about several paths prints `{{\"answers\": […]}}`. Records of tools are the same over MCP, as `structuredContent`, where\n\
+         a client gets them; `forage call TOOL` prints those of the tool's command.\n\n\
+         `forage tools --json` prints definitions of tools as `tools/list` of MCP has them. What `doctor`, `setup` and `eval` print is for\n\
+         reports of bugs and for people: it can change with any version.\n",
+    );
+    let mut told = BTreeSet::new();
+    for (name, schema) in schemas.iter().filter(|(name, _)| *name != "error") {
+        let title = schema["title"].as_str().unwrap_or_default();
+        let command = title.split('`').nth(1).and_then(|command| command.strip_suffix(" --json"));
+        let command = command.ok_or_else(|| format!("the title of {name} names no command"))?;
+        let file = path(schema, name)?;
+        let file = file.trim_start_matches("docs/");
+        let _ = write!(page, "\n## `{command}`\n\nSchema: [`{file}`]({file})\n");
+        let parts = schema["$defs"].as_object().ok_or_else(|| format!("{name} has no parts"))?;
+        // What it is made of is told where it comes first.
+        let is_frame = |part: &str| matches!(part, "Answers" | "ErrorRecord" | "ErrorCode");
+        let main = if parts.contains_key("Answer") { "Answer" } else { "Line" };
+        let mut left = vec![main];
+        while let Some(part) = left.pop() {
+            let schema = parts.get(part).ok_or_else(|| format!("{name} has no {part}"))?;
+            let is_main = part == main;
+            if is_frame(part) || (!is_main && !told.insert(part.to_owned())) {
+                continue;
+            }
+            describe(&mut page, (!is_main).then_some(part), schema);
+            let mut named = Vec::new();
+            references(schema, &mut named);
+            left.extend(named.into_iter().rev());
+        }
+    }
+    Ok(page)
+}
+
+/// The table of an object's fields, or the words of a choice.
+fn describe(page: &mut String, name: Option<&str>, schema: &Value) {
+    if let Some(name) = name {
+        let _ = write!(page, "\n### {name}\n");
+    }
+    if let Some(text) = schema["description"].as_str() {
+        let _ = write!(page, "\n{}\n", escaped(text));
+    }
+    if let Some(properties) = schema["properties"].as_object() {
+        let required: Vec<&str> =
+            schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        page.push_str("\n| field | | |\n|---|---|---|\n");
+        for (field, schema) in properties {
+            let kind = match required.contains(&field.as_str()) {
+                true => kind(schema),
+                // What may be absent is never null.
+                false => format!("{}, or absent", kind(schema).trim_end_matches(" or null")),
+            };
+            let text = schema["description"].as_str().unwrap_or_default();
+            let _ = writeln!(page, "| `{field}` | {kind} | {} |", escaped(text));
+        }
+    }
+    let shapes = schema["anyOf"].as_array().into_iter().flatten();
+    for shape in shapes.filter(|shape| shape.get("properties").is_some()) {
+        describe(page, None, shape);
+    }
+    if let Some(words) = words(schema) {
+        page.push_str("\n| value | |\n|---|---|\n");
+        for (word, text) in words {
+            let _ = writeln!(page, "| `{word}` | {} |", escaped(text));
+        }
+    }
+}
+
+/// The words of a choice, with what they say.
+fn words(schema: &Value) -> Option<Vec<(&str, &str)>> {
+    let alternatives = schema["oneOf"].as_array()?;
+    alternatives
+        .iter()
+        .map(|schema| Some((schema["const"].as_str()?, schema["description"].as_str().unwrap_or_default())))
+        .collect()
+}
+
+/// What a field holds, in words.
+fn kind(schema: &Value) -> String {
+    if let Some(name) = schema["$ref"].as_str() {
+        let name = name.rsplit('/').next().unwrap_or_default();
+        return match name {
+            "ErrorCode" => "[code](errors.md)".to_owned(),
+            name => format!("[{name}](#{})", name.to_lowercase()),
+        };
+    }
+    if let Some(only) = schema["const"].as_str() {
+        return format!("`{only}`");
+    }
+    for list in ["anyOf", "oneOf"] {
+        if let Some(alternatives) = schema[list].as_array() {
+            return alternatives.iter().map(kind).collect::<Vec<_>>().join(" or ");
+        }
+    }
+    if let Some(values) = schema["enum"].as_array() {
+        let values: Vec<String> =
+            values.iter().map(|value| format!("`{}`", value.as_str().unwrap_or("null"))).collect();
+        return values.join(", ");
+    }
+    let one = |name: &str| match name {
+        "array" => match schema["items"].is_object() {
+            true => format!("list of {}", kind(&schema["items"])),
+            false => "list".to_owned(),
+        },
+        "object" => match &schema["additionalProperties"] {
+            Value::Object(_) => format!("{} by name", kind(&schema["additionalProperties"])),
+            _ => "object".to_owned(),
+        },
+        other => other.to_owned(),
+    };
+    match &schema["type"] {
+        Value::String(kind) => one(kind),
+        Value::Array(kinds) => {
+            kinds.iter().filter_map(Value::as_str).map(one).collect::<Vec<_>>().join(" or ")
+        }
+        _ => "any JSON".to_owned(),
+    }
+}
+
+/// The parts that a schema names, in their order.
+fn references<'a>(schema: &'a Value, found: &mut Vec<&'a str>) {
+    match schema {
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                match value.as_str().filter(|_| field == "$ref") {
+                    Some(name) => found.extend(name.rsplit('/').next()),
+                    None => references(value, found),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| references(item, found)),
+        _ => {}
+    }
+}
+
+fn errors_page(schemas: &Map<String, Value>) -> Result<String, String> {
+    let schema = schemas.get("error").ok_or("there is no schema of errors")?;
+    let codes = words(&schema["$defs"]["ErrorCode"]).ok_or("the codes of errors are no choice of words")?;
+    let mut page = format!(
+        "# Errors\n\n{WRITTEN}\n\n\
+         An error is a sentence on stderr that says what is wrong, and what to do. With `--json` the same sentence is in a document on\n\
+         stdout, with a `code` for programs, and the exit status is 2 (130 when the command was interrupted):\n\n\
+         ```console\n$ forage grep --json '('\n? 2\n\
+         {{\"type\":\"error\",\"error\":\"`pattern`: the regex is not valid: unclosed group (`(`); escape special characters with `\\\\` or search for literal text\",\"code\":\"pattern\"}}\n```\n\n\
+         A command that came to an answer in part has `error` and `code` beside it. `error_type` of [telemetry](telemetry.md) is the same\n\
+         code.\n\n| `code` | what happened | what to do |\n|---|---|---|\n"
+    );
+    for (code, text) in codes {
+        let (what, to_do) = text.split_once(". ").unwrap_or((text.trim_end_matches('.'), ""));
+        let _ = writeln!(page, "| `{code}` | {} | {} |", escaped(what), escaped(to_do));
+    }
+    Ok(page)
+}
+
+/// For a cell of a table.
+fn escaped(text: &str) -> String {
+    text.replace('|', "\\|")
+}
