@@ -11,6 +11,7 @@ import gzip
 import hashlib
 import io
 import json
+import re
 import shutil
 import sys
 import tarfile
@@ -19,6 +20,7 @@ import zipfile
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent
+REPOSITORY = "https://github.com/forage-search/forage"
 LICENCES = ["LICENSE-APACHE", "LICENSE-MIT"]
 
 # What npm and bundles call the systems and processors that there are packages for.
@@ -68,6 +70,17 @@ def licences(below=""):
     return [Entry(below + name, SOURCE / name) for name in LICENCES]
 
 
+def with_whole_links(page, version):
+    """A page of the repository as it is read elsewhere: links and pictures by their addresses, as of this version."""
+
+    def whole(match):
+        mark, label, target = match.groups()
+        place = f"{REPOSITORY.replace('github.com', 'raw.githubusercontent.com')}/v{version}/{target}?sanitize=true" if mark else f"{REPOSITORY}/blob/v{version}/{target}"
+        return f"{mark}[{label}]({place})"
+
+    return re.sub(r"(!?)\[([^\]]*)\]\((?![a-z]+:|#)([^)\s]+)\)", whole, page)
+
+
 def json_bytes(value):
     return (json.dumps(value, indent=2) + "\n").encode()
 
@@ -78,28 +91,34 @@ class Release:
         self.epoch = int(epoch)
         self.executable = self.program.name
         self.bill = self.out / "forage.cdx.json"
+        self.readme = with_whole_links((SOURCE / "README.md").read_text(), version).encode()
 
     def without_place(self):
-        """Takes the directory of this build out of the bill of materials, here and in the wheel."""
+        """Takes what holds in this directory alone out of what there is: its path of the bill of materials, here and in the
+        wheel, and links to its files of the wheel's description."""
         bill = self.bill.read_bytes().replace(str(SOURCE).encode(), b"/forage")
         self.bill.write_bytes(bill)
         (wheel,) = self.out.glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
             entries = [Entry(member.filename, archive.read(member), member.external_attr >> 16 & 0o100) for member in archive.infolist()]
         (told,) = [entry for entry in entries if "/sboms/" in entry.name]
+        (metadata,) = [entry for entry in entries if entry.name.endswith(".dist-info/METADATA")]
         (record,) = [entry for entry in entries if entry.name.endswith(".dist-info/RECORD")]
         told.content = bill
-        digest = base64.urlsafe_b64encode(hashlib.sha256(bill).digest()).rstrip(b"=").decode()
-        line = f"{told.name},sha256={digest},{len(bill)}"
+        metadata.content = with_whole_links(metadata.content.decode(), self.version).encode()
         lines = record.content.decode().splitlines()
-        record.content = "".join(f"{line if old.startswith(told.name + ',') else old}\n" for old in lines).encode()
+        for changed in [told, metadata]:
+            digest = base64.urlsafe_b64encode(hashlib.sha256(changed.content).digest()).rstrip(b"=").decode()
+            line = f"{changed.name},sha256={digest},{len(changed.content)}"
+            lines = [line if old.startswith(changed.name + ",") else old for old in lines]
+        record.content = "".join(f"{line}\n" for line in lines).encode()
         zipped(wheel, entries, self.epoch)
 
     def archive(self):
         """The program with what belongs to it, for whoever puts it in place by hand."""
         top = f"forage-{self.version}-{self.target}"
         entries = [Entry(f"{top}/{self.executable}", self.program, True), *licences(f"{top}/")]
-        entries += [Entry(f"{top}/{name}", SOURCE / name) for name in ["README.md", "CHANGELOG.md"]]
+        entries += [Entry(f"{top}/README.md", self.readme), Entry(f"{top}/CHANGELOG.md", SOURCE / "CHANGELOG.md")]
         entries.append(Entry(f"{top}/{self.bill.name}", self.bill))
         for kind in ["man", "completions"]:
             entries += [Entry(f"{top}/{kind}/{path.name}", path) for path in (self.out / kind).iterdir()]
@@ -111,7 +130,7 @@ class Release:
         launcher = json.loads((SOURCE / "packaging/npm/package.json").read_text())
         launcher["version"] = self.version
         launcher["optionalDependencies"] = {name: self.version for name in sorted(names.values())}
-        self.npm_package(launcher, [Entry("forage.js", SOURCE / "packaging/npm/forage.js", True), Entry("README.md", SOURCE / "README.md")])
+        self.npm_package(launcher, [Entry("forage.js", SOURCE / "packaging/npm/forage.js", True), Entry("README.md", self.readme)])
         if self.target not in PLATFORMS:
             return
         system, processor = PLATFORMS[self.target]

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use crate::cargo::{FEATURES, Workspace};
 use crate::{
-    bench, clients, direction, docs, frameworks, generate, house, package, parsers, peers, systems,
+    bench, browser, clients, direction, docs, frameworks, generate, house, package, parsers, peers, systems,
     type_names,
 };
 
@@ -47,7 +47,7 @@ const FURTHER: &[(&str, Step)] = &[
     ("real clients", clients::check),
     ("frameworks", frameworks::check),
     ("other systems", systems::check),
-    ("site", docs::build),
+    ("site", |workspace| docs::build(workspace).and_then(|()| browser::check(workspace))),
     ("installation", package::check),
     // Each as it would be published, built from its own package and those that it depends on.
     ("packages", |workspace| {

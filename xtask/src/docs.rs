@@ -10,12 +10,10 @@ use crate::peers;
 /// Where files of the repository that are no pages of the book are read.
 const REPOSITORY: &str = "https://github.com/forage-search/forage/blob/main/";
 
-/// A picture that a page shows.
-const PICTURE: &str = "terminal.svg";
-
 /// Builds it into `target/book`, and looks for links that lead nowhere.
 pub(crate) fn build(workspace: &Workspace) -> Result<(), String> {
     peers::install_for_site(workspace)?;
+    spelling(workspace)?;
     let (source, book) = (workspace.path("target/book-source"), workspace.path("target/book"));
     for directory in [&source, &book] {
         let _ = std::fs::remove_dir_all(directory);
@@ -36,6 +34,16 @@ pub(crate) fn build(workspace: &Workspace) -> Result<(), String> {
     }
 }
 
+/// Checks the spelling of what people read; `typos.toml` has the words that examples misspell on purpose.
+fn spelling(workspace: &Workspace) -> Result<(), String> {
+    let mut command = workspace.program(peers::spell_checker(workspace));
+    command.args(["--config", "typos.toml", "--force-exclude", "docs"]);
+    let entries = std::fs::read_dir(workspace.path("")).map_err(|error| error.to_string())?;
+    let pages = entries.flatten().map(|entry| entry.path());
+    command.args(pages.filter(|path| path.extension().is_some_and(|end| end == "md")));
+    succeed(&mut command, "typos")
+}
+
 /// The names of the pages in their order, each once.
 fn pages(workspace: &Workspace) -> Result<Vec<String>, String> {
     let summary = workspace.read(&workspace.path("docs/SUMMARY.md"))?;
@@ -51,15 +59,34 @@ fn pages(workspace: &Workspace) -> Result<Vec<String>, String> {
     }
 }
 
-/// Copies the pages.
+/// Copies the pages, and as they are the pictures and the schemas that they show.
 fn copy(workspace: &Workspace, pages: &[String], source: &Path) -> Result<(), String> {
-    let copied = ["SUMMARY.md", "book.toml", PICTURE].into_iter().chain(pages.iter().map(String::as_str));
-    for name in copied {
+    for name in ["SUMMARY.md", "book.toml"].into_iter().chain(pages.iter().map(String::as_str)) {
         let text = workspace.read(&workspace.path("docs").join(name))?;
         let text = for_readers(&text);
         std::fs::write(source.join(name), text).map_err(|error| format!("{name}: {error}"))?;
     }
+    let docs = workspace.path("docs");
+    for path in files_below(&docs)? {
+        if path.extension().is_some_and(|end| end == "svg" || end == "json") {
+            let copy = source.join(path.strip_prefix(&docs).unwrap_or(&path));
+            let made = copy.parent().map_or(Ok(()), std::fs::create_dir_all);
+            made.and_then(|()| std::fs::copy(&path, &copy))
+                .map_err(|error| format!("{}: {error}", copy.display()))?;
+        }
+    }
     Ok(())
+}
+
+fn files_below(directory: &Path) -> Result<Vec<PathBuf>, String> {
+    let (mut files, mut open) = (Vec::new(), vec![directory.to_owned()]);
+    while let Some(directory) = open.pop() {
+        for entry in std::fs::read_dir(&directory).map_err(|error| error.to_string())?.flatten() {
+            let path = entry.path();
+            if path.is_dir() { open.push(path) } else { files.push(path) }
+        }
+    }
+    Ok(files)
 }
 
 /// A page without what is for the test that runs its examples: a file is named above its text, and what may be anything is `…`.
@@ -123,14 +150,7 @@ fn first_sentence(page: &str) -> String {
 
 /// Links of the book's pages to files or places that it has not.
 fn dead_links(book: &Path) -> Result<Vec<String>, String> {
-    let mut files = Vec::new();
-    let mut open = vec![book.to_owned()];
-    while let Some(directory) = open.pop() {
-        for entry in std::fs::read_dir(&directory).map_err(|error| error.to_string())?.flatten() {
-            let path = entry.path();
-            if path.is_dir() { open.push(path) } else { files.push(path) }
-        }
-    }
+    let files = files_below(book)?;
     let pages: Vec<&PathBuf> =
         files.iter().filter(|path| path.extension().is_some_and(|end| end == "html")).collect();
     let mut dead = BTreeSet::new();

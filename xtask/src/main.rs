@@ -10,7 +10,8 @@
 //! - `cargo xtask bench compare A B --tree DIR`: two commits, or programs, pair by pair.
 //! - `cargo xtask package`: the wheel, the packages for npm, the archive, the bundle and the container's context, from one
 //!   build, in `target/package`; with `--check`, each installed and used, and built twice.
-//! - `cargo xtask docs`: the site, in `target/book`, with `llms.txt`; a link that leads nowhere is an error.
+//! - `cargo xtask docs`: the site, in `target/book`, with `llms.txt`; a link that leads nowhere and a word that is spelled
+//!   wrongly are errors. With `--look`, a browser shows it on a telephone and on a screen, by day and by night.
 //! - `cargo xtask systems`: what can be checked of Windows, macOS and ARM on Linux: types, and tests under Wine and an emulator.
 //! - `cargo xtask release notes`: what the changelog says of this version; `release check TAG`: whether a tag is its.
 //! - `cargo xtask generate`: writes the files that are made from the program; with `--check`, only compares them.
@@ -22,6 +23,7 @@
 
 mod advisories;
 mod bench;
+mod browser;
 mod cargo;
 mod check;
 mod clients;
@@ -54,7 +56,7 @@ const USAGE: &str = "usage: cargo xtask check [--all]
        cargo xtask package [--check]
        cargo xtask release notes
        cargo xtask release check TAG
-       cargo xtask docs
+       cargo xtask docs [--look]
        cargo xtask systems
        cargo xtask advisories PATH-OF-ADVISORY-DB";
 
@@ -76,6 +78,7 @@ fn main() -> ExitCode {
         ["package"] => package::make(&workspace).map(|_| ()),
         ["package", "--check"] => package::check(&workspace),
         ["docs"] => docs::build(&workspace),
+        ["docs", "--look"] => docs::build(&workspace).and_then(|()| browser::check(&workspace)),
         ["systems"] => {
             peers::install_for_systems(&workspace).and_then(|()| systems::check(&workspace.with_peers()))
         }

@@ -184,6 +184,23 @@ const PEERS: &[Peer] = &[
         is_large: true,
     },
     Peer {
+        name: "a browser",
+        source: Source::System { program: "chromium", packages: &["chromium"] },
+        variables: &[],
+        is_large: true,
+    },
+    Peer {
+        name: "a spell checker",
+        source: Source::Python {
+            folder: SPELLING,
+            list: "forage/tests/clients/spelling/requirements.txt",
+            least: PYTHON,
+            beside: None,
+        },
+        variables: &[],
+        is_large: true,
+    },
+    Peer {
         name: "maturin and zig",
         source: Source::Python {
             folder: "packaging/python",
@@ -205,6 +222,7 @@ const PEERS: &[Peer] = &[
 /// The group of what packages are built with.
 const PACKAGING: &str = "packaging/";
 const LOOKUP: &str = "lookup";
+const SPELLING: &str = "spelling";
 const QDRANT_PYTHON: &str = "FORAGE_TEST_QDRANT_PYTHON";
 const MINILM: &str = "FORAGE_TEST_MINILM";
 
@@ -273,8 +291,23 @@ pub(crate) fn install_for_systems(workspace: &Workspace) -> Result<(), String> {
 
 /// Installs what the site is built with.
 pub(crate) fn install_for_site(workspace: &Workspace) -> Result<(), String> {
-    let is_book = |peer: &Peer| matches!(peer.source, Source::Cargo { program: "mdbook", .. });
-    install_those(workspace, Versions::Pinned, is_book)
+    let is_wanted = |peer: &Peer| match peer.source {
+        Source::Cargo { program, .. } => program == "mdbook",
+        Source::Python { folder, .. } => folder == SPELLING,
+        _ => false,
+    };
+    install_those(workspace, Versions::Pinned, is_wanted)
+}
+
+/// Returns the program that checks spelling.
+pub(crate) fn spell_checker(workspace: &Workspace) -> PathBuf {
+    folder(workspace).join(SPELLING).join("bin/typos")
+}
+
+/// Installs what the site is looked at with.
+pub(crate) fn install_browser(workspace: &Workspace) -> Result<(), String> {
+    let is_browser = |peer: &Peer| matches!(peer.source, Source::System { program: "chromium", .. });
+    install_those(workspace, Versions::Pinned, is_browser)
 }
 
 fn install_those(

@@ -9,7 +9,7 @@ mod clients;
 mod door;
 #[cfg(test)]
 mod fuzz;
-mod refusal;
+mod short_answer;
 
 use std::convert::Infallible;
 use std::io::{self, Cursor};
@@ -37,7 +37,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::answer::AnswerBody;
 use self::clients::{Clients, ConnectionPermit};
-use self::refusal::HttpRefusal;
+use self::short_answer::ShortAnswer;
 use super::limits;
 
 const PATH: &str = "/mcp";
@@ -237,18 +237,19 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
     }
 
     /// Whether a request may come in, by its head alone.
-    async fn admits(&self, head: &Parts) -> Result<(), HttpRefusal> {
-        if head.uri.path().trim_end_matches('/') != PATH {
-            return Err(HttpRefusal::new(StatusCode::NOT_FOUND, "the server is at /mcp"));
+    async fn admits(&self, head: &Parts) -> Result<(), ShortAnswer> {
+        let path = head.uri.path();
+        if path.trim_end_matches('/') != PATH {
+            return Err(ShortAnswer::beside(&head.method, path));
         }
         match self.host(head).await {
             StatusCode::METHOD_NOT_ALLOWED => {}
             StatusCode::FORBIDDEN => {
                 let message = "the Host or the Origin is none of this server's; other names are allowed with --allow-host";
-                return Err(HttpRefusal::new(StatusCode::FORBIDDEN, message));
+                return Err(ShortAnswer::new(StatusCode::FORBIDDEN, message));
             }
             _ => {
-                return Err(HttpRefusal::new(
+                return Err(ShortAnswer::new(
                     StatusCode::BAD_REQUEST,
                     "the Host header is missing or invalid",
                 ));
@@ -256,7 +257,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         }
         match &self.token {
             Some(token) if !bearer(&head.headers).is_some_and(|shown| token.is(shown)) => {
-                Err(HttpRefusal::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong"))
+                Err(ShortAnswer::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong"))
             }
             _ => Ok(()),
         }
@@ -304,7 +305,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
 
     async fn answer(&self, request: Request<Incoming>, place: &ConnectionPermit) -> Response<Body> {
         place.asks();
-        let mut response = self.respond(request, place).await.unwrap_or_else(HttpRefusal::into_response);
+        let mut response = self.respond(request, place).await.unwrap_or_else(ShortAnswer::into_response);
         // Who may not come in does not stay, and who asks for what is not there can ask again.
         if matches!(
             response.status(),
@@ -319,7 +320,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         &self,
         request: Request<Incoming>,
         place: &ConnectionPermit,
-    ) -> Result<Response<Body>, HttpRefusal> {
+    ) -> Result<Response<Body>, ShortAnswer> {
         let (head, body) = request.into_parts();
         self.admits(&head).await?;
         let collected =
@@ -327,13 +328,13 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         let body = match collected.await {
             Ok(Ok(body)) => body.to_bytes(),
             Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-                return Err(HttpRefusal::new(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large"));
+                return Err(ShortAnswer::new(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large"));
             }
             Ok(Err(_)) => {
-                return Err(HttpRefusal::new(StatusCode::BAD_REQUEST, "the request could not be read"));
+                return Err(ShortAnswer::new(StatusCode::BAD_REQUEST, "the request could not be read"));
             }
             Err(_) => {
-                return Err(HttpRefusal::new(
+                return Err(ShortAnswer::new(
                     StatusCode::REQUEST_TIMEOUT,
                     "the request took too long to arrive",
                 ));
@@ -349,7 +350,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
                 let opening = self.opening.lock().await;
                 if self.sessions.sessions.read().await.len() >= self.most_sessions {
                     let message = "there are too many sessions; try again later";
-                    return Err(HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, message));
+                    return Err(ShortAnswer::new(StatusCode::SERVICE_UNAVAILABLE, message));
                 }
                 Some(opening)
             }
@@ -364,7 +365,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
             // rmcp says "accepted"; the Python SDK takes that for a session that could not be ended, and warns of it.
             StatusCode::ACCEPTED if ends_session => *response.status_mut() = StatusCode::NO_CONTENT,
             // rmcp says the same of a body that is no message as of one that is no JSON by its own account.
-            StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => return Err(HttpRefusal::no_message(&body)),
+            StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => return Err(ShortAnswer::no_message(&body)),
             _ => {}
         }
         let place = is_call.then(|| place.clone());

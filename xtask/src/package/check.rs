@@ -151,6 +151,9 @@ impl Bench<'_> {
         let pip = environment.join("bin/pip");
         let quiet = ["install", "--no-index", "--quiet", "--disable-pip-version-check"];
         succeed(self.alone(pip, "wheel")?.args(quiet).arg(self.release.file(".whl")?), "pip")?;
+        let list = ["-c", "import importlib.metadata as m; print(m.metadata('forage-search').get_payload())"];
+        let page = printed(self.alone(environment.join("bin/python"), "wheel")?.args(list), "python")?;
+        leads_out(&page)?;
         self.works(&environment.join("bin/forage"), "wheel")?;
         self.serves(self.alone(environment.join("bin/forage"), "wheel")?.arg("mcp"))
     }
@@ -163,6 +166,8 @@ impl Bench<'_> {
         let packages =
             self.release.files()?.into_iter().filter(|path| path.extension().is_some_and(|end| end == "tgz"));
         succeed(command.args(quiet).arg(&place).args(packages), "npm")?;
+        let page = place.join("node_modules/forage-search/README.md");
+        leads_out(&std::fs::read_to_string(page).map_err(|error| error.to_string())?)?;
         let launcher = place.join("node_modules/.bin/forage");
         self.works(&launcher, "npm")?;
         self.serves(self.alone(&launcher, "npm")?.arg("mcp"))?;
@@ -280,6 +285,17 @@ impl Bench<'_> {
             }
             false => Err(format!("a build in another directory has other bytes in {}", different.join(", "))),
         }
+    }
+}
+
+/// Whether the page of a registry has links, and none to a file beside it, where none is.
+fn leads_out(page: &str) -> Result<(), String> {
+    let links: Vec<&str> = page.split("](").skip(1).filter_map(|rest| rest.split(')').next()).collect();
+    let is_near = |link: &&&str| !link.contains("://") && !link.starts_with('#');
+    match links.iter().find(is_near) {
+        Some(link) => Err(format!("its page leads to {link}, which is not there")),
+        None if links.len() < 10 => Err(format!("its page has {} links", links.len())),
+        None => Ok(()),
     }
 }
 

@@ -20,7 +20,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::super::limits;
-use super::{HttpGuard, HttpRefusal};
+use super::{HttpGuard, ShortAnswer};
 
 /// Takes connections on a thread of its own until `shutdown`, which happens when that thread ends, too.
 pub(super) fn open<H: ServerHandler + Clone>(
@@ -76,14 +76,14 @@ async fn stranger<H: ServerHandler + Clone>(
         Ok(None) => return,
         // One that has said nothing is told nothing.
         Err(_) if read.is_empty() => return,
-        Err(_) => Err(HttpRefusal::new(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive")),
+        Err(_) => Err(ShortAnswer::new(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive")),
     };
     let admitted = match head {
         Ok(head) => front.admits(&head).await,
         Err(refusal) => Err(refusal),
     };
     let message = "all connections have calls that run; try again later";
-    let busy = || HttpRefusal::new(StatusCode::SERVICE_UNAVAILABLE, message);
+    let busy = || ShortAnswer::new(StatusCode::SERVICE_UNAVAILABLE, message);
     match admitted.and_then(|()| front.clients.admit().ok_or_else(busy)) {
         Ok(client) => {
             if let Ok(stream) = stream.into_std() {
@@ -98,7 +98,7 @@ async fn stranger<H: ServerHandler + Clone>(
 }
 
 /// Reads up to the end of the first head, and maybe beyond. `None` when the connection has ended before.
-async fn first_head(stream: &mut TcpStream, read: &mut Vec<u8>) -> Option<Result<Parts, HttpRefusal>> {
+async fn first_head(stream: &mut TcpStream, read: &mut Vec<u8>) -> Option<Result<Parts, ShortAnswer>> {
     loop {
         let before = read.len();
         let mut free = (&mut *read).limit(limits::HEAD_BYTES - before);
@@ -107,7 +107,7 @@ async fn first_head(stream: &mut TcpStream, read: &mut Vec<u8>) -> Option<Result
                 return None;
             }
             let message = "the head of the request is too large";
-            return Some(Err(HttpRefusal::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message)));
+            return Some(Err(ShortAnswer::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message)));
         }
         // What is no HTTP is seen at once; who sends single bytes is not parsed for each of them.
         if before == 0 || ends_head(&read[before.saturating_sub(2)..]) {
@@ -126,7 +126,7 @@ fn ends_head(bytes: &[u8]) -> bool {
 }
 
 /// The head that begins here; `None` while it has no end.
-fn head(bytes: &[u8]) -> Result<Option<Parts>, HttpRefusal> {
+fn head(bytes: &[u8]) -> Result<Option<Parts>, ShortAnswer> {
     let mut fields = [httparse::EMPTY_HEADER; limits::HEAD_FIELDS];
     let mut parsed = httparse::Request::new(&mut fields);
     match parsed.parse(bytes) {
@@ -134,9 +134,9 @@ fn head(bytes: &[u8]) -> Result<Option<Parts>, HttpRefusal> {
         Ok(httparse::Status::Complete(_)) => {}
         Err(httparse::Error::TooManyHeaders) => {
             let message = "the request has too many headers";
-            return Err(HttpRefusal::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message));
+            return Err(ShortAnswer::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message));
         }
-        Err(_) => return Err(HttpRefusal::new(StatusCode::BAD_REQUEST, "this is no request of HTTP/1.1")),
+        Err(_) => return Err(ShortAnswer::new(StatusCode::BAD_REQUEST, "this is no request of HTTP/1.1")),
     }
     let (method, path) = (parsed.method.unwrap_or_default(), parsed.path.unwrap_or_default());
     let request =
@@ -145,13 +145,13 @@ fn head(bytes: &[u8]) -> Result<Option<Parts>, HttpRefusal> {
         });
     match request.body(()) {
         Ok(request) => Ok(Some(request.into_parts().0)),
-        Err(_) => Err(HttpRefusal::new(StatusCode::BAD_REQUEST, "the head of the request is not valid")),
+        Err(_) => Err(ShortAnswer::new(StatusCode::BAD_REQUEST, "the head of the request is not valid")),
     }
 }
 
 /// Sends a refusal, and waits a little for the other side to have read it: to close while it still sends would take the
 /// answer away from it.
-async fn end_with(refusal: &HttpRefusal, mut stream: TcpStream, mut buffer: Vec<u8>) -> io::Result<()> {
+async fn end_with(refusal: &ShortAnswer, mut stream: TcpStream, mut buffer: Vec<u8>) -> io::Result<()> {
     stream.write_all(&refusal.to_bytes()).await?;
     stream.shutdown().await?;
     buffer.resize(limits::HEAD_BYTES, 0);

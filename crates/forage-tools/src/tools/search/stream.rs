@@ -195,8 +195,8 @@ pub fn line_schema() -> Value {
 /// What an answer holds beside the records that were handed over.
 fn without_records(mut summary: Value) -> Value {
     if let Some(fields) = summary.as_object_mut() {
-        fields.remove("matches");
-        fields.remove("content");
+        fields.shift_remove("matches");
+        fields.shift_remove("content");
     }
     summary
 }

@@ -10,7 +10,7 @@ use forage_tools::{Answer, Limit, ToolError};
 use serde_json::Value;
 
 /// The page that tells programs of the codes of errors.
-const CODES: &str = include_str!("../../../../../docs/scripts.md");
+const CODES: &str = include_str!("../../../../../docs/errors.md");
 
 /// What answers were, as `kind variant`; of limits also with the tool.
 #[derive(Default)]
@@ -69,7 +69,7 @@ impl Seen {
     pub(super) fn add_error(&mut self, error: &ToolError) {
         assert!(
             CODES.contains(&format!("`{}`", error.code().name())),
-            "docs/scripts.md does not tell of {}",
+            "docs/errors.md does not tell of {}",
             error.code().name()
         );
         self.0.insert(format!("error {}", tool_error(error)));

@@ -14,6 +14,7 @@ const OTHERS: &[(&str, Option<&str>, &str)] = &[
     ("README.md", None, "the front page of the book"),
     ("SUMMARY.md", None, "the table of contents"),
     ("commands.md", None, "the help of every command, whose examples `cli` looks at"),
+    ("errors.md", Some("forage grep --json '('"), "an error, which ends with 2; `documentation` compares it"),
     ("glossary.md", None, "words, without an example"),
     ("keyword-search-requirements.md", None, "a table of tests, without an example"),
     ("local-search.md", None, "a table of tests, without an example"),

@@ -156,6 +156,44 @@ fn strangers_of_five_kinds_lock_nobody_out() {
     assert!(ended.iter().all(|ended| ended.load(Ordering::Relaxed) > 0), "{ended:?}");
 }
 
+/// Who opens the address in a browser, and who only wants to know whether it serves, needs no token.
+#[test]
+fn what_is_asked_of_the_server_itself_is_answered() {
+    let project = project();
+    let http = Http::start_with(&project, &[], &[TOKEN]);
+    let good = kept(&http, "/mcp", "HOST", TOKEN.1, &list());
+    for (asked, status, body) in [
+        ("GET / HTTP/1.1\r\nHost: any.example\r\n\r\n", 200, "/mcp       the address for clients"),
+        ("GET /healthz HTTP/1.1\r\nHost: any.example\r\n\r\n", 200, "ok\n"),
+        ("HEAD /healthz HTTP/1.1\r\nHost: any.example\r\n\r\n", 200, ""),
+        (
+            "POST /healthz HTTP/1.1\r\nHost: any.example\r\nContent-Length: 0\r\n\r\n",
+            405,
+            "only a page to GET",
+        ),
+        ("GET /healthz/x HTTP/1.1\r\nHost: any.example\r\n\r\n", 404, "the server is at /mcp"),
+    ] {
+        // As the first request of a connection, and behind one that was let in.
+        for is_first in [true, false] {
+            let mut stream = http.connect();
+            if !is_first {
+                stream.write_all(good.as_bytes()).unwrap();
+                assert!(one_answer(&mut stream).starts_with("http/1.1 200"));
+            }
+            stream.write_all(asked.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n").as_bytes()).unwrap();
+            let answer = read(&mut stream);
+            assert_eq!(answer.status, status, "{asked} {is_first} {answer:?}");
+            assert!(
+                answer.body.contains(body) && body.is_empty() == answer.body.is_empty(),
+                "{asked} {answer:?}"
+            );
+            let kind = if status == 200 { "text/plain" } else { "application/json" };
+            assert!(answer.head.contains(&format!("content-type: {kind}")), "{asked} {answer:?}");
+            assert!(status != 405 || answer.head.contains("allow: get, head"), "{asked} {answer:?}");
+        }
+    }
+}
+
 /// A stranger that may come in by no means does not stay; a client that errs comes again.
 #[test]
 fn what_is_refused_ends_the_connection() {

@@ -1,0 +1,136 @@
+//! What is told to those whose request is not let in, is none, or is about the server itself.
+
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Bytes;
+use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
+use hyper::{Method, Response, StatusCode};
+use serde::de::IgnoredAny;
+use serde_json::json;
+
+use super::super::limits;
+use super::Body;
+
+/// What a person sees who opens the server's address in a browser.
+const FRONT_PAGE: &str = "\
+This is Forage: code search for agents, over the Model Context Protocol.
+
+  /mcp       the address for clients, which ask by POST
+  /healthz   \"ok\" while it serves
+
+`forage mcp --help` says what it can be told, docs/mcp.md how clients are set up.
+";
+
+/// An answer to what is not let in: to what nobody asks an MCP server for, and to what everyone may ask.
+#[derive(Debug)]
+pub(super) struct ShortAnswer {
+    status: StatusCode,
+    content: Content,
+    /// Whether the content is sent, which it is not for `HEAD`.
+    has_body: bool,
+}
+
+#[derive(Debug)]
+enum Content {
+    /// A JSON-RPC error without id, which clients of the protocol can show.
+    Error {
+        /// As JSON-RPC has it.
+        code: i32,
+        message: &'static str,
+    },
+    /// For a person, or for a program that wants the status alone.
+    Text(&'static str),
+}
+
+impl ShortAnswer {
+    pub(super) fn new(status: StatusCode, message: &'static str) -> Self {
+        Self { status, content: Content::Error { code: -32600, message }, has_body: true }
+    }
+
+    /// For a body that is no message.
+    pub(super) fn no_message(body: &[u8]) -> Self {
+        let status = StatusCode::BAD_REQUEST;
+        match std::str::from_utf8(body).map(serde_json::from_str::<IgnoredAny>) {
+            Ok(Ok(_)) => Self::new(
+                status,
+                "the body is not a JSON-RPC message, or one with parameters that do not fit",
+            ),
+            _ => Self {
+                content: Content::Error { code: -32700, message: "the body is not JSON" },
+                ..Self::new(status, "")
+            },
+        }
+    }
+
+    /// For who asks for something else than the protocol: what the server is, and whether it serves.
+    pub(super) fn beside(method: &Method, path: &str) -> Self {
+        let text = match path {
+            "/" => FRONT_PAGE,
+            "/healthz" => "ok\n",
+            _ => return Self::new(StatusCode::NOT_FOUND, "the server is at /mcp"),
+        };
+        match *method {
+            Method::GET | Method::HEAD => Self {
+                status: StatusCode::OK,
+                content: Content::Text(text),
+                has_body: *method == Method::GET,
+            },
+            _ => {
+                Self::new(StatusCode::METHOD_NOT_ALLOWED, "the server is at /mcp; here is only a page to GET")
+            }
+        }
+    }
+
+    fn body(&self) -> String {
+        match self.content {
+            Content::Error { code, message } => {
+                json!({ "jsonrpc": "2.0", "error": { "code": code, "message": message } }).to_string()
+            }
+            Content::Text(text) => text.to_owned(),
+        }
+    }
+
+    fn content_type(&self) -> &'static str {
+        match self.content {
+            Content::Error { .. } => "application/json",
+            Content::Text(_) => "text/plain; charset=utf-8",
+        }
+    }
+
+    /// Headers beside those that every refusal has.
+    fn header(&self) -> Option<(HeaderName, &'static str)> {
+        match self.status {
+            StatusCode::UNAUTHORIZED => {
+                Some((WWW_AUTHENTICATE, "Bearer realm=\"forage\", error=\"invalid_token\""))
+            }
+            StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, limits::RETRY_AFTER_SECONDS)),
+            StatusCode::METHOD_NOT_ALLOWED => Some((ALLOW, "GET, HEAD")),
+            _ => None,
+        }
+    }
+
+    pub(super) fn into_response(self) -> Response<Body> {
+        // Of an answer to `HEAD` hyper sends the length alone.
+        let mut response = Response::new(Full::new(Bytes::from(self.body())).boxed());
+        *response.status_mut() = self.status;
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type()));
+        if let Some((name, value)) = self.header() {
+            response.headers_mut().insert(name, HeaderValue::from_static(value));
+        }
+        response
+    }
+
+    /// The whole answer, for a connection that ends with it.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let (body, status) = (self.body(), self.status);
+        let reason = status.canonical_reason().unwrap_or_default();
+        let more = self.header().map(|(name, value)| format!("{name}: {value}\r\n")).unwrap_or_default();
+        let (length, kind) = (body.len(), self.content_type());
+        let body = if self.has_body { body.as_str() } else { "" };
+        format!(
+            "HTTP/1.1 {} {reason}\r\ncontent-type: {kind}\r\n{more}content-length: {length}\r\nconnection: \
+             close\r\n\r\n{body}",
+            status.as_u16()
+        )
+        .into_bytes()
+    }
+}

@@ -1,0 +1,150 @@
+//! The site in a real browser: what a reader sees on a telephone and on a screen, by day and by night.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::cargo::{Workspace, printed, remove};
+use crate::peers;
+
+/// The pages that are looked at: each kind of page, and those with the widest tables and the longest lines.
+const PAGES: &[&str] =
+    &["index", "start", "unknown-repository", "rank", "mcp", "commands", "configuration", "records"];
+
+/// The widths of a telephone and of a screen, in pixels.
+const WIDTHS: [u32; 2] = [360, 1440];
+
+/// The colours that a reader's system asks for, as Blink counts them.
+const SCHEMES: [(&str, u8); 2] = [("dark", 0), ("light", 1)];
+
+/// What a page says of itself when all of it is there.
+const PROBE: &str = "<script>addEventListener('load', () => {
+const shown = (element) => getComputedStyle(element);
+const colour = (text) => (text.match(/[\\d.]+/g) || []).slice(0, 3).map(Number).reduce((sum, part) => sum + part, 0);
+const main = document.querySelector('main');
+parent.postMessage(JSON.stringify({
+  width: innerWidth,
+  needed: document.documentElement.scrollWidth,
+  text: main.innerText.length,
+  background: colour(shown(document.documentElement).backgroundColor),
+  ink: colour(shown(main).color),
+  broken: [...document.images].filter((image) => !image.naturalWidth).map((image) => image.src),
+}), '*');
+});</script>";
+
+/// A page that shows another in a frame, as windows have 500 pixels at the least, and keeps what that says of itself.
+const FRAME: &str = "<!doctype html><style>:root { color-scheme: light dark }</style><script>
+addEventListener('message', (event) => { document.documentElement.dataset.probe = event.data });
+</script><iframe src='PAGE' width='WIDTH' height='2000' style='border: 0'></iframe>";
+
+/// Looks at the site that was built, and leaves pictures of it in `target/screenshots`.
+///
+/// # Errors
+/// A page that is wider than its window, is empty, lacks a picture or can't be read in its colours.
+pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
+    peers::install_browser(workspace)?;
+    let (book, pictures) = (workspace.path("target/book"), workspace.path("target/screenshots"));
+    remove(&pictures)?;
+    std::fs::create_dir_all(&pictures).map_err(|error| format!("{}: {error}", pictures.display()))?;
+    let mut faults = Vec::new();
+    for page in PAGES {
+        for width in WIDTHS {
+            for (scheme, number) in SCHEMES {
+                let name = format!("{page} at {width} pixels, {scheme}");
+                let look = Look { workspace, width, scheme: number };
+                let found = look.probe(&book, page).map_err(|error| format!("{name}: {error}"))?;
+                faults
+                    .extend(wrong(&found, width, scheme).into_iter().map(|fault| format!("{name}: {fault}")));
+                let picture = pictures.join(format!("{page}-{width}-{scheme}.png"));
+                look.take(&book.join(format!("{page}.html")), &picture)?;
+            }
+        }
+    }
+    if !faults.is_empty() {
+        return Err(faults.join("\n"));
+    }
+    let count = PAGES.len() * WIDTHS.len() * SCHEMES.len();
+    println!("    {count} views of {} pages; pictures in {}", PAGES.len(), workspace.shown(&pictures));
+    Ok(())
+}
+
+/// What is wrong with what a page says of itself.
+fn wrong(found: &Value, width: u32, scheme: &str) -> Vec<String> {
+    let number = |name: &str| found[name].as_f64().unwrap_or_default();
+    let mut faults = Vec::new();
+    if number("width") != f64::from(width) {
+        faults.push(format!("the window has {} pixels", found["width"]));
+    }
+    if number("needed") > f64::from(width) {
+        faults.push(format!("the page needs {} pixels", found["needed"]));
+    }
+    if number("text") < 200.0 {
+        faults.push(format!("{} characters of text", found["text"]));
+    }
+    // Sums of red, green and blue, of 765.
+    let (background, ink) = (number("background"), number("ink"));
+    let is_dark = background < ink;
+    if is_dark != (scheme == "dark") || (background - ink).abs() < 250.0 {
+        faults.push(format!("a background of {background} and letters of {ink}"));
+    }
+    if found["broken"].as_array().is_none_or(|broken| !broken.is_empty()) {
+        faults.push(format!("pictures that are not there: {}", found["broken"]));
+    }
+    faults
+}
+
+/// A window of the browser.
+struct Look<'a> {
+    workspace: &'a Workspace,
+    width: u32,
+    scheme: u8,
+}
+
+impl Look<'_> {
+    fn run(&self, page: &Path, arguments: &[String]) -> Result<String, String> {
+        let profile = self.workspace.path("target/browser-profile");
+        let mut command = self.workspace.program("chromium");
+        command
+            // Its own sandbox needs what containers do not give; it sees files of ours alone.
+            .args([
+                "--headless=new",
+                "--no-sandbox",
+                "--disable-gpu",
+                "--hide-scrollbars",
+                "--virtual-time-budget=10000",
+            ])
+            .arg(format!("--user-data-dir={}", profile.display()))
+            .arg(format!("--blink-settings=preferredColorScheme={}", self.scheme))
+            .arg(format!("--window-size={},2400", self.width))
+            .args(arguments)
+            .arg(format!("file://{}", page.display()));
+        printed(&mut command, "chromium")
+    }
+
+    fn probe(&self, book: &Path, page: &str) -> Result<Value, String> {
+        let text = self.workspace.read(&book.join(format!("{page}.html")))?;
+        // Beside the page, so that what it names is where it was.
+        let (probed, frame) = (format!("probed-{page}.html"), book.join("frame.html"));
+        let write = |path: &Path, text: String| {
+            std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+        };
+        write(&book.join(&probed), text.replace("</head>", &format!("{PROBE}</head>")))?;
+        write(&frame, FRAME.replace("PAGE", &probed).replace("WIDTH", &self.width.to_string()))?;
+        let document = self.run(&frame, &["--dump-dom".to_owned()]);
+        for made in [&book.join(&probed), &frame] {
+            std::fs::remove_file(made).map_err(|error| error.to_string())?;
+        }
+        let document = document?;
+        let said = document.split("data-probe=\"").nth(1).and_then(|rest| rest.split('"').next());
+        let said = said.ok_or("the page was not shown")?.replace("&quot;", "\"").replace("&amp;", "&");
+        serde_json::from_str(&said).map_err(|error| error.to_string())
+    }
+
+    fn take(&self, page: &Path, picture: &Path) -> Result<(), String> {
+        self.run(page, &[format!("--screenshot={}", picture.display())])?;
+        match picture.is_file() {
+            true => Ok(()),
+            false => Err(format!("{} was not made", picture.display())),
+        }
+    }
+}
