@@ -278,6 +278,11 @@ pub(crate) fn install_for_checks_of_packages(workspace: &Workspace) -> Result<()
     install_those(workspace, Versions::Pinned, is_wanted)
 }
 
+/// Brings the system's lists of packages up to date.
+pub(crate) fn update_package_lists(workspace: &Workspace) -> Result<(), String> {
+    system::apt_as_root(workspace, &["update"])
+}
+
 /// Installs what other systems are built for and run with.
 pub(crate) fn install_for_systems(workspace: &Workspace) -> Result<(), String> {
     const PROGRAMS: [&str; 4] = ["aarch64-linux-gnu-gcc", "qemu-aarch64", "x86_64-w64-mingw32-gcc", "wine"];

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::cargo::{Workspace, printed, remove, succeed};
+use crate::peers;
 
 const ARM: &str = "aarch64-unknown-linux-gnu";
 const MACOS: &str = "aarch64-apple-darwin";
@@ -325,7 +326,7 @@ fn of_debian(workspace: &Workspace) -> Result<PathBuf, String> {
     };
     // The lists of an image are often older than what they list.
     succeed(&mut download(), "`apt-get download`").or_else(|_| {
-        succeed(workspace.program("apt-get").args(["update", "--quiet"]), "`apt-get update`")?;
+        peers::update_package_lists(workspace)?;
         succeed(&mut download(), "`apt-get download`")
     })?;
     let files = std::fs::read_dir(&making).map_err(|error| error.to_string())?;

@@ -28,13 +28,12 @@ pub(super) fn provide(workspace: &Workspace, peers: &[&Peer]) -> Result<(), Stri
     }
     let packages: Vec<&str> =
         missing.iter().flat_map(|need| need.packages.iter().map(String::as_str)).collect();
-    let installed = match root(workspace) {
-        Some(root) if has("apt-get", workspace) => {
+    let installed = match has("apt-get", workspace) {
+        true => {
             println!("    installing {}", packages.join(", "));
-            apt(workspace, root, &packages)
+            install_packages(workspace, &packages)
         }
-        Some(_) => Err("there is no `apt-get` here".to_owned()),
-        None => Err("packages can't be installed without root or `sudo`".to_owned()),
+        false => Err("there is no `apt-get` here".to_owned()),
     };
     let still = needs(workspace, peers);
     match installed {
@@ -124,14 +123,18 @@ fn root(workspace: &Workspace) -> Option<&'static [&'static str]> {
     can.then_some(&["sudo", "-n"])
 }
 
-fn apt(workspace: &Workspace, root: &[&str], packages: &[&str]) -> Result<(), String> {
-    let apt = |arguments: &[&str]| -> Result<(), String> {
-        let words = [root, &["apt-get"], arguments].concat();
-        let (program, rest) = words.split_first().ok_or("no command")?;
-        let mut command: Command = workspace.program(program);
-        run(command.args(rest).env("DEBIAN_FRONTEND", "noninteractive"))
-    };
+/// Runs `apt-get` as root.
+pub(super) fn apt_as_root(workspace: &Workspace, arguments: &[&str]) -> Result<(), String> {
+    let root = root(workspace).ok_or("packages can't be installed without root or `sudo`")?;
+    let words = [root, &["apt-get"], arguments].concat();
+    let (program, rest) = words.split_first().ok_or("no command")?;
+    let mut command: Command = workspace.program(program);
+    run(command.args(rest).env("DEBIAN_FRONTEND", "noninteractive"))
+}
+
+fn install_packages(workspace: &Workspace, packages: &[&str]) -> Result<(), String> {
     let install = [&["install", "-y", "--no-install-recommends"], packages].concat();
+    let apt = |arguments| apt_as_root(workspace, arguments);
     // The lists of an image are often older than what they list.
     apt(&install).or_else(|_| apt(&["update"]).and_then(|()| apt(&install)))
 }
