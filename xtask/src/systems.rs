@@ -44,6 +44,7 @@ const NOT_UNDER_WINE: &[(&str, &[&str])] = &[
             "ask_official",
             "eval::",
             "mcp_clients::",
+            "schemas::",
             "any_ignore_file_decides",
             "history::tests",
             "a_shallow_clone",
