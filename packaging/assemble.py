@@ -91,7 +91,8 @@ class Release:
         self.epoch = int(epoch)
         self.executable = self.program.name
         self.bill = self.out / "forage.cdx.json"
-        self.readme = with_whole_links((SOURCE / "README.md").read_text(), version).encode()
+        pages = [with_whole_links((SOURCE / name).read_text(), version).encode() for name in ["README.md", "CHANGELOG.md"]]
+        self.readme, self.changelog = pages
 
     def without_place(self):
         """Takes what holds in this directory alone out of what there is: its path of the bill of materials, here and in the
@@ -118,7 +119,7 @@ class Release:
         """The program with what belongs to it, for whoever puts it in place by hand."""
         top = f"forage-{self.version}-{self.target}"
         entries = [Entry(f"{top}/{self.executable}", self.program, True), *licences(f"{top}/")]
-        entries += [Entry(f"{top}/README.md", self.readme), Entry(f"{top}/CHANGELOG.md", SOURCE / "CHANGELOG.md")]
+        entries += [Entry(f"{top}/README.md", self.readme), Entry(f"{top}/CHANGELOG.md", self.changelog)]
         entries.append(Entry(f"{top}/{self.bill.name}", self.bill))
         for kind in ["man", "completions"]:
             entries += [Entry(f"{top}/{kind}/{path.name}", path) for path in (self.out / kind).iterdir()]

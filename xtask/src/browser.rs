@@ -8,8 +8,18 @@ use crate::cargo::{Workspace, printed, remove};
 use crate::peers;
 
 /// The pages that are looked at: each kind of page, and those with the widest tables and the longest lines.
-const PAGES: &[&str] =
-    &["index", "start", "unknown-repository", "rank", "mcp", "commands", "configuration", "records"];
+const PAGES: &[&str] = &[
+    "index",
+    "start",
+    "unknown-repository",
+    "rank",
+    "instant-index",
+    "keyword-search",
+    "mcp",
+    "commands",
+    "configuration",
+    "records",
+];
 
 /// The widths of a telephone and of a screen, in pixels.
 const WIDTHS: [u32; 2] = [360, 1440];

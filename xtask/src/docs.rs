@@ -156,7 +156,8 @@ fn dead_links(book: &Path) -> Result<Vec<String>, String> {
     let mut dead = BTreeSet::new();
     for page in &pages {
         let text = std::fs::read_to_string(page).map_err(|error| error.to_string())?;
-        for link in text.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+        let named = ["href=\"", "src=\""].into_iter().flat_map(|name| text.split(name).skip(1));
+        for link in named.filter_map(|rest| rest.split('"').next()) {
             if link.contains("://") || link.starts_with(['/', '$']) || link.starts_with("mailto:") {
                 continue;
             }
@@ -199,10 +200,10 @@ mod tests {
     fn a_link_that_leads_nowhere_is_found() {
         let place = std::env::temp_dir().join(format!("forage-links-{}", std::process::id()));
         std::fs::create_dir_all(&place).unwrap();
-        let page = r##"<a href="b.html">x</a><a href="#here" id="here">x</a><a href="#there">x</a><a href="https://x.y">x</a>"##;
+        let page = r##"<a href="b.html">x</a><a href="#here" id="here">x</a><a href="#there">x</a><a href="https://x.y">x</a><img src="c.svg">"##;
         std::fs::write(place.join("a.html"), page).unwrap();
         let dead = dead_links(&place).unwrap();
         std::fs::remove_dir_all(&place).unwrap();
-        assert_eq!(dead, ["a.html: #there", "a.html: b.html"]);
+        assert_eq!(dead, ["a.html: #there", "a.html: b.html", "a.html: c.svg"]);
     }
 }

@@ -195,5 +195,10 @@ fn version(metadata: &serde_json::Value) -> Result<String, String> {
 pub(crate) fn notes(workspace: &Workspace) -> Result<String, String> {
     let log = workspace.read(&workspace.path("CHANGELOG.md"))?;
     let section = log.split("\n## ").nth(1).and_then(|section| section.split_once('\n'));
-    section.map(|(_, notes)| format!("{}\n", notes.trim())).ok_or("CHANGELOG.md has no version".to_owned())
+    let (_, notes) = section.ok_or("CHANGELOG.md has no version")?;
+    // It is read beside none of the files that it leads to.
+    Ok(format!(
+        "{}\n",
+        notes.trim().replace("](docs/", "](https://github.com/forage-search/forage/blob/main/docs/")
+    ))
 }

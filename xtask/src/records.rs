@@ -36,11 +36,12 @@ fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
          ```sh\nforage schema                # the names\nforage schema grep           # the schema of `forage grep --json`\n```\n\n\
          A command that failed prints an [error](errors.md), or has `error` and `code` beside the answer that it came to. One that is\n\
          asked about several paths prints `{{\"answers\": […]}}`. Records of tools are the same over MCP, as `structuredContent`, where\n\
-         a client gets them; `forage call TOOL` prints those of the tool's command.\n\n\
-         `forage tools --json` prints definitions of tools as `tools/list` of MCP has them. What `doctor`, `setup` and `eval` print is for\n\
-         reports of bugs and for people: it can change with any version.\n",
+         a client gets them; `forage call TOOL` prints those of the tool's command, but for `Search`, whose command prints lines.\n\n\
+         `forage tools --json` prints definitions of tools as `tools/list` of MCP has them, `forage config --schema` the JSON Schema of the\n\
+         configuration file. What `doctor`, `setup`, `eval`, `tools --cost`, `man` and `completions` print is for reports of bugs and for\n\
+         people: it can change with any version.\n",
     );
-    let mut told = BTreeSet::new();
+    let (mut told, mut began) = (BTreeSet::new(), BTreeSet::new());
     for (name, schema) in schemas.iter().filter(|(name, _)| *name != "error") {
         let title = schema["title"].as_str().unwrap_or_default();
         let command = title.split('`').nth(1).and_then(|command| command.strip_suffix(" --json"));
@@ -56,7 +57,9 @@ fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
         while let Some(part) = left.pop() {
             let schema = parts.get(part).ok_or_else(|| format!("{name} has no {part}"))?;
             let is_main = part == main;
-            if is_frame(part) || (!is_main && !told.insert(part.to_owned())) {
+            // An answer has those of other roots, which are as it is.
+            let is_told = if is_main { !began.insert(name) } else { !told.insert(part.to_owned()) };
+            if is_frame(part) || is_told {
                 continue;
             }
             describe(&mut page, (!is_main).then_some(part), schema);
@@ -117,6 +120,7 @@ fn kind(schema: &Value) -> String {
         let name = name.rsplit('/').next().unwrap_or_default();
         return match name {
             "ErrorCode" => "[code](errors.md)".to_owned(),
+            "Answer" => "these records".to_owned(),
             name => format!("[{name}](#{})", name.to_lowercase()),
         };
     }
@@ -175,10 +179,12 @@ fn errors_page(schemas: &Map<String, Value>) -> Result<String, String> {
     let mut page = format!(
         "# Errors\n\n{WRITTEN}\n\n\
          An error is a sentence on stderr that says what is wrong, and what to do. With `--json` the same sentence is in a document on\n\
-         stdout, with a `code` for programs, and the exit status is 2 (130 when the command was interrupted):\n\n\
+         stdout, with a `code` for programs, and the exit status is 2 (130 when the command was interrupted, 1 where a model gave no\n\
+         answer):\n\n\
          ```console\n$ forage grep --json '('\n? 2\n\
          {{\"type\":\"error\",\"error\":\"`pattern`: the regex is not valid: unclosed group (`(`); escape special characters with `\\\\` or search for literal text\",\"code\":\"pattern\"}}\n```\n\n\
-         A command that came to an answer in part has `error` and `code` beside it. `error_type` of [telemetry](telemetry.md) is the same\n\
+         Where a call was ended before anything was found, or one of several paths failed, `error` and `code` stand in the answer that\n\
+         there is; one that is cut and has found something says so by `truncated_by` alone. `error_type` of [telemetry](telemetry.md) is the same\n\
          code.\n\n| `code` | what happened | what to do |\n|---|---|---|\n"
     );
     for (code, text) in codes {

@@ -19,7 +19,7 @@ pub struct Citation {
     pub start: u64,
     /// Last line, inclusive.
     pub end: u64,
-    /// A description of what is wrong with it; `None` for a place that is there.
+    /// A description of what is wrong with it; not there for a place that is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wrong: Option<String>,
 }

@@ -31,8 +31,8 @@ pub enum TurnEnd {
     Interrupted,
 }
 
-/// One question and what came of it. Texts of models and files in it have passed [`forage_tools::sanitize`], but for
-/// the arguments of calls, which are as the model wrote them.
+/// One question and what came of it. Control characters are taken out of the texts of models and files in it, but for the
+/// arguments of calls, which are as the model wrote them.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct Transcript {
     /// The question.
@@ -56,7 +56,7 @@ pub struct Transcript {
     pub unchecked_citations: usize,
     /// The way in which it ended.
     pub stop_reason: TurnEnd,
-    /// The reason for which the model was told to answer when it was; `None` if it was not told to.
+    /// The reason for which the model was told to answer when it was; not there if it was not told to.
     pub last_turn: Option<LastTurn>,
     /// Sentences about what went wrong without ending the conversation, or what ended it.
     pub warnings: Vec<String>,
@@ -68,7 +68,7 @@ pub struct Transcript {
     #[serde(serialize_with = "usage")]
     #[schemars(with = "TokenCounts")]
     pub usage: Usage,
-    /// US dollars of all turns; `None` when the price of one is not known.
+    /// US dollars of all turns; not there when the price of one is not known.
     pub cost_usd: Option<f64>,
     /// Wall time.
     pub elapsed_ms: u64,

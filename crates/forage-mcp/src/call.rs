@@ -4,9 +4,10 @@ use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use forage_base::Stop;
+use forage_tools::records::ErrorRecord;
 use forage_tools::registry::AnyTool;
 use forage_tools::{
-    Answer, CallProgress, Context, Telemetry, ToolError, ToolNames, clip, sanitize_line, telemetry,
+    Answer, CallProgress, Context, ErrorCode, Telemetry, ToolError, ToolNames, clip, sanitize_line, telemetry,
 };
 use rmcp::RoleServer;
 use rmcp::model::{
@@ -28,8 +29,13 @@ use super::server::{McpServer, Served, Shared};
 /// What became of a call on its thread.
 enum CallEnd {
     Answered(Answer),
-    /// In words for the model.
-    Failed(String),
+    Failed(CallFailure),
+}
+
+/// Why there is no answer, in words for the model, and for programs.
+struct CallFailure {
+    problem: String,
+    code: ErrorCode,
 }
 
 impl McpServer {
@@ -42,7 +48,7 @@ impl McpServer {
         let has_records = self.shared.has_records(client::profile(&context));
         self.called(request, context)
             .await
-            .map(|answer| if has_records { with_record(answer) } else { answer })
+            .map(|answer| if has_records { answer } else { without_record(answer) })
     }
 
     async fn called(
@@ -51,7 +57,7 @@ impl McpServer {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if let Some(problem) = self.shared.workspace.problem() {
-            return Ok(failure(problem));
+            return Ok(failure(problem, ErrorCode::Failed));
         }
         let Some(served) = self.shared.tool(&request.name) else {
             let (can_filter, _) = self.shared.can_filter(&context).await;
@@ -91,13 +97,16 @@ async fn answer(
             Ok(ClientRoots::Silent(remark)) => NamedRoots { found: Vec::new(), left_out: Some(remark) },
             Ok(ClientRoots::Directories(directories)) => directories,
             Ok(ClientRoots::Ask(questions)) => {
-                return Ok(rounds.ask(questions).unwrap_or_else(|problem| failure(&problem)));
+                return Ok(rounds
+                    .ask(questions)
+                    .unwrap_or_else(|problem| failure(&problem, ErrorCode::Failed)));
             }
-            Err(problem) => return Ok(failure(&problem)),
+            Err(problem) => return Ok(failure(&problem, ErrorCode::Failed)),
         },
     };
     let Ok(place) = shared.gate.enter(served.cost).await else {
-        return Ok(failure("the server is busy with other calls; call again in a few seconds"));
+        let problem = "the server is busy with other calls; call again in a few seconds";
+        return Ok(failure(problem, ErrorCode::Failed));
     };
 
     let profile = client::profile(context);
@@ -121,7 +130,7 @@ async fn answer(
             let place = CallPermit::new(place, &shared.gate);
             let mut context = match shared.workspace.open(&roots.found) {
                 Ok(context) => context,
-                Err(problem) => return CallEnd::Failed(problem),
+                Err(problem) => return CallEnd::Failed(CallFailure { problem, code: ErrorCode::Failed }),
             };
             let root_paths: Vec<_> = context.roots.all().iter().map(|root| root.path().to_owned()).collect();
             context.names_root = !known.is_told(&root_paths);
@@ -152,7 +161,9 @@ async fn answer(
                     known.tell(root_paths);
                     CallEnd::Answered(answer)
                 }
-                Err(problem) => CallEnd::Failed(context.without_secrets(&problem)),
+                Err(CallFailure { problem, code }) => {
+                    CallEnd::Failed(CallFailure { problem: context.without_secrets(&problem), code })
+                }
             }
         }
     };
@@ -164,7 +175,7 @@ async fn answer(
 
     let questions = std::mem::take(&mut *questions.lock().unwrap_or_else(PoisonError::into_inner));
     if !questions.is_empty() {
-        return Ok(rounds.ask(questions).unwrap_or_else(|problem| failure(&problem)));
+        return Ok(rounds.ask(questions).unwrap_or_else(|problem| failure(&problem, ErrorCode::Failed)));
     }
     Ok(match done {
         Some(CallEnd::Answered(answer)) => {
@@ -173,11 +184,13 @@ async fn answer(
             result.structured_content = records;
             result.into()
         }
-        Some(CallEnd::Failed(problem)) => failure(&problem),
-        None => failure(&format!(
-            "internal error in {}: it panicked; please report it, and try another tool",
-            names.called(tool.id())
-        )),
+        Some(CallEnd::Failed(CallFailure { problem, code })) => failure(&problem, code),
+        None => {
+            let tool = names.called(tool.id());
+            let problem =
+                format!("internal error in {tool}: it panicked; please report it, and try another tool");
+            failure(&problem, ErrorCode::Internal)
+        }
     })
 }
 
@@ -261,7 +274,7 @@ impl ProgressReport {
 
 /// Calls a tool. Where it refuses a call that can be meant in one way only, it is called in that way, and the answer says
 /// so; else the error says what the call would have to look like.
-fn called(tool: &dyn AnyTool, context: &Context, arguments: Value) -> Result<Answer, String> {
+fn called(tool: &dyn AnyTool, context: &Context, arguments: Value) -> Result<Answer, CallFailure> {
     let answered = telemetry::watched(tool.name(), context, |context| {
         let error = match tool.call(context, arguments.clone()) {
             Err(error @ ToolError::Pattern { .. }) => error,
@@ -281,26 +294,27 @@ fn called(tool: &dyn AnyTool, context: &Context, arguments: Value) -> Result<Ans
         Ok(answer) => return Ok(answer),
         Err(error) => error,
     };
-    let told = error.told(&context.names);
-    let Some(corrected) = tool.corrected(context, arguments, &error) else { return Err(told) };
-    Err(format!("{told}\nCall it like this: {} {corrected}", context.names.called(tool.id())))
+    let mut problem = error.told(&context.names);
+    if let Some(corrected) = tool.corrected(context, arguments, &error) {
+        problem += &format!("\nCall it like this: {} {corrected}", context.names.called(tool.id()));
+    }
+    Err(CallFailure { problem, code: error.code() })
 }
 
-/// An error with its record beside the text, as the schema of every tool has it.
-fn with_record(mut answer: CallToolResponse) -> CallToolResponse {
-    if let CallToolResponse::Complete(result) = &mut answer
-        && result.is_error == Some(true)
-    {
-        let text = result.content.first().and_then(|content| content.as_text());
-        let text = text.map(|content| content.text.clone()).unwrap_or_default();
-        result.structured_content = Some(json!({ "type": "error", "error": text }));
+/// An answer for a client that gets no records.
+fn without_record(mut answer: CallToolResponse) -> CallToolResponse {
+    if let CallToolResponse::Complete(result) = &mut answer {
+        result.structured_content = None;
     }
     answer
 }
 
-/// An error that the model is to read and act on.
-fn failure(problem: &str) -> CallToolResponse {
-    CallToolResult::error(vec![ContentBlock::text(clip(problem, limits::ERROR_BYTES))]).into()
+/// An error that the model is to read and act on, with its record beside the text.
+fn failure(problem: &str, code: ErrorCode) -> CallToolResponse {
+    let problem = clip(problem, limits::ERROR_BYTES);
+    let mut result = CallToolResult::error(vec![ContentBlock::text(problem.clone())]);
+    result.structured_content = Some(json!(ErrorRecord::new(problem, code)));
+    result.into()
 }
 
 /// The answer to a call that was cancelled, or whose client has gone.

@@ -236,7 +236,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         Self { clients, service, sessions, most_sessions, opening: Mutex::default(), token }
     }
 
-    /// Whether a request may come in, by its head alone.
+    /// Whether a request may come in, by its head alone; else what it is answered.
     async fn admits(&self, head: &Parts) -> Result<(), ShortAnswer> {
         let path = head.uri.path();
         if path.trim_end_matches('/') != PATH {

@@ -1,63 +1,109 @@
-//! Measures lookups without a process for each: `lookups DIRECTORY COLLECTION ENCODER < QUERIES`, a query on a line.
-//! Prints `{"query", "hits": [[path, first line, last line], …]}` for each, and on standard error how long queries took.
+//! Measures lookups without a process for each: `lookups PLACE COLLECTION ENCODER [CALLERS [REPO]] < QUERIES`, a query on a
+//! line. PLACE is a directory of the embedded store, or the address of a server. Prints `{"query", "ids": […], "hits": [[path,
+//! first line, last line], …]}` for each, and on standard error how long queries took, CALLERS at a time.
 #![expect(clippy::disallowed_macros, reason = "a program of its own")]
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use forage_base::Stop;
+use forage_qdrant::{ServerSettings, ServerStore};
 use forage_qdrant_edge::EmbeddedStore;
-use forage_sparse::{CodeSuperset, Encoder, EncoderSource, FastEmbedBm25, PointFilter, Retriever};
-use serde_json::json;
+use forage_sparse::{
+    CodeSuperset, Encoder, EncoderSource, FastEmbedBm25, PointFilter, PointHit, PointStore, Retriever,
+};
+use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [directory, collection, encoder] = arguments.as_slice() else {
-        return Err("lookups DIRECTORY COLLECTION ENCODER < QUERIES".into());
+    let [place, collection, encoder, more @ ..] = arguments.as_slice() else {
+        return Err("lookups PLACE COLLECTION ENCODER [CALLERS [REPO]] < QUERIES".into());
     };
+    let callers = more.first().map_or(Ok(1), |callers| callers.parse())?;
+    let filter =
+        more.get(1).map_or_else(PointFilter::default, |repo| PointFilter::any_of("repo", [repo.as_str()]));
     let encoder: Arc<dyn Encoder> = match encoder.as_str() {
         FastEmbedBm25::NAME => Arc::new(FastEmbedBm25::new()),
         CodeSuperset::NAME => Arc::new(CodeSuperset::new()),
         _ => return Err("there is no such encoder".into()),
     };
+    let store: Arc<dyn PointStore> = match place.starts_with("http") {
+        true => Arc::new(ServerStore::connect(ServerSettings::new(place, collection))?),
+        false => Arc::new(EmbeddedStore::open(Path::new(place), collection)?),
+    };
     let retriever = Retriever {
-        store: Arc::new(EmbeddedStore::open(Path::new(directory), collection)?),
+        store,
         encoder: Some(EncoderSource::new(Box::new(|| Ok(encoder)))),
         prose: None,
-        backend: "embedded",
+        backend: "measured",
         using: "text-sparse".to_owned(),
         fields: ["repo", "path", "lines", "text"].map(str::to_owned).into(),
         text_field: Some("text".to_owned()),
         timeout: Duration::from_secs(60),
     };
     let queries: Vec<String> = std::io::stdin().lines().collect::<Result<_, _>>()?;
-    let mut times = Vec::new();
     // The first round warms the page cache, the second is printed and counts.
-    for is_counted in [false, true] {
-        for query in &queries {
-            let began = Instant::now();
-            let found = retriever.look_up(query, 10, &PointFilter::default(), &Stop::never())?;
-            if !is_counted {
-                continue;
-            }
-            times.push(began.elapsed());
-            let hit = |hit: &forage_sparse::PointHit| {
-                let lines = &hit.payload["lines"];
-                json!([hit.payload["path"], lines["start"], lines["end"]])
-            };
-            println!("{}", json!({ "query": query, "hits": found.hits.iter().map(hit).collect::<Vec<_>>() }));
-        }
+    answers(&retriever, &queries, callers, &filter)?;
+    let began = Instant::now();
+    let found = answers(&retriever, &queries, callers, &filter)?;
+    let whole = began.elapsed();
+    for (query, (hits, _)) in queries.iter().zip(&found) {
+        let hit = |hit: &PointHit| {
+            let lines = &hit.payload["lines"];
+            json!([hit.payload["path"], lines["start"], lines["end"]])
+        };
+        let ids: Vec<Value> = hits.iter().map(|hit| json!(hit.id.to_string())).collect();
+        println!(
+            "{}",
+            json!({ "query": query, "ids": ids, "hits": hits.iter().map(hit).collect::<Vec<_>>() })
+        );
     }
+    let mut times: Vec<Duration> = found.into_iter().map(|(_, time)| time).collect();
     times.sort_unstable();
     let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or_default();
     eprintln!(
-        "{} queries: p50 {:?}, p90 {:?}, p99 {:?}, max {:?}",
+        "{} queries: p50 {:?}, p90 {:?}, p99 {:?}, max {:?}, {:.0} a second",
         times.len(),
         at(0.5),
         at(0.9),
         at(0.99),
-        at(1.0 - 1e-9)
+        at(1.0 - 1e-9),
+        queries.len() as f64 / whole.as_secs_f64()
     );
     Ok(())
+}
+
+type TimedHits = (Vec<PointHit>, Duration);
+
+/// What each query finds, and how long it took, so many at a time.
+fn answers(
+    retriever: &Retriever,
+    queries: &[String],
+    callers: usize,
+    filter: &PointFilter,
+) -> Result<Vec<TimedHits>, Box<dyn std::error::Error>> {
+    let next = AtomicUsize::new(0);
+    let found: Mutex<Vec<Option<Result<TimedHits, String>>>> =
+        Mutex::new(queries.iter().map(|_| None).collect());
+    std::thread::scope(|scope| {
+        for _ in 0..callers {
+            scope.spawn(|| {
+                while let Some((nth, query)) =
+                    Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|nth| Some((nth, queries.get(nth)?)))
+                {
+                    let began = Instant::now();
+                    let answer = retriever.look_up(query, 10, filter, &Stop::never());
+                    let answer =
+                        answer.map(|found| (found.hits, began.elapsed())).map_err(|error| error.to_string());
+                    if let Some(place) = found.lock().unwrap_or_else(PoisonError::into_inner).get_mut(nth) {
+                        *place = Some(answer);
+                    }
+                }
+            });
+        }
+    });
+    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.into_iter().map(|answer| Ok(answer.ok_or("a query was not asked")??)).collect()
 }

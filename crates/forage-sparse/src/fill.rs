@@ -4,6 +4,8 @@
 //! has. So a filling that was killed goes on where it was, with nothing lost or doubled: a point's id is made of the
 //! repository, the path and the number of the chunk, and a file counts as there only if all of its points are.
 
+mod seen;
+
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -25,6 +27,10 @@ use crate::patience::again;
 use crate::point_id::PointId;
 use crate::retriever::{CollectionError, check};
 use crate::store::{Creation, Point, PointScan, PointStore, Sharding, StoreError};
+
+pub use seen::{count_chunks, remove_repository, repositories};
+
+use self::seen::SeenTree;
 
 /// Changes when the same file would be cut or described otherwise.
 const FORMAT: &str = "1";
@@ -86,6 +92,8 @@ pub struct Filled {
     pub points: u64,
     /// Secrets that were taken out of them.
     pub redacted: u64,
+    /// Whether the tree is as it was, so that nothing was read or compared.
+    pub is_unchanged: bool,
     /// The report of the walk. One that ended early removed nothing.
     pub report: WalkReport,
 }
@@ -154,7 +162,11 @@ impl Filling<'_> {
     /// It isn't. What was written by then is there, and calling again goes on.
     pub fn run(&self, root: &Arc<Root>, options: &WalkOptions, stop: &Stop) -> Result<Filled, FillError> {
         self.prepare(stop)?;
+        if let Some(filled) = self.unchanged(root, options, stop)? {
+            return Ok(filled);
+        }
         let known = self.known(stop)?;
+        let tree = SeenTree::default();
         let (sender, receiver) = mpsc::sync_channel::<PointBatch>(limits::WRITERS);
         let receiver = Mutex::new(receiver);
         let failure: Mutex<Option<FillError>> = Mutex::new(None);
@@ -179,7 +191,7 @@ impl Filling<'_> {
             }
             let mut batch = PointBatch::default();
             let visit = |buffer: &mut ReadBuffer, entry: &Entry<'_>, skipped: &mut Skipped| match self
-                .read(buffer, entry, &known, skipped)
+                .read(buffer, entry, &known, &tree, skipped)
             {
                 Ok(Some(file)) => {
                     let bytes = file.bytes;
@@ -223,6 +235,7 @@ impl Filling<'_> {
         }
         if is_whole {
             filled.removed = self.remove_unseen(&known, stop)?;
+            self.has_seen(tree, filled.files + filled.unchanged, stop)?;
         }
         self.store.finish(stop)?;
         Ok(filled)
@@ -293,6 +306,7 @@ impl Filling<'_> {
         buffer: &mut ReadBuffer,
         entry: &Entry<'_>,
         known: &HashMap<String, StoredPoints>,
+        tree: &SeenTree,
         skipped: &mut Skipped,
     ) -> Result<Option<FilledFile>, UnreadReason> {
         let mut leave = |reason| {
@@ -305,6 +319,7 @@ impl Filling<'_> {
             skipped.merge(&opened);
             return Err(UnreadReason::Left);
         };
+        tree.add_opened(&entry.path, &file);
         if self.max_file_bytes.is_some_and(|most| file.size() > most) {
             return Err(leave(SkipReason::TooLarge));
         }
@@ -321,7 +336,7 @@ impl Filling<'_> {
         }
         let redaction: &[u8] = if self.redact.is_some() { b"redacted" } else { b"" };
         let contract = self.encoder.contract();
-        let content = self.hash(&[FORMAT.as_bytes(), contract.as_str().as_bytes(), redaction, buffer]);
+        let content = hash_of(&[FORMAT.as_bytes(), contract.as_str().as_bytes(), redaction, buffer]);
         let content: String = content[..16].iter().map(|byte| format!("{byte:02x}")).collect();
         if known.is_some_and(|known| known.is_whole(&content)) {
             return Ok(None);
@@ -382,7 +397,7 @@ impl Filling<'_> {
 
     /// The same for the same chunk, whenever and wherever it is written.
     fn id(&self, path: &str, chunk: u64) -> PointId {
-        let hash = self.hash(&[self.repository.as_bytes(), path.as_bytes(), &chunk.to_le_bytes()]);
+        let hash = hash_of(&[self.repository.as_bytes(), path.as_bytes(), &chunk.to_le_bytes()]);
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&hash[..16]);
         // Version 8, a hash of the maker's own: RFC 9562.
@@ -390,18 +405,18 @@ impl Filling<'_> {
         bytes[8] = bytes[8] & 0x3f | 0x80;
         PointId::Uuid(u128::from_be_bytes(bytes))
     }
+}
 
-    /// SHA-256 of parts whose borders count.
-    fn hash(&self, parts: &[&[u8]]) -> [u8; 32] {
-        let mut digest = Digest::new(&SHA256);
-        for part in parts {
-            digest.update(&(part.len() as u64).to_le_bytes());
-            digest.update(part);
-        }
-        let mut hash = [0; 32];
-        hash.copy_from_slice(digest.finish().as_ref());
-        hash
+/// SHA-256 of parts whose borders count.
+fn hash_of(parts: &[&[u8]]) -> [u8; 32] {
+    let mut digest = Digest::new(&SHA256);
+    for part in parts {
+        digest.update(&(part.len() as u64).to_le_bytes());
+        digest.update(part);
     }
+    let mut hash = [0; 32];
+    hash.copy_from_slice(digest.finish().as_ref());
+    hash
 }
 
 enum UnreadReason {

@@ -39,7 +39,7 @@ pub use bm25::FastEmbedBm25;
 pub use bm42::Bm42;
 pub use contract::Contract;
 pub use encoder::{EncodedForm, Encoder, EncodingError};
-pub use fill::{FillError, Filled, Filling, Redact};
+pub use fill::{FillError, Filled, Filling, Redact, count_chunks, remove_repository, repositories};
 pub use filter::{Condition, FilterError, PointFilter, Readings, Side, Test, WantedValue};
 pub use language::{Language, Prose};
 pub use name::NameMatch;

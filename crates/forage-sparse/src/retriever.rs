@@ -10,6 +10,7 @@ use forage_base::{Hint, Stop};
 
 use crate::bm25::FastEmbedBm25;
 use crate::encoder::{Encoder, EncodingError};
+use crate::fill::count_chunks;
 use crate::filter::PointFilter;
 use crate::language::Prose;
 use crate::limits;
@@ -374,7 +375,7 @@ impl Retriever {
         let (limit, everything) = (limits::NAMES_COMPARED, PointFilter::default());
         let query = PointQuery { limit, fields: &[], filter: &everything, ..*asked };
         let points = again(stop, || self.store.query(&query, stop))?.len();
-        let under_filter = again(stop, || self.store.count(asked.filter, stop))?;
+        let under_filter = count_chunks(&*self.store, asked.filter, stop)?;
         Ok(Beyond { points, is_at_least: points >= limit, under_filter })
     }
 

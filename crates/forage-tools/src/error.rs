@@ -155,9 +155,9 @@ pub enum ErrorCode {
     Usage,
     /// The request of a tool is no JSON object with the right fields. The sentence names the field.
     Request,
-    /// The value of an argument can't be used. The sentence names the argument and what it takes.
+    /// The value of an argument can't be used, such as a glob that is none. The sentence names the argument and what it takes.
     Argument,
-    /// A pattern or a glob is not valid. Mend it where the sentence points, or search for literal text.
+    /// A pattern is not valid. Mend it where the sentence points, or search for literal text.
     Pattern,
     /// A path is not there, can't be read, or lies outside of the roots. Paths that are written like it are named.
     Path,
@@ -179,44 +179,19 @@ pub enum ErrorCode {
     Engine,
     /// The ranked index can't be used, as it could be wrong. Search lines, or build it anew.
     Index,
-    /// There is no such collection, or it can't be asked so. The sentence says what is the matter with it.
+    /// There is no such collection, it can't be asked so, or its store does not answer. The sentence says what is the matter.
     Collection,
     /// The call was ended before it had found anything, by its time limit for one. Nothing is known of what there is:
     /// give it more time, or a smaller place.
     Unfinished,
-    /// The call was interrupted.
+    /// The model gave no answer, or refused to give one. Ask otherwise, or another model.
+    NoAnswer,
+    /// The call was interrupted. What it had found by then is in the answer.
     Cancelled,
     /// A fault of Forage. Please report it.
     Internal,
     /// Anything else, such as a configuration that is not valid. The sentence says what.
     Failed,
-}
-
-impl ErrorCode {
-    /// Returns it as it is written.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Usage => "usage",
-            Self::Request => "request",
-            Self::Argument => "argument",
-            Self::Pattern => "pattern",
-            Self::Path => "path",
-            Self::UnknownTool => "unknown_tool",
-            Self::BadName => "bad_name",
-            Self::SameName => "same_name",
-            Self::TooBroad => "too_broad",
-            Self::NoModel => "no_model",
-            Self::ModelsFailed => "models_failed",
-            Self::NoEngine => "no_engine",
-            Self::Engine => "engine",
-            Self::Index => "index",
-            Self::Collection => "collection",
-            Self::Unfinished => "unfinished",
-            Self::Cancelled => "cancelled",
-            Self::Internal => "internal",
-            Self::Failed => "failed",
-        }
-    }
 }
 
 impl ToolError {

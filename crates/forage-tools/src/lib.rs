@@ -81,7 +81,7 @@ pub use forage_search::external::Program;
 pub use indexes::{Indexes, Ranked};
 pub use models::{FoundModels, Models};
 pub use names::{Manner, OTHER_SEARCH, Plain, ToolNames, WITHOUT_MODEL};
-pub use outcome::{Answer, Limit, ToolOutcome};
+pub use outcome::{Answer, CallProblem, Limit, ToolOutcome};
 pub use sanitize::{sanitize, sanitize_line};
 pub use several::{AboutRoots, OtherRoot};
 pub use shown_earlier::ShownEarlier;

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::border::{Border, Hidden};
+use crate::error::ErrorCode;
 use crate::limits;
 use crate::names::ToolNames;
 use crate::noise::noise_of;
@@ -155,6 +156,15 @@ pub(crate) trait Render: Sized {
 
 type MakeRecords = Box<dyn FnOnce() -> Value + Send>;
 
+/// What kept a call from finding anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallProblem {
+    /// In words.
+    pub text: String,
+    /// For programs.
+    pub code: ErrorCode,
+}
+
 /// An outcome as text, and as records for who asks for them.
 #[derive(Debug)]
 pub struct Answer {
@@ -167,7 +177,7 @@ pub struct Answer {
     pub truncated_by: Option<Limit>,
     /// Of a call that did not come to its end and found nothing, what kept it from that; it stands in the records as
     /// `error`.
-    pub problem: Option<String>,
+    pub problem: Option<CallProblem>,
     /// Secrets that were taken out of text and records.
     pub hidden: Hidden,
 }
@@ -213,16 +223,23 @@ impl Answer {
         let truncated_by = cuts().find(|limit| limit.ends_early()).or_else(|| cuts().next());
         let mut hidden = outcome.hidden.clone();
         others().for_each(|other| hidden.add_all(&other.hidden));
-        let problem = truncated_by.filter(|limit| !found && limit.ends_early()).map(|limit| match limit {
-            Limit::Engine => "the engine failed before anything was found".to_owned(),
-            Limit::Root => "not all roots could be looked at, and nothing was found in the others".to_owned(),
-            Limit::Cancelled => "the search was cancelled before anything was found".to_owned(),
-            Limit::Unavailable => "nothing was looked up; the answer says why".to_owned(),
-            _ => "the search ended before anything was found; give it more time".to_owned(),
+        let problem = truncated_by.filter(|limit| !found && limit.ends_early()).map(|limit| {
+            let (text, code) = match limit {
+                Limit::Engine => ("the engine failed before anything was found", ErrorCode::Engine),
+                Limit::Root => {
+                    ("not all roots could be looked at, and nothing was found in the others", ErrorCode::Path)
+                }
+                Limit::Cancelled => {
+                    ("the search was cancelled before anything was found", ErrorCode::Cancelled)
+                }
+                Limit::Unavailable => ("nothing was looked up; the answer says why", ErrorCode::Collection),
+                _ => ("the search ended before anything was found; give it more time", ErrorCode::Unfinished),
+            };
+            CallProblem { text: text.to_owned(), code }
         });
         let content = R::CONTENT_IN_RECORDS.then(|| text.clone());
-        let error = problem.clone();
-        let records = LazyLock::new(Box::new(move || records(&outcome, cut, content, error)) as MakeRecords);
+        let told = problem.clone();
+        let records = LazyLock::new(Box::new(move || records(&outcome, cut, content, told)) as MakeRecords);
         Self { text, records, found, truncated_by, problem, hidden }
     }
 }

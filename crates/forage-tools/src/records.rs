@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::error::ErrorCode;
-use crate::outcome::{Limit, Render, ToolOutcome};
+use crate::outcome::{CallProblem, Limit, Render, ToolOutcome};
 use crate::tool::Tool;
 
 /// The version of all records. It grows when a field goes or means something else; one that is added is no other version.
@@ -52,6 +52,15 @@ struct CommonRecords<'a> {
     other_roots: Vec<Value>,
 }
 
+/// One of several roots that could not be looked at.
+#[derive(JsonSchema, Serialize)]
+struct UnreadRoot<'a> {
+    /// The root.
+    root: &'a str,
+    /// Why.
+    error: &'a str,
+}
+
 /// An answer that is an error and nothing else.
 #[derive(JsonSchema, Serialize)]
 pub struct ErrorRecord {
@@ -79,12 +88,12 @@ pub(crate) fn records<R: Serialize>(
     outcome: &ToolOutcome<R>,
     is_text_cut: bool,
     content: Option<String>,
-    error: Option<String>,
+    problem: Option<CallProblem>,
 ) -> Value {
     let skipped = outcome.skipped.iter().map(|(reason, count)| (reason.name(), count));
     let others = outcome.others.iter().map(|other| match &other.outcome {
         Ok(outcome) => records(outcome, is_text_cut, None, None),
-        Err(error) => json!({ "root": other.root, "error": error }),
+        Err(error) => json!(UnreadRoot { root: &other.root, error }),
     });
     let common = CommonRecords {
         truncated: outcome.truncated_by.is_some_and(Limit::is_overrun),
@@ -97,8 +106,8 @@ pub(crate) fn records<R: Serialize>(
         elapsed_ms: outcome.elapsed.as_millis() as u64,
         redacted: outcome.hidden.by_rule(),
         content: content.as_deref(),
-        error: error.as_deref(),
-        code: error.is_some().then_some(ErrorCode::Unfinished),
+        error: problem.as_ref().map(|problem| problem.text.as_str()),
+        code: problem.as_ref().map(|problem| problem.code),
         other_roots: others.collect(),
     };
     let mut records = fields(&outcome.response);
@@ -127,7 +136,8 @@ pub fn schema_of<R: JsonSchema>() -> Value {
     without_line_feeds(schema)
 }
 
-/// The schema of what a tool's records are, with what it is made of under `$defs`: what each answer has is required.
+/// The schema of what a tool's records are, with what it is made of under `$defs`: what each answer has is required. Those of
+/// other roots are as `#/$defs/Answer`, which whoever publishes it calls it.
 pub fn answer_schema<T: Tool>() -> Value {
     let mut schema = schema_of::<T::Response>();
     let mut common = schema_of::<CommonRecords<'_>>();
@@ -145,11 +155,16 @@ pub fn answer_schema<T: Tool>() -> Value {
     if properties.get("root").is_none() {
         properties["root"] = root_schema();
     }
+    properties["other_roots"]["items"] = json!({ "anyOf": [
+        { "$ref": "#/$defs/Answer" },
+        { "$ref": "#/$defs/UnreadRoot" },
+    ] });
     if !<T::Response as Render>::CONTENT_IN_RECORDS
         && let Some(properties) = properties.as_object_mut()
     {
         properties.remove("content");
     }
+    schema["$defs"]["UnreadRoot"] = schema_of::<UnreadRoot<'_>>();
     schema
 }
 
@@ -178,6 +193,10 @@ pub(crate) fn common_schema() -> Value {
             json!({ "type": "string", "description": "`error`, of an answer that is an error and nothing else" }),
         );
         properties.insert("root".to_owned(), root_schema());
+        // Each of these goes to models with every tool: the words that they can be are told elsewhere.
+        properties["truncated_by"] =
+            json!({ "type": ["string", "null"], "description": "The limit that cut the answer." });
+        properties["code"] = json!({ "type": "string", "description": "The same for programs." });
     }
     json!({ "type": "object", "properties": all["properties"] })
 }

@@ -44,13 +44,14 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
-use forage_tools::ToolError;
 use forage_tools::registry::{AnyTool, TOOLS};
+use forage_tools::{ErrorCode, ToolError};
 use serde_json::Value;
 
 use output::Terminal;
 use paint::{ColorChoice, HyperlinkFormat, Painter};
 use setting_options::{Every, SettingOptions};
+use told::ToldError;
 
 /// What a command ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -286,7 +287,10 @@ pub(crate) fn run() -> ExitCode {
         Invocation::Command(cli) => command(cli, &mut output),
         Invocation::Tool(tool, request, global) => of_tool::run(*tool, request.clone(), global, &mut output),
     }))
-    .unwrap_or_else(|_| Err(anyhow::anyhow!("internal error; please report it with what stands above")));
+    .unwrap_or_else(|_| {
+        let text = "internal error; please report it with what stands above".to_owned();
+        Err(ToldError { code: ErrorCode::Internal, text }.into())
+    });
     if output.end(result.as_ref().err()).is_err() {
         return ExitCode::from(2);
     }

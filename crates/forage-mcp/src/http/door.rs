@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 
 use bytes::BufMut as _;
 use hyper::http::request::Parts;
-use hyper::{Request, StatusCode};
+use hyper::{Method, Request, StatusCode};
 use rmcp::ServerHandler;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -78,6 +78,7 @@ async fn stranger<H: ServerHandler + Clone>(
         Err(_) if read.is_empty() => return,
         Err(_) => Err(ShortAnswer::new(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive")),
     };
+    let is_to_head = head.as_ref().is_ok_and(|head| head.method == Method::HEAD);
     let admitted = match head {
         Ok(head) => front.admits(&head).await,
         Err(refusal) => Err(refusal),
@@ -90,9 +91,9 @@ async fn stranger<H: ServerHandler + Clone>(
                 clients.spawn(front.serve(stream, read, client));
             }
         }
-        Err(refusal) => {
+        Err(answer) => {
             place.answered();
-            let _ = timeout(limits::LINGER, end_with(&refusal, stream, read)).await;
+            let _ = timeout(limits::LINGER, end_with(&answer.to_bytes(is_to_head), stream, read)).await;
         }
     }
 }
@@ -149,10 +150,10 @@ fn head(bytes: &[u8]) -> Result<Option<Parts>, ShortAnswer> {
     }
 }
 
-/// Sends a refusal, and waits a little for the other side to have read it: to close while it still sends would take the
+/// Sends an answer, and waits a little for the other side to have read it: to close while it still sends would take the
 /// answer away from it.
-async fn end_with(refusal: &ShortAnswer, mut stream: TcpStream, mut buffer: Vec<u8>) -> io::Result<()> {
-    stream.write_all(&refusal.to_bytes()).await?;
+async fn end_with(answer: &[u8], mut stream: TcpStream, mut buffer: Vec<u8>) -> io::Result<()> {
+    stream.write_all(answer).await?;
     stream.shutdown().await?;
     buffer.resize(limits::HEAD_BYTES, 0);
     let mut rest = limits::REQUEST_BYTES;

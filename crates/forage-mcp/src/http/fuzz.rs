@@ -21,7 +21,7 @@ fn any_body_is_told_from_json_and_from_one_that_opens_a_session() {
         if let Some(value) = value.as_ref().filter(|_| opens_session(body)) {
             assert_eq!(value["method"], "initialize");
         }
-        let refusal = String::from_utf8(ShortAnswer::no_message(body).to_bytes()).unwrap();
+        let refusal = String::from_utf8(ShortAnswer::no_message(body).to_bytes(false)).unwrap();
         let (_, answer) = refusal.split_once("\r\n\r\n").unwrap();
         let code = &serde_json::from_str::<Value>(answer).unwrap()["error"]["code"];
         // A number that no `f64` holds is JSON by its grammar alone.

@@ -17,7 +17,7 @@ This is Forage: code search for agents, over the Model Context Protocol.
   /mcp       the address for clients, which ask by POST
   /healthz   \"ok\" while it serves
 
-`forage mcp --help` says what it can be told, docs/mcp.md how clients are set up.
+`forage setup` sets clients up; https://github.com/forage-search/forage says what it is.
 ";
 
 /// An answer to what is not let in: to what nobody asks an MCP server for, and to what everyone may ask.
@@ -25,8 +25,6 @@ This is Forage: code search for agents, over the Model Context Protocol.
 pub(super) struct ShortAnswer {
     status: StatusCode,
     content: Content,
-    /// Whether the content is sent, which it is not for `HEAD`.
-    has_body: bool,
 }
 
 #[derive(Debug)]
@@ -43,7 +41,7 @@ enum Content {
 
 impl ShortAnswer {
     pub(super) fn new(status: StatusCode, message: &'static str) -> Self {
-        Self { status, content: Content::Error { code: -32600, message }, has_body: true }
+        Self { status, content: Content::Error { code: -32600, message } }
     }
 
     /// For a body that is no message.
@@ -69,11 +67,7 @@ impl ShortAnswer {
             _ => return Self::new(StatusCode::NOT_FOUND, "the server is at /mcp"),
         };
         match *method {
-            Method::GET | Method::HEAD => Self {
-                status: StatusCode::OK,
-                content: Content::Text(text),
-                has_body: *method == Method::GET,
-            },
+            Method::GET | Method::HEAD => Self { status: StatusCode::OK, content: Content::Text(text) },
             _ => {
                 Self::new(StatusCode::METHOD_NOT_ALLOWED, "the server is at /mcp; here is only a page to GET")
             }
@@ -96,7 +90,7 @@ impl ShortAnswer {
         }
     }
 
-    /// Headers beside those that every refusal has.
+    /// Headers beside those that all of them have.
     fn header(&self) -> Option<(HeaderName, &'static str)> {
         match self.status {
             StatusCode::UNAUTHORIZED => {
@@ -119,13 +113,13 @@ impl ShortAnswer {
         response
     }
 
-    /// The whole answer, for a connection that ends with it.
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    /// The whole answer, for a connection that ends with it; to `HEAD` without its content.
+    pub(super) fn to_bytes(&self, is_to_head: bool) -> Vec<u8> {
         let (body, status) = (self.body(), self.status);
         let reason = status.canonical_reason().unwrap_or_default();
         let more = self.header().map(|(name, value)| format!("{name}: {value}\r\n")).unwrap_or_default();
         let (length, kind) = (body.len(), self.content_type());
-        let body = if self.has_body { body.as_str() } else { "" };
+        let body = if is_to_head { "" } else { body.as_str() };
         format!(
             "HTTP/1.1 {} {reason}\r\ncontent-type: {kind}\r\n{more}content-length: {length}\r\nconnection: \
              close\r\n\r\n{body}",

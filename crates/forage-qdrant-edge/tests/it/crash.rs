@@ -33,7 +33,7 @@ fn write(told: &str) -> ! {
     let store = Arc::new(open(directory.as_ref()));
     let mut finisher: Option<JoinHandle<()>> = None;
     for number in from.parse::<u64>().unwrap().. {
-        upsert(&store, batch(number));
+        upsert(&*store, batch(number));
         println!("\nacknowledged: {number}");
         if number % 5 == 4 {
             if let Some(finisher) = finisher {

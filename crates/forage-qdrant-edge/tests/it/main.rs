@@ -5,6 +5,8 @@
 
 mod crash;
 mod damage;
+#[cfg(unix)]
+mod faults;
 mod homes;
 mod locking;
 mod peer;
@@ -13,5 +15,6 @@ mod planted;
 mod round_trip;
 mod scores;
 mod seal;
+mod server;
 mod support;
 mod wire;

@@ -9,10 +9,10 @@ use forage_sparse::{
 };
 use serde_json::json;
 
-use crate::support::{USING, all, created, creation, object, only, open, point, some_points, upsert};
+use crate::support::{USING, all, created, creation, object, only, open, places, point, some_points, upsert};
 
 fn query(
-    store: &EmbeddedStore,
+    store: &dyn PointStore,
     ids: &[u32],
     limit: usize,
     fields: &[&str],
@@ -69,133 +69,138 @@ fn a_collection_says_what_it_was_made_with_when_it_is_opened_again() {
 
 #[test]
 fn points_come_back_in_the_order_of_their_ids_page_by_page_and_after_reopening() {
-    let home = tempfile::tempdir().unwrap();
-    let mut points = some_points(50);
-    for id in [u128::MAX, 1, u128::from(u64::MAX) + 1] {
-        points.push(forage_sparse::Point {
-            id: PointId::Uuid(id),
-            ..point(0, &[(1, 1.0)], json!({"path": "uuid"}))
-        });
+    for place in places("pages") {
+        let mut points = some_points(50);
+        for id in [u128::MAX, 1, u128::from(u64::MAX) + 1] {
+            points.push(forage_sparse::Point {
+                id: PointId::Uuid(id),
+                ..point(0, &[(1, 1.0)], json!({"path": "uuid"}))
+            });
+        }
+        points[7].id = PointId::Number(u64::MAX);
+        points[8].id = PointId::Number(1000);
+        let mut expected: Vec<_> = points.iter().map(|point| (point.id, point.payload.clone())).collect();
+        for (_, payload) in &mut expected {
+            payload.retain(|field, _| field != "text");
+        }
+        expected.sort_by_key(|(id, _)| *id);
+        points.reverse();
+        let store = place.created();
+        for batch in points.chunks(9) {
+            upsert(&*store, batch.to_vec());
+        }
+        for limit in [1, 7, 53, 54, usize::MAX] {
+            assert_eq!(all(&*store, &["path", "language", "absent"], limit), expected, "{limit}");
+        }
+        assert!(all(&*store, &[], 10).iter().all(|(_, payload)| payload.is_empty()));
+        store.finish(&Stop::never()).unwrap();
+        assert_eq!(all(&*store, &["path", "language"], 10), expected);
+        drop(store);
+        assert_eq!(all(&*place.open(), &["path", "language"], 10), expected);
     }
-    points[7].id = PointId::Number(u64::MAX);
-    points[8].id = PointId::Number(1000);
-    let mut expected: Vec<_> = points.iter().map(|point| (point.id, point.payload.clone())).collect();
-    for (_, payload) in &mut expected {
-        payload.retain(|field, _| field != "text");
-    }
-    expected.sort_by_key(|(id, _)| *id);
-    points.reverse();
-    let store = created(home.path());
-    for batch in points.chunks(9) {
-        upsert(&store, batch.to_vec());
-    }
-    for limit in [1, 7, 53, 54, usize::MAX] {
-        assert_eq!(all(&store, &["path", "language", "absent"], limit), expected, "{limit}");
-    }
-    assert!(all(&store, &[], 10).iter().all(|(_, payload)| payload.is_empty()));
-    store.finish(&Stop::never()).unwrap();
-    assert_eq!(all(&store, &["path", "language"], 10), expected);
-    drop(store);
-    assert_eq!(all(&open(home.path()), &["path", "language"], 10), expected);
 }
 
 #[test]
 fn a_page_that_is_just_full_is_the_last() {
-    let home = tempfile::tempdir().unwrap();
-    let store = created(home.path());
-    upsert(&store, some_points(10));
-    for (from, limit, next) in
-        [(None, 10, None), (None, 9, Some(9)), (Some(5), 5, None), (Some(5), 4, Some(9))]
-    {
-        let from = from.map(PointId::Number);
-        let scan = PointScan { filter: &PointFilter::default(), fields: &[], from, limit };
-        let page = store.scan(&scan, &Stop::never()).unwrap();
-        assert_eq!((page.points.len(), page.next), (limit, next.map(PointId::Number)));
+    for place in places("full-page") {
+        let store = place.created();
+        upsert(&*store, some_points(10));
+        for (from, limit, next) in
+            [(None, 10, None), (None, 9, Some(9)), (Some(5), 5, None), (Some(5), 4, Some(9))]
+        {
+            let from = from.map(PointId::Number);
+            let scan = PointScan { filter: &PointFilter::default(), fields: &[], from, limit };
+            let page = store.scan(&scan, &Stop::never()).unwrap();
+            assert_eq!((page.points.len(), page.next), (limit, next.map(PointId::Number)));
+        }
     }
 }
 
 #[test]
 fn a_filter_takes_one_of_the_values_of_every_field() {
-    let home = tempfile::tempdir().unwrap();
-    let store = created(home.path());
-    upsert(&store, some_points(30));
-    let both = PointFilter {
-        conditions: [
-            only("language", &["rust", "go"]).conditions,
-            only("path", &["src/1.rs", "src/2.rs", "src/3.rs"]).conditions,
-        ]
-        .concat(),
-        ids: None,
-    };
-    // With an index, without one, both, a value nobody has, a field nobody has, and no value at all.
-    let cases = [
-        (PointFilter::default(), 30),
-        (only("language", &["rust"]), 10),
-        (only("language", &["rust", "python"]), 20),
-        (only("path", &["src/1.rs", "src/2.rs", "src/x.rs"]), 2),
-        (both, 2),
-        (only("language", &["cobol"]), 0),
-        (only("absent", &["rust"]), 0),
-        (only("language", &[]), 0),
-    ];
-    for round in ["before", "after"] {
-        for (filter, expected) in &cases {
-            let scan = PointScan { filter, fields: &[], from: None, limit: 100 };
-            let ids: Vec<_> =
-                store.scan(&scan, &Stop::never()).unwrap().points.into_iter().map(|(id, _)| id).collect();
-            assert!(ids.is_sorted());
-            assert_eq!(ids.len(), *expected, "{round} {filter:?}");
-            assert_eq!(store.count(filter, &Stop::never()), Ok(*expected as u64), "{round} {filter:?}");
-            let every: Vec<u32> = (0..37).collect();
-            let mut found: Vec<_> =
-                query(&store, &every, 100, &[], filter).into_iter().map(|hit| hit.id).collect();
-            found.sort();
-            assert_eq!(found, ids, "{round} {filter:?}");
+    for place in places("filters") {
+        let store = place.created();
+        upsert(&*store, some_points(30));
+        let both = PointFilter {
+            conditions: [
+                only("language", &["rust", "go"]).conditions,
+                only("path", &["src/1.rs", "src/2.rs", "src/3.rs"]).conditions,
+            ]
+            .concat(),
+            ids: None,
+        };
+        // With an index, without one, both, a value nobody has, a field nobody has, and no value at all.
+        let cases = [
+            (PointFilter::default(), 30),
+            (only("language", &["rust"]), 10),
+            (only("language", &["rust", "python"]), 20),
+            (only("path", &["src/1.rs", "src/2.rs", "src/x.rs"]), 2),
+            (both, 2),
+            (only("language", &["cobol"]), 0),
+            (only("absent", &["rust"]), 0),
+            (only("language", &[]), 0),
+        ];
+        for round in ["before", "after"] {
+            for (filter, expected) in &cases {
+                let scan = PointScan { filter, fields: &[], from: None, limit: 100 };
+                let ids: Vec<_> =
+                    store.scan(&scan, &Stop::never()).unwrap().points.into_iter().map(|(id, _)| id).collect();
+                assert!(ids.is_sorted());
+                assert_eq!(ids.len(), *expected, "{round} {filter:?}");
+                assert_eq!(store.count(filter, &Stop::never()), Ok(*expected as u64), "{round} {filter:?}");
+                let every: Vec<u32> = (0..37).collect();
+                let mut found: Vec<_> =
+                    query(&*store, &every, 100, &[], filter).into_iter().map(|hit| hit.id).collect();
+                found.sort();
+                assert_eq!(found, ids, "{round} {filter:?}");
+            }
+            store.finish(&Stop::never()).unwrap();
         }
-        store.finish(&Stop::never()).unwrap();
     }
 }
 
 #[test]
 fn a_query_gives_the_best_first_with_the_fields_that_are_wanted() {
-    let home = tempfile::tempdir().unwrap();
-    let store = created(home.path());
-    let texts = [(1, 0.5), (2, 2.0), (3, 1.0)];
-    upsert(
-        &store,
-        texts.map(|(id, weight)| point(id, &[(9, weight)], json!({"path": id, "text": "t"}))).to_vec(),
-    );
-    let hits = query(&store, &[9], 2, &["path"], &PointFilter::default());
-    let found: Vec<_> = hits.iter().map(|hit| (hit.id, hit.payload.clone())).collect();
-    assert_eq!(found, [2, 3].map(|id| (PointId::Number(id), object(json!({"path": id})))));
-    assert!(hits[0].score > hits[1].score);
-    assert_eq!(query(&store, &[9], usize::MAX, &[], &PointFilter::default()).len(), 3);
-    assert!(query(&store, &[8], 10, &[], &PointFilter::default()).is_empty());
-    assert!(query(&store, &[], 10, &[], &PointFilter::default()).is_empty());
-    assert!(query(&store, &[9], 0, &[], &PointFilter::default()).is_empty());
+    for place in places("best-first") {
+        let store = place.created();
+        let texts = [(1, 0.5), (2, 2.0), (3, 1.0)];
+        upsert(
+            &*store,
+            texts.map(|(id, weight)| point(id, &[(9, weight)], json!({"path": id, "text": "t"}))).to_vec(),
+        );
+        let hits = query(&*store, &[9], 2, &["path"], &PointFilter::default());
+        let found: Vec<_> = hits.iter().map(|hit| (hit.id, hit.payload.clone())).collect();
+        assert_eq!(found, [2, 3].map(|id| (PointId::Number(id), object(json!({"path": id})))));
+        assert!(hits[0].score > hits[1].score);
+        assert_eq!(query(&*store, &[9], usize::MAX, &[], &PointFilter::default()).len(), 3);
+        assert!(query(&*store, &[8], 10, &[], &PointFilter::default()).is_empty());
+        assert!(query(&*store, &[], 10, &[], &PointFilter::default()).is_empty());
+        assert!(query(&*store, &[9], 0, &[], &PointFilter::default()).is_empty());
+    }
 }
 
 #[test]
 fn a_point_that_is_written_again_is_replaced_and_one_that_is_removed_is_gone() {
-    let home = tempfile::tempdir().unwrap();
-    let store = created(home.path());
-    upsert(&store, some_points(20));
-    store.finish(&Stop::never()).unwrap();
-    upsert(&store, vec![point(3, &[(500, 1.0)], json!({"path": "new"})), point(99, &[], json!({}))]);
-    let ids = [4, 5, 1234].map(PointId::Number);
-    store.remove(&ids, &Stop::never()).unwrap();
-    let mut first = Some(store);
-    for _ in 0..3 {
-        let store = first.take().unwrap_or_else(|| open(home.path()));
-        let points = all(&store, &["path", "language"], 100);
-        assert_eq!(points.len(), 19);
-        assert_eq!(points[3], (PointId::Number(3), object(json!({"path": "new"}))));
-        assert_eq!(points[18], (PointId::Number(99), object(json!({}))));
-        assert!(!points.iter().any(|(id, _)| ids.contains(id)));
-        assert_eq!(store.count(&PointFilter::default(), &Stop::never()), Ok(19));
-        assert_eq!(query(&store, &[500], 9, &[], &PointFilter::default()).len(), 1);
-        assert_eq!(store.collection(&Stop::never()).unwrap().unwrap().points, 19);
+    for place in places("replaced") {
+        let store = place.created();
+        upsert(&*store, some_points(20));
         store.finish(&Stop::never()).unwrap();
+        upsert(&*store, vec![point(3, &[(500, 1.0)], json!({"path": "new"})), point(99, &[], json!({}))]);
+        let ids = [4, 5, 1234].map(PointId::Number);
+        store.remove(&ids, &Stop::never()).unwrap();
+        let mut first = Some(store);
+        for _ in 0..3 {
+            let store = first.take().unwrap_or_else(|| place.open());
+            let points = all(&*store, &["path", "language"], 100);
+            assert_eq!(points.len(), 19);
+            assert_eq!(points[3], (PointId::Number(3), object(json!({"path": "new"}))));
+            assert_eq!(points[18], (PointId::Number(99), object(json!({}))));
+            assert!(!points.iter().any(|(id, _)| ids.contains(id)));
+            assert_eq!(store.count(&PointFilter::default(), &Stop::never()), Ok(19));
+            assert_eq!(query(&*store, &[500], 9, &[], &PointFilter::default()).len(), 1);
+            assert_eq!(store.collection(&Stop::never()).unwrap().unwrap().points, 19);
+            store.finish(&Stop::never()).unwrap();
+        }
     }
 }
 
@@ -221,16 +226,17 @@ fn a_vector_of_another_name_and_a_weight_that_is_none_are_refused() {
 
 #[test]
 fn a_call_whose_time_is_up_is_not_made() {
-    let home = tempfile::tempdir().unwrap();
-    let store = created(home.path());
-    let late = Stop::after(Duration::ZERO);
-    let error = store.upsert(some_points(1), USING, &late).unwrap_err();
-    assert_eq!(error.kind(), "timeout");
-    assert_eq!(store.drop_collection(&late).unwrap_err().kind(), "timeout");
-    let cancelled = Stop::never();
-    cancelled.cancel();
-    assert_eq!(store.count(&PointFilter::default(), &cancelled), Err(StoreError::Cancelled));
-    assert_eq!(store.count(&PointFilter::default(), &Stop::never()), Ok(0));
+    for place in places("late") {
+        let store = place.created();
+        let late = Stop::after(Duration::ZERO);
+        let error = store.upsert(some_points(1), USING, &late).unwrap_err();
+        assert_eq!(error.kind(), "timeout");
+        assert_eq!(store.drop_collection(&late).unwrap_err().kind(), "timeout");
+        let cancelled = Stop::never();
+        cancelled.cancel();
+        assert_eq!(store.count(&PointFilter::default(), &cancelled), Err(StoreError::Cancelled));
+        assert_eq!(store.count(&PointFilter::default(), &Stop::never()), Ok(0));
+    }
 }
 
 #[test]

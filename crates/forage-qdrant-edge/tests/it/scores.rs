@@ -3,10 +3,9 @@
 use std::collections::HashMap;
 
 use forage_base::Stop;
-use forage_qdrant_edge::EmbeddedStore;
 use forage_sparse::{Point, PointFilter, PointId, PointQuery, PointStore, SparseVector};
 
-use crate::support::{USING, created, only, open, some_points, upsert};
+use crate::support::{USING, only, places, some_points, upsert};
 
 /// The sum over the words of a query of the weight in the document by `ln(1 + (N - df + 0.5) / (df + 0.5))`.
 fn formula(points: &[Point], query: &[u32]) -> HashMap<PointId, f64> {
@@ -28,7 +27,7 @@ fn formula(points: &[Point], query: &[u32]) -> HashMap<PointId, f64> {
     scores
 }
 
-fn check(store: &EmbeddedStore, points: &[Point], filter: &PointFilter, round: &str) {
+fn check(store: &dyn PointStore, points: &[Point], filter: &PointFilter, round: &str) {
     let queries: [&[u32]; 6] = [&[0], &[1], &[5, 6, 7], &[36, 900], &[2, 4, 8, 16, 32], &[901]];
     for ids in queries {
         let mut expected = formula(points, ids);
@@ -60,26 +59,27 @@ fn check(store: &EmbeddedStore, points: &[Point], filter: &PointFilter, round: &
 
 #[test]
 fn scores_are_those_of_the_formula_however_the_points_came_there() {
-    let home = tempfile::tempdir().unwrap();
-    let store = created(home.path());
-    let mut points = some_points(700);
-    for batch in points.chunks(100) {
-        upsert(&store, batch.to_vec());
+    for place in places("scores") {
+        let store = place.created();
+        let mut points = some_points(700);
+        for batch in points.chunks(100) {
+            upsert(&*store, batch.to_vec());
+        }
+        let rust = only("language", &["rust", "go"]);
+        check(&*store, &points, &PointFilter::default(), "written");
+        store.finish(&Stop::never()).unwrap();
+        check(&*store, &points, &PointFilter::default(), "finished");
+        check(&*store, &points, &rust, "filtered");
+        // What is removed or replaced counts no more.
+        let removed: Vec<_> = points.drain(200..320).map(|point| point.id).collect();
+        store.remove(&removed, &Stop::never()).unwrap();
+        for point in &mut points[..50] {
+            point.vector = SparseVector::new([(5, 1.5), (900, 0.5)]);
+        }
+        upsert(&*store, points[..50].to_vec());
+        store.finish(&Stop::never()).unwrap();
+        check(&*store, &points, &rust, "changed and finished");
+        drop(store);
+        check(&*place.open(), &points, &PointFilter::default(), "opened again");
     }
-    let rust = only("language", &["rust", "go"]);
-    check(&store, &points, &PointFilter::default(), "written");
-    store.finish(&Stop::never()).unwrap();
-    check(&store, &points, &PointFilter::default(), "finished");
-    check(&store, &points, &rust, "filtered");
-    // What is removed or replaced counts no more.
-    let removed: Vec<_> = points.drain(200..320).map(|point| point.id).collect();
-    store.remove(&removed, &Stop::never()).unwrap();
-    for point in &mut points[..50] {
-        point.vector = SparseVector::new([(5, 1.5), (900, 0.5)]);
-    }
-    upsert(&store, points[..50].to_vec());
-    store.finish(&Stop::never()).unwrap();
-    check(&store, &points, &rust, "changed and finished");
-    drop(store);
-    check(&open(home.path()), &points, &PointFilter::default(), "opened again");
 }

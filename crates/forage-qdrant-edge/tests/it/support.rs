@@ -3,6 +3,8 @@
 use std::io::{BufRead as _, BufReader, Lines};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forage_base::Stop;
 use forage_qdrant_edge::EmbeddedStore;
@@ -10,6 +12,8 @@ use forage_sparse::{
     Contract, Creation, Point, PointFilter, PointId, PointScan, PointStore, Sharding, SparseVector,
 };
 use serde_json::{Map, Value, json};
+
+use crate::server::{self, Cluster};
 
 pub(crate) const USING: &str = "text-sparse";
 
@@ -32,6 +36,62 @@ pub(crate) fn created(directory: &Path) -> EmbeddedStore {
     store
 }
 
+/// Where a collection is, which can be opened again: a directory, or real servers.
+pub(crate) enum Place {
+    Directory(tempfile::TempDir),
+    Servers {
+        cluster: &'static Cluster,
+        collection: String,
+        sharding: Sharding,
+        /// How often it was opened: each time by another node.
+        opened: AtomicUsize,
+    },
+}
+
+impl Place {
+    pub(crate) fn open(&self) -> Arc<dyn PointStore> {
+        match self {
+            Self::Directory(directory) => Arc::new(open(directory.path())),
+            Self::Servers { cluster, collection, opened, .. } => {
+                let node = opened.fetch_add(1, Ordering::Relaxed) % cluster.nodes.len();
+                cluster.store(node, collection)
+            }
+        }
+    }
+
+    pub(crate) fn created(&self) -> Arc<dyn PointStore> {
+        let store = self.open();
+        let sharding = match self {
+            Self::Directory(_) => Sharding::default(),
+            Self::Servers { sharding, .. } => sharding.clone(),
+        };
+        store.create(&Creation { sharding, ..creation() }, &Stop::never()).unwrap();
+        store
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Self::Servers { cluster, collection, .. } = self {
+            let _ = cluster.store(0, collection).drop_collection(&Stop::never());
+        }
+    }
+}
+
+/// Every kind of place that there is to test with: a directory, and where `FORAGE_TEST_QDRANT` names the program a node, and
+/// a cluster of three with six shards and two of each.
+pub(crate) fn places(test: &str) -> Vec<Place> {
+    let mut places = vec![Place::Directory(tempfile::tempdir().unwrap())];
+    if let Some([single, three]) = server::shared() {
+        let spread = Sharding { shards: Some(6), replicas: Some(2), ..Sharding::default() };
+        for (cluster, sharding) in [(single, Sharding::default()), (three, spread)] {
+            let collection = format!("forage-test-{test}");
+            places.push(Place::Servers { cluster, collection, sharding, opened: AtomicUsize::new(0) });
+        }
+    }
+    places
+}
+
 pub(crate) fn object(value: Value) -> Map<String, Value> {
     let Value::Object(map) = value else { panic!("{value} is no object") };
     map
@@ -45,7 +105,7 @@ pub(crate) fn point(id: u64, weights: &[(u32, f64)], payload: Value) -> Point {
     }
 }
 
-pub(crate) fn upsert(store: &EmbeddedStore, points: Vec<Point>) {
+pub(crate) fn upsert(store: &dyn PointStore, points: Vec<Point>) {
     store.upsert(points, USING, &Stop::never()).unwrap();
 }
 
@@ -56,7 +116,7 @@ pub(crate) fn only(field: &str, values: &[&str]) -> PointFilter {
 
 /// Everything, page by page.
 pub(crate) fn all(
-    store: &EmbeddedStore,
+    store: &dyn PointStore,
     fields: &[&str],
     limit: usize,
 ) -> Vec<(PointId, Map<String, Value>)> {

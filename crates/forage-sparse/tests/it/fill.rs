@@ -9,7 +9,8 @@ use std::time::Duration;
 use forage_base::Stop;
 use forage_fs::{Root, RootPolicy, SecretPolicy, WalkOptions};
 use forage_sparse::{
-    CodeSuperset, Encoder, FastEmbedBm25, FillError, Filled, Filling, PointId, Sharding, StoreError,
+    CodeSuperset, Encoder, FastEmbedBm25, FillError, Filled, Filling, PointFilter, PointId, Sharding,
+    StoreError, count_chunks, remove_repository, repositories,
 };
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -40,6 +41,16 @@ impl Tree {
     }
 
     fn fill_as(&self, store: &Memory, repository: &str, encoder: &dyn Encoder) -> Result<Filled, FillError> {
+        self.filling(store, repository, encoder, None)
+    }
+
+    fn filling(
+        &self,
+        store: &Memory,
+        repository: &str,
+        encoder: &dyn Encoder,
+        max_file_bytes: Option<u64>,
+    ) -> Result<Filled, FillError> {
         let filling = Filling {
             store,
             encoder,
@@ -47,7 +58,7 @@ impl Tree {
             repository,
             sharding: Sharding::default(),
             language: |path| path.ends_with(".rs").then_some("rust"),
-            max_file_bytes: None,
+            max_file_bytes,
             redact: None,
             written: Arc::default(),
         };
@@ -64,10 +75,11 @@ pub(crate) fn requests(store: &Memory, of: &str) -> usize {
     store.asked.lock().unwrap().iter().filter(|asked| asked.starts_with(of)).count()
 }
 
-/// Ids and what is told of each point, for comparing.
+/// Ids and what is told of each point, for comparing: of those of files.
 fn contents(store: &Memory) -> BTreeMap<PointId, String> {
     let points = store.points.lock().unwrap();
-    points.iter().map(|(id, point)| (*id, format!("{:?} {:?}", point.payload, point.vector))).collect()
+    let chunks = points.iter().filter(|(_, point)| !point.payload.contains_key("seen"));
+    chunks.map(|(id, point)| (*id, format!("{:?} {:?}", point.payload, point.vector))).collect()
 }
 
 /// A collection of this tree made anew.
@@ -103,10 +115,8 @@ fn only_what_has_changed_is_written_and_what_has_gone_is_removed() {
     assert_eq!((&payload["repo"], &payload["language"]), (&"repo".into(), &"rust".into()));
     assert_eq!(payload["lines"], serde_json::json!({"start": 1, "end": 10}));
 
-    let upserts = requests(&store, "upsert");
     let filled = tree.fill(&store).unwrap();
-    assert_eq!((filled.files, filled.unchanged, filled.removed), (0, 3, 0));
-    assert_eq!(requests(&store, "upsert"), upserts, "nothing has changed");
+    assert_eq!((filled.files, filled.unchanged, filled.removed, filled.points), (0, 3, 0, 0));
 
     // Shorter than before: its last chunks have no successor.
     tree.write("src/a.rs", lines("alpha", 30));
@@ -123,12 +133,69 @@ fn repositories_of_a_collection_do_not_touch_each_other() {
     two.write("a.rs", lines("alpha", 50));
     let store = Memory::default();
     one.fill_as(&store, "one", &CodeSuperset::new()).unwrap();
-    let of_one = store.points.lock().unwrap().len();
+    let of_one = contents(&store).len();
     two.fill_as(&store, "two", &CodeSuperset::new()).unwrap();
-    assert_eq!(store.points.lock().unwrap().len(), 2 * of_one);
+    assert_eq!(contents(&store).len(), 2 * of_one);
     two.remove("a.rs");
     assert_eq!(two.fill_as(&store, "two", &CodeSuperset::new()).unwrap().removed, 1);
-    assert_eq!(store.points.lock().unwrap().len(), of_one);
+    assert_eq!(contents(&store).len(), of_one);
+    assert!(remove_repository(&store, "one", &Stop::never()).unwrap() > 0);
+    assert!(contents(&store).is_empty());
+    assert_eq!(repositories(&store, &Stop::never()).unwrap(), ["two"], "which has no file");
+    assert_eq!(remove_repository(&store, "one", &Stop::never()), Ok(0));
+}
+
+/// Longer than the time within which a change may leave no trace.
+const SETTLED: Duration = Duration::from_millis(2_200);
+
+/// A tree that has not changed is told by the states of its files; what was done to the collection meanwhile is seen all the same.
+#[cfg(unix)]
+#[test]
+fn a_tree_that_is_as_it_was_is_not_compared() {
+    let tree = Tree::new();
+    for number in 0..20 {
+        tree.write(&format!("src/file{number}.rs"), lines(&format!("word{number}"), 100));
+    }
+    let store = Memory::default();
+    // Too young to be told from what it may become.
+    assert!(!tree.fill(&store).unwrap().is_unchanged);
+    std::thread::sleep(SETTLED);
+    assert!(!tree.fill(&store).unwrap().is_unchanged);
+    let expected = contents(&store);
+    assert_eq!(repositories(&store, &Stop::never()).unwrap(), ["repo"]);
+    let chunks = count_chunks(&store, &PointFilter::default(), &Stop::never());
+    assert_eq!(chunks, Ok(expected.len() as u64));
+    let scans = requests(&store, "scan");
+    let filled = tree.fill(&store).unwrap();
+    assert!(filled.is_unchanged && filled.unchanged == 20 && filled.files == 0, "{filled:?}");
+    assert_eq!(requests(&store, "scan"), scans + 1, "nothing is compared");
+
+    // With another encoding of files, or another limit, it is another tree.
+    let limited = tree.filling(&store, "repo", &CodeSuperset::new(), Some(1 << 20));
+    assert!(!limited.unwrap().is_unchanged);
+    assert!(!tree.fill(&store).unwrap().is_unchanged && tree.fill(&store).unwrap().is_unchanged);
+
+    // A chunk that somebody has removed, and a file that has changed in its text alone.
+    let lost = *expected.keys().nth(7).unwrap();
+    store.points.lock().unwrap().remove(&lost);
+    assert!(!tree.fill(&store).unwrap().is_unchanged);
+    assert_eq!(contents(&store), expected);
+    tree.write("src/file3.rs", lines("other", 100));
+    assert!(!tree.fill(&store).unwrap().is_unchanged);
+    assert_eq!(contents(&store), anew(&tree));
+    std::thread::sleep(SETTLED);
+    assert!(!tree.fill(&store).unwrap().is_unchanged && tree.fill(&store).unwrap().is_unchanged);
+
+    // One that ended on the way leaves nothing that says that all is there.
+    tree.write("src/file4.rs", lines("third", 5_000));
+    std::thread::sleep(SETTLED);
+    let upserts = requests(&store, "upsert");
+    *store.dies_after.lock().unwrap() = Some(upserts + 1);
+    assert!(tree.fill(&store).is_err());
+    *store.dies_after.lock().unwrap() = None;
+    assert_eq!(repositories(&store, &Stop::never()).unwrap(), Vec::<String>::new());
+    assert!(!tree.fill(&store).unwrap().is_unchanged);
+    assert_eq!(contents(&store), anew(&tree));
 }
 
 #[test]
@@ -142,7 +209,7 @@ fn points_of_somebody_else_are_left_alone() {
     store.points.lock().unwrap().insert(foreign.id, foreign);
     tree.remove("a.rs");
     assert_eq!(tree.fill(&store).unwrap().removed, 1);
-    assert_eq!(store.points.lock().unwrap().keys().copied().collect::<Vec<_>>(), [PointId::Number(1)]);
+    assert_eq!(contents(&store).keys().copied().collect::<Vec<_>>(), [PointId::Number(1)]);
 }
 
 #[test]

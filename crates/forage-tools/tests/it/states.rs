@@ -93,7 +93,7 @@ impl Page {
         if let Ok(answer) = result {
             cursor = answer.records()["next_cursor"].clone();
             if let Some(problem) = &answer.problem {
-                let _ = write!(text, "\nproblem: {problem}");
+                let _ = write!(text, "\nproblem: {}", problem.text);
             }
             if with_records {
                 let _ = write!(
@@ -112,7 +112,7 @@ impl Page {
     /// An error that no call has given.
     fn refused(&mut self, what: &str, error: &ToolError) {
         self.seen.add_error(error);
-        let _ = writeln!(self.text, "## {what}\n\nERROR ({}): {error}\n", error.code().name());
+        let _ = writeln!(self.text, "## {what}\n\nERROR ({}): {error}\n", code(error));
     }
 
     /// The page without what differs from run to run.
@@ -133,6 +133,11 @@ impl Page {
     }
 }
 
+/// What programs know an error by.
+fn code(error: &ToolError) -> String {
+    json!(error.code()).as_str().unwrap().to_owned()
+}
+
 fn told(result: &Result<forage_tools::Answer, ToolError>) -> String {
     result.as_ref().map_or_else(ToString::to_string, |answer| answer.text.clone())
 }
@@ -140,7 +145,7 @@ fn told(result: &Result<forage_tools::Answer, ToolError>) -> String {
 fn told_to_agent(context: &Context, result: &Result<forage_tools::Answer, ToolError>) -> String {
     match result {
         Ok(answer) => answer.text.clone(),
-        Err(error) => format!("ERROR ({}): {}", error.code().name(), error.told(&context.names)),
+        Err(error) => format!("ERROR ({}): {}", code(error), error.told(&context.names)),
     }
 }
 

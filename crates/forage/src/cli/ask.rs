@@ -14,6 +14,7 @@ use forage_tools::{Context, ErrorCode, TelemetryTarget, sanitize, telemetry};
 use super::model_arguments::ModelArguments;
 use super::output::Terminal;
 use super::setting_options::SettingOptions;
+use super::told::ToldError;
 use super::{Global, Status, session, signals};
 use crate::config::{self, CommandLineSettings, Config};
 use crate::conversations::Conversations;
@@ -89,7 +90,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         let asked =
             asked.inspect_err(|_| telemetry::asked("ask", &told, "error", began.elapsed(), Vec::new()));
         let transcript = asked.map_err(|error| match error {
-            AskError::NoModel => anyhow::anyhow!("{error}. {} {}", config.no_models(), found.passed_over),
+            AskError::NoModel => {
+                let text = format!("{error}. {} {}", config.no_models(), found.passed_over);
+                anyhow::Error::from(ToldError { code: ErrorCode::NoModel, text })
+            }
             error => error.into(),
         })?;
         (transcript, view.shown())
@@ -113,7 +117,13 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         }
     }
     if let Some(why) = transcript.why_no_answer() {
-        output.failure(&format!("no answer: {why}"), ErrorCode::Unfinished);
+        let code = match transcript.stop_reason {
+            TurnEnd::Answered | TurnEnd::NoAnswer | TurnEnd::Refused => ErrorCode::NoAnswer,
+            TurnEnd::ModelsFailed => ErrorCode::ModelsFailed,
+            TurnEnd::Time => ErrorCode::Unfinished,
+            TurnEnd::Interrupted => ErrorCode::Cancelled,
+        };
+        output.failure(&format!("no answer: {why}"), code);
     }
     Ok(match transcript.stop_reason {
         TurnEnd::Answered => Status::Found,

@@ -3,9 +3,11 @@
 use std::io::Read as _;
 
 use anyhow::Context as _;
+use forage_tools::ErrorCode;
 
 use super::output::Terminal;
 use super::session;
+use super::told::ToldError;
 use super::{Global, Status};
 use crate::config::{CommandLineSettings, Config, Needs};
 
@@ -35,8 +37,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
             .read_to_string(&mut text)
             .context("can't read the arguments from stdin")?;
     }
-    let request = serde_json::from_str(&text)
-        .context("the arguments are not valid JSON; write them as '{\"name\": value}'")?;
+    let request = serde_json::from_str(&text).map_err(|error| {
+        let text = format!("the arguments are not valid JSON; write them as '{{\"name\": value}}': {error}");
+        ToldError { code: ErrorCode::Request, text }
+    })?;
     // As an agent gets it: who wants files as they are has the commands for people.
     let find = |config: &Config| config.tool(&arguments.tool);
     // The wall comes first, whatever there is to say of the tool.

@@ -141,6 +141,8 @@ pub(super) struct CollectionFilled<'a> {
     pub(super) warnings: &'a [String],
     /// Wall time in milliseconds.
     pub(super) elapsed_ms: u64,
+    /// Whether the directory is as it was when it was last indexed, so that nothing was read or compared.
+    pub(super) as_before: bool,
 }
 
 /// Of `forage sparse status`.
@@ -153,9 +155,9 @@ pub(super) struct CollectionStatus {
     /// Pieces of files that it has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) points: Option<u64>,
-    /// How they are encoded; null when it does not say.
+    /// How they are encoded, where it says so.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) encoding: Option<Option<String>>,
+    pub(super) encoding: Option<String>,
     /// Its sparse vectors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) sparse_vectors: Option<Vec<SparseVectorStatus>>,

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use forage_agent::Transcript;
 use forage_tools::records::{self, ErrorRecord, answer_schema, any_of, schema_of};
 use forage_tools::tools::{
-    GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, SearchIndex, search,
+    GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex, search,
 };
 use serde_json::{Value, json};
 
@@ -56,6 +56,7 @@ const DOCUMENTS: &[Document] = &[
     document("keyword", "forage keyword", Answers::Once, answer_schema::<KeywordSearch>),
     document("grep", "forage grep", Answers::Each, answer_schema::<GrepSearch>),
     document("search", "forage search", Answers::Lines, search::line_schema),
+    document("call-search", "forage call Search", Answers::Once, answer_schema::<Search>),
     document("rank", "forage rank", Answers::Once, answer_schema::<SearchIndex>),
     document("lookup", "forage lookup", Answers::Once, answer_schema::<KeywordLookup>),
     document("list", "forage list", Answers::Once, answer_schema::<ListDirectory>),
@@ -78,8 +79,11 @@ const DOCUMENTS: &[Document] = &[
     document("sparse-status", "forage sparse status", Answers::Once, schema_of::<CollectionStatus>),
     document("sparse-drop", "forage sparse drop", Answers::Once, schema_of::<CollectionRemoved>),
     document("telemetry", "forage telemetry", Answers::Once, schema_of::<TelemetrySums<'_>>),
-    document("error", "any command that fails", Answers::Once, schema_of::<ErrorRecord>),
+    document(ERROR, "any command that fails", Answers::Once, schema_of::<ErrorRecord>),
 ];
+
+/// The schema that describes no answer.
+const ERROR: &str = "error";
 
 const fn document(
     name: &'static str,
@@ -98,6 +102,7 @@ impl Document {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "$id": format!("urn:forage:records:{}:{}", records::VERSION, self.name),
             "title": match self.answers {
+                _ if self.name == ERROR => "What any command prints with --json that fails".to_owned(),
                 Answers::Lines => format!("A line of what `{} --json` prints", self.command),
                 _ => format!("What `{} --json` prints", self.command),
             },
@@ -110,7 +115,7 @@ impl Document {
 
     fn any(&self) -> Value {
         let error = || ("ErrorRecord", schema_of::<ErrorRecord>());
-        if self.name == "error" {
+        if self.name == ERROR {
             return any_of([error()]);
         }
         if self.answers == Answers::Lines {

@@ -144,5 +144,5 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         ended.notes.iter().for_each(|note| output.note(note));
     }
     // That the result is one in part is among the notes, or in the summary behind the records.
-    Ok(session::ended(&context, (ended.found, ended.partial), ended.problem.as_deref(), output))
+    Ok(session::ended(&context, (ended.found, ended.partial), ended.problem.as_ref(), output))
 }

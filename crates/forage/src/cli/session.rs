@@ -9,7 +9,7 @@ use forage_llm::Redactor;
 use forage_tools::kept::{self, Lifetime};
 use forage_tools::registry::{self, AnyTool};
 use forage_tools::{
-    Answer, Context, ErrorCode, FilterSettings, Indexes, Tool, ToolError, ToolNames, telemetry,
+    Answer, CallProblem, Context, FilterSettings, Indexes, Tool, ToolError, ToolNames, telemetry,
 };
 use serde_json::Value;
 
@@ -262,7 +262,7 @@ pub(crate) fn print(
     } else {
         output.answer(&answer)?;
     }
-    Ok(ended(context, (answer.found, answer.partial()), answer.problem.as_deref(), output))
+    Ok(ended(context, (answer.found, answer.partial()), answer.problem.as_ref(), output))
 }
 
 /// The status of a call that came to its answer, whether it found anything and whether that is a part; says what kept it from
@@ -270,11 +270,11 @@ pub(crate) fn print(
 pub(super) fn ended(
     context: &Context,
     (found, partial): (bool, bool),
-    problem: Option<&str>,
+    problem: Option<&CallProblem>,
     output: &mut Terminal,
 ) -> Status {
     if let Some(problem) = problem {
-        output.failure(&with_option(problem), ErrorCode::Unfinished);
+        output.failure(&with_option(&problem.text), problem.code);
     }
     match (found, problem) {
         _ if partial && context.stop.is_cancelled() => Status::Interrupted,

@@ -1,23 +1,28 @@
 //! `forage sparse`: what is looked up by `forage lookup`.
 
 mod encode;
+mod repositories;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
+use forage_base::Stop;
 use forage_fs::WalkOptions;
+use forage_llm::Redactor;
 use forage_rank::language_of;
-use forage_sparse::{Filled, Filling, PointFilter, PointStore};
+use forage_sparse::{Encoder, Filled, Filling, PointFilter, PointStore, count_chunks};
 use serde::Serialize;
 
+use self::repositories::NamedRepository;
 use super::output::Terminal;
 use super::progress::ProgressBar;
 use super::records::{CollectionFilled, CollectionRemoved, CollectionStatus, SparseVectorStatus};
 use super::setting_options::{self, SettingOptions};
+use super::told::told;
 use super::{Global, Status, session, signals};
 use crate::config::{self, CommandLineSettings, Config};
 use crate::retrieval::OnDemand;
@@ -25,6 +30,7 @@ use crate::retrieval::OnDemand;
 const EXAMPLES: &str = "\
 Examples:
   forage sparse index ~/src/billing ~/src/shop --collection work
+  forage sparse index --repositories ~/clones --prune
   forage sparse status --collection work
   forage sparse drop --collection work";
 
@@ -41,8 +47,15 @@ enum Command {
     /// has gone is removed. What was interrupted goes on when it is called again
     Index {
         /// Directories, each a repository of its own in the collection
-        #[arg(required = true, value_name = "PATH")]
+        #[arg(required_unless_present = "repositories", value_name = "PATH")]
         paths: Vec<PathBuf>,
+        /// Index many repositories: a directory of clones, called by their paths in it, or a file with a path, or a name, a
+        /// tab and a path, on each line
+        #[arg(long, value_name = "LIST", conflicts_with_all = ["paths", "repo"])]
+        repositories: Option<PathBuf>,
+        /// Remove what the collection has of repositories that are not among them
+        #[arg(long, requires = "repositories")]
+        prune: bool,
         /// Name of the repository in the collection [default: the name of the directory]
         #[arg(long, value_name = "NAME")]
         repo: Option<String>,
@@ -65,8 +78,11 @@ enum Command {
         #[command(flatten)]
         settings: SettingOptions<setting_options::Encode>,
     },
-    /// Remove the whole collection
+    /// Remove the whole collection, or a repository from it
     Drop {
+        /// Remove what it has of this repository alone
+        #[arg(long, value_name = "NAME")]
+        repo: Option<String>,
         #[command(flatten)]
         collection: SettingOptions<setting_options::Collection>,
     },
@@ -74,9 +90,9 @@ enum Command {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let collection = match &arguments.command {
-        Command::Index { collection, .. } | Command::Status { collection } | Command::Drop { collection } => {
-            collection
-        }
+        Command::Index { collection, .. }
+        | Command::Status { collection }
+        | Command::Drop { collection, .. } => collection,
         Command::Encode { text, form, settings } => {
             let given =
                 CommandLineSettings { settings: settings.said.clone(), ..CommandLineSettings::default() };
@@ -87,92 +103,203 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let given = CommandLineSettings { settings: collection.said.clone(), ..CommandLineSettings::default() };
     let config = session::load(global, given)?;
     let store = OnDemand::new(config.collection_place()?).map_err(anyhow::Error::msg)?;
-    let working = config::working_directory()?;
-    let directories: Vec<PathBuf> = match &arguments.command {
-        Command::Index { paths, .. } => paths.iter().map(|path| working.join(path)).collect(),
-        Command::Status { .. } | Command::Drop { .. } | Command::Encode { .. } => Vec::new(),
-    };
+    let wanted = wanted(&arguments.command)?;
+    let directories: Vec<PathBuf> = wanted
+        .iter()
+        .flat_map(|wanted| &wanted.repositories)
+        .map(|repository| repository.path.clone())
+        .collect();
     config.wall_in(&directories, &config.needs_of_collections())?;
-    match &arguments.command {
-        Command::Index { paths, repo, .. } => index(&config, &store, paths, repo.as_deref(), output),
-        Command::Drop { .. } => remove(&store, output),
-        Command::Status { .. } | Command::Encode { .. } => show(&config, &store, output),
+    match (&arguments.command, &wanted) {
+        (_, Some(wanted)) => index(&config, &store, wanted, output),
+        (Command::Drop { repo: Some(repo), .. }, None) => remove_repository(&store, repo, output),
+        (Command::Drop { .. }, None) => remove(&store, output),
+        _ => show(&config, &store, output),
     }
 }
 
-fn index(
-    config: &Config,
-    store: &OnDemand,
-    paths: &[PathBuf],
-    repo: Option<&str>,
-    output: &mut Terminal,
-) -> anyhow::Result<Status> {
+/// What is to be indexed.
+struct Wanted {
+    repositories: Vec<NamedRepository>,
+    /// They are many: what is the matter with one keeps nothing from the others, and several are indexed at a time.
+    are_listed: bool,
+    /// What the collection has of others is removed.
+    prunes: bool,
+}
+
+fn wanted(command: &Command) -> anyhow::Result<Option<Wanted>> {
+    let Command::Index { paths, repo, repositories, prune, .. } = command else { return Ok(None) };
+    let working = config::working_directory()?;
+    if let Some(place) = repositories {
+        let repositories = repositories::listed(&working.join(place))?;
+        return Ok(Some(Wanted { repositories, are_listed: true, prunes: *prune }));
+    }
     if repo.is_some() && paths.len() > 1 {
         bail!("--repo names one repository, and there are {} paths; call it once for each", paths.len());
     }
-    let (encoder, (using, sharding)) = (config.document_encoder()?, config.collection_shape());
-    let working = config::working_directory()?;
-    let mut repositories = Vec::new();
     let mut names = BTreeSet::new();
+    let mut named = Vec::new();
     for path in paths {
-        let root = session::open_root(config, &working.join(path))?;
+        let path = working.join(path);
         let name = match repo {
-            Some(name) => name.to_owned(),
-            None => repository_name(root.path())?,
+            Some(name) => name.clone(),
+            None => repository_name(&path)?,
         };
         // The second would remove what the first has written.
         if !names.insert(name.clone()) {
             bail!("two of the paths are called {name}; index one of them by itself with --repo NAME");
         }
-        repositories.push((root, name));
+        named.push(NamedRepository { name, path });
     }
-    let stop = signals::stop()?;
+    Ok(Some(Wanted { repositories: named, are_listed: false, prunes: false }))
+}
+
+fn index(
+    config: &Config,
+    store: &OnDemand,
+    wanted: &Wanted,
+    output: &mut Terminal,
+) -> anyhow::Result<Status> {
+    let (encoder, stop) = (config.document_encoder()?, signals::stop()?);
     // What goes to a server leaves the machine, or may.
     let redactor = config.redactor_for_collections()?;
-    let redact = |text: &str| {
-        let redacted = redactor.as_ref().map(|redactor| redactor.redact(text));
-        redacted
-            .map_or_else(|| (text.to_owned(), 0), |it| (it.as_str().to_owned(), it.counts().total() as u64))
+    let written = Arc::new(AtomicU64::new(0));
+    let indexing = Indexing {
+        config,
+        store,
+        encoder: &*encoder,
+        redactor: redactor.as_ref(),
+        written: &written,
+        stop: &stop,
     };
-    if repositories.len() > 1 {
+    let Wanted { repositories, are_listed, prunes } = wanted;
+    if repositories.len() > 1 || *are_listed {
         output.answer_several();
     }
-    for (root, name) in &repositories {
-        let mut narrowed = config.clone();
-        config::narrow(&mut narrowed, std::slice::from_ref(root));
-        narrowed.notices.iter().for_each(|notice| output.note(notice));
-        let written = Arc::new(AtomicU64::new(0));
+    if !are_listed {
+        for repository in repositories {
+            let _progress = ProgressBar::counting("filling the collection", &written, "chunks");
+            let done = indexing.run(repository);
+            drop(_progress);
+            tell(store, &repository.name, &done?, output)?;
+        }
+        return Ok(Status::Found);
+    }
+    let failed = indexing.run_all(repositories, output)?;
+    if *prunes {
+        let kept: BTreeSet<&str> = repositories.iter().map(|repository| repository.name.as_str()).collect();
+        for name in forage_sparse::repositories(store, &stop)? {
+            if !kept.contains(name.as_str()) {
+                let points = forage_sparse::remove_repository(store, &name, &stop)?;
+                output.note(&format!("{name} is not listed: its {points} chunks are removed"));
+            }
+        }
+    }
+    match failed {
+        0 => Ok(Status::Found),
+        failed => bail!(
+            "{failed} of {} repositories are not indexed whole; call again to go on",
+            repositories.len()
+        ),
+    }
+}
+
+/// What all fillings of a command share.
+struct Indexing<'a> {
+    config: &'a Config,
+    store: &'a OnDemand,
+    encoder: &'a dyn Encoder,
+    redactor: Option<&'a Redactor>,
+    written: &'a Arc<AtomicU64>,
+    stop: &'a Stop,
+}
+
+/// What came of a repository.
+struct Indexed {
+    filled: Filled,
+    elapsed: Duration,
+    notices: Vec<String>,
+}
+
+impl Indexing<'_> {
+    fn run(&self, repository: &NamedRepository) -> anyhow::Result<Indexed> {
+        let NamedRepository { name, path } = repository;
+        let root = session::open_root(self.config, path)?;
+        let mut narrowed = self.config.clone();
+        config::narrow(&mut narrowed, std::slice::from_ref(&root));
+        let (using, sharding) = self.config.collection_shape();
+        let redact = |text: &str| {
+            let redacted = self.redactor.map(|redactor| redactor.redact(text));
+            redacted.map_or_else(
+                || (text.to_owned(), 0),
+                |it| (it.as_str().to_owned(), it.counts().total() as u64),
+            )
+        };
         let filling = Filling {
-            store,
-            encoder: &*encoder,
+            store: self.store,
+            encoder: self.encoder,
             using: &using,
             repository: name,
-            sharding: sharding.clone(),
+            sharding,
             language: language_of,
             max_file_bytes: narrowed.settings.limits.max_file_bytes.value,
-            redact: redactor.is_some().then_some(&redact as _),
-            written: Arc::clone(&written),
+            redact: self.redactor.is_some().then_some(&redact as _),
+            written: Arc::clone(self.written),
         };
-        let began = Instant::now();
-        let filled = {
-            let _progress = ProgressBar::counting("filling the collection", &written, "chunks");
-            let excludes = session::excludes(&narrowed)?;
-            let walk = WalkOptions {
-                excludes,
-                threads: config.settings.limits.threads.value,
-                noise: forage_fs::NOISE,
-                ..WalkOptions::default()
-            };
-            filling.run(root, &walk, &stop)
+        let (began, before) = (Instant::now(), self.written.load(Ordering::Relaxed));
+        let walk = WalkOptions {
+            excludes: session::excludes(&narrowed)?,
+            threads: self.config.settings.limits.threads.value,
+            noise: forage_fs::NOISE,
+            ..WalkOptions::default()
         };
-        let filled = filled.with_context(|| {
-            let written = written.load(Ordering::Relaxed);
+        let filled = filling.run(&root, &walk, self.stop).with_context(|| {
+            let written = self.written.load(Ordering::Relaxed) - before;
             format!("{name} is not indexed whole ({written} chunks were written; call again to go on)")
         })?;
-        tell(store, name, &filled, began, output)?;
+        Ok(Indexed { filled, elapsed: began.elapsed(), notices: narrowed.notices })
     }
-    Ok(Status::Found)
+
+    /// Indexes all of them, several at a time, and tells of each as it is done. Returns how many could not be.
+    fn run_all(&self, repositories: &[NamedRepository], output: &mut Terminal) -> anyhow::Result<usize> {
+        let (next, mut failed) = (AtomicUsize::new(0), 0);
+        let (sender, receiver) = mpsc::sync_channel(REPOSITORIES_AT_A_TIME);
+        let _progress = ProgressBar::counting("filling the collection", self.written, "chunks");
+        std::thread::scope(|scope| {
+            for _ in 0..REPOSITORIES_AT_A_TIME.min(repositories.len()) {
+                let sender = sender.clone();
+                let next = &next;
+                scope.spawn(move || {
+                    while let Some(repository) = repositories.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        if self.stop.check().is_some()
+                            || sender.send((repository, self.run(repository))).is_err()
+                        {
+                            return;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            let mut done = 0;
+            for (repository, indexed) in receiver {
+                done += 1;
+                match indexed {
+                    Ok(indexed) => tell(self.store, &repository.name, &indexed, output)?,
+                    Err(error) => {
+                        failed += 1;
+                        output.note(&format!("{}: {}", repository.name, told(&error)));
+                    }
+                }
+            }
+            // Those that nobody has come to.
+            failed += repositories.len() - done;
+            Ok(failed)
+        })
+    }
 }
+
+/// Repositories that are filled in at the same time: each waits for the disk, the encoder and the store in turn.
+const REPOSITORIES_AT_A_TIME: usize = 4;
 
 /// What a directory is called.
 fn repository_name(root: &Path) -> anyhow::Result<String> {
@@ -181,14 +308,9 @@ fn repository_name(root: &Path) -> anyhow::Result<String> {
         .with_context(|| format!("{} has no name to call it by; give --repo NAME", root.display()))
 }
 
-fn tell(
-    store: &dyn PointStore,
-    name: &str,
-    filled: &Filled,
-    began: Instant,
-    output: &mut Terminal,
-) -> anyhow::Result<()> {
-    let Filled { files, unchanged, removed, points, redacted, report } = filled;
+fn tell(store: &dyn PointStore, name: &str, indexed: &Indexed, output: &mut Terminal) -> anyhow::Result<()> {
+    let Indexed { filled, elapsed, notices } = indexed;
+    let Filled { files, unchanged, removed, points, redacted, is_unchanged, report } = filled;
     let skipped = report.skipped.iter().map(|(reason, count)| (reason.name(), count));
     let record = CollectionFilled {
         collection: store.place(),
@@ -200,11 +322,12 @@ fn tell(
         secrets_redacted: *redacted,
         skipped: skipped.collect(),
         warnings: &report.warnings,
-        elapsed_ms: began.elapsed().as_millis() as u64,
+        elapsed_ms: elapsed.as_millis() as u64,
+        as_before: *is_unchanged,
     };
     let mut text = format!(
         "{name}: {files} files written ({points} chunks), {unchanged} as they were, {removed} removed, in {:.1} s\n",
-        began.elapsed().as_secs_f64()
+        elapsed.as_secs_f64()
     );
     if *redacted > 0 {
         text.push_str(&format!("  secrets taken out of what was sent: {redacted}\n"));
@@ -212,7 +335,7 @@ fn tell(
     for (reason, count) in report.skipped.iter() {
         text.push_str(&format!("  left out: {count} {}\n", reason.name()));
     }
-    report.warnings.iter().for_each(|warning| output.note(warning));
+    notices.iter().chain(&report.warnings).for_each(|warning| output.note(warning));
     print(output, &record, &text)
 }
 
@@ -230,7 +353,7 @@ fn show(config: &Config, store: &OnDemand, output: &mut Terminal) -> anyhow::Res
         print(output, &record, &format!("there is no {place}; `forage sparse index PATH` makes one\n"))?;
         return Ok(Status::NothingFound);
     };
-    let points = store.count(&PointFilter::default(), &stop)?;
+    let points = count_chunks(store, &PointFilter::default(), &stop)?;
     let vectors: Vec<_> = collection.sparse_vectors.iter().collect();
     let shown =
         vectors.iter().map(|(name, facts)| SparseVectorStatus { name: (*name).clone(), idf: facts.has_idf });
@@ -238,7 +361,7 @@ fn show(config: &Config, store: &OnDemand, output: &mut Terminal) -> anyhow::Res
         collection: place.clone(),
         exists: true,
         points: Some(points),
-        encoding: Some(collection.contract.as_ref().map(ToString::to_string)),
+        encoding: collection.contract.as_ref().map(ToString::to_string),
         sparse_vectors: Some(shown.collect()),
     };
     let encoding = collection.contract.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string);
@@ -250,6 +373,17 @@ fn show(config: &Config, store: &OnDemand, output: &mut Terminal) -> anyhow::Res
     }
     print(output, &record, &text)?;
     Ok(Status::Found)
+}
+
+fn remove_repository(store: &OnDemand, name: &str, output: &mut Terminal) -> anyhow::Result<Status> {
+    let (place, stop) = (store.place(), signals::stop()?);
+    let chunks = forage_sparse::remove_repository(store, name, &stop)?;
+    let text = match chunks {
+        0 => format!("{place} has nothing of {name}\n"),
+        chunks => format!("{place}: {chunks} chunks of {name} removed\n"),
+    };
+    print(output, &CollectionRemoved { collection: place, removed: chunks > 0 }, &text)?;
+    Ok(if chunks > 0 { Status::Found } else { Status::NothingFound })
 }
 
 fn remove(store: &OnDemand, output: &mut Terminal) -> anyhow::Result<Status> {

@@ -395,6 +395,56 @@ mod embedded {
         assert_eq!(run.status, 1, "{run:?}");
     }
 
+    /// A directory of clones, and a list: each repository has its report, one that can't be had keeps nothing from the others.
+    #[test]
+    fn many_repositories_are_filled_kept_up_to_date_and_removed() {
+        let project = super::project();
+        for (repository, text) in [("acme/billing", "E-1001"), ("acme/shop", "E-2002"), ("lone", "E-3003")] {
+            project.write(&format!("clones/{repository}/.git/HEAD"), "ref: refs/heads/main\n");
+            project.write(&format!("clones/{repository}/src/main.rs"), &format!("// {text}\n"));
+        }
+        let run = |arguments: &[&str]| {
+            let run = project.run(&[&["sparse"], arguments, &["--json"]].concat());
+            (run.status, run.json())
+        };
+        let all = ["index", "--repositories", "clones", "--prune"];
+        let (status, filled) = run(&all);
+        assert_eq!(status, 0, "{filled}");
+        let repositories = |filled: &Value| -> Vec<(String, u64)> {
+            let answers = filled["answers"].as_array().unwrap().iter();
+            let one = |answer: &Value| {
+                (answer["repo"].as_str().unwrap().to_owned(), answer["files_written"].as_u64().unwrap())
+            };
+            let mut repositories: Vec<_> = answers.map(one).collect();
+            repositories.sort();
+            repositories
+        };
+        let names = ["acme/billing", "acme/shop", "lone"].map(str::to_owned);
+        assert_eq!(repositories(&filled), names.clone().map(|name| (name, 1)));
+        assert!(project.run(&["lookup", "--repo", "acme/shop", "E-2002"]).stdout.contains("src/main.rs"));
+        std::thread::sleep(std::time::Duration::from_millis(2_200));
+        assert_eq!(repositories(&run(&all).1), names.clone().map(|name| (name, 0)));
+        let (_, again) = run(&all);
+        let as_before =
+            again["answers"].as_array().unwrap().iter().filter(|answer| answer["as_before"] == true);
+        // Where the file system can't tell, each is compared.
+        assert!(matches!(as_before.count(), 0 | 3), "{again}");
+
+        // One that has gone is removed, one that can't be had is named, and its points stay.
+        std::fs::remove_dir_all(project.root.join("clones/lone")).unwrap();
+        assert_eq!(run(&all).0, 0);
+        let (status, _) = run(&["drop", "--repo", "lone"]);
+        assert_eq!(status, 1, "nothing is left of it");
+        project.write("list", "acme/shop\tclones/acme/shop\nacme/billing\tno/such/place\n");
+        let (status, filled) = run(&["index", "--repositories", "list"]);
+        assert_eq!((status, filled["answers"].as_array().unwrap().len()), (2, 1), "{filled}");
+        assert!(filled["error"].as_str().unwrap().contains("1 of 2 repositories"), "{filled}");
+        assert_eq!(project.run(&["lookup", "--repo", "acme/billing", "E-1001"]).status, 0);
+        assert_eq!(run(&["drop", "--repo", "acme/billing"]).0, 0);
+        assert_eq!(project.run(&["lookup", "--repo", "acme/billing", "E-1001"]).status, 1);
+        assert_eq!(project.run(&["lookup", "--repo", "acme/shop", "E-2002"]).status, 0);
+    }
+
     #[test]
     fn repositories_share_a_collection() {
         let project = project();

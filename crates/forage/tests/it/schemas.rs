@@ -20,7 +20,8 @@ fn schema_of(arguments: &[&str]) -> &'static str {
     match (words.first().copied().unwrap_or(""), words.get(1).copied()) {
         ("call", Some("grep_search")) | ("grep", _) => "grep",
         ("call", Some("search_index")) | ("rank", _) => "rank",
-        // A call of `Search` has one document; the command has lines.
+        // The command has lines, the call one document.
+        ("call", Some("Search")) => "call-search",
         ("call", _) => "error",
         ("search", _) => "search",
         ("keyword", _) => "keyword",
@@ -61,8 +62,7 @@ impl Printed {
         for document in run.stdout.lines() {
             let document: Value = serde_json::from_str(document).unwrap();
             let name = if document["type"] == "error" && name.is_empty() { "error" } else { name };
-            let is_search = name == "error" && document["type"] != "error";
-            if !name.is_empty() && !is_search {
+            if !name.is_empty() {
                 self.documents.push(json!([name, arguments.join(" "), document]));
             }
         }

@@ -10,9 +10,9 @@ use super::record::SearchRecord;
 use super::request::{PreparedSearch, SearchRequest};
 use super::{Search, SearchResponse, render, run};
 use crate::context::Context;
-use crate::error::{ErrorCode, ToolError};
+use crate::error::ToolError;
 use crate::notes::notes;
-use crate::outcome::{Answer, Limit, ToolOutcome};
+use crate::outcome::{Answer, CallProblem, Limit, ToolOutcome};
 use crate::records::{answer_schema, any_of, schema_of};
 use crate::several::{RootTurn, in_turn, whole_path};
 
@@ -75,7 +75,7 @@ pub struct Streamed {
     /// The search did not finish.
     pub partial: bool,
     /// It found nothing because of that.
-    pub problem: Option<String>,
+    pub problem: Option<CallProblem>,
     /// Records that were handed over, context lines included.
     pub count: usize,
     /// A limit cut it.
@@ -155,8 +155,8 @@ pub fn stream(
         summary = without_records(summary);
         let mut line = json!({ "type": "summary", "data": summary });
         if let (Some(problem), Some(fields)) = (&answer.problem, line.as_object_mut()) {
-            fields.insert("error".to_owned(), json!(problem));
-            fields.insert("code".to_owned(), json!(ErrorCode::Unfinished));
+            fields.insert("error".to_owned(), json!(problem.text));
+            fields.insert("code".to_owned(), json!(problem.code));
         }
         write(&format!("{line}\n"), &[]);
     }
@@ -172,6 +172,7 @@ pub fn line_schema() -> Value {
         required.retain(|name| name != "matches");
     }
     data["properties"] = without_records(data["properties"].take());
+    data["properties"]["other_roots"]["items"]["anyOf"][0] = json!({ "$ref": "#/$defs/SummaryData" });
     data["description"] = json!("What the search has to say beside its records.");
     if let Some(fields) = data.as_object_mut() {
         fields.remove("$defs");

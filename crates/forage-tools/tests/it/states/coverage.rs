@@ -68,9 +68,9 @@ impl Seen {
 
     pub(super) fn add_error(&mut self, error: &ToolError) {
         assert!(
-            CODES.contains(&format!("`{}`", error.code().name())),
+            CODES.contains(&format!("`{}`", super::code(error))),
             "docs/errors.md does not tell of {}",
-            error.code().name()
+            super::code(error)
         );
         self.0.insert(format!("error {}", tool_error(error)));
         match error {

@@ -417,7 +417,8 @@ fn structured_answers_are_complete() {
     // An error is the same text, in the shape that the command line has for it.
     let error = pipes.ask(&call("2025-11-25", 3, "grep_search", json!({})));
     assert!(text(&error).1, "{error}");
-    assert_eq!(error["result"]["structuredContent"], json!({ "type": "error", "error": text(&error).0 }));
+    let record = json!({ "type": "error", "error": text(&error).0, "code": "request" });
+    assert_eq!(error["result"]["structuredContent"], record);
 }
 
 #[test]

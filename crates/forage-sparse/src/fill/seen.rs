@@ -1,0 +1,203 @@
+//! Whether a tree is as it was when a collection was last filled with it.
+//!
+//! A point of its own says so in the collection, beside those of the files: it comes and goes with them. It is taken out
+//! before anything is changed and written when all of it has been, so that a filling that was killed leaves none.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use forage_base::Stop;
+use forage_fs::{ChangeTelling, FileState, OpenedFile, RelPath, Root, WalkOptions, WalkStep, walk};
+use serde_json::{Map, Value, json};
+
+use super::{FORMAT, FillError, Filled, Filling, field, hash_of};
+use crate::filter::PointFilter;
+use crate::limits::{REMOVED_POINTS, SCAN_POINTS};
+use crate::patience::again;
+use crate::point_id::PointId;
+use crate::store::{Point, PointScan, PointStore, StoreError};
+use crate::vector::SparseVector;
+
+/// Payload fields of the point.
+mod seen_field {
+    /// `1`, by which these points are told from those of files.
+    pub(super) const SEEN: &str = "seen";
+    /// What the tree was.
+    pub(super) const TREE: &str = "tree";
+    /// How many files it has.
+    pub(super) const FILES: &str = "files";
+    /// How many chunks these are, which tells whether somebody has removed some.
+    pub(super) const POINTS: &str = "points";
+}
+
+/// Counts the points of files that a filter lets through: not those that say how a tree was seen.
+///
+/// # Errors
+/// The store's.
+pub fn count_chunks(store: &dyn PointStore, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError> {
+    let all = again(stop, || store.count(filter, stop))?;
+    let mut seen = filter.clone();
+    seen.conditions.extend(PointFilter::any_of(seen_field::SEEN, ["1"]).conditions);
+    Ok(all.saturating_sub(again(stop, || store.count(&seen, stop))?))
+}
+
+/// Returns the repositories that a collection has been filled with, by name.
+///
+/// # Errors
+/// The store's.
+pub fn repositories(store: &dyn PointStore, stop: &Stop) -> Result<Vec<String>, StoreError> {
+    let filter = PointFilter::any_of(seen_field::SEEN, ["1"]);
+    let fields = [field::REPO.to_owned()];
+    let mut names = Vec::new();
+    let mut from = None;
+    loop {
+        let scan = PointScan { filter: &filter, fields: &fields, from, limit: SCAN_POINTS };
+        let page = again(stop, || store.scan(&scan, stop))?;
+        names.extend(
+            page.points
+                .iter()
+                .filter_map(|(_, payload)| payload.get(field::REPO)?.as_str().map(str::to_owned)),
+        );
+        match page.next {
+            Some(next) => from = Some(next),
+            None => break,
+        }
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Removes all points of a repository; returns how many chunks of files it had.
+///
+/// # Errors
+/// The store's. What was removed by then is gone, and calling again goes on.
+pub fn remove_repository(store: &dyn PointStore, name: &str, stop: &Stop) -> Result<u64, StoreError> {
+    let all = PointFilter::any_of(field::REPO, [name]);
+    let chunks = count_chunks(store, &all, stop)?;
+    let mut seen = all.clone();
+    seen.conditions.extend(PointFilter::any_of(seen_field::SEEN, ["1"]).conditions);
+    // First what says that all is there.
+    for filter in [seen, all] {
+        loop {
+            // From the beginning each time: what was there is gone.
+            let scan = PointScan { filter: &filter, fields: &[], from: None, limit: REMOVED_POINTS };
+            let found = again(stop, || store.scan(&scan, stop))?.points;
+            let ids: Vec<PointId> = found.into_iter().map(|(id, _)| id).collect();
+            if ids.is_empty() {
+                break;
+            }
+            again(stop, || store.remove(&ids, stop))?;
+        }
+    }
+    Ok(chunks)
+}
+
+/// The states of the files of a tree.
+#[derive(Default)]
+pub(super) struct SeenTree {
+    files: Mutex<Vec<[u8; 32]>>,
+    /// Whether a later change of some file may leave its state as it is.
+    may_hide_changes: AtomicBool,
+}
+
+impl SeenTree {
+    fn add(&self, path: &RelPath, state: FileState) {
+        let FileState { size, modified, changed, inode } = state;
+        let numbers =
+            [size.to_le_bytes(), modified.to_le_bytes(), changed.to_le_bytes(), inode.to_le_bytes()];
+        let hash = hash_of(&[path.as_bytes(), &numbers.concat()]);
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).push(hash);
+    }
+
+    /// Takes down the state of a file that is about to be read.
+    pub(super) fn add_opened(&self, path: &RelPath, file: &OpenedFile) {
+        match file.settle() {
+            Some((state, ChangeTelling::All)) => self.add(path, state),
+            _ => self.may_hide_changes.store(true, Ordering::Relaxed),
+        }
+    }
+
+    /// What tells the tree from any other; `None` if it might change without that.
+    fn digest(self, how: &[u8]) -> Option<String> {
+        if self.may_hide_changes.into_inner() {
+            return None;
+        }
+        let mut files = self.files.into_inner().unwrap_or_else(PoisonError::into_inner);
+        files.sort_unstable();
+        let hash = hash_of(&[how, &files.concat()]);
+        Some(hash.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+}
+
+impl Filling<'_> {
+    /// What decides beside the files what points they become.
+    fn how(&self) -> Vec<u8> {
+        let contract = self.encoder.contract();
+        let most = self.max_file_bytes.map_or(String::new(), |most| most.to_string());
+        [FORMAT, contract.as_str(), if self.redact.is_some() { "redacted" } else { "" }, &most]
+            .join("\n")
+            .into()
+    }
+
+    /// How many chunks the collection has of the repository.
+    fn stored(&self, stop: &Stop) -> Result<u64, StoreError> {
+        count_chunks(self.store, &PointFilter::any_of(field::REPO, [self.repository]), stop)
+    }
+
+    fn seen_id(&self) -> PointId {
+        // No file has this path.
+        self.id("", u64::MAX)
+    }
+
+    /// Returns what the last filling with this very tree came to, if nothing has changed since. Otherwise there is no such
+    /// point any more.
+    pub(super) fn unchanged(
+        &self,
+        root: &Arc<Root>,
+        options: &WalkOptions,
+        stop: &Stop,
+    ) -> Result<Option<Filled>, FillError> {
+        let filter = PointFilter {
+            ids: Some(vec![self.seen_id()]),
+            ..PointFilter::any_of(field::REPO, [self.repository])
+        };
+        let fields = [seen_field::TREE, seen_field::FILES, seen_field::POINTS].map(str::to_owned);
+        let scan = PointScan { filter: &filter, fields: &fields, from: None, limit: 1 };
+        let page = again(stop, || self.store.scan(&scan, stop))?;
+        let Some((_, payload)) = page.points.into_iter().next() else { return Ok(None) };
+        let tree = SeenTree::default();
+        let visit = |(): &mut (), entry: &forage_fs::Entry<'_>, _: &mut forage_fs::Skipped| -> WalkStep<()> {
+            if let Some(state) = entry.state() {
+                tree.add(&entry.path, state);
+            }
+            WalkStep::Nothing
+        };
+        let receive = |()| std::ops::ControlFlow::Continue(());
+        let report = walk(root, &RelPath::root(), options, stop, || (), visit, receive)?;
+        let is_whole = report.stopped.is_none() && !report.too_many_entries;
+        let digest = tree.digest(&self.how()).filter(|_| is_whole);
+        let has = |name: &str, value: Value| payload.get(name) == Some(&value);
+        let is_same = digest.is_some_and(|digest| has(seen_field::TREE, json!(digest)))
+            && has(seen_field::POINTS, json!(self.stored(stop)?));
+        if !is_same {
+            again(stop, || self.store.remove(&[self.seen_id()], stop))?;
+            return Ok(None);
+        }
+        let unchanged = payload.get(seen_field::FILES).and_then(Value::as_u64).unwrap_or_default();
+        Ok(Some(Filled { unchanged, is_unchanged: true, report, ..Filled::default() }))
+    }
+
+    /// Writes that the collection has the tree as it was seen.
+    pub(super) fn has_seen(&self, tree: SeenTree, files: u64, stop: &Stop) -> Result<(), StoreError> {
+        let Some(digest) = tree.digest(&self.how()) else { return Ok(()) };
+        let points = self.stored(stop)?;
+        let mut payload = Map::new();
+        payload.insert(field::REPO.to_owned(), json!(self.repository));
+        payload.insert(seen_field::SEEN.to_owned(), json!("1"));
+        payload.insert(seen_field::TREE.to_owned(), json!(digest));
+        payload.insert(seen_field::FILES.to_owned(), json!(files));
+        payload.insert(seen_field::POINTS.to_owned(), json!(points));
+        let point = Point { id: self.seen_id(), vector: SparseVector::default(), payload };
+        again(stop, || self.store.upsert(vec![point.clone()], self.using, stop))
+    }
+}
