@@ -400,7 +400,7 @@ const READERS: &[(&str, &[Cover])] = &[
         )],
     ),
     (
-        "forage-mcp/src/http/refusal.rs",
+        "forage-mcp/src/http/short_answer.rs",
         &[Target(
             "forage-mcp/src/http/fuzz.rs",
             "any_body_is_told_from_json_and_from_one_that_opens_a_session",

@@ -17,18 +17,18 @@ This is Forage: code search for agents, over the Model Context Protocol.
   /mcp       the address for clients, which ask by POST
   /healthz   \"ok\" while it serves
 
-`forage setup` sets clients up; https://github.com/forage-search/forage says what it is.
+https://github.com/forage-search/forage says what it is, and how clients are set up.
 ";
 
 /// An answer to what is not let in: to what nobody asks an MCP server for, and to what everyone may ask.
 #[derive(Debug)]
 pub(super) struct ShortAnswer {
     status: StatusCode,
-    content: Content,
+    content: ShortContent,
 }
 
 #[derive(Debug)]
-enum Content {
+enum ShortContent {
     /// A JSON-RPC error without id, which clients of the protocol can show.
     Error {
         /// As JSON-RPC has it.
@@ -41,7 +41,7 @@ enum Content {
 
 impl ShortAnswer {
     pub(super) fn new(status: StatusCode, message: &'static str) -> Self {
-        Self { status, content: Content::Error { code: -32600, message } }
+        Self { status, content: ShortContent::Error { code: -32600, message } }
     }
 
     /// For a body that is no message.
@@ -53,7 +53,7 @@ impl ShortAnswer {
                 "the body is not a JSON-RPC message, or one with parameters that do not fit",
             ),
             _ => Self {
-                content: Content::Error { code: -32700, message: "the body is not JSON" },
+                content: ShortContent::Error { code: -32700, message: "the body is not JSON" },
                 ..Self::new(status, "")
             },
         }
@@ -67,7 +67,7 @@ impl ShortAnswer {
             _ => return Self::new(StatusCode::NOT_FOUND, "the server is at /mcp"),
         };
         match *method {
-            Method::GET | Method::HEAD => Self { status: StatusCode::OK, content: Content::Text(text) },
+            Method::GET | Method::HEAD => Self { status: StatusCode::OK, content: ShortContent::Text(text) },
             _ => {
                 Self::new(StatusCode::METHOD_NOT_ALLOWED, "the server is at /mcp; here is only a page to GET")
             }
@@ -76,17 +76,17 @@ impl ShortAnswer {
 
     fn body(&self) -> String {
         match self.content {
-            Content::Error { code, message } => {
+            ShortContent::Error { code, message } => {
                 json!({ "jsonrpc": "2.0", "error": { "code": code, "message": message } }).to_string()
             }
-            Content::Text(text) => text.to_owned(),
+            ShortContent::Text(text) => text.to_owned(),
         }
     }
 
     fn content_type(&self) -> &'static str {
         match self.content {
-            Content::Error { .. } => "application/json",
-            Content::Text(_) => "text/plain; charset=utf-8",
+            ShortContent::Error { .. } => "application/json",
+            ShortContent::Text(_) => "text/plain; charset=utf-8",
         }
     }
 

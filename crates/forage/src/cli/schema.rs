@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
 }
 
 /// What `--json` prints of a command.
-struct Document {
+struct PrintedDocument {
     /// What the schema is called: the words of the command.
     name: &'static str,
     /// The command.
@@ -52,7 +52,7 @@ enum Answers {
     Lines,
 }
 
-const DOCUMENTS: &[Document] = &[
+const DOCUMENTS: &[PrintedDocument] = &[
     document("keyword", "forage keyword", Answers::Once, answer_schema::<KeywordSearch>),
     document("grep", "forage grep", Answers::Each, answer_schema::<GrepSearch>),
     document("search", "forage search", Answers::Lines, search::line_schema),
@@ -90,11 +90,11 @@ const fn document(
     command: &'static str,
     answers: Answers,
     schema: fn() -> Value,
-) -> Document {
-    Document { name, command, answers, schema }
+) -> PrintedDocument {
+    PrintedDocument { name, command, answers, schema }
 }
 
-impl Document {
+impl PrintedDocument {
     /// What a program reads: an answer, a list of answers, or an error.
     fn whole(&self) -> Value {
         let mut schema = self.any();
