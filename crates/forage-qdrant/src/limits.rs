@@ -16,3 +16,10 @@ pub const GRPC_PORT: u16 = 6334;
 
 /// Threads that talk to a server: one may be decoding a large page while another answers a query.
 pub const CONNECTION_THREADS: usize = 2;
+
+/// Hits that a query gives at the most. A server makes room for as many as it is asked for, and fails where that is more than
+/// there can be.
+pub const HITS: usize = 1_000_000;
+
+/// Points of a page that a scan gives at the most; what follows is on the next one.
+pub const PAGE_POINTS: usize = 10_000;

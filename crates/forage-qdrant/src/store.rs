@@ -9,6 +9,7 @@ use qdrant_client::qdrant::{self, Modifier, ShardingMethod, UpdateStatus};
 
 use crate::calls::Calls;
 use crate::convert::{self, FieldSelection};
+use crate::limits;
 use crate::settings::ServerSettings;
 use crate::shards::{Shards, all_keys, is_missing_shard, selector};
 
@@ -267,7 +268,7 @@ impl PointStore for ServerStore {
                 query: Some(qdrant::Query::new_nearest(qdrant::VectorInput::new_sparse(ids, weights))),
                 using: Some(query.using.to_owned()),
                 filter: filter.clone(),
-                limit: Some(query.limit as u64),
+                limit: Some(query.limit.min(limits::HITS) as u64),
                 with_vectors: Some(false.into()),
                 with_payload: Some(convert::to_selector(query.fields)),
                 shard_key_selector,
@@ -296,7 +297,7 @@ impl PointStore for ServerStore {
                 collection_name: self.collection.clone(),
                 filter: filter.clone(),
                 offset: scan.from.map(convert::to_id),
-                limit: Some(u32::try_from(scan.limit).unwrap_or(u32::MAX)),
+                limit: Some(scan.limit.min(limits::PAGE_POINTS) as u32),
                 with_payload: Some(convert::to_selector(scan.fields)),
                 with_vectors: Some(false.into()),
                 shard_key_selector,

@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use forage_base::Stop;
 use forage_qdrant::{ServerSettings, ServerStore};
 use forage_sparse::{
-    Creation, PointFilter, PointId, PointQuery, PointScan, PointStore, Sharding, SparseVector, StoreError,
+    Creation, PointFilter, PointId, PointQuery, PointStore, Sharding, SparseVector, StoreError,
 };
 use serde_json::json;
 
 use crate::server::{Cluster, program};
-use crate::support::{USING, creation, point, some_points};
+use crate::support::{USING, all, creation, point, some_points};
 
 /// The dimension that every point of these tests has.
 const EVERY: u32 = 4_711;
@@ -42,9 +42,7 @@ fn looked_up(store: &dyn PointStore) -> Result<BTreeSet<PointId>, StoreError> {
 }
 
 fn scanned(store: &dyn PointStore) -> BTreeSet<PointId> {
-    let filter = PointFilter::default();
-    let scan = PointScan { filter: &filter, fields: &[], from: None, limit: 100_000 };
-    store.scan(&scan, &Stop::never()).unwrap().points.into_iter().map(|(id, _)| id).collect()
+    all(store, &[], 5_000).into_iter().map(|(id, _)| id).collect()
 }
 
 /// Writes points and looks them up while something happens, and gives what was acknowledged.

@@ -70,6 +70,17 @@ impl Place {
     }
 }
 
+impl Place {
+    /// Whether scores are those of the formula. A server counts how rare a word is in each shard by itself, and until it has put
+    /// a segment in order, points that were removed or replaced as well.
+    pub(crate) fn is_exact(&self, is_changed: bool) -> bool {
+        match self {
+            Self::Directory(_) => true,
+            Self::Servers { cluster, .. } => cluster.nodes.len() == 1 && !is_changed,
+        }
+    }
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
         if let Self::Servers { cluster, collection, .. } = self {
