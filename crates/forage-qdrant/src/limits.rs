@@ -23,3 +23,8 @@ pub const HITS: usize = 1_000_000;
 
 /// Points of a page that a scan gives at the most; what follows is on the next one.
 pub const PAGE_POINTS: usize = 10_000;
+
+/// The time within which every node of a cluster makes a shard that was agreed on, and the pause between two tries to write to it.
+pub const SHARD_PATIENCE: Duration = Duration::from_secs(10);
+/// See [`SHARD_PATIENCE`].
+pub const SHARD_PAUSE: Duration = Duration::from_millis(50);

@@ -2,15 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use forage_sparse::{Point, PointFilter, Readings, StoreError, Test};
 use qdrant_client::qdrant::{CollectionClusterInfoResponse, ShardKey, ShardKeySelector};
 use serde_json::Value;
 
-/// The field, and the shards that are known to be there.
+use crate::limits;
+
+/// The field, and the shards that are known to be there, with the time at which that became known.
 pub(crate) struct Shards {
     pub(crate) field: String,
-    known: Mutex<BTreeSet<String>>,
+    known: Mutex<BTreeMap<String, Instant>>,
 }
 
 impl Shards {
@@ -42,8 +45,13 @@ impl Shards {
         Some(selector(values.into_iter().map(ShardKey::from).collect()))
     }
 
-    pub(crate) fn known(&self) -> MutexGuard<'_, BTreeSet<String>> {
+    pub(crate) fn known(&self) -> MutexGuard<'_, BTreeMap<String, Instant>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether a shard was made so short a time ago that not every node of a cluster needs to have it yet.
+    pub(crate) fn is_new(&self, key: &str) -> bool {
+        self.known().get(key).is_some_and(|since| since.elapsed() < limits::SHARD_PATIENCE)
     }
 }
 
@@ -63,6 +71,14 @@ pub(crate) fn all_keys(cluster: CollectionClusterInfoResponse) -> Vec<ShardKey> 
         }
     }
     keys
+}
+
+/// Whether a write came before the shard: the cluster has agreed on it, and no node has made it yet.
+pub(crate) fn is_coming_shard(error: &StoreError) -> bool {
+    // At first none of its copies counts as active.
+    is_missing_shard(error)
+        || matches!(error, StoreError::Invalid(message) if message.contains("No target shard"))
+        || matches!(error, StoreError::Unavailable(message) if message.contains("`Active` replica"))
 }
 
 /// Whether a request named a shard that is not there (yet).

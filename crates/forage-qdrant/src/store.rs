@@ -1,5 +1,7 @@
 //! The store.
 
+use std::time::Instant;
+
 use forage_base::Stop;
 use forage_sparse::{
     Collection, Contract, Creation, Point, PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan,
@@ -11,7 +13,7 @@ use crate::calls::Calls;
 use crate::convert::{self, FieldSelection};
 use crate::limits;
 use crate::settings::ServerSettings;
-use crate::shards::{Shards, all_keys, is_missing_shard, selector};
+use crate::shards::{Shards, all_keys, is_coming_shard, is_missing_shard, selector};
 
 /// One collection of a Qdrant server or cluster.
 ///
@@ -87,7 +89,7 @@ impl ServerStore {
 
     /// Makes a shard, unless it is known to be there. Another process may have made it.
     fn need_shard(&self, shards: &Shards, key: &str, stop: &Stop) -> Result<(), StoreError> {
-        if shards.known().contains(key) {
+        if shards.known().contains_key(key) {
             return Ok(());
         }
         let request = qdrant::CreateShardKeyRequest {
@@ -97,7 +99,7 @@ impl ServerStore {
         };
         match self.calls.ask(stop, |client| async move { client.create_shard_key(request).await }) {
             Ok(_) | Err(StoreError::Exists(_)) => {
-                shards.known().insert(key.to_owned());
+                shards.known().insert(key.to_owned(), Instant::now());
                 Ok(())
             }
             Err(error) => Err(error),
@@ -216,9 +218,21 @@ impl PointStore for ServerStore {
             return self.upsert_into(points, using, None, stop);
         };
         let groups = shards.group(points).map_err(|what| self.calls.server.invalid(&what))?;
-        for (key, points) in groups {
+        'groups: for (key, points) in groups {
             self.need_shard(shards, &key, stop)?;
             let shard = Some(selector(vec![key.as_str().into()]));
+            while shards.is_new(&key) {
+                match self.upsert_into(points.clone(), using, shard.clone(), stop) {
+                    Err(error) if is_coming_shard(&error) && stop.check().is_none() => {
+                        std::thread::sleep(limits::SHARD_PAUSE);
+                    }
+                    Err(error) => {
+                        shards.known().remove(&key);
+                        return Err(error);
+                    }
+                    Ok(()) => continue 'groups,
+                }
+            }
             self.upsert_into(points, using, shard, stop).inspect_err(|_| {
                 // The collection may have been made anew by another process.
                 shards.known().remove(&key);

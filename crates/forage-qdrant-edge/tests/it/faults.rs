@@ -180,6 +180,39 @@ fn a_node_that_is_cut_off_costs_no_point() {
     settled(&cluster, &acknowledged);
 }
 
+/// Every repository on a shard of its own, written by several at once as soon as it is made, and found by its own lookups.
+#[test]
+fn a_shard_for_each_value_is_there_when_it_is_written_to() {
+    let Some(program) = program() else { return };
+    let cluster = Cluster::of(&program, 3);
+    let key_field = Some("repo".to_owned());
+    let sharding = Sharding { replicas: Some(2), key_field: key_field.clone(), ..Sharding::default() };
+    let connect = |node| {
+        let settings =
+            ServerSettings { shard_key_field: key_field.clone(), ..cluster.settings(node, "code") };
+        ServerStore::connect(settings).unwrap()
+    };
+    connect(0).create(&Creation { sharding, ..creation() }, &Stop::never()).unwrap();
+    let writer = connect(0);
+    std::thread::scope(|scope| {
+        for thread in 0..4_u64 {
+            let writer = &writer;
+            scope.spawn(move || {
+                for repo in 0..5 {
+                    let id = thread * 5 + repo;
+                    let points = vec![point(id, &[(EVERY, 1.0)], json!({"repo": format!("r{repo}")}))];
+                    writer.upsert(points, USING, &Stop::never()).unwrap();
+                }
+            });
+        }
+    });
+    for node in 0..3 {
+        let store = connect(node);
+        assert_eq!(looked_up(&store).unwrap().len(), 20, "node {node}");
+        assert_eq!(store.count(&PointFilter::any_of("repo", ["r3"]), &Stop::never()), Ok(4));
+    }
+}
+
 /// Passes on what comes, the answers so much later.
 fn slowed(to: String, delay: Duration) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
