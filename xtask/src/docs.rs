@@ -8,7 +8,7 @@ use crate::cargo::{Workspace, succeed};
 use crate::peers;
 
 /// Where files of the repository that are no pages of the book are read.
-const REPOSITORY: &str = "https://github.com/forage-search/forage/blob/main/";
+pub(crate) const REPOSITORY: &str = "https://github.com/forage-search/forage/blob/main/";
 
 /// Builds it into `target/book`, and looks for links that lead nowhere.
 pub(crate) fn build(workspace: &Workspace) -> Result<(), String> {

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::cargo::{Workspace, printed, remove, succeed};
+use crate::docs::REPOSITORY;
 use crate::peers;
 
 pub(crate) use check::check;
@@ -197,8 +198,5 @@ pub(crate) fn notes(workspace: &Workspace) -> Result<String, String> {
     let section = log.split("\n## ").nth(1).and_then(|section| section.split_once('\n'));
     let (_, notes) = section.ok_or("CHANGELOG.md has no version")?;
     // It is read beside none of the files that it leads to.
-    Ok(format!(
-        "{}\n",
-        notes.trim().replace("](docs/", "](https://github.com/forage-search/forage/blob/main/docs/")
-    ))
+    Ok(format!("{}\n", notes.trim().replace("](docs/", &format!("]({REPOSITORY}docs/"))))
 }

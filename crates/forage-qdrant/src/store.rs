@@ -218,25 +218,24 @@ impl PointStore for ServerStore {
             return self.upsert_into(points, using, None, stop);
         };
         let groups = shards.group(points).map_err(|what| self.calls.server.invalid(&what))?;
-        'groups: for (key, points) in groups {
+        for (key, mut points) in groups {
             self.need_shard(shards, &key, stop)?;
-            let shard = Some(selector(vec![key.as_str().into()]));
-            while shards.is_new(&key) {
-                match self.upsert_into(points.clone(), using, shard.clone(), stop) {
-                    Err(error) if is_coming_shard(&error) && stop.check().is_none() => {
+            loop {
+                let is_new = shards.is_new(&key);
+                let sent = if is_new { points.clone() } else { std::mem::take(&mut points) };
+                let shard = Some(selector(vec![key.as_str().into()]));
+                match self.upsert_into(sent, using, shard, stop) {
+                    Ok(()) => break,
+                    Err(error) if is_new && is_coming_shard(&error) && stop.check().is_none() => {
                         std::thread::sleep(limits::SHARD_PAUSE);
                     }
                     Err(error) => {
+                        // The collection may have been made anew by another process.
                         shards.known().remove(&key);
                         return Err(error);
                     }
-                    Ok(()) => continue 'groups,
                 }
             }
-            self.upsert_into(points, using, shard, stop).inspect_err(|_| {
-                // The collection may have been made anew by another process.
-                shards.known().remove(&key);
-            })?;
         }
         Ok(())
     }

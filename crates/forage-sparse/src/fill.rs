@@ -337,7 +337,7 @@ impl Filling<'_> {
         let redaction: &[u8] = if self.redact.is_some() { b"redacted" } else { b"" };
         let contract = self.encoder.contract();
         let content = hash_of(&[FORMAT.as_bytes(), contract.as_str().as_bytes(), redaction, buffer]);
-        let content: String = content[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+        let content = hexadecimal(&content[..16]);
         if known.is_some_and(|known| known.is_whole(&content)) {
             return Ok(None);
         }
@@ -417,6 +417,10 @@ fn hash_of(parts: &[&[u8]]) -> [u8; 32] {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest.finish().as_ref());
     hash
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 enum UnreadReason {

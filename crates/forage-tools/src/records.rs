@@ -77,11 +77,9 @@ pub struct ErrorRecord {
 impl ErrorRecord {
     /// Returns that of an error.
     pub fn new(error: impl Into<String>, code: ErrorCode) -> Self {
-        Self { kind: ERROR, error: error.into(), code }
+        Self { kind: "error", error: error.into(), code }
     }
 }
-
-const ERROR: &str = "error";
 
 /// The records of an outcome: its response, and what those of all tools have.
 pub(crate) fn records<R: Serialize>(
@@ -130,10 +128,7 @@ fn fields<R: Serialize>(of: &R) -> Map<String, Value> {
 
 /// The schema of a type as it is written, with what it is made of under `$defs`.
 pub fn schema_of<R: JsonSchema>() -> Value {
-    let mut settings = SchemaSettings::draft2020_12().for_serialize();
-    settings.meta_schema = None;
-    let schema = settings.into_generator().into_root_schema_for::<R>().to_value();
-    without_line_feeds(schema)
+    generated::<R>(false)
 }
 
 /// The schema of what a tool's records are, with what it is made of under `$defs`: what each answer has is required. Those of
@@ -185,7 +180,7 @@ pub fn any_of<'a>(alternatives: impl IntoIterator<Item = (&'a str, Value)>) -> V
 
 /// The schema of what the records of all tools have, of which an answer that is an error has little.
 pub(crate) fn common_schema() -> Value {
-    let mut all = inline::<CommonRecords<'_>>();
+    let mut all = generated::<CommonRecords<'_>>(true);
     if let Some(properties) = all["properties"].as_object_mut() {
         properties.remove("content");
         properties.insert(
@@ -203,7 +198,7 @@ pub(crate) fn common_schema() -> Value {
 
 /// The same with the fields of a tool's response: one object without references, in which no field is required.
 pub(crate) fn loose_schema<R: JsonSchema + Render>() -> Value {
-    let mut own = inline::<R>();
+    let mut own = generated::<R>(true);
     let own = own["properties"].as_object_mut().map(std::mem::take).unwrap_or_default();
     let mut all = common_schema();
     if let Some(properties) = all["properties"].as_object_mut() {
@@ -220,9 +215,10 @@ fn root_schema() -> Value {
     json!({ "type": "string", "description": "The directory that relative paths are below." })
 }
 
-fn inline<R: JsonSchema>() -> Value {
+/// The schema of a type, with what it is made of in its place or under `$defs`.
+fn generated<R: JsonSchema>(is_inline: bool) -> Value {
     let mut settings = SchemaSettings::draft2020_12().for_serialize();
-    settings.inline_subschemas = true;
+    settings.inline_subschemas = is_inline;
     settings.meta_schema = None;
     without_line_feeds(settings.into_generator().into_root_schema_for::<R>().to_value())
 }

@@ -124,7 +124,8 @@ pub trait AnyTool: Send + Sync {
     fn whole_schema(&self) -> Value {
         self.input_schema()
     }
-    /// The records of an answer as a JSON schema. None of its fields is required: an error has `type` and `error` alone.
+    /// The records of an answer as a JSON schema. None of its fields is required: an error has
+    /// `type`, `error` and `code` alone.
     fn output_schema(&self) -> Value {
         common_schema()
     }

@@ -10,7 +10,7 @@ use forage_base::Stop;
 use forage_fs::{ChangeTelling, FileState, OpenedFile, RelPath, Root, WalkOptions, WalkStep, walk};
 use serde_json::{Map, Value, json};
 
-use super::{FORMAT, FillError, Filled, Filling, field, hash_of};
+use super::{FORMAT, FillError, Filled, Filling, field, hash_of, hexadecimal};
 use crate::filter::PointFilter;
 use crate::limits::{REMOVED_POINTS, SCAN_POINTS};
 use crate::patience::again;
@@ -36,9 +36,15 @@ mod seen_field {
 /// The store's.
 pub fn count_chunks(store: &dyn PointStore, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError> {
     let all = again(stop, || store.count(filter, stop))?;
+    let seen = seen_among(filter);
+    Ok(all.saturating_sub(again(stop, || store.count(&seen, stop))?))
+}
+
+/// Of the points that a filter lets through those that say how a tree was seen.
+fn seen_among(filter: &PointFilter) -> PointFilter {
     let mut seen = filter.clone();
     seen.conditions.extend(PointFilter::any_of(seen_field::SEEN, ["1"]).conditions);
-    Ok(all.saturating_sub(again(stop, || store.count(&seen, stop))?))
+    seen
 }
 
 /// Returns the repositories that a collection has been filled with, by name.
@@ -46,7 +52,7 @@ pub fn count_chunks(store: &dyn PointStore, filter: &PointFilter, stop: &Stop) -
 /// # Errors
 /// The store's.
 pub fn repositories(store: &dyn PointStore, stop: &Stop) -> Result<Vec<String>, StoreError> {
-    let filter = PointFilter::any_of(seen_field::SEEN, ["1"]);
+    let filter = seen_among(&PointFilter::default());
     let fields = [field::REPO.to_owned()];
     let mut names = Vec::new();
     let mut from = None;
@@ -74,10 +80,8 @@ pub fn repositories(store: &dyn PointStore, stop: &Stop) -> Result<Vec<String>, 
 pub fn remove_repository(store: &dyn PointStore, name: &str, stop: &Stop) -> Result<u64, StoreError> {
     let all = PointFilter::any_of(field::REPO, [name]);
     let chunks = count_chunks(store, &all, stop)?;
-    let mut seen = all.clone();
-    seen.conditions.extend(PointFilter::any_of(seen_field::SEEN, ["1"]).conditions);
     // First what says that all is there.
-    for filter in [seen, all] {
+    for filter in [seen_among(&all), all] {
         loop {
             // From the beginning each time: what was there is gone.
             let scan = PointScan { filter: &filter, fields: &[], from: None, limit: REMOVED_POINTS };
@@ -124,8 +128,7 @@ impl SeenTree {
         }
         let mut files = self.files.into_inner().unwrap_or_else(PoisonError::into_inner);
         files.sort_unstable();
-        let hash = hash_of(&[how, &files.concat()]);
-        Some(hash.iter().map(|byte| format!("{byte:02x}")).collect())
+        Some(hexadecimal(&hash_of(&[how, &files.concat()])))
     }
 }
 

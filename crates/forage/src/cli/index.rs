@@ -12,7 +12,6 @@ use forage_rank::tree::UpdateEffort;
 use forage_search::index::{self, Index, Verification};
 use forage_tools::kept::{IndexStore, Lifetime, RereadProgress, Update};
 use forage_tools::{CallProgress, ErrorCode, Indexes as _};
-use serde::Serialize;
 
 use self::verify::Verified;
 use super::output::Terminal;
@@ -132,7 +131,7 @@ fn show(
             "{path}: the ranked index has {bytes} bytes; every use brings it up to date\n"
         ));
     }
-    tell(output, &record, &text)?;
+    output.record_or_text(&record, &text)?;
     Ok(if index.is_some() { Status::Found } else { Status::NothingFound })
 }
 
@@ -177,7 +176,7 @@ fn build(
              searches read them, and the next build takes those that it can\n"
         ));
     }
-    tell(output, &record, &text)?;
+    output.record_or_text(&record, &text)?;
     Ok(Status::Found)
 }
 
@@ -210,7 +209,10 @@ fn build_ranked(
     );
     let files = ranked.index.files();
     let record = RankedIndexBuilt { root: path.to_string(), files, files_read: read, bytes };
-    tell(output, &record, &format!("{path}: {files} files, {read} of them read now, {bytes} bytes\n"))?;
+    output.record_or_text(
+        &record,
+        &format!("{path}: {files} files, {read} of them read now, {bytes} bytes\n"),
+    )?;
     Ok(Status::Found)
 }
 
@@ -219,7 +221,7 @@ fn remove(root: &Arc<Root>, store: &IndexStore, output: &mut Terminal) -> anyhow
     let path = root.path().display();
     let what = if was_there { "what there was is removed" } else { "there was no index" };
     let record = IndexRemoved { root: path.to_string(), removed: was_there };
-    tell(output, &record, &format!("{path}: {what}\n"))?;
+    output.record_or_text(&record, &format!("{path}: {what}\n"))?;
     Ok(if was_there { Status::Found } else { Status::NothingFound })
 }
 
@@ -271,20 +273,10 @@ fn check(
     if !is_equal {
         text.push_str("`forage index drop` removes it, and `forage index build` makes another\n");
     }
-    tell(output, &record, &forage_tools::sanitize(&text))?;
+    output.record_or_text(&record, &forage_tools::sanitize(&text))?;
     if !is_equal {
         output
             .failure("the index is not as the files are; `forage index drop` removes it", ErrorCode::Failed);
     }
     Ok(if is_equal { Status::Found } else { Status::Failed })
-}
-
-/// Prints the record or the text.
-fn tell(output: &mut Terminal, record: &impl Serialize, text: &str) -> anyhow::Result<()> {
-    if output.wants_json() {
-        output.record(record)?;
-    } else {
-        output.text(text)?;
-    }
-    output.flush()
 }

@@ -126,6 +126,15 @@ impl Terminal {
         self.value(&serde_json::to_value(record)?)
     }
 
+    /// A record where JSON was asked for, else its text.
+    pub(crate) fn record_or_text(&mut self, record: &impl Serialize, text: &str) -> anyhow::Result<()> {
+        match self.json {
+            true => self.record(record)?,
+            false => drop(self.text(text)?),
+        }
+        self.flush()
+    }
+
     /// The document of this command is a list of answers, `answers`, one for each of several things.
     pub(crate) fn answer_several(&mut self) {
         self.answers_several = true;

@@ -42,7 +42,7 @@ struct PrintedDocument {
 }
 
 /// How often a command answers.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 enum Answers {
     /// With one document.
     Once,
@@ -50,6 +50,8 @@ enum Answers {
     Each,
     /// With a document on each line.
     Lines,
+    /// It does not: this is an error.
+    Never,
 }
 
 const DOCUMENTS: &[PrintedDocument] = &[
@@ -79,11 +81,8 @@ const DOCUMENTS: &[PrintedDocument] = &[
     document("sparse-status", "forage sparse status", Answers::Once, schema_of::<CollectionStatus>),
     document("sparse-drop", "forage sparse drop", Answers::Once, schema_of::<CollectionRemoved>),
     document("telemetry", "forage telemetry", Answers::Once, schema_of::<TelemetrySums<'_>>),
-    document(ERROR, "any command that fails", Answers::Once, schema_of::<ErrorRecord>),
+    document("error", "any command that fails", Answers::Never, schema_of::<ErrorRecord>),
 ];
-
-/// The schema that describes no answer.
-const ERROR: &str = "error";
 
 const fn document(
     name: &'static str,
@@ -102,9 +101,9 @@ impl PrintedDocument {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "$id": format!("urn:forage:records:{}:{}", records::VERSION, self.name),
             "title": match self.answers {
-                _ if self.name == ERROR => "What any command prints with --json that fails".to_owned(),
+                Answers::Never => "What any command prints with --json that fails".to_owned(),
                 Answers::Lines => format!("A line of what `{} --json` prints", self.command),
-                _ => format!("What `{} --json` prints", self.command),
+                Answers::Once | Answers::Each => format!("What `{} --json` prints", self.command),
             },
         });
         if let (Some(whole), Some(parts)) = (whole.as_object_mut(), schema.as_object_mut()) {
@@ -114,23 +113,21 @@ impl PrintedDocument {
     }
 
     fn any(&self) -> Value {
-        let error = || ("ErrorRecord", schema_of::<ErrorRecord>());
-        if self.name == ERROR {
-            return any_of([error()]);
-        }
-        if self.answers == Answers::Lines {
-            return any_of([("Line", (self.schema)()), error()]);
-        }
-        let answer = ("Answer", with_error((self.schema)()));
-        let list = with_error(json!({
-            "type": "object",
-            "description": "The answers to several paths, in their order.",
-            "properties": { "answers": { "type": "array", "items": { "$ref": "#/$defs/Answer" } } },
-            "required": ["answers"],
-        }));
+        let error = ("ErrorRecord", schema_of::<ErrorRecord>());
+        let answer = || ("Answer", with_error((self.schema)()));
         match self.answers {
-            Answers::Each => any_of([answer, ("Answers", list), error()]),
-            _ => any_of([answer, error()]),
+            Answers::Never => any_of([error]),
+            Answers::Lines => any_of([("Line", (self.schema)()), error]),
+            Answers::Once => any_of([answer(), error]),
+            Answers::Each => {
+                let list = with_error(json!({
+                    "type": "object",
+                    "description": "The answers to several paths, in their order.",
+                    "properties": { "answers": { "type": "array", "items": { "$ref": "#/$defs/Answer" } } },
+                    "required": ["answers"],
+                }));
+                any_of([answer(), ("Answers", list), error])
+            }
         }
     }
 }

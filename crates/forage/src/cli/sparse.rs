@@ -15,7 +15,6 @@ use forage_fs::WalkOptions;
 use forage_llm::Redactor;
 use forage_rank::language_of;
 use forage_sparse::{Encoder, Filled, Filling, PointFilter, PointStore, count_chunks};
-use serde::Serialize;
 
 use self::repositories::NamedRepository;
 use super::output::Terminal;
@@ -178,10 +177,11 @@ fn index(
     }
     if !are_listed {
         for repository in repositories {
-            let _progress = ProgressBar::counting("filling the collection", &written, "chunks");
-            let done = indexing.run(repository);
-            drop(_progress);
-            tell(store, &repository.name, &done?, output)?;
+            let indexed = {
+                let _progress = ProgressBar::counting("filling the collection", &written, "chunks");
+                indexing.run(repository)
+            };
+            tell(store, &repository.name, &indexed?, output)?;
         }
         return Ok(Status::Found);
     }
@@ -336,7 +336,7 @@ fn tell(store: &dyn PointStore, name: &str, indexed: &Indexed, output: &mut Term
         text.push_str(&format!("  left out: {count} {}\n", reason.name()));
     }
     notices.iter().chain(&report.warnings).for_each(|warning| output.note(warning));
-    print(output, &record, &text)
+    output.record_or_text(&record, &text)
 }
 
 fn show(config: &Config, store: &OnDemand, output: &mut Terminal) -> anyhow::Result<Status> {
@@ -350,7 +350,10 @@ fn show(config: &Config, store: &OnDemand, output: &mut Terminal) -> anyhow::Res
             encoding: None,
             sparse_vectors: None,
         };
-        print(output, &record, &format!("there is no {place}; `forage sparse index PATH` makes one\n"))?;
+        output.record_or_text(
+            &record,
+            &format!("there is no {place}; `forage sparse index PATH` makes one\n"),
+        )?;
         return Ok(Status::NothingFound);
     };
     let points = count_chunks(store, &PointFilter::default(), &stop)?;
@@ -371,7 +374,7 @@ fn show(config: &Config, store: &OnDemand, output: &mut Terminal) -> anyhow::Res
         let used = if *name == config.collection_shape().0 { " (used)" } else { "" };
         text.push_str(&format!("  sparse vector {name}{used}{idf}\n"));
     }
-    print(output, &record, &text)?;
+    output.record_or_text(&record, &text)?;
     Ok(Status::Found)
 }
 
@@ -382,7 +385,7 @@ fn remove_repository(store: &OnDemand, name: &str, output: &mut Terminal) -> any
         0 => format!("{place} has nothing of {name}\n"),
         chunks => format!("{place}: {chunks} chunks of {name} removed\n"),
     };
-    print(output, &CollectionRemoved { collection: place, removed: chunks > 0 }, &text)?;
+    output.record_or_text(&CollectionRemoved { collection: place, removed: chunks > 0 }, &text)?;
     Ok(if chunks > 0 { Status::Found } else { Status::NothingFound })
 }
 
@@ -390,15 +393,6 @@ fn remove(store: &OnDemand, output: &mut Terminal) -> anyhow::Result<Status> {
     let (place, stop) = (store.place(), signals::stop()?);
     let was_there = store.drop_collection(&stop)?;
     let text = if was_there { format!("{place}: removed\n") } else { format!("there is no {place}\n") };
-    print(output, &CollectionRemoved { collection: place, removed: was_there }, &text)?;
+    output.record_or_text(&CollectionRemoved { collection: place, removed: was_there }, &text)?;
     Ok(if was_there { Status::Found } else { Status::NothingFound })
-}
-
-fn print(output: &mut Terminal, record: &impl Serialize, text: &str) -> anyhow::Result<()> {
-    if output.wants_json() {
-        output.record(record)?;
-    } else {
-        output.text(text)?;
-    }
-    output.flush()
 }

@@ -9,7 +9,6 @@ use forage_sparse::EncodedForm;
 use forage_sparse::limits::PRINTED_TEXT_BYTES;
 use serde_json::json;
 
-use super::print;
 use crate::cli::Status;
 use crate::cli::output::Terminal;
 use crate::config::Config;
@@ -48,7 +47,7 @@ pub(super) fn run(
     for (id, weight) in vector.ids().iter().zip(vector.weights()) {
         writeln!(shown, "{id:>10}  {weight:<11} {}", forage_tools::sanitize_line(&token(id)))?;
     }
-    print(output, &record, &shown)?;
+    output.record_or_text(&record, &shown)?;
     Ok(if vector.is_empty() { Status::NothingFound } else { Status::Found })
 }
 
