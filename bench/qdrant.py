@@ -152,10 +152,11 @@ class Home:
         answers = answer.get("answers", [answer])
         return sum(one["chunks_written"] for one in answers), seconds, [one["repo"] for one in answers]
 
-    def look_up(self, program, queries, callers, repo=None):
+    def look_up(self, program, queries, callers, repo=None, words=False):
         """The ids of each query's hits, and what the example says of times."""
         place = self.url or str(self.place / "store")
-        command = [program, place, "code", "code-superset", str(callers), *([repo] if repo else [])]
+        command = [program, *(["--words"] if words else []), place, "code", "code-superset", str(callers)]
+        command += [repo] if repo else []
         done = subprocess.run(command, input="\n".join(queries), capture_output=True, text=True, check=True)
         hits = [json.loads(line) for line in done.stdout.splitlines()]
         return {line["query"]: line["ids"] for line in hits}, done.stderr.strip()
@@ -176,7 +177,7 @@ def measure(arguments):
     queries = words(arguments.tree, arguments.queries)
     trees = [str(Path(tree).resolve()) for tree in arguments.tree]
     forage, lookups = (str(Path(program).resolve()) for program in (arguments.forage, arguments.lookups))
-    expected = None
+    expected, words_expected = None, None
     for name, (nodes, lines) in HOMES.items():
         with contextlib.ExitStack() as stack:
             place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -199,7 +200,13 @@ def measure(arguments):
             home.run("sparse", "index", *trees)
             print(f"a second filling: {time.monotonic() - began:.1f} s")
             if running and arguments.python:
-                client(arguments.python, home, running[0].grpc, queries, expected)
+                found, said = home.look_up(lookups, queries, 1, words=True)
+                told = compared(words_expected, [found[query] for query in queries])
+                print(f"names as words: {said}; same ids in the same order as embedded, same ids: {told}")
+                client(arguments.python, home, running[0].grpc, queries, words_expected)
+            elif not running:
+                found, _ = home.look_up(lookups, queries, 1, words=True)
+                words_expected = [found[query] for query in queries]
 
 
 def client(python, home, port, queries, expected):
@@ -212,8 +219,13 @@ def client(python, home, port, queries, expected):
     command = [python, str(script), str(port), "code", "text-sparse", "10", "0.0001"]
     done = subprocess.run(command, input="\n".join(vectors) + "\n", capture_output=True, text=True, check=True)
     found = [[str(id) for id in json.loads(line)] for line in done.stdout.splitlines()]
-    same = sum(ids == expected[query] for query, ids in zip(queries, found))
-    print(f"the official client: same ids in the same order as embedded: {same} of {len(queries)}")
+    print(f"the official client: same ids in the same order as embedded, same ids: {compared(expected, found)}")
+
+
+def compared(expected, found):
+    """How many queries have the same ids in the same order, and how many the same ids."""
+    pairs = list(zip(expected, found, strict=True))
+    return sum(one == other for one, other in pairs), sum(set(one) == set(other) for one, other in pairs)
 
 
 def main():

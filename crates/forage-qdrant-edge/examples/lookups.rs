@@ -1,5 +1,5 @@
-//! Measures lookups without a process for each: `lookups PLACE COLLECTION ENCODER [CALLERS [REPO]] < QUERIES`, a query on a
-//! line. PLACE is a directory of the embedded store, or the address of a server. Prints `{"query", "ids": […], "hits": [[path,
+//! Measures lookups without a process for each: `lookups [--words] PLACE COLLECTION ENCODER [CALLERS [REPO]] < QUERIES`, a query
+//! on a line. With `--words` names are words like any others, as they are for other clients. PLACE is a directory of the embedded store, or the address of a server. Prints `{"query", "ids": […], "hits": [[path,
 //! first line, last line], …]}` for each, and on standard error how long queries took, CALLERS at a time.
 #![expect(clippy::disallowed_macros, reason = "a program of its own")]
 
@@ -17,9 +17,11 @@ use forage_sparse::{
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let is_of_words = arguments.first().is_some_and(|first| first == "--words");
+    arguments.drain(..usize::from(is_of_words));
     let [place, collection, encoder, more @ ..] = arguments.as_slice() else {
-        return Err("lookups PLACE COLLECTION ENCODER [CALLERS [REPO]] < QUERIES".into());
+        return Err("lookups [--words] PLACE COLLECTION ENCODER [CALLERS [REPO]] < QUERIES".into());
     };
     let callers = more.first().map_or(Ok(1), |callers| callers.parse())?;
     let filter =
@@ -40,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         backend: "measured",
         using: "text-sparse".to_owned(),
         fields: ["repo", "path", "lines", "text"].map(str::to_owned).into(),
-        text_field: Some("text".to_owned()),
+        text_field: (!is_of_words).then(|| "text".to_owned()),
         timeout: Duration::from_secs(60),
     };
     let queries: Vec<String> = std::io::stdin().lines().collect::<Result<_, _>>()?;

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use forage_sparse::{
     Condition, Point, PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan, Readings, Side,
-    SparseVector, StoreError, Test,
+    SparseVector, StoreError, Test, WeightedHit,
 };
 use qdrant_edge::external::uuid::Uuid;
 use qdrant_edge::{self as edge, EdgeShard, OperationError, OperationResult, UpdateOperation};
@@ -95,6 +95,36 @@ impl EdgeEngine {
     }
 
     pub(crate) fn query(&self, query: &PointQuery<'_>) -> Result<Vec<PointHit>, EdgeFailure> {
+        let hits = self.nearest(query, edge::WithVector::Bool(false))?;
+        let hits = hits.into_iter().map(|hit| PointHit {
+            id: our_id(hit.id),
+            score: hit.score,
+            payload: hit.payload.map(|payload| payload.0).unwrap_or_default(),
+        });
+        Ok(hits.collect())
+    }
+
+    /// Without payloads.
+    pub(crate) fn query_vectors(
+        &self,
+        query: &PointQuery<'_>,
+        with_vectors: bool,
+    ) -> Result<Vec<WeightedHit>, EdgeFailure> {
+        let query = PointQuery { fields: &[], ..query.clone() };
+        let hits = self.nearest(&query, edge::WithVector::Bool(with_vectors))?;
+        let hits = hits.into_iter().map(|hit| WeightedHit {
+            id: our_id(hit.id),
+            score: hit.score,
+            vector: hit.vector.and_then(|vectors| vector_of(vectors, query.using)).unwrap_or_default(),
+        });
+        Ok(hits.collect())
+    }
+
+    fn nearest(
+        &self,
+        query: &PointQuery<'_>,
+        with_vector: edge::WithVector,
+    ) -> Result<Vec<edge::ScoredPoint>, EdgeFailure> {
         let Some(filter) = engine_filter(query.filter)? else {
             return Ok(Vec::new());
         };
@@ -115,16 +145,10 @@ impl EdgeEngine {
             limit,
             offset: 0,
             params: None,
-            with_vector: edge::WithVector::Bool(false),
+            with_vector,
             with_payload: wanted(query.fields)?,
         };
-        let hits = self.call(|shard| shard.query(request))?;
-        let hits = hits.into_iter().map(|hit| PointHit {
-            id: our_id(hit.id),
-            score: hit.score,
-            payload: hit.payload.map(|payload| payload.0).unwrap_or_default(),
-        });
-        Ok(hits.collect())
+        self.call(|shard| shard.query(request))
     }
 
     pub(crate) fn scan(&self, scan: &PointScan<'_>) -> Result<PointPage, EdgeFailure> {

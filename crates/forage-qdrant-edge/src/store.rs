@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use forage_base::Stop;
 use forage_sparse::{
     Collection, Creation, Point, PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan,
-    PointStore, StoreError, VectorFacts,
+    PointStore, ShardLayout, StoreError, VectorFacts, WeightedHit,
 };
 
 use crate::description::Description;
@@ -413,6 +413,7 @@ impl PointStore for EmbeddedStore {
                 sparse_vectors: [(vector, VectorFacts { has_idf: true })].into(),
                 contract: Some(opened.description.contract()),
                 points: opened.engine.about()? as u64,
+                layout: ShardLayout::Single,
             })
         });
         match found {
@@ -485,6 +486,22 @@ impl PointStore for EmbeddedStore {
         self.with(|opened| {
             opened.check_vector(query.using)?;
             opened.engine.query(query)
+        })
+    }
+
+    fn query_all(
+        &self,
+        queries: &[PointQuery<'_>],
+        with_vectors: bool,
+        stop: &Stop,
+    ) -> Result<Vec<Vec<WeightedHit>>, StoreError> {
+        check(stop, &self.place())?;
+        self.with(|opened| {
+            let answer = |query: &PointQuery<'_>| {
+                opened.check_vector(query.using)?;
+                opened.engine.query_vectors(query, with_vectors)
+            };
+            queries.iter().map(answer).collect()
         })
     }
 

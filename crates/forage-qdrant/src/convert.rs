@@ -28,6 +28,16 @@ pub(crate) fn to_vector(vector: &SparseVector) -> qdrant::Vector {
     qdrant::Vector::new_sparse(vector.ids().to_vec(), vector.weights().to_vec())
 }
 
+/// The sparse vector of that name; empty where there is none.
+pub(crate) fn from_vectors(vectors: Option<qdrant::VectorsOutput>, using: &str) -> SparseVector {
+    match vectors.and_then(|vectors| vectors.get_vector_by_name(using)) {
+        Some(qdrant::vector_output::Vector::Sparse(sparse)) => {
+            SparseVector::new(sparse.indices.into_iter().zip(sparse.values.into_iter().map(f64::from)))
+        }
+        _ => SparseVector::default(),
+    }
+}
+
 /// Nothing for a filter that chooses nothing.
 pub(crate) enum FieldSelection {
     Nothing,

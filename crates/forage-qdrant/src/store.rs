@@ -5,7 +5,7 @@ use std::time::Instant;
 use forage_base::Stop;
 use forage_sparse::{
     Collection, Contract, Creation, Point, PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan,
-    PointStore, StoreError, VectorFacts,
+    PointStore, ShardLayout, StoreError, VectorFacts, WeightedHit,
 };
 use qdrant_client::qdrant::{self, Modifier, ShardingMethod, UpdateStatus};
 
@@ -121,6 +121,26 @@ impl ServerStore {
         }
     }
 
+    /// The request of a query; `None` for one that finds nothing.
+    fn nearest(&self, query: &PointQuery<'_>, with_vectors: bool) -> Option<qdrant::QueryPoints> {
+        let filter = match convert::to_filter(query.filter) {
+            FieldSelection::Nothing => return None,
+            FieldSelection::All => None,
+            FieldSelection::Some(filter) => Some(filter),
+        };
+        let (ids, weights) = (query.vector.ids().to_vec(), query.vector.weights().to_vec());
+        (!ids.is_empty() && query.limit > 0).then(|| qdrant::QueryPoints {
+            collection_name: self.collection.clone(),
+            query: Some(qdrant::Query::new_nearest(qdrant::VectorInput::new_sparse(ids, weights))),
+            using: Some(query.using.to_owned()),
+            filter,
+            limit: Some(query.limit.min(limits::HITS) as u64),
+            with_vectors: Some(with_vectors.into()),
+            with_payload: Some(convert::to_selector(query.fields)),
+            ..Default::default()
+        })
+    }
+
     fn id(&self, id: Option<qdrant::PointId>) -> Result<PointId, StoreError> {
         convert::from_id(id)
             .ok_or_else(|| self.calls.server.invalid("the server gave a point without a usable id"))
@@ -178,7 +198,13 @@ impl PointStore for ServerStore {
         let info =
             info.ok_or_else(|| self.calls.server.invalid("the server says nothing of the collection"))?;
         let config = info.config.unwrap_or_default();
-        let vectors = config.params.and_then(|params| params.sparse_vectors_config).unwrap_or_default().map;
+        let params = config.params.unwrap_or_default();
+        let layout = match (params.sharding_method(), params.shard_number) {
+            (ShardingMethod::Custom, _) => ShardLayout::Keyed,
+            (ShardingMethod::Auto, 0 | 1) => ShardLayout::Single,
+            (ShardingMethod::Auto, shards) => ShardLayout::Hashed(shards),
+        };
+        let vectors = params.sparse_vectors_config.unwrap_or_default().map;
         let facts =
             |vector: qdrant::SparseVectorParams| VectorFacts { has_idf: vector.modifier() == Modifier::Idf };
         let contract = config.metadata.get(Contract::KEY).and_then(|value| value.as_str());
@@ -186,6 +212,7 @@ impl PointStore for ServerStore {
             sparse_vectors: vectors.into_iter().map(|(name, vector)| (name, facts(vector))).collect(),
             contract: contract.map(|text| Contract::of_collection(text)),
             points: info.points_count.unwrap_or_default(),
+            layout,
         }))
     }
 
@@ -266,27 +293,9 @@ impl PointStore for ServerStore {
     }
 
     fn query(&self, query: &PointQuery<'_>, stop: &Stop) -> Result<Vec<PointHit>, StoreError> {
-        let filter = match convert::to_filter(query.filter) {
-            FieldSelection::Nothing => return Ok(Vec::new()),
-            FieldSelection::All => None,
-            FieldSelection::Some(filter) => Some(filter),
-        };
-        if query.vector.is_empty() || query.limit == 0 {
-            return Ok(Vec::new());
-        }
+        let Some(request) = self.nearest(query, false) else { return Ok(Vec::new()) };
         let response = self.ask_shards(query.filter, |shard_key_selector| {
-            let (ids, weights) = (query.vector.ids().to_vec(), query.vector.weights().to_vec());
-            let request = qdrant::QueryPoints {
-                collection_name: self.collection.clone(),
-                query: Some(qdrant::Query::new_nearest(qdrant::VectorInput::new_sparse(ids, weights))),
-                using: Some(query.using.to_owned()),
-                filter: filter.clone(),
-                limit: Some(query.limit.min(limits::HITS) as u64),
-                with_vectors: Some(false.into()),
-                with_payload: Some(convert::to_selector(query.fields)),
-                shard_key_selector,
-                ..Default::default()
-            };
+            let request = qdrant::QueryPoints { shard_key_selector, ..request.clone() };
             self.calls.ask(stop, |client| async move { client.query(request).await })
         })?;
         let hit = |point: qdrant::ScoredPoint| {
@@ -294,6 +303,43 @@ impl PointStore for ServerStore {
             Ok(PointHit { id: self.id(point.id)?, score: point.score, payload })
         };
         response.result.into_iter().map(hit).collect()
+    }
+
+    fn query_all(
+        &self,
+        queries: &[PointQuery<'_>],
+        with_vectors: bool,
+        stop: &Stop,
+    ) -> Result<Vec<Vec<WeightedHit>>, StoreError> {
+        let requests: Vec<_> = queries
+            .iter()
+            .map(|query| self.nearest(&PointQuery { fields: &[], ..query.clone() }, with_vectors))
+            .collect();
+        let query_points: Vec<_> = requests.iter().flatten().cloned().collect();
+        if query_points.is_empty() {
+            return Ok(requests.iter().map(|_| Vec::new()).collect());
+        }
+        let batch = qdrant::QueryBatchPoints {
+            collection_name: self.collection.clone(),
+            query_points,
+            ..Default::default()
+        };
+        let response = self.calls.ask(stop, |client| async move { client.query_batch(batch).await })?;
+        let mut answers = response.result.into_iter();
+        let mut answer = |query: &PointQuery<'_>| {
+            let lacking = || self.calls.server.invalid("the server answered fewer queries than it was asked");
+            let points = answers.next().ok_or_else(lacking)?.result;
+            let hit = |point: qdrant::ScoredPoint| {
+                let vector = convert::from_vectors(point.vectors, query.using);
+                Ok(WeightedHit { id: self.id(point.id)?, score: point.score, vector })
+            };
+            points.into_iter().map(hit).collect()
+        };
+        let one = |(query, request): (&PointQuery<'_>, &Option<_>)| match request {
+            Some(_) => answer(query),
+            None => Ok(Vec::new()),
+        };
+        queries.iter().zip(&requests).map(one).collect()
     }
 
     fn scan(&self, scan: &PointScan<'_>, stop: &Stop) -> Result<PointPage, StoreError> {

@@ -49,8 +49,8 @@ pub use retriever::{
     Unanswered,
 };
 pub use store::{
-    Collection, Creation, Point, PointHit, PointPage, PointQuery, PointScan, PointStore, Sharding,
-    StoreError, VectorFacts,
+    Collection, Creation, Point, PointHit, PointPage, PointQuery, PointScan, PointStore, ShardLayout,
+    Sharding, StoreError, VectorFacts, WeightedHit,
 };
 pub use superset::CodeSuperset;
 pub use vector::SparseVector;

@@ -62,6 +62,22 @@ pub const NAMES_COMPARED: usize = 1_000;
 /// Dimensions of a name that are asked for one after the other, until one is so rare that all its points can be compared.
 pub const NAME_DIMENSIONS_ASKED: usize = 3;
 
+/// Dimensions of a query whose rarity in all shards is asked for, where each shard counts by itself. In a query of more a single
+/// one counts for little.
+pub const WEIGHED_DIMENSIONS: usize = 128;
+
+/// Points of a dimension by which its rarity in their shards is told.
+pub const SAMPLED_POINTS: usize = 32;
+
+/// Points whose scores are counted anew at first, and where others may score better, at the most. With their vectors these are two
+/// megabytes.
+pub const RESCORED_POINTS: usize = 64;
+/// See [`RESCORED_POINTS`].
+pub const HITS_RESCORED: usize = 1_000;
+
+/// How many times as much as in its shard a point is taken to score at the most.
+pub const RARITY_RATIO: f64 = 2.0;
+
 /// Bytes of a name, as in [`IDENTIFIER_BYTES`]: what is longer is no name.
 pub const NAME_BYTES: usize = 200;
 

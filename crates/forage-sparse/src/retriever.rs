@@ -1,12 +1,14 @@
 //! From a query to points in an order that is always the same.
 
 mod named;
+mod rarity;
 
 use std::cmp::Reverse;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use forage_base::{Hint, Stop};
+use rarity::WholeRarity;
 
 use crate::bm25::FastEmbedBm25;
 use crate::encoder::{Encoder, EncodingError};
@@ -16,7 +18,7 @@ use crate::language::Prose;
 use crate::limits;
 use crate::name::{NameMatch, name_of};
 use crate::patience::again;
-use crate::store::{Collection, PointHit, PointQuery, PointStore, StoreError};
+use crate::store::{Collection, PointHit, PointQuery, PointStore, ShardLayout, StoreError};
 use crate::superset::CodeSuperset;
 
 /// Looks words up in one collection.
@@ -82,6 +84,8 @@ pub struct Unanswered {
 /// The questions that a lookup asks a store beside that for the best points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
+    /// How rare the words are in all shards together, where each counts by itself.
+    Rarity,
     /// Which of the points that score as the last one come first by id.
     Ties,
     /// Which points have the name as a whole.
@@ -337,7 +341,7 @@ impl Retriever {
         };
         check(&collection, &*encoder, &self.using, &place)?;
         let asked = PointQuery { vector: &vector, using: &self.using, limit, fields: &self.fields, filter };
-        match self.found(query, &asked, &*encoder, &stop) {
+        match self.found(query, &asked, &*encoder, collection.layout, &stop) {
             Ok(lookup) => Ok(lookup),
             Err(error) => self.fails(error).and_then(nothing),
         }
@@ -348,10 +352,16 @@ impl Retriever {
         query: &str,
         asked: &PointQuery<'_>,
         encoder: &dyn Encoder,
+        layout: ShardLayout,
         stop: &Stop,
     ) -> Result<Lookup, StoreError> {
         let mut lookup = Lookup::nothing(LookupState::Found);
-        lookup.hits = self.best(asked.clone(), stop, &mut lookup)?;
+        let rarity = match layout {
+            ShardLayout::Single => None,
+            layout => WholeRarity::ask(self, asked.vector, layout, stop)
+                .or_else(|error| lookup.without(Question::Rarity, error).map(|()| None))?,
+        };
+        lookup.hits = self.best(asked.clone(), rarity.as_ref(), stop, &mut lookup)?;
         if lookup.hits.is_empty() {
             lookup.state = LookupState::NoMatch;
             if !asked.filter.is_empty() {
@@ -363,7 +373,15 @@ impl Retriever {
             return Ok(lookup);
         }
         if let Some((name, field)) = name_of(query).zip(self.text_field.as_deref()) {
-            let named = named::NameLookup { retriever: self, name, field, encoder, asked, stop };
+            let named = named::NameLookup {
+                retriever: self,
+                name,
+                field,
+                encoder,
+                asked,
+                rarity: rarity.as_ref(),
+                stop,
+            };
             named.put_first(&mut lookup)?;
         }
         lookup.cut();
@@ -397,9 +415,15 @@ impl Retriever {
     fn best(
         &self,
         mut query: PointQuery<'_>,
+        rarity: Option<&WholeRarity>,
         stop: &Stop,
         lookup: &mut Lookup,
     ) -> Result<Vec<PointHit>, StoreError> {
+        if let Some(rarity) = rarity {
+            let (hits, is_tied) = rarity.best(self, &query, stop)?;
+            lookup.is_arbitrary |= is_tied;
+            return Ok(hits);
+        }
         let wanted = query.limit;
         query.limit = (2 * wanted).max(wanted + 1);
         let mut hits = again(stop, || self.store.query(&query, stop))?;

@@ -57,6 +57,18 @@ pub trait PointStore: Send + Sync {
     /// There is no answer.
     fn query(&self, query: &PointQuery, stop: &Stop) -> Result<Vec<PointHit>, StoreError>;
 
+    /// The points that score best for each of the queries, without payloads, and with their vectors if those are wanted: what
+    /// [`Self::query`] gives, asked for at once.
+    ///
+    /// # Errors
+    /// There is no answer.
+    fn query_all(
+        &self,
+        queries: &[PointQuery],
+        with_vectors: bool,
+        stop: &Stop,
+    ) -> Result<Vec<Vec<WeightedHit>>, StoreError>;
+
     /// Points in the order of their ids, page by page.
     ///
     /// # Errors
@@ -91,6 +103,20 @@ pub struct Collection {
     pub contract: Option<Contract>,
     /// About how many points it has.
     pub points: u64,
+    /// The parts of it that count by themselves how rare a dimension is.
+    pub layout: ShardLayout,
+}
+
+/// The way in which a collection is spread over shards.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ShardLayout {
+    /// One has all points.
+    #[default]
+    Single,
+    /// So many, with as many points each, by chance.
+    Hashed(u32),
+    /// By a value of the points, each with as many as have that.
+    Keyed,
 }
 
 /// The facts that a collection tells of one sparse vector.
@@ -163,6 +189,17 @@ pub struct PointHit {
     pub score: f32,
     /// The payload fields that it has of those that are wanted.
     pub payload: Map<String, Value>,
+}
+
+/// A point that was found, with what it has of each dimension.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WeightedHit {
+    /// Its name.
+    pub id: PointId,
+    /// Comparable within one shard.
+    pub score: f32,
+    /// Its vector; empty where it was not wanted.
+    pub vector: SparseVector,
 }
 
 /// A page of all points.

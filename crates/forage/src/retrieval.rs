@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use forage_base::{Stop, Stopped};
 use forage_sparse::{
     CodeSuperset, Collection, Creation, Encoder, EncodingError, FastEmbedBm25, Point, PointFilter, PointHit,
-    PointId, PointPage, PointQuery, PointScan, PointStore, Prose, StoreError,
+    PointId, PointPage, PointQuery, PointScan, PointStore, Prose, StoreError, WeightedHit,
 };
 
 use crate::limits::COLLECTION_IDLE;
@@ -270,6 +270,15 @@ impl PointStore for OnDemand {
 
     fn query(&self, query: &PointQuery<'_>, stop: &Stop) -> Result<Vec<PointHit>, StoreError> {
         self.with(stop, |store| store.query(query, stop))
+    }
+
+    fn query_all(
+        &self,
+        queries: &[PointQuery<'_>],
+        with_vectors: bool,
+        stop: &Stop,
+    ) -> Result<Vec<Vec<WeightedHit>>, StoreError> {
+        self.with(stop, |store| store.query_all(queries, with_vectors, stop))
     }
 
     fn scan(&self, scan: &PointScan<'_>, stop: &Stop) -> Result<PointPage, StoreError> {

@@ -1,6 +1,6 @@
 //! What goes over the wire, and what comes back.
 
-use forage_sparse::{Collection, PointHit, PointPage, PointScan, VectorFacts};
+use forage_sparse::{Collection, PointHit, PointPage, PointScan, ShardLayout, VectorFacts};
 use qdrant::{
     CountPoints, CreateCollection, CreateFieldIndexCollection, DeleteCollection, DeletePoints,
     GetCollectionInfoRequest, Modifier, QueryPoints, ScrollPoints, UpsertPoints,
@@ -353,6 +353,7 @@ fn a_collection_says_its_vectors_its_contract_and_its_size() {
         sparse_vectors: [facts("none", false), facts("text-sparse", true), facts("unsaid", false)].into(),
         contract: Some(Contract::new("bm25/1", "k=1.2")),
         points: 12,
+        layout: ShardLayout::Single,
     };
     assert_eq!(store(&peer).collection(&Stop::never()), Ok(Some(collection)));
 }

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use forage_base::Stop;
 use serde_json::Value;
 
+use super::rarity::WholeRarity;
 use super::{Lookup, NameFacts, Question, Retriever, step};
 use crate::encoder::Encoder;
 use crate::filter::PointFilter;
@@ -24,6 +25,7 @@ pub(super) struct NameLookup<'a> {
     pub(super) field: &'a str,
     pub(super) encoder: &'a dyn Encoder,
     pub(super) asked: &'a PointQuery<'a>,
+    pub(super) rarity: Option<&'a WholeRarity>,
     pub(super) stop: &'a Stop,
 }
 
@@ -59,8 +61,8 @@ impl NameLookup<'_> {
             if filter.is_nothing() {
                 continue;
             }
-            match self.retriever.best(PointQuery { filter: &filter, ..self.asked.clone() }, self.stop, lookup)
-            {
+            let query = PointQuery { filter: &filter, ..self.asked.clone() };
+            match self.retriever.best(query, self.rarity, self.stop, lookup) {
                 Ok(best) => hits.extend(best),
                 // The next one would wait as long.
                 Err(error) => {

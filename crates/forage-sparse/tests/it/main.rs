@@ -8,4 +8,5 @@ mod fuzz;
 mod golden;
 mod memory;
 mod names;
+mod rarity;
 mod retriever;

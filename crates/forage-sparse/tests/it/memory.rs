@@ -1,13 +1,14 @@
 //! A store in memory, which fails as it is told: what the crates above a store are tested with.
 
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forage_base::Stop;
 use forage_sparse::{
     Collection, Condition, Creation, Point, PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan,
-    PointStore, Readings, Side, StoreError, Test, VectorFacts,
+    PointStore, Readings, ShardLayout, Side, SparseVector, StoreError, Test, VectorFacts, WeightedHit,
 };
 use serde_json::{Map, Value};
 
@@ -19,6 +20,8 @@ pub(crate) struct Memory {
     pub(crate) failures: Mutex<Vec<StoreError>>,
     /// What all requests fail with after so many.
     pub(crate) fails_after: Mutex<Option<(usize, StoreError)>>,
+    /// What requests that begin with this word fail with.
+    pub(crate) refuses: Mutex<Option<(&'static str, StoreError)>>,
     /// What was asked, in words.
     pub(crate) asked: Mutex<Vec<String>>,
     /// Upserts after which every request fails, as if the process had ended.
@@ -28,9 +31,14 @@ pub(crate) struct Memory {
 
 impl Memory {
     fn asked(&self, what: String) -> Result<(), StoreError> {
-        self.asked.lock().unwrap().push(what);
+        self.asked.lock().unwrap().push(what.clone());
         if self.dies_after.lock().unwrap().is_some_and(|most| self.upserts.load(Ordering::Relaxed) >= most) {
             return Err(StoreError::Invalid("the process has ended".to_owned()));
+        }
+        if let Some((word, error)) = &*self.refuses.lock().unwrap()
+            && what.starts_with(word)
+        {
+            return Err(error.clone());
         }
         match &mut *self.fails_after.lock().unwrap() {
             Some((0, error)) => return Err(error.clone()),
@@ -38,6 +46,53 @@ impl Memory {
             None => {}
         }
         self.failures.lock().unwrap().pop().map_or(Ok(()), Err)
+    }
+}
+
+fn hash(id: PointId) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    id.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Memory {
+    /// Those that score the same come in an order of the store's own: the last id first. Each shard counts by itself how rare
+    /// a dimension is.
+    fn scored<'a>(
+        &self,
+        points: &'a BTreeMap<PointId, Point>,
+        query: &PointQuery<'_>,
+    ) -> Vec<(f32, &'a Point)> {
+        let layout = self.collection.lock().unwrap().as_ref().map_or(ShardLayout::Single, |it| it.layout);
+        let mut shards: BTreeMap<String, Vec<&Point>> = BTreeMap::new();
+        for point in points.values().rev() {
+            let shard = match layout {
+                ShardLayout::Single => String::new(),
+                ShardLayout::Hashed(shards) => (hash(point.id) % u64::from(shards)).to_string(),
+                ShardLayout::Keyed => point.payload["repo"].to_string(),
+            };
+            shards.entry(shard).or_default().push(point);
+        }
+        let weighed = query.vector.ids().iter().zip(query.vector.weights());
+        let mut hits: Vec<(f32, &Point)> = Vec::new();
+        for shard in shards.values() {
+            let idf = |id: &u32| {
+                let with =
+                    shard.iter().filter(|point| point.vector.ids().binary_search(id).is_ok()).count() as f32;
+                (1.0 + (shard.len() as f32 - with + 0.5) / (with + 0.5)).ln()
+            };
+            let asked: BTreeMap<u32, f32> =
+                weighed.clone().map(|(id, weight)| (*id, idf(id) * weight)).collect();
+            let score = |point: &Point| -> f32 {
+                let weights = point.vector.ids().iter().zip(point.vector.weights());
+                weights.filter_map(|(id, weight)| Some(asked.get(id)? * weight)).sum()
+            };
+            let scored = shard.iter().filter(|point| chosen(query.filter, point));
+            hits.extend(scored.map(|point| (score(point), *point)).filter(|(score, _)| *score > 0.0));
+        }
+        hits.sort_by(|left, right| right.0.total_cmp(&left.0));
+        hits.truncate(query.limit);
+        hits
     }
 }
 
@@ -93,6 +148,7 @@ impl PointStore for Memory {
             sparse_vectors: vectors.into(),
             contract: Some(creation.contract.clone()),
             points: 0,
+            layout: ShardLayout::Single,
         });
         Ok(())
     }
@@ -111,27 +167,29 @@ impl PointStore for Memory {
         Ok(())
     }
 
-    /// Those that score the same come in an order of the store's own: the last id first.
     fn query(&self, query: &PointQuery<'_>, _: &Stop) -> Result<Vec<PointHit>, StoreError> {
         self.asked(format!("query {} {} {}", query.using, query.limit, query.fields.join(",")))?;
         let points = self.points.lock().unwrap();
-        let frequency =
-            |id: &u32| points.values().filter(|point| point.vector.ids().contains(id)).count() as f32;
-        let idf = |id: &u32| (1.0 + (points.len() as f32 - frequency(id) + 0.5) / (frequency(id) + 0.5)).ln();
-        let weighed = query.vector.ids().iter().zip(query.vector.weights());
-        let asked: BTreeMap<u32, f32> = weighed.map(|(id, weight)| (*id, idf(id) * weight)).collect();
-        let score = |point: &Point| -> f32 {
-            let weights = point.vector.ids().iter().zip(point.vector.weights());
-            weights.filter_map(|(id, weight)| Some(asked.get(id)? * weight)).sum()
+        let hit = |(score, point): (f32, &Point)| PointHit {
+            id: point.id,
+            score,
+            payload: wanted(point, query.fields),
         };
-        let scored = points.values().rev().filter(|point| chosen(query.filter, point));
-        let mut hits: Vec<PointHit> = scored
-            .map(|point| PointHit { id: point.id, score: score(point), payload: wanted(point, query.fields) })
-            .filter(|hit| hit.score > 0.0)
-            .collect();
-        hits.sort_by(|left, right| right.score.total_cmp(&left.score));
-        hits.truncate(query.limit);
-        Ok(hits)
+        Ok(self.scored(&points, query).into_iter().map(hit).collect())
+    }
+
+    fn query_all(
+        &self,
+        queries: &[PointQuery<'_>],
+        with_vectors: bool,
+        _: &Stop,
+    ) -> Result<Vec<Vec<WeightedHit>>, StoreError> {
+        self.asked(format!("query_all {} {with_vectors}", queries.len()))?;
+        let points = self.points.lock().unwrap();
+        let vector =
+            |point: &Point| if with_vectors { point.vector.clone() } else { SparseVector::default() };
+        let hit = |(score, point): (f32, &Point)| WeightedHit { id: point.id, score, vector: vector(point) };
+        Ok(queries.iter().map(|query| self.scored(&points, query).into_iter().map(hit).collect()).collect())
     }
 
     fn scan(&self, scan: &PointScan<'_>, _: &Stop) -> Result<PointPage, StoreError> {

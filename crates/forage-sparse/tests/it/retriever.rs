@@ -15,11 +15,11 @@ use serde_json::{Map, json};
 use crate::fill::requests;
 use crate::memory::Memory;
 
-const USING: &str = "text-sparse";
+pub(crate) const USING: &str = "text-sparse";
 
-fn described(contract: Option<Contract>) -> Collection {
+pub(crate) fn described(contract: Option<Contract>) -> Collection {
     let vectors = BTreeMap::from([(USING.to_owned(), VectorFacts { has_idf: true })]);
-    Collection { sparse_vectors: vectors, contract, points: 0 }
+    Collection { sparse_vectors: vectors, contract, ..Collection::default() }
 }
 
 /// A store with these texts, ids from 1.

@@ -212,6 +212,9 @@ fn unanswered(lookup: &Lookup) -> Vec<String> {
         }
         told.push(*question);
         let left_open = match question {
+            Question::Rarity => {
+                "words weigh as they do in the shard of each result, which changes their order"
+            }
             Question::Ties => "which of those that score as the last of these are here is the store's choice",
             Question::Name => "what has the name as a whole may be missing here, or stand below what has not",
             Question::Beyond => "what there is without the filter is not known",

@@ -37,8 +37,11 @@ pub(crate) struct Fixture {
 pub(crate) fn fixture(payloads: &[Value]) -> Fixture {
     let (store, encoder) = (Arc::new(Memory::default()), CodeSuperset::new());
     let vectors = [("text-sparse".to_owned(), VectorFacts { has_idf: true })];
-    *store.collection.lock().unwrap() =
-        Some(Collection { sparse_vectors: vectors.into(), contract: Some(encoder.contract()), points: 0 });
+    *store.collection.lock().unwrap() = Some(Collection {
+        sparse_vectors: vectors.into(),
+        contract: Some(encoder.contract()),
+        ..Collection::default()
+    });
     let points = (1..).zip(payloads).map(|(number, payload)| Point {
         id: PointId::Number(number),
         vector: encoder.document(payload["text"].as_str().unwrap()).unwrap(),

@@ -1,0 +1,197 @@
+//! Words weigh by how rare they are in the whole of a collection, where each of its shards counts that by itself.
+//!
+//! Elasticsearch calls the same `dfs_query_then_fetch`. A server of Qdrant's has no such question, but what it answers tells it:
+//! how many points have a dimension, as long as all of them can be asked for, and of one that is in more, how rare it is in the
+//! shards of some points, by their scores and their weights.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use forage_base::Stop;
+
+use super::{Retriever, step};
+use crate::fill::count_chunks;
+use crate::filter::PointFilter;
+use crate::limits;
+use crate::patience::again;
+use crate::point_id::PointId;
+use crate::store::{PointHit, PointQuery, ShardLayout, StoreError, WeightedHit};
+use crate::vector::SparseVector;
+
+/// The rarity of the dimensions of a query.
+pub(super) struct WholeRarity {
+    /// By dimension: its IDF times its weight in the query.
+    weights: HashMap<u32, f64>,
+    /// How many times as much a point can score by these at the most as by the rarity in its shard.
+    most: f64,
+}
+
+/// A dimension's part of all points.
+#[derive(Clone, Copy)]
+struct Share {
+    /// Points that have it.
+    with: f64,
+    all: f64,
+}
+
+impl Share {
+    /// Qdrant's formula.
+    fn idf(self) -> f64 {
+        ((self.all - self.with + 0.5) / (self.with + 0.5)).ln_1p()
+    }
+
+    /// In the shard that has most of them, but for one in tens of thousands.
+    fn in_a_shard(self, shards: f64) -> Self {
+        let mean = self.with / shards;
+        let with = 4.0_f64.mul_add(mean.sqrt(), mean).min(self.with);
+        Self { with, all: (self.all / shards).max(with) }
+    }
+}
+
+impl WholeRarity {
+    /// Asks for it; `None` where a query has so many dimensions that one by one counts for little.
+    pub(super) fn ask(
+        retriever: &Retriever,
+        vector: &SparseVector,
+        layout: ShardLayout,
+        stop: &Stop,
+    ) -> Result<Option<Self>, StoreError> {
+        if vector.ids().len() > limits::WEIGHED_DIMENSIONS {
+            return Ok(None);
+        }
+        let everything = PointFilter::default();
+        let all = count_chunks(&*retriever.store, &everything, stop)? as f64;
+        let single: Vec<SparseVector> = vector.ids().iter().map(|id| SparseVector::ones([*id])).collect();
+        let query = |vector, limit, filter| PointQuery {
+            vector,
+            using: &retriever.using,
+            limit,
+            fields: &[],
+            filter,
+        };
+        let queries: Vec<_> =
+            single.iter().map(|vector| query(vector, limits::NAMES_COMPARED, &everything)).collect();
+        let counted = again(stop, || retriever.store.query_all(&queries, false, stop))?;
+
+        // Those that are in more points than that: of each some points, wherever they stand in its order.
+        let is_common = |hits: &&Vec<WeightedHit>| hits.len() >= limits::NAMES_COMPARED;
+        let samples: Vec<PointFilter> =
+            counted.iter().filter(is_common).map(|hits| everything.among(sampled(hits))).collect();
+        let common =
+            single.iter().zip(&counted).filter(|(_, hits)| is_common(hits)).map(|(vector, _)| vector);
+        let queries: Vec<_> = common
+            .zip(&samples)
+            .map(|(vector, sample)| query(vector, limits::SAMPLED_POINTS, sample))
+            .collect();
+        let sampled = match queries.is_empty() {
+            true => Vec::new(),
+            false => again(stop, || retriever.store.query_all(&queries, true, stop))?,
+        };
+        let mut sampled = sampled.into_iter();
+
+        let mut rarity = Self { weights: HashMap::new(), most: 1.0 };
+        for ((&id, &weight), hits) in vector.ids().iter().zip(vector.weights()).zip(&counted) {
+            let with = match is_common(&hits) {
+                true => all * share_in_shards(id, &sampled.next().unwrap_or_default(), layout),
+                false => hits.len() as f64,
+            };
+            if with == 0.0 {
+                continue;
+            }
+            let share = Share { with, all: all.max(with) };
+            let shards = match layout {
+                ShardLayout::Single => 1.0,
+                ShardLayout::Hashed(shards) => f64::from(shards),
+                // All of one repository's are in one shard; how many points that has is not known.
+                ShardLayout::Keyed => 1.0,
+            };
+            let least = share.in_a_shard(shards).idf();
+            rarity.most = rarity.most.max((share.idf() / least).min(limits::RARITY_RATIO));
+            rarity.weights.insert(id, share.idf() * f64::from(weight));
+        }
+        if layout == ShardLayout::Keyed {
+            rarity.most = limits::RARITY_RATIO;
+        }
+        Ok(Some(rarity))
+    }
+
+    /// The points that score best by these weights, and whether more score as the last one than could be asked for.
+    pub(super) fn best(
+        &self,
+        retriever: &Retriever,
+        query: &PointQuery<'_>,
+        stop: &Stop,
+    ) -> Result<(Vec<PointHit>, bool), StoreError> {
+        let wanted = query.limit;
+        let mut limit = limits::RESCORED_POINTS.max(4 * wanted);
+        let (mut scored, is_tied) = loop {
+            let queries = [PointQuery { limit, fields: &[], ..query.clone() }];
+            let hits =
+                again(stop, || retriever.store.query_all(&queries, true, stop))?.pop().unwrap_or_default();
+            let is_all = hits.len() < limit;
+            let beyond = hits.last().map_or(0.0, |hit| f64::from(hit.score) * self.most) as f32;
+            let mut scored: Vec<(PointId, f32)> =
+                hits.iter().map(|hit| (hit.id, self.score(&hit.vector))).collect();
+            scored.sort_by_key(|&(id, score)| (Reverse(step(score)), id));
+            let last = scored.get(wanted - 1).map_or(0.0, |&(_, score)| score);
+            if is_all || step(last) > step(beyond) + 1 || limit >= limits::HITS_RESCORED {
+                let end = scored.last().map_or(0.0, |&(_, score)| score);
+                break (scored, !is_all && step(last) - step(end) <= 1);
+            }
+            limit = limits::HITS_RESCORED;
+        };
+        scored.truncate(wanted);
+        let among = PointFilter::default().among(scored.iter().map(|(id, _)| *id).collect());
+        if among.is_nothing() {
+            return Ok((Vec::new(), false));
+        }
+        let payloads = PointQuery { filter: &among, ..query.clone() };
+        let mut hits = again(stop, || retriever.store.query(&payloads, stop))?;
+        let scores: HashMap<PointId, f32> = scored.into_iter().collect();
+        for hit in &mut hits {
+            hit.score = scores.get(&hit.id).copied().unwrap_or(hit.score);
+        }
+        hits.sort_by_key(|hit| (Reverse(step(hit.score)), hit.id));
+        Ok((hits, is_tied))
+    }
+
+    fn score(&self, vector: &SparseVector) -> f32 {
+        let weights = vector.ids().iter().zip(vector.weights());
+        let weighed = weights.filter_map(|(id, weight)| Some(self.weights.get(id)? * f64::from(*weight)));
+        weighed.sum::<f64>() as f32
+    }
+}
+
+/// Some of the points, from the first to the last.
+fn sampled(hits: &[WeightedHit]) -> Vec<PointId> {
+    let every = hits.len().div_ceil(limits::SAMPLED_POINTS).max(1);
+    hits.iter().step_by(every).map(|hit| hit.id).collect()
+}
+
+/// The share of all points that have a dimension, by the scores of some that have it.
+fn share_in_shards(id: u32, sample: &[WeightedHit], layout: ShardLayout) -> f64 {
+    let share = |hit: &WeightedHit| {
+        let nth = hit.vector.ids().binary_search(&id).ok()?;
+        let weight = f64::from(*hit.vector.weights().get(nth)?);
+        // Of the formula, for many points: one for `(all + 1) / (with + 0.5)`.
+        (weight > 0.0).then(|| (-f64::from(hit.score) / weight).exp())
+    };
+    let mut shares: Vec<f64> = sample.iter().filter_map(share).collect();
+    let mean = |numbers: &mut dyn ExactSizeIterator<Item = f64>| {
+        let count = numbers.len().max(1) as f64;
+        numbers.sum::<f64>() / count
+    };
+    match layout {
+        // As many points are in each shard, so that each counts once, whatever part of the sample is of it.
+        ShardLayout::Single | ShardLayout::Hashed(_) => {
+            shares.sort_by(f64::total_cmp);
+            shares.dedup_by(|next, share| *next - *share <= *share * SAME_SHARE);
+            mean(&mut shares.into_iter())
+        }
+        // Shards of any size: each as often as it has such points.
+        ShardLayout::Keyed => 1.0 / mean(&mut shares.into_iter().map(f64::recip)),
+    }
+}
+
+/// Shares that differ by less are of one shard: 32-bit scores tell them to the sixth digit.
+const SAME_SHARE: f64 = 1e-5;

@@ -1,0 +1,117 @@
+//! Collections whose shards count by themselves how rare a word is: lookups order as in one shard.
+
+use std::sync::Arc;
+
+use forage_base::Stop;
+use forage_sparse::{
+    CodeSuperset, Encoder as _, Lookup, LookupState, Point, PointFilter, PointId, PointStore as _, Question,
+    ShardLayout, StoreError,
+};
+use serde_json::json;
+
+use crate::memory::Memory;
+use crate::retriever::{USING, described, ids, retriever};
+
+const CHUNKS: u64 = 3_000;
+
+/// Numbers that look random and are always the same.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % end
+    }
+
+    /// Few words are everywhere, most are rare.
+    fn word(&mut self) -> String {
+        let end = 1 + self.below(3_000);
+        format!("word{}", self.below(end))
+    }
+}
+
+fn filled(layout: ShardLayout) -> Arc<Memory> {
+    let (memory, encoder, mut numbers) = (Memory::default(), CodeSuperset::new(), Numbers(7));
+    let mut collection = described(Some(encoder.contract()));
+    collection.layout = layout;
+    *memory.collection.lock().unwrap() = Some(collection);
+    let points = (1..=CHUNKS).map(|number| {
+        let mut words: Vec<String> = (0..4 + numbers.below(60)).map(|_| numbers.word()).collect();
+        if numbers.below(2) == 0 {
+            words.push("everywhere".to_owned());
+        }
+        let text = words.join(" ");
+        // One repository has half of all.
+        let repository = numbers.below(10).saturating_sub(4);
+        Point {
+            id: PointId::Number(number),
+            vector: encoder.document(&text).unwrap(),
+            payload: json!({"text": text, "repo": format!("r{repository}")}).as_object().unwrap().clone(),
+        }
+    });
+    memory.upsert(points.collect(), USING, &Stop::never()).unwrap();
+    Arc::new(memory)
+}
+
+fn look_up(store: &Arc<Memory>, query: &str, filter: &PointFilter) -> Lookup {
+    let mut retriever = retriever(store);
+    retriever.encoder = None;
+    retriever.look_up(query, 10, filter, &Stop::never()).unwrap()
+}
+
+/// The number of queries that have the same hits in the same order as one shard gives, and scores within the difference.
+fn same(layout: ShardLayout, difference: f32) -> usize {
+    let (one, spread, mut numbers) = (filled(ShardLayout::Single), filled(layout), Numbers(99));
+    let queries = (0..QUERIES).map(|nth| {
+        let mut words: Vec<String> = (0..1 + numbers.below(4)).map(|_| numbers.word()).collect();
+        if nth % 4 == 0 {
+            words.push("everywhere".to_owned());
+        }
+        words.join(" ")
+    });
+    let is_same = |query: &String| {
+        [PointFilter::default(), PointFilter::any_of("repo", ["r1"])].iter().all(|filter| {
+            let (wanted, found) = (look_up(&one, query, filter), look_up(&spread, query, filter));
+            assert!(found.unanswered.is_empty());
+            assert_eq!(wanted.state, found.state, "{query}");
+            let scores = wanted.hits.iter().zip(&found.hits);
+            assert!(
+                scores.clone().all(|(one, other)| (one.score - other.score).abs() < difference),
+                "{query}"
+            );
+            assert!(
+                scores
+                    .filter(|(one, other)| one.id == other.id)
+                    .all(|(one, other)| one.payload == other.payload)
+            );
+            ids(&wanted) == ids(&found)
+        })
+    };
+    queries.filter(is_same).count()
+}
+
+const QUERIES: usize = 40;
+
+#[test]
+fn lookups_of_six_shards_order_as_those_of_one() {
+    // Words that are in more than 1,000 chunks are estimated, to the second digit.
+    let same = same(ShardLayout::Hashed(6), 0.1);
+    assert!(same >= QUERIES - 2, "{same} of {QUERIES}");
+}
+
+#[test]
+fn lookups_of_a_shard_for_each_repository_order_as_those_of_one() {
+    let same = same(ShardLayout::Keyed, 0.3);
+    assert!(same >= QUERIES - 6, "{same} of {QUERIES}");
+}
+
+#[test]
+fn without_the_rarity_of_all_shards_that_of_each_orders_and_it_is_said() {
+    let store = filled(ShardLayout::Hashed(6));
+    let failure = StoreError::Invalid("not asked so".to_owned());
+    *store.refuses.lock().unwrap() = Some(("query_all", failure.clone()));
+    let found = look_up(&store, "word1 word2", &PointFilter::default());
+    assert_eq!((found.state, found.hits.len()), (LookupState::Found, 10));
+    let unanswered: Vec<_> = found.unanswered.iter().map(|it| (it.question, &it.error)).collect();
+    assert_eq!(unanswered, [(Question::Rarity, &failure)]);
+}
