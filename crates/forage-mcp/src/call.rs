@@ -19,12 +19,17 @@ use serde_json::{Map, Value, json};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
+use super::caller::Caller;
 use super::client::{self, ClientRoots, ConnectionMemory, NamedRoots, is_stateless};
 use super::client_model::{self, ClientModel, Questions};
 use super::gate::{CallPermit, Cost, WithoutPlace};
 use super::limits;
+use super::metrics::WatchedCall;
 use super::rounds::Rounds;
-use super::server::{McpServer, Served, Shared};
+use super::server::{CallOrigin, McpServer, Served, Shared};
+
+/// In place of a name that is none of ours: of tools there would be as many as somebody writes.
+const UNKNOWN: &str = "unknown";
 
 /// What became of a call on its thread.
 enum CallEnd {
@@ -45,16 +50,30 @@ impl McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let has_records = self.shared.has_records(client::profile(&context));
-        self.called(request, context)
-            .await
-            .map(|answer| if has_records { answer } else { without_record(answer) })
+        let profile = client::profile(&context);
+        let has_records = self.shared.has_records(profile);
+        let caller = client::caller(&context);
+        let tool = self.shared.tool(&request.name).map_or(UNKNOWN, |served| served.tool.id());
+        let token = caller.as_deref().map(Caller::name);
+        let shared = &self.shared;
+        let watched = WatchedCall::begin(
+            &shared.metrics,
+            shared.observer.as_deref(),
+            tool,
+            token,
+            profile.name().unwrap_or(UNKNOWN),
+        );
+        let answer = self.called(request, context, caller.clone()).await;
+        let (outcome, bytes) = outcome(&answer);
+        watched.end(&outcome, bytes);
+        answer.map(|answer| if has_records { answer } else { without_record(answer) })
     }
 
     async fn called(
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
+        caller: Option<Arc<Caller>>,
     ) -> Result<CallToolResponse, ErrorData> {
         if let Some(problem) = self.shared.workspace.problem() {
             return Ok(failure(problem, ErrorCode::Failed));
@@ -62,6 +81,10 @@ impl McpServer {
         let Some(served) = self.shared.tool(&request.name) else {
             let (can_filter, _) = self.shared.can_filter(&context).await;
             return Err(self.shared.unknown_tool(&request.name, client::profile(&context), can_filter));
+        };
+        let _turn = match caller.as_ref().map(Caller::begin).transpose() {
+            Ok(turn) => turn,
+            Err(limit) => return Ok(failure(&limit.to_string(), ErrorCode::RateLimited)),
         };
         let progress = CallProgress::default();
         let report = context.meta.get_progress_token().map(|token| ProgressReport {
@@ -71,7 +94,7 @@ impl McpServer {
             started: Instant::now(),
         });
         let cancelled = context.ct.clone();
-        let answer = answer(&self.shared, &self.known, served, request, &context, progress);
+        let answer = answer(&self.shared, &self.known, served, request, &context, caller, progress);
         tokio::select! {
             answer = told(answer, report) => answer,
             () = cancelled.cancelled() => Err(nobody_reads()),
@@ -86,6 +109,7 @@ async fn answer(
     served: &Served,
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
+    caller: Option<Arc<Caller>>,
     progress: CallProgress,
 ) -> Result<CallToolResponse, ErrorData> {
     let tool = served.tool;
@@ -128,7 +152,8 @@ async fn answer(
         move || {
             // The place is free only when the work has really ended, whoever still waits for it.
             let place = CallPermit::new(place, &shared.gate);
-            let mut context = match shared.workspace.open(&roots.found) {
+            let origin = CallOrigin { client_roots: &roots.found, caller: caller.as_deref(), tool };
+            let mut context = match shared.workspace.open(&origin) {
                 Ok(context) => context,
                 Err(problem) => return CallEnd::Failed(CallFailure { problem, code: ErrorCode::Failed }),
             };
@@ -299,6 +324,23 @@ fn called(tool: &dyn AnyTool, context: &Context, arguments: Value) -> Result<Ans
         problem += &format!("\nCall it like this: {} {corrected}", context.names.called(tool.id()));
     }
     Err(CallFailure { problem, code: error.code() })
+}
+
+/// How a call has ended, in a word, and how many bytes its text has.
+fn outcome(answer: &Result<CallToolResponse, ErrorData>) -> (String, usize) {
+    let result = match answer {
+        Ok(CallToolResponse::Complete(result)) => result,
+        Ok(_) => return ("asked".to_owned(), 0),
+        Err(error) if *error == nobody_reads() => return ("cancelled".to_owned(), 0),
+        Err(_) => return ("refused".to_owned(), 0),
+    };
+    let code = result.structured_content.as_ref().and_then(|record| record["code"].as_str());
+    let outcome = match result.is_error {
+        Some(true) => code.unwrap_or("failed"),
+        _ => "answered",
+    };
+    let texts = result.content.iter().filter_map(|block| block.as_text());
+    (outcome.to_owned(), texts.map(|text| text.text.len()).sum())
 }
 
 /// An answer for a client that gets no records.

@@ -7,10 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use forage_tools::tools::GatheredUses;
 use forage_tools::{ShownEarlier, clip, sanitize_line};
+use hyper::http::request::Parts;
 use rmcp::RoleServer;
 use rmcp::model::{InputRequest, InputRequests, InputResponses, ListRootsRequest};
 use rmcp::service::RequestContext;
 
+use super::caller::Caller;
 use super::limits;
 use super::profiles::Profile;
 
@@ -20,6 +22,11 @@ const ROOTS: &str = "roots";
 /// What is known of the client of a request.
 pub(super) fn profile(request: &RequestContext<RoleServer>) -> Profile {
     request.client_info().map_or_else(Profile::unknown, |client| Profile::of(&client.name))
+}
+
+/// The holder of the token that the request came with.
+pub(super) fn caller(request: &RequestContext<RoleServer>) -> Option<Arc<Caller>> {
+    request.extensions.get::<Parts>()?.extensions.get::<Arc<Caller>>().cloned()
 }
 
 /// Whether the client's model can be asked, and its silence has an end: with a handshake a question of the server's has a

@@ -9,7 +9,9 @@ mod clients;
 mod door;
 #[cfg(test)]
 mod fuzz;
+mod readiness;
 mod short_answer;
+mod tokens;
 
 use std::convert::Infallible;
 use std::io::{self, Cursor};
@@ -37,10 +39,19 @@ use tokio_util::sync::CancellationToken;
 
 use self::answer::AnswerBody;
 use self::clients::{Clients, ConnectionPermit};
+use self::readiness::Readiness;
 use self::short_answer::ShortAnswer;
+use self::tokens::KnownTokens;
+use super::caller::Caller;
 use super::limits;
+use super::metrics::ServerMetrics;
+
+pub use self::readiness::ReadyCheck;
+pub use self::tokens::{AccessToken, TokenDigest};
 
 const PATH: &str = "/mcp";
+const METRICS: &str = "/metrics";
+const READINESS: &str = "/readyz";
 const SESSION: &str = "mcp-session-id";
 
 /// The address at which the server listens, and the clients that it listens to.
@@ -48,36 +59,32 @@ const SESSION: &str = "mcp-session-id";
 pub struct HttpSettings {
     /// The address. Port 0 takes a free one.
     pub address: SocketAddr,
-    /// The token that every request must bear; without one, only this machine is listened to.
-    pub token: Option<BearerToken>,
+    /// The tokens of which every request must bear one; without any, only this machine is listened to.
+    pub tokens: Vec<AccessToken>,
     /// Names of hosts, beside those of this machine, by which clients may call the server.
     pub hosts: Vec<String>,
     /// Sessions at the same time, for clients of older revisions that let the server ask them; 0 for none.
     pub sessions: usize,
+    /// What tells at `/readyz` whether calls can be answered; without it, as long as the server listens.
+    pub ready: Option<ReadyCheck>,
+    /// The numbers in which what is not let in is counted.
+    pub metrics: ServerMetrics,
+    /// Whether those numbers are shown at `/metrics`.
+    pub shows_metrics: bool,
 }
 
-/// A secret that clients send.
-#[derive(Clone)]
-pub struct BearerToken(String);
-
-impl BearerToken {
-    /// A token; `None` when the text can't be one.
-    pub fn new(text: &str) -> Option<Self> {
-        let text = text.trim();
-        (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic())).then(|| Self(text.to_owned()))
-    }
-
-    /// Takes as long for a token that is nearly right as for any other of its length.
-    fn is(&self, other: &str) -> bool {
-        let (ours, theirs) = (self.0.as_bytes(), other.as_bytes());
-        let differ = |difference, (a, b): (&u8, &u8)| difference | (a ^ b);
-        ours.len() == theirs.len() && ours.iter().zip(theirs).fold(0, differ) == 0
-    }
-}
-
-impl std::fmt::Debug for BearerToken {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Token(***)")
+impl HttpSettings {
+    /// For this machine alone, without sessions.
+    pub fn at(address: SocketAddr) -> Self {
+        Self {
+            address,
+            tokens: Vec::new(),
+            hosts: Vec::new(),
+            sessions: 0,
+            ready: None,
+            metrics: ServerMetrics::new(),
+            shows_metrics: false,
+        }
     }
 }
 
@@ -86,8 +93,8 @@ impl std::fmt::Debug for BearerToken {
 pub enum HttpError {
     /// Anybody could reach it.
     #[error(
-        "{address} can be reached from other machines, so clients must show a token: set FORAGE_MCP_TOKEN, or \
-         listen on 127.0.0.1"
+        "{address} can be reached from other machines, so clients must show a token: set FORAGE_MCP_TOKEN, \
+         give --tokens, or listen on 127.0.0.1"
     )]
     NeedsToken {
         /// The address.
@@ -116,7 +123,7 @@ pub fn serve<H: ServerHandler + Clone>(
     shutdown: &CancellationToken,
     listening: impl FnOnce(SocketAddr),
 ) -> Result<(), HttpError> {
-    if settings.token.is_none() && !settings.address.ip().is_loopback() {
+    if settings.tokens.is_empty() && !settings.address.ip().is_loopback() {
         return Err(HttpError::NeedsToken { address: settings.address });
     }
     let runtime = super::runtime()?;
@@ -126,11 +133,19 @@ pub fn serve<H: ServerHandler + Clone>(
         let address = listener.local_addr().map_err(refused)?;
         let listener = listener.into_std()?;
         let front = Arc::new(HttpGuard::new(handler, settings, address, shutdown));
-        let end = asked_to_end()?;
-        let door = door::open(listener, front, &runtime, shutdown)?;
+        let mut requests = RequestsToEnd::listen()?;
+        let door = door::open(listener, Arc::clone(&front), &runtime, shutdown)?;
         listening(address);
         tokio::select! {
-            () = end => {}
+            () = requests.next() => {
+                // New clients go elsewhere; those whose calls run are answered, unless whoever asked does not wait.
+                front.ending.cancel();
+                tokio::select! {
+                    () = front.clients.answered() => {}
+                    () = tokio::time::sleep(limits::DRAIN) => {}
+                    () = requests.next() => {}
+                }
+            }
             // Also when the door has ended.
             () = shutdown.cancelled() => {}
         }
@@ -175,27 +190,43 @@ fn files() -> Option<u64> {
     None
 }
 
-/// Ctrl-C, or a request to terminate: listened for from now on, and awaited later.
+/// Ctrl-C, and requests to terminate: listened for from now on.
 #[cfg(unix)]
-fn asked_to_end() -> io::Result<impl Future<Output = ()>> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
-    Ok(async move {
+struct RequestsToEnd {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl RequestsToEnd {
+    fn listen() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) {
         tokio::select! {
-            _ = interrupt.recv() => {}
-            _ = terminate.recv() => {}
+            _ = self.interrupt.recv() => {}
+            _ = self.terminate.recv() => {}
         }
-    })
+    }
 }
 
 /// Ctrl-C.
 #[cfg(not(unix))]
-fn asked_to_end() -> io::Result<impl Future<Output = ()>> {
-    Ok(async {
+struct RequestsToEnd;
+
+#[cfg(not(unix))]
+impl RequestsToEnd {
+    fn listen() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
-    })
+    }
 }
 
 type Body = BoxBody<Bytes, Infallible>;
@@ -208,7 +239,12 @@ struct HttpGuard<H: ServerHandler + Clone> {
     most_sessions: usize,
     /// Held while a session is opened, so that they are counted.
     opening: Mutex<()>,
-    token: Option<BearerToken>,
+    tokens: KnownTokens,
+    readiness: Readiness,
+    metrics: ServerMetrics,
+    shows_metrics: bool,
+    /// The server was asked to end: it takes nobody any more, and answers who is there.
+    ending: CancellationToken,
 }
 
 impl<H: ServerHandler + Clone> HttpGuard<H> {
@@ -231,15 +267,39 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         config.max_request_body_bytes = limits::REQUEST_BYTES;
         let sessions = Arc::<LocalSessionManager>::default();
         let service = StreamableHttpService::new(move || Ok(handler.clone()), Arc::clone(&sessions), config);
-        let (most_sessions, token) = (settings.sessions, settings.token.clone());
-        let clients = Clients::new(places(limits::CLIENTS));
-        Self { clients, service, sessions, most_sessions, opening: Mutex::default(), token }
+        let ending = CancellationToken::new();
+        Self {
+            clients: Clients::new(places(limits::CLIENTS)),
+            service,
+            sessions,
+            most_sessions: settings.sessions,
+            opening: Mutex::default(),
+            tokens: KnownTokens::new(&settings.tokens),
+            readiness: Readiness::new(settings.ready.clone(), ending.clone()),
+            metrics: settings.metrics.clone(),
+            shows_metrics: settings.shows_metrics,
+            ending,
+        }
     }
 
-    /// Whether a request may come in, by its head alone; else what it is answered.
-    async fn admits(&self, head: &Parts) -> Result<(), ShortAnswer> {
+    /// Whether a request may come in, by its head alone, and whose token it has; else what it is answered.
+    async fn admits(&self, head: &Parts) -> Result<Option<Arc<Caller>>, ShortAnswer> {
+        let admitted = self.let_in(head).await;
+        if let Err(refusal) = &admitted
+            && let Some(reason) = refusal.reason()
+        {
+            self.metrics.refuses(reason);
+        }
+        admitted
+    }
+
+    async fn let_in(&self, head: &Parts) -> Result<Option<Arc<Caller>>, ShortAnswer> {
         let path = head.uri.path();
-        if path.trim_end_matches('/') != PATH {
+        let is_of_metrics = self.shows_metrics && path == METRICS;
+        if path == READINESS {
+            return Err(ShortAnswer::readiness(&head.method, self.readiness.state().await));
+        }
+        if path.trim_end_matches('/') != PATH && !is_of_metrics {
             return Err(ShortAnswer::beside(&head.method, path));
         }
         match self.host(head).await {
@@ -255,12 +315,19 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
                 ));
             }
         }
-        match &self.token {
-            Some(token) if !bearer(&head.headers).is_some_and(|shown| token.is(shown)) => {
-                Err(ShortAnswer::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong"))
-            }
-            _ => Ok(()),
+        let token = bearer(&head.headers).and_then(|shown| self.tokens.find(shown));
+        if token.is_none() && !self.tokens.is_empty() {
+            return Err(ShortAnswer::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong"));
         }
+        if is_of_metrics {
+            return Err(match token {
+                Some(token) if !token.reads_metrics() => {
+                    ShortAnswer::new(StatusCode::FORBIDDEN, "this token may not read metrics")
+                }
+                _ => ShortAnswer::metrics(&head.method, self.metrics.text()),
+            });
+        }
+        Ok(token.and_then(AccessToken::holder).cloned())
     }
 
     /// What rmcp says of `Host` and `Origin`. It looks at them before anything else, so a method that it does not have
@@ -297,6 +364,14 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
             // A connection that breaks concerns its client alone.
             _ = connection.as_mut() => return,
             () = place.evicted() => {}
+            () = self.ending.cancelled() => {
+                // One that has just come has its first request answered, and with that the end.
+                if place.has_asked() {
+                    connection.as_mut().graceful_shutdown();
+                }
+                let _ = connection.await;
+                return;
+            }
         }
         // What came in or was answered in this moment is finished.
         connection.as_mut().graceful_shutdown();
@@ -307,10 +382,12 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         place.asks();
         let mut response = self.respond(request, place).await.unwrap_or_else(ShortAnswer::into_response);
         // Who may not come in does not stay, and who asks for what is not there can ask again.
-        if matches!(
-            response.status(),
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND
-        ) {
+        if self.ending.is_cancelled()
+            || matches!(
+                response.status(),
+                StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND
+            )
+        {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         response
@@ -321,8 +398,10 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         request: Request<Incoming>,
         place: &ConnectionPermit,
     ) -> Result<Response<Body>, ShortAnswer> {
-        let (head, body) = request.into_parts();
-        self.admits(&head).await?;
+        let (mut head, body) = request.into_parts();
+        if let Some(caller) = self.admits(&head).await? {
+            head.extensions.insert(caller);
+        }
         let collected =
             tokio::time::timeout(limits::HTTP_READ, Limited::new(body, limits::REQUEST_BYTES).collect());
         let body = match collected.await {

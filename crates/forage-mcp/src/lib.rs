@@ -9,10 +9,8 @@
 //! A program says where calls run and serves, here the directory `src` to whoever has started it:
 //!
 //! ```no_run
-//! use std::path::PathBuf;
-//!
 //! use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
-//! use forage_mcp::{McpServer, McpSettings, McpWorkspace, OutputForm, ToolSet, serve_stdio};
+//! use forage_mcp::{CallOrigin, McpServer, McpSettings, McpWorkspace, OutputForm, ServerMetrics, ToolSet, serve_stdio};
 //! use forage_tools::registry::TOOLS;
 //! use forage_tools::{Context, Plain};
 //!
@@ -22,7 +20,7 @@
 //!     fn asks_clients(&self) -> bool {
 //!         false
 //!     }
-//!     fn open(&self, _: &[PathBuf]) -> Result<Context, String> {
+//!     fn open(&self, _: &CallOrigin<'_>) -> Result<Context, String> {
 //!         Ok(Context::new(self.0.clone()))
 //!     }
 //! }
@@ -35,6 +33,8 @@
 //!     tool_set: ToolSet::ByClient,
 //!     output: OutputForm::ByClient,
 //!     manner: &Plain,
+//!     metrics: ServerMetrics::new(),
+//!     observer: None,
 //! })?;
 //! let shutdown = server.shutdown().clone();
 //! serve_stdio(server, &shutdown)?;
@@ -43,21 +43,25 @@
 //! ```
 
 mod call;
+mod caller;
 mod client;
 mod client_model;
 mod gate;
 mod http;
 mod instructions;
 pub mod limits;
+mod metrics;
 mod profiles;
 mod rounds;
 mod server;
 mod stdio;
 
-pub use http::{BearerToken, HttpError, HttpSettings, serve as serve_http};
+pub use caller::{Caller, CallerLimits};
+pub use http::{AccessToken, HttpError, HttpSettings, ReadyCheck, TokenDigest, serve as serve_http};
 pub use instructions::instructions;
+pub use metrics::{CallObserver, EndedCall, ServerMetrics};
 pub use profiles::Profile;
-pub use server::{McpServer, McpSettings, McpWorkspace, OutputForm, ToolSet};
+pub use server::{CallOrigin, McpServer, McpSettings, McpWorkspace, OutputForm, ToolSet};
 pub use stdio::serve as serve_stdio;
 
 /// Returns the revisions of the protocol that the server speaks, the oldest first.

@@ -39,6 +39,18 @@ pub const CLIENT_ROOTS: usize = 32;
 /// Time that running calls have to end when the client has gone; they see it within milliseconds.
 pub const SHUTDOWN: Duration = Duration::from_millis(800);
 
+/// Time that running calls have to be answered when an HTTP server is asked to end; a search has 20 s. Kubernetes and systemd kill
+/// after 30 and 90.
+pub const DRAIN: Duration = Duration::from_secs(25);
+
+/// The pause between two looks for calls that still run.
+pub const ANSWERED_PAUSE: Duration = Duration::from_millis(20);
+
+/// Time to find out whether calls can be answered, and how long that holds.
+pub const READINESS_TIME: Duration = Duration::from_secs(3);
+/// See [`READINESS_TIME`].
+pub const READINESS_KEPT: Duration = Duration::from_secs(2);
+
 /// Time that a client on pipes waits for its last answers after it has closed its end: a search's 20 s and a model's 60 s,
 /// and some more. The calls have deadlines of their own, and what they do not hold ends here.
 pub const LAST_ANSWERS: Duration = Duration::from_secs(90);

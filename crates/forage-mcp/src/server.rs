@@ -21,10 +21,12 @@ use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::caller::Caller;
 use super::client::{self, ConnectionMemory, is_stateless};
 use super::gate::{Cost, Gate};
 use super::instructions::instructions;
 use super::limits;
+use super::metrics::{CallObserver, ServerMetrics};
 use super::profiles::Profile;
 use forage_sandbox::Starter;
 
@@ -55,12 +57,24 @@ pub trait McpWorkspace: Send + Sync + 'static {
         None
     }
 
-    /// The context of one call: beneath these directories of the client's, or beneath the server's own when there are
-    /// none. It is opened anew for every call, because a directory that was replaced is another one.
+    /// The context of one call: beneath the directories of the client's, or beneath the server's own when there are
+    /// none, as far as the holder of the token may see them. It is opened anew for every call, because a directory that was
+    /// replaced is another one.
     ///
     /// # Errors
     /// Why there is no root, in words for the caller.
-    fn open(&self, client_roots: &[PathBuf]) -> Result<Context, String>;
+    fn open(&self, origin: &CallOrigin<'_>) -> Result<Context, String>;
+}
+
+/// What decides which roots a call has.
+#[derive(Clone, Copy)]
+pub struct CallOrigin<'a> {
+    /// Directories that the client has named; empty where it has named none.
+    pub client_roots: &'a [PathBuf],
+    /// The holder of the token that the call came with, where tokens have names.
+    pub caller: Option<&'a Caller>,
+    /// The tool that is called.
+    pub tool: &'a dyn AnyTool,
 }
 
 /// In which form answers come.
@@ -99,6 +113,10 @@ pub struct McpSettings {
     pub output: OutputForm,
     /// The words in which agents are told of what can be done about an error.
     pub manner: &'static dyn Manner,
+    /// The numbers in which its calls are counted.
+    pub metrics: ServerMetrics,
+    /// What is told of each call.
+    pub observer: Option<Box<dyn CallObserver>>,
 }
 
 /// The server of one connection; its clone is the same server for another one.
@@ -113,6 +131,8 @@ pub(super) struct Shared {
     tool_set: ToolSet,
     pub(super) output: OutputForm,
     pub(super) manner: &'static dyn Manner,
+    pub(super) metrics: ServerMetrics,
+    pub(super) observer: Option<Box<dyn CallObserver>>,
     pub(super) gate: Gate,
     /// Ends every call.
     pub(super) shutdown: CancellationToken,
@@ -146,11 +166,21 @@ impl McpServer {
             tools.push(Served { tool, cost });
         }
         let shutdown = CancellationToken::new();
-        let McpSettings { workspace, tool_set, output, manner, .. } = settings;
+        let McpSettings { workspace, tool_set, output, manner, metrics, observer, .. } = settings;
         let gate = Gate::new();
         let all: Vec<_> = tools.iter().map(|served| served.tool).collect();
         let server = Self {
-            shared: Arc::new(Shared { tools, workspace, tool_set, output, manner, gate, shutdown }),
+            shared: Arc::new(Shared {
+                tools,
+                workspace,
+                tool_set,
+                output,
+                manner,
+                metrics,
+                observer,
+                gate,
+                shutdown,
+            }),
             known: Arc::default(),
         };
         for tool in &all {

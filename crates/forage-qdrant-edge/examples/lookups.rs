@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let retriever = Retriever {
         store,
-        encoder: Some(EncoderSource::new(Box::new(|| Ok(encoder)))),
+        encoder: Some(Arc::new(EncoderSource::new(Box::new(|| Ok(encoder))))),
         prose: None,
         backend: "measured",
         using: "text-sparse".to_owned(),

@@ -22,12 +22,13 @@ use crate::store::{Collection, PointHit, PointQuery, PointStore, ShardLayout, St
 use crate::superset::CodeSuperset;
 
 /// Looks words up in one collection.
+#[derive(Clone)]
 pub struct Retriever {
     /// The store with the points.
     pub store: Arc<dyn PointStore>,
     /// The encoder of queries, or the reason for which there is none; `None` for the one that the collection names
     /// itself.
-    pub encoder: Option<EncoderSource>,
+    pub encoder: Option<Arc<EncoderSource>>,
     /// The treatment of words that a collection must have which names its encoder itself; `None` for any.
     pub prose: Option<Prose>,
     /// The name of the store in telemetry.
@@ -312,7 +313,7 @@ impl Retriever {
             Err(error) => Err(LookupState::EncoderUnavailable(error.to_string())),
         };
         // What can be told without the store needs no store.
-        let encoded = match self.encoder.as_deref() {
+        let encoded = match self.encoder.as_deref().map(|source| &**source) {
             Some(Ok(encoder)) => match encode(&**encoder) {
                 Ok(vector) => Some((Arc::clone(encoder), vector)),
                 Err(state) => return nothing(state),

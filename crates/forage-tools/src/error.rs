@@ -188,6 +188,9 @@ pub enum ErrorCode {
     NoAnswer,
     /// The call was interrupted. What it had found by then is in the answer.
     Cancelled,
+    /// The token of a team's server has made as many calls as it may, at once or within a minute. The sentence says when to call
+    /// again.
+    RateLimited,
     /// A fault of Forage. Please report it.
     Internal,
     /// Anything else, such as a configuration that is not valid. The sentence says what.

@@ -17,7 +17,7 @@ use crate::names::ToolNames;
 use crate::outcome::{Answer, ToolOutcome};
 use crate::records::loose_schema;
 use crate::schema;
-use crate::several;
+use crate::several::{self, AboutRoots};
 use crate::telemetry::target::TelemetryTarget;
 pub use crate::tool::AnyTool;
 use crate::tool::{Egress, Tool};
@@ -82,6 +82,10 @@ impl<T: Tool> AnyTool for RegistryEntry<T> {
 
     fn is_quick(&self) -> bool {
         T::IS_QUICK
+    }
+
+    fn is_about_roots(&self) -> bool {
+        T::ABOUT != AboutRoots::Nothing
     }
 
     fn corrected(&self, context: &Context, request: Value, error: &ToolError) -> Option<Value> {
@@ -385,6 +389,10 @@ impl AnyTool for Worded {
 
     fn is_quick(&self) -> bool {
         self.tool.is_quick()
+    }
+
+    fn is_about_roots(&self) -> bool {
+        self.tool.is_about_roots()
     }
 
     fn corrected(&self, context: &Context, request: Value, error: &ToolError) -> Option<Value> {

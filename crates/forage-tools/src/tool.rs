@@ -133,6 +133,10 @@ pub trait AnyTool: Send + Sync {
     fn is_quick(&self) -> bool {
         false
     }
+    /// Whether a call is about files beneath the roots.
+    fn is_about_roots(&self) -> bool {
+        true
+    }
     /// The refused request as the tool would take it, where that can be told.
     fn corrected(&self, _context: &Context, _request: Value, _error: &ToolError) -> Option<Value> {
         None

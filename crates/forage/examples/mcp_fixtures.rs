@@ -17,7 +17,8 @@ use clap::Parser as _;
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 use forage_llm::{CallBudget, ChatRequest, Redacted};
 use forage_mcp::{
-    HttpSettings, McpServer, McpSettings, McpWorkspace, OutputForm, ToolSet, serve_http, serve_stdio,
+    CallOrigin, HttpSettings, McpServer, McpSettings, McpWorkspace, OutputForm, ServerMetrics, ToolSet,
+    serve_http, serve_stdio,
 };
 use forage_tools::registry::AnyTool;
 use forage_tools::{Answer, Context, Egress, ToolError};
@@ -63,6 +64,8 @@ fn main() -> anyhow::Result<()> {
             tool_set: ToolSet::All,
             output: OutputForm::Text,
             manner: &forage_tools::Plain,
+            metrics: ServerMetrics::new(),
+            observer: None,
         })
         .map_err(anyhow::Error::msg)
     };
@@ -73,7 +76,7 @@ fn main() -> anyhow::Result<()> {
         return serve_stdio(fixtures, &shutdown).context("the session ended with an error");
     };
     let sessions = options.sessions;
-    let settings = HttpSettings { address, token: None, hosts: Vec::new(), sessions };
+    let settings = HttpSettings { sessions, ..HttpSettings::at(address) };
     serve_http(fixtures, &settings, &shutdown, |address| eprintln!("listening on http://{address}/mcp"))?;
     Ok(())
 }
@@ -89,8 +92,8 @@ impl McpWorkspace for OneRoot {
         self.asks_clients
     }
 
-    fn open(&self, client_roots: &[PathBuf]) -> Result<Context, String> {
-        client_roots.iter().for_each(|root| eprintln!("client root: {}", root.display()));
+    fn open(&self, origin: &CallOrigin<'_>) -> Result<Context, String> {
+        origin.client_roots.iter().for_each(|root| eprintln!("client root: {}", root.display()));
         Ok(Context::new(self.roots.clone()))
     }
 }

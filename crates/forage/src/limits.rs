@@ -86,3 +86,18 @@ pub(crate) const PROBE_TIME: Duration = Duration::from_secs(10);
 
 /// Bytes of what others have written that are shown then.
 pub(crate) const PROBE_SHOWN_BYTES: usize = 500;
+
+/// The names of the repositories of a collection that the holder of a token may see are looked up again after so long.
+pub(crate) const REPOSITORIES_KEPT: Duration = Duration::from_secs(30);
+
+/// Bytes of a file of tokens: some ten thousand of them.
+pub(crate) const TOKENS_FILE_BYTES: u64 = 4 << 20;
+
+/// Bytes of the name of a token.
+pub(crate) const TOKEN_NAME_BYTES: usize = 64;
+
+/// How often is told at the most that calls are not on record.
+pub(crate) const AUDIT_COMPLAINT: Duration = Duration::from_secs(60);
+
+/// Time for a store to answer when whoever sends clients to a server asks whether it is ready.
+pub(crate) const READINESS_TIME: Duration = Duration::from_secs(2);

@@ -14,6 +14,14 @@ pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     options.write(true).create_new(true).open(path)
 }
 
+/// Opens a file to be added to, for its owner alone if it does not exist yet.
+pub(crate) fn append(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.append(true).create(true).open(path)
+}
+
 /// Writes the file whole or not at all: under another name first, which is then given its own. Its directory is
 /// created, too.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {

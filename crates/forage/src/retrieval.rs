@@ -13,6 +13,10 @@ use forage_sparse::{
 
 use crate::limits::COLLECTION_IDLE;
 
+mod visible;
+
+pub(crate) use visible::VisibleStore;
+
 /// What keeps collections.
 #[derive(Clone)]
 pub(crate) enum Home {

@@ -6,6 +6,8 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::limits;
+
 /// The places of clients. When all are taken, the connection that has been idle for longest makes room for the next;
 /// one with a call that runs never does.
 #[derive(Clone)]
@@ -25,6 +27,8 @@ struct ClientConnections {
 struct Connection {
     /// Calls that run, or whose answers are being sent.
     calls: usize,
+    /// A request has begun to arrive.
+    has_asked: bool,
     /// Since when there has been none, or when a request began to arrive.
     idle_since: Instant,
     evicted: CancellationToken,
@@ -56,10 +60,21 @@ impl Clients {
         }
         let id = connections.next;
         connections.next += 1;
-        let connection = Connection { calls: 0, idle_since: Instant::now(), evicted: evicted.clone() };
+        let connection =
+            Connection { calls: 0, has_asked: false, idle_since: Instant::now(), evicted: evicted.clone() };
         connections.open.insert(id, connection);
         drop(connections);
         Some(ConnectionPermit(Arc::new(HeldPlace { table: Arc::clone(&self.0), id, evicted })))
+    }
+}
+
+impl Clients {
+    /// Waits until no call runs, and nobody is about to make the first.
+    pub(super) async fn answered(&self) {
+        let is_asking = |connection: &Connection| connection.calls > 0 || !connection.has_asked;
+        while self.0.lock().open.values().any(is_asking) {
+            tokio::time::sleep(limits::ANSWERED_PAUSE).await;
+        }
     }
 }
 
@@ -82,7 +97,15 @@ struct HeldPlace {
 impl ConnectionPermit {
     /// A request begins to arrive. That is no call yet: who sends its end never must not be safe for that.
     pub(super) fn asks(&self) {
-        self.0.change(|connection| connection.idle_since = Instant::now());
+        self.0.change(|connection| {
+            connection.has_asked = true;
+            connection.idle_since = Instant::now();
+        });
+    }
+
+    /// Whether a request has begun to arrive.
+    pub(super) fn has_asked(&self) -> bool {
+        self.0.table.lock().open.get(&self.0.id).is_some_and(|connection| connection.has_asked)
     }
 
     /// A call begins, and lasts until this is dropped.

@@ -36,11 +36,16 @@ pub(super) fn open<H: ServerHandler + Clone>(
         runtime.block_on(async {
             let listener = TcpListener::from_std(listener)?;
             // A task among those of the strangers: each of them has its turn before the next ones are taken.
-            let accepting = tokio::spawn(accept(listener, front, clients));
+            let ending = front.ending.clone();
+            let mut accepting = tokio::spawn(accept(listener, front, clients));
             tokio::select! {
-                ended = accepting => ended.map_err(io::Error::other),
-                () = shutdown.cancelled() => Ok(()),
+                ended = &mut accepting => return ended.map_err(io::Error::other),
+                // The listener goes with the task, and those that are here already are answered.
+                () = ending.cancelled() => accepting.abort(),
+                () = shutdown.cancelled() => return Ok(()),
             }
+            shutdown.cancelled().await;
+            Ok(())
         })
     })
 }
@@ -85,7 +90,7 @@ async fn stranger<H: ServerHandler + Clone>(
     };
     let message = "all connections have calls that run; try again later";
     let busy = || ShortAnswer::new(StatusCode::SERVICE_UNAVAILABLE, message);
-    match admitted.and_then(|()| front.clients.admit().ok_or_else(busy)) {
+    match admitted.and_then(|_| front.clients.admit().ok_or_else(busy)) {
         Ok(client) => {
             if let Ok(stream) = stream.into_std() {
                 clients.spawn(front.serve(stream, read, client));

@@ -1,5 +1,7 @@
 //! What is told to those whose request is not let in, is none, or is about the server itself.
 
+use std::borrow::Cow;
+
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::Bytes;
 use hyper::header::{ALLOW, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
@@ -16,6 +18,7 @@ This is Forage: code search for agents, over the Model Context Protocol.
 
   /mcp       the address for clients, which ask by POST
   /healthz   \"ok\" while it serves
+  /readyz    \"ready\" while calls can be answered
 
 https://github.com/forage-search/forage says what it is, and how clients are set up.
 ";
@@ -36,7 +39,9 @@ enum ShortContent {
         message: &'static str,
     },
     /// For a person, or for a program that wants the status alone.
-    Text(&'static str),
+    Text(Cow<'static, str>),
+    /// For Prometheus.
+    Metrics(String),
 }
 
 impl ShortAnswer {
@@ -66,11 +71,42 @@ impl ShortAnswer {
             "/healthz" => "ok\n",
             _ => return Self::new(StatusCode::NOT_FOUND, "the server is at /mcp"),
         };
+        Self::page(method, StatusCode::OK, ShortContent::Text(text.into()))
+    }
+
+    /// For who decides whether the server gets calls.
+    pub(super) fn readiness(method: &Method, state: Result<(), String>) -> Self {
+        match state {
+            Ok(()) => Self::page(method, StatusCode::OK, ShortContent::Text("ready\n".into())),
+            Err(why) => {
+                let text = format!("not ready: {why}\n").into();
+                Self::page(method, StatusCode::SERVICE_UNAVAILABLE, ShortContent::Text(text))
+            }
+        }
+    }
+
+    /// For who counts calls.
+    pub(super) fn metrics(method: &Method, text: String) -> Self {
+        Self::page(method, StatusCode::OK, ShortContent::Metrics(text))
+    }
+
+    fn page(method: &Method, status: StatusCode, content: ShortContent) -> Self {
         match *method {
-            Method::GET | Method::HEAD => Self { status: StatusCode::OK, content: ShortContent::Text(text) },
+            Method::GET | Method::HEAD => Self { status, content },
             _ => {
                 Self::new(StatusCode::METHOD_NOT_ALLOWED, "the server is at /mcp; here is only a page to GET")
             }
+        }
+    }
+
+    /// Why a request was refused, in a word; `None` where it was answered.
+    pub(super) fn reason(&self) -> Option<&'static str> {
+        match (self.status, &self.content) {
+            (_, ShortContent::Text(_) | ShortContent::Metrics(_)) => None,
+            (StatusCode::UNAUTHORIZED, _) => Some("token"),
+            (StatusCode::FORBIDDEN, _) => Some("forbidden"),
+            (StatusCode::NOT_FOUND, _) => Some("path"),
+            _ => Some("malformed"),
         }
     }
 
@@ -79,7 +115,8 @@ impl ShortAnswer {
             ShortContent::Error { code, message } => {
                 json!({ "jsonrpc": "2.0", "error": { "code": code, "message": message } }).to_string()
             }
-            ShortContent::Text(text) => text.to_owned(),
+            ShortContent::Text(ref text) => text.clone().into_owned(),
+            ShortContent::Metrics(ref text) => text.clone(),
         }
     }
 
@@ -87,6 +124,7 @@ impl ShortAnswer {
         match self.content {
             ShortContent::Error { .. } => "application/json",
             ShortContent::Text(_) => "text/plain; charset=utf-8",
+            ShortContent::Metrics(_) => "application/openmetrics-text; version=1.0.0; charset=utf-8",
         }
     }
 

@@ -408,7 +408,7 @@ fn look_up_ids(retriever: &Retriever, vector: &SparseVector, encoder: &Arc<dyn E
     }
     let fixed: Arc<dyn Encoder> = Arc::new(Fixed(vector.clone(), Arc::clone(encoder)));
     let retriever = Retriever {
-        encoder: Some(forage_sparse::EncoderSource::new(Box::new(|| Ok(fixed)))),
+        encoder: Some(Arc::new(forage_sparse::EncoderSource::new(Box::new(|| Ok(fixed))))),
         store: Arc::clone(&retriever.store),
         using: retriever.using.clone(),
         fields: Vec::new(),

@@ -1,7 +1,8 @@
 //! Whether a tree is as it was when a collection was last filled with it.
 //!
-//! A point of its own says so in the collection, beside those of the files: it comes and goes with them. It is taken out
-//! before anything is changed and written when all of it has been, so that a filling that was killed leaves none.
+//! A point of its own says so in the collection, beside those of the files: it comes and goes with them. What the tree was
+//! is in it when all of it has been written, and taken out before anything is changed, so that a filling that was killed leaves a
+//! point that names the repository alone.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -152,8 +153,8 @@ impl Filling<'_> {
         self.id("", u64::MAX)
     }
 
-    /// Returns what the last filling with this very tree came to, if nothing has changed since. Otherwise there is no such
-    /// point any more.
+    /// Returns what the last filling with this very tree came to, if nothing has changed since. Otherwise the point
+    /// says of no tree any more that it is there.
     pub(super) fn unchanged(
         &self,
         root: &Arc<Root>,
@@ -167,7 +168,10 @@ impl Filling<'_> {
         let fields = [seen_field::TREE, seen_field::FILES, seen_field::POINTS].map(str::to_owned);
         let scan = PointScan { filter: &filter, fields: &fields, from: None, limit: 1 };
         let page = again(stop, || self.store.scan(&scan, stop))?;
-        let Some((_, payload)) = page.points.into_iter().next() else { return Ok(None) };
+        let Some((_, payload)) = page.points.into_iter().next() else {
+            self.say_seen(Map::new(), stop)?;
+            return Ok(None);
+        };
         let tree = SeenTree::default();
         let visit = |(): &mut (), entry: &forage_fs::Entry<'_>, _: &mut forage_fs::Skipped| -> WalkStep<()> {
             if let Some(state) = entry.state() {
@@ -183,7 +187,7 @@ impl Filling<'_> {
         let is_same = digest.is_some_and(|digest| has(seen_field::TREE, json!(digest)))
             && has(seen_field::POINTS, json!(self.stored(stop)?));
         if !is_same {
-            again(stop, || self.store.remove(&[self.seen_id()], stop))?;
+            self.say_seen(Map::new(), stop)?;
             return Ok(None);
         }
         let unchanged = payload.get(seen_field::FILES).and_then(Value::as_u64).unwrap_or_default();
@@ -193,13 +197,16 @@ impl Filling<'_> {
     /// Writes that the collection has the tree as it was seen.
     pub(super) fn has_seen(&self, tree: SeenTree, files: u64, stop: &Stop) -> Result<(), StoreError> {
         let Some(digest) = tree.digest(&self.how()) else { return Ok(()) };
-        let points = self.stored(stop)?;
         let mut payload = Map::new();
-        payload.insert(field::REPO.to_owned(), json!(self.repository));
-        payload.insert(seen_field::SEEN.to_owned(), json!("1"));
         payload.insert(seen_field::TREE.to_owned(), json!(digest));
         payload.insert(seen_field::FILES.to_owned(), json!(files));
-        payload.insert(seen_field::POINTS.to_owned(), json!(points));
+        payload.insert(seen_field::POINTS.to_owned(), json!(self.stored(stop)?));
+        self.say_seen(payload, stop)
+    }
+
+    fn say_seen(&self, mut payload: Map<String, Value>, stop: &Stop) -> Result<(), StoreError> {
+        payload.insert(field::REPO.to_owned(), json!(self.repository));
+        payload.insert(seen_field::SEEN.to_owned(), json!("1"));
         let point = Point { id: self.seen_id(), vector: SparseVector::default(), payload };
         again(stop, || self.store.upsert(vec![point.clone()], self.using, stop))
     }

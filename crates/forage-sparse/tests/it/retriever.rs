@@ -39,7 +39,7 @@ pub(crate) fn store(texts: &[&str]) -> Arc<Memory> {
 pub(crate) fn retriever(store: &Arc<Memory>) -> Retriever {
     Retriever {
         store: Arc::clone(store) as _,
-        encoder: Some(LazyLock::new(Box::new(|| Ok(Arc::new(FastEmbedBm25::new()))))),
+        encoder: Some(Arc::new(LazyLock::new(Box::new(|| Ok(Arc::new(FastEmbedBm25::new())))))),
         prose: None,
         backend: "memory",
         using: USING.to_owned(),
@@ -137,7 +137,7 @@ fn without_an_encoder_there_is_an_empty_answer_with_its_reason() {
     let store = store(&["error"]);
     let problem = EncodingError::Unavailable("no tokenizer.json in /models".to_owned());
     let retriever =
-        Retriever { encoder: Some(LazyLock::new(Box::new(|| Err(problem)))), ..retriever(&store) };
+        Retriever { encoder: Some(Arc::new(LazyLock::new(Box::new(|| Err(problem))))), ..retriever(&store) };
     let found = look_up(&retriever, "error", 10).unwrap();
     assert_eq!(found.state, LookupState::EncoderUnavailable("no tokenizer.json in /models".to_owned()));
     assert!(found.hits.is_empty() && store.asked.lock().unwrap().is_empty());

@@ -309,8 +309,10 @@ fn every_lookup_is_told_without_its_words() {
     *fixture.store.failures.lock().unwrap() = vec![StoreError::Unauthorized(String::new())];
     answer(&fixture.context, "keyword_lookup", request.clone());
     let problem = EncodingError::Unavailable("no tokenizer".to_owned());
-    let without =
-        Retriever { encoder: Some(LazyLock::new(Box::new(|| Err(problem)))), ..retriever(&fixture.store) };
+    let without = Retriever {
+        encoder: Some(Arc::new(LazyLock::new(Box::new(|| Err(problem))))),
+        ..retriever(&fixture.store)
+    };
     fixture.context.lookup.retriever = Ok(Arc::new(without));
     let empty = answer(&fixture.context, "keyword_lookup", request.clone());
     assert!(empty.records()["hits"].as_array().unwrap().is_empty() && empty.text.contains("no tokenizer"));

@@ -1,5 +1,7 @@
 //! `forage mcp`: the tools as a server.
 
+pub(super) mod audit;
+mod tokens;
 mod unusable;
 
 use std::net::SocketAddr;
@@ -7,26 +9,35 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use anyhow::Context as _;
+use forage_base::Stop;
 use forage_fs::{RelPath, Roots, find_git_root};
-use forage_mcp::{BearerToken, HttpSettings, McpServer, McpSettings, McpWorkspace, serve_http, serve_stdio};
+use forage_mcp::{
+    AccessToken, CallObserver, CallOrigin, HttpSettings, McpServer, McpSettings, McpWorkspace, ReadyCheck,
+    ServerMetrics, serve_http, serve_stdio,
+};
 use forage_sandbox::{Level, Starter};
 use forage_tools::kept::{self, KeptIndexes, Lifetime};
 use forage_tools::registry;
 use forage_tools::tools::lookup_fallback;
 use forage_tools::{Context, FilterMode, FilterSettings, LookupSettings, TelemetryTarget, sanitize};
 
+use self::audit::AuditFile;
+use self::tokens::Team;
 use super::output::Terminal;
 use super::session::{self, load};
 use super::setting_options::{self, SettingOptions};
 use super::{Global, Status};
 use crate::call_log::logged;
 use crate::config::{self, CommandLineSettings, Config, Needs};
+use crate::limits::READINESS_TIME;
 use crate::manner::ForAgents;
 
 const EXAMPLES: &str = "\
 Examples:
   forage mcp                               as clients start it; `forage setup` writes that into them
   forage mcp --http 127.0.0.1:8080         for clients that come over HTTP, at /mcp
+  forage mcp --http 0.0.0.0:8080 --tokens tokens.toml --audit calls.jsonl --metrics
+                                           for a team: docs/team.md
   forage mcp --root ~/src/shop --verbose   beneath one directory, with a line for each call";
 
 #[derive(Debug, clap::Args)]
@@ -36,6 +47,15 @@ pub(crate) struct Arguments {
     /// clients must send it as bearer token; an address that other machines reach needs one
     #[arg(long, value_name = "ADDR")]
     http: Option<SocketAddr>,
+    /// A file of tokens with names and rights, of which HTTP clients must send one (docs/team.md)
+    #[arg(long, value_name = "FILE", requires = "http")]
+    tokens: Option<PathBuf>,
+    /// Add a line for each call to this file: time, token, tool, outcome; nothing of what was asked or answered
+    #[arg(long, value_name = "FILE", requires = "http")]
+    audit: Option<PathBuf>,
+    /// Show numbers of calls at /metrics, for Prometheus
+    #[arg(long, requires = "http")]
+    metrics: bool,
     /// Another name by which HTTP clients may call this machine; may be given several times
     #[arg(long, value_name = "NAME", requires = "http")]
     allow_host: Vec<String>,
@@ -51,7 +71,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
-    let (server, indexes) = match server(arguments, global, output) {
+    let Served { server, indexes, team, readiness, metrics } = match served(arguments, global, output) {
         Ok(served) => served,
         // A person starts such a server, and reads why it ends.
         Err(error) if arguments.http.is_some() => return Err(error),
@@ -68,15 +88,18 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
             served.context("the session ended with an error")?;
         }
         Some(address) => {
-            let token = config::mcp_token().map(|text| {
-                BearerToken::new(&text)
+            let of_all = config::mcp_token().map(|text| {
+                AccessToken::of_all(&text)
                     .context("FORAGE_MCP_TOKEN holds characters that no HTTP header can carry")
             });
             let settings = HttpSettings {
-                address,
-                token: token.transpose()?,
+                tokens: of_all.transpose()?.into_iter().chain(team).collect(),
                 hosts: arguments.allow_host.clone(),
                 sessions: arguments.sessions,
+                ready: Some(readiness),
+                metrics,
+                shows_metrics: arguments.metrics,
+                ..HttpSettings::at(address)
             };
             let served = serve_http(server, &settings, &shutdown, |address| {
                 output.note(&format!("listening on http://{address}/mcp"));
@@ -88,12 +111,17 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     Ok(Status::Found)
 }
 
-/// The server of the settings as they are, and the indexes that it keeps.
-fn server(
-    arguments: &Arguments,
-    global: &Global,
-    output: &mut Terminal,
-) -> anyhow::Result<(McpServer, Option<Arc<KeptIndexes>>)> {
+/// A server, and what is needed beside it to serve.
+struct Served {
+    server: McpServer,
+    indexes: Option<Arc<KeptIndexes>>,
+    team: Vec<AccessToken>,
+    readiness: ReadyCheck,
+    metrics: ServerMetrics,
+}
+
+/// The server of the settings as they are.
+fn served(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Served> {
     let given =
         CommandLineSettings { settings: arguments.settings.said.clone(), ..CommandLineSettings::default() };
     let config = load(global, given)?;
@@ -103,16 +131,20 @@ fn server(
         workspace.told = logged(workspace.told);
     }
     let (tool_set, form) = (workspace.config.tool_set(), workspace.config.mcp_output());
-    let indexes = workspace.indexes.clone();
+    let (indexes, metrics) = (workspace.indexes.clone(), ServerMetrics::new());
+    let (team, readiness) = (workspace.team.tokens.clone(), workspace.readiness());
+    let observer = workspace.audit.take().map(|file| Box::new(file) as Box<dyn CallObserver>);
     let server = McpServer::new(McpSettings {
         tools,
         workspace: Box::new(workspace),
         tool_set,
         output: form,
         manner: &ForAgents,
+        metrics: metrics.clone(),
+        observer,
     })
     .map_err(anyhow::Error::msg)?;
-    Ok((server, indexes))
+    Ok(Served { server, indexes, team, readiness, metrics })
 }
 
 /// Says that the tool that looks words up is on and can't be offered, to whoever starts the server and to whoever reads
@@ -137,6 +169,8 @@ struct Directories {
     filter: FilterSettings,
     /// One for all calls: a store stays open between them.
     lookup: LookupSettings,
+    team: Team,
+    audit: Option<AuditFile>,
     told: TelemetryTarget,
     working: PathBuf,
     own: Vec<PathBuf>,
@@ -170,11 +204,17 @@ impl Directories {
         let indexes = config.indexes(Lifetime::Server);
         let (lookup, told) = (config.lookup_settings(), config.told("mcp"));
         tell_of_a_missing_store(&config, &lookup, &told, output);
+        // Before the wall, behind which neither file could be opened.
+        let team =
+            arguments.tokens.as_ref().map(|path| Team::read(&working.join(path), &lookup)).transpose()?;
+        let audit = arguments.audit.as_ref().map(|path| AuditFile::open(&working.join(path))).transpose()?;
         let needs = Needs { listen: arguments.http.map(|address| address.port()), ..config.needs_of_tools() };
         let mut chosen = Self {
             config,
             filter,
             lookup,
+            team: team.unwrap_or_default(),
+            audit,
             told,
             working,
             own,
@@ -220,6 +260,28 @@ impl Directories {
                 kept.rank_in_background(&root, (0, 0), forage_fs::limits::SETTLING);
             }
         }
+    }
+
+    /// Tells whether calls can be answered: the server's own roots are there, and so is the collection where words are looked
+    /// up.
+    fn readiness(&self) -> ReadyCheck {
+        let own = self.own.clone();
+        let is_looked_up =
+            |tool: &&dyn registry::AnyTool| tool.id() == "keyword_lookup" && self.config.tools().has(*tool);
+        let retriever =
+            self.lookup.retriever.clone().ok().filter(|_| registry::TOOLS.iter().any(is_looked_up));
+        ReadyCheck::new(move || {
+            if config::existing(&own).len() < own.len() {
+                return Err("a root is not there".to_owned());
+            }
+            let Some(retriever) = &retriever else { return Ok(()) };
+            match retriever.store.collection(&Stop::after(READINESS_TIME)) {
+                Ok(Some(_)) => Ok(()),
+                Ok(None) => Err("there is no collection to look words up in".to_owned()),
+                // What it says more is for whoever runs the server: anybody may ask this.
+                Err(error) => Err(format!("the store of the collection does not answer ({})", error.kind())),
+            }
+        })
     }
 
     /// Finds out in the background whether there is a model: providers may have to be asked for their lists.
@@ -285,11 +347,22 @@ impl McpWorkspace for Directories {
         self.threads.as_ref()
     }
 
-    fn open(&self, client_roots: &[PathBuf]) -> Result<Context, String> {
-        let CallRoots { roots: allowed, standing, remark: refused } = match client_roots {
+    fn open(&self, origin: &CallOrigin<'_>) -> Result<Context, String> {
+        let CallRoots { roots: mut allowed, standing, remark: refused } = match origin.client_roots {
             [] => CallRoots { roots: self.own.clone(), standing: self.working.clone(), remark: None },
-            _ => self.allowed(client_roots)?,
+            roots => self.allowed(roots)?,
         };
+        let rights = self.team.rights(origin.caller);
+        if let Some(rights) = rights.filter(|_| origin.tool.is_about_roots()) {
+            allowed.retain(|root| {
+                config::existing(std::slice::from_ref(root)).iter().any(|real| rights.sees_root(real))
+            });
+            if allowed.is_empty() {
+                return Err("the token of this call may see none of the repositories that are checked out here; ask who \
+                            runs the server"
+                    .to_owned());
+            }
+        }
         self.wall_in_call(&allowed)?;
         let (mut context, _) =
             session::beneath(self.config.clone(), &allowed, &standing, self.filter.clone()).map_err(
@@ -306,7 +379,7 @@ impl McpWorkspace for Directories {
         context.roots = Roots::new(context.roots.all().to_vec(), RelPath::root())
             .map_err(|error| error.to_string())?
             .standing_in(standing);
-        context.lookup = self.lookup.clone();
+        context.lookup = rights.map_or(&self.lookup, |rights| &rights.lookup).clone();
         context.telemetry = self.told.clone();
         context.notices.extend(refused);
         context.indexes = self.indexes.as_ref().and_then(|kept| kept::for_roots(kept, &context.roots));

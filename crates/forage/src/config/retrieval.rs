@@ -189,7 +189,7 @@ impl Config {
                 let (name, directory) = (name.to_owned(), retrieval.encoder_directory.value.clone());
                 let prose = retrieval.prose().unwrap_or_default();
                 let make = move || encoder(&name, prose, directory.as_deref());
-                Some(EncoderSource::new(Box::new(make)))
+                Some(Arc::new(EncoderSource::new(Box::new(make))))
             }
         };
         let place = self.collection_place();

@@ -14,6 +14,7 @@ mod roots;
 mod stdio;
 #[cfg(unix)]
 mod strangers;
+mod team;
 mod unusable;
 #[cfg(target_os = "linux")]
 mod walls;

@@ -80,7 +80,7 @@ pub(super) fn page() -> Page {
     let no_encoder = with(context, |context| {
         let problem = EncodingError::Unavailable("no tokenizer".to_owned());
         context.lookup.retriever = Ok(Arc::new(Retriever {
-            encoder: Some(LazyLock::new(Box::new(|| Err(problem)))),
+            encoder: Some(Arc::new(LazyLock::new(Box::new(|| Err(problem))))),
             ..retriever(&collection.store)
         }));
     });

@@ -2,9 +2,9 @@
 //! nothing, and its tools are gone without a reason; so the reason is what this server says of itself and answers every
 //! call with. It opens no root and reads no other settings: what the broken ones leave out of searches is not known.
 
-use std::path::PathBuf;
-
-use forage_mcp::{McpServer, McpSettings, McpWorkspace, OutputForm, ToolSet, serve_stdio};
+use forage_mcp::{
+    CallOrigin, McpServer, McpSettings, McpWorkspace, OutputForm, ServerMetrics, ToolSet, serve_stdio,
+};
 use forage_sandbox::Access;
 use forage_tools::registry::{self, ToolSelection};
 use forage_tools::{Context, ErrorCode, clip, sanitize};
@@ -35,8 +35,15 @@ pub(super) fn serve(
     output.failure(&reason, ErrorCode::Failed);
     let tools = registry::advertised(&ToolSelection::default())?;
     let workspace = Box::new(Unusable { problem: problem(&reason) });
-    let settings =
-        McpSettings { tools, workspace, tool_set: ToolSet::ByClient, output: form, manner: &ForAgents };
+    let settings = McpSettings {
+        tools,
+        workspace,
+        tool_set: ToolSet::ByClient,
+        output: form,
+        manner: &ForAgents,
+        metrics: ServerMetrics::new(),
+        observer: None,
+    };
     let server = McpServer::new(settings).map_err(anyhow::Error::msg)?;
     let shutdown = server.shutdown().clone();
     serve_stdio(server, &shutdown)?;
@@ -66,7 +73,7 @@ impl McpWorkspace for Unusable {
         Some(&self.problem)
     }
 
-    fn open(&self, _: &[PathBuf]) -> Result<Context, String> {
+    fn open(&self, _: &CallOrigin<'_>) -> Result<Context, String> {
         Err(self.problem.clone())
     }
 }

@@ -1,0 +1,89 @@
+//! Whether calls can be answered: what whoever sends clients here asks all the time.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use crate::limits;
+
+/// Tells whether calls can be answered, else why not, in words for whoever runs the server. It may block.
+#[derive(Clone)]
+pub struct ReadyCheck(Arc<dyn Fn() -> Result<(), String> + Send + Sync>);
+
+impl ReadyCheck {
+    /// Asked again every few seconds at the most.
+    pub fn new(check: impl Fn() -> Result<(), String> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(check))
+    }
+}
+
+impl fmt::Debug for ReadyCheck {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ReadyCheck")
+    }
+}
+
+/// What was last found out. Anybody may ask, so that one asks for all.
+pub(super) struct Readiness {
+    check: Option<ReadyCheck>,
+    ending: CancellationToken,
+    found: Mutex<Option<(Instant, Result<(), String>)>>,
+}
+
+impl Readiness {
+    /// Not ready from the moment on when the server is to end.
+    pub(super) fn new(check: Option<ReadyCheck>, ending: CancellationToken) -> Self {
+        Self { check, ending, found: Mutex::default() }
+    }
+
+    pub(super) async fn state(&self) -> Result<(), String> {
+        if self.ending.is_cancelled() {
+            return Err("the server is about to end".to_owned());
+        }
+        let Some(check) = &self.check else { return Ok(()) };
+        let mut found = self.found.lock().await;
+        if let Some((asked, state)) = &*found
+            && asked.elapsed() < limits::READINESS_KEPT
+        {
+            return state.clone();
+        }
+        let check = check.clone();
+        let asked = tokio::task::spawn_blocking(move || (check.0)());
+        let state = match tokio::time::timeout(limits::READINESS_TIME, asked).await {
+            Ok(state) => {
+                state.unwrap_or_else(|_| Err("the check failed inside; please report it".to_owned()))
+            }
+            Err(_) => Err("it took too long to find out".to_owned()),
+        };
+        *found = Some((Instant::now(), state.clone()));
+        state
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn one_asks_for_all_and_the_end_is_told_at_once() {
+        let (asked, ending) = (Arc::new(AtomicUsize::new(0)), CancellationToken::new());
+        let counted = Arc::clone(&asked);
+        let check = ReadyCheck::new(move || {
+            counted.fetch_add(1, Ordering::Relaxed);
+            Err("no store".to_owned())
+        });
+        let readiness = Readiness::new(Some(check), ending.clone());
+        for _ in 0..100 {
+            assert_eq!(readiness.state().await, Err("no store".to_owned()));
+        }
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+        ending.cancel();
+        assert!(readiness.state().await.is_err_and(|why| why.contains("end")));
+        assert_eq!(Readiness::new(None, CancellationToken::new()).state().await, Ok(()));
+    }
+}

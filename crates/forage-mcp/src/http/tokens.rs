@@ -1,0 +1,97 @@
+//! The tokens that let clients in.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::caller::Caller;
+
+/// A secret that lets its holder in. Of the secret itself nothing is kept but its hash.
+#[derive(Clone)]
+pub struct AccessToken {
+    digest: TokenDigest,
+    holder: Option<Arc<Caller>>,
+    reads_metrics: bool,
+}
+
+/// SHA-256 of a token.
+pub type TokenDigest = [u8; 32];
+
+impl AccessToken {
+    /// The token of everybody; `None` when the text can't be one.
+    pub fn of_all(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let is_token = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+        is_token.then(|| Self { digest: digest(text), holder: None, reads_metrics: true })
+    }
+
+    /// The token that has this hash.
+    pub fn of(holder: Caller, digest: TokenDigest, reads_metrics: bool) -> Self {
+        Self { digest, holder: Some(Arc::new(holder)), reads_metrics }
+    }
+
+    pub(super) fn holder(&self) -> Option<&Arc<Caller>> {
+        self.holder.as_ref()
+    }
+
+    pub(super) fn reads_metrics(&self) -> bool {
+        self.reads_metrics
+    }
+}
+
+impl fmt::Debug for AccessToken {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("AccessToken").field("holder", &self.holder).finish_non_exhaustive()
+    }
+}
+
+fn digest(text: &str) -> TokenDigest {
+    Sha256::digest(text).into()
+}
+
+/// All tokens, by their hashes: how long it takes to find none says nothing of what is in a token.
+#[derive(Debug)]
+pub(super) struct KnownTokens(HashMap<TokenDigest, AccessToken>);
+
+impl KnownTokens {
+    pub(super) fn new(tokens: &[AccessToken]) -> Self {
+        Self(tokens.iter().map(|token| (token.digest, token.clone())).collect())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(super) fn find(&self, shown: &str) -> Option<&AccessToken> {
+        self.0.get(&digest(shown))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::caller::CallerLimits;
+
+    #[test]
+    fn a_token_is_found_by_what_is_shown_and_debug_tells_nothing_of_it() {
+        let caller = Caller::new("ci", CallerLimits::default());
+        let named = AccessToken::of(caller, digest("abc"), false);
+        let tokens = KnownTokens::new(&[named, AccessToken::of_all(" all ").unwrap()]);
+        assert_eq!(tokens.find("abc").and_then(AccessToken::holder).map(|it| it.name()), Some("ci"));
+        assert!(tokens.find("all").is_some_and(|token| token.holder().is_none()));
+        assert!(tokens.find("ab").is_none() && tokens.find("").is_none());
+        assert!(!format!("{tokens:?}").contains("abc"));
+        // As sha256sum prints it.
+        let hex: String = digest("abc").iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+
+    #[test]
+    fn what_no_header_carries_is_no_token() {
+        for text in ["", " ", "a b", "é", "a\nb"] {
+            assert!(AccessToken::of_all(text).is_none(), "{text:?}");
+        }
+    }
+}

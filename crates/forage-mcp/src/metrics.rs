@@ -1,0 +1,163 @@
+//! What a server tells of its work: numbers for Prometheus, and each call that has ended.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64};
+use std::time::{Duration, Instant};
+
+use prometheus_client::encoding::EncodeLabelSet;
+use prometheus_client::encoding::text::encode;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::histogram::Histogram;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+
+/// A call that has ended, without anything of what was asked or answered.
+#[derive(Clone, Copy, Debug)]
+pub struct EndedCall<'a> {
+    /// The tool by its built-in name; `unknown` for one that there is not.
+    pub tool: &'a str,
+    /// The name of the token that the call came with; `None` where tokens have none.
+    pub token: Option<&'a str>,
+    /// The client by its own account.
+    pub client: &'a str,
+    /// `answered`, the code of an error, `asked` where the client is to answer first, `refused` as the protocol does it, or
+    /// `cancelled`.
+    pub outcome: &'a str,
+    /// Bytes of the text of the answer.
+    pub bytes: usize,
+    /// From the request to its answer.
+    pub elapsed: Duration,
+}
+
+/// Is told of each call, on the thread that has answered it.
+pub trait CallObserver: Send + Sync {
+    /// A call has ended.
+    fn ended(&self, call: &EndedCall<'_>);
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CallLabels {
+    tool: String,
+    outcome: String,
+    token: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ToolLabel {
+    tool: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ReasonLabel {
+    reason: &'static str,
+}
+
+/// The numbers of a server; a clone counts the same ones.
+#[derive(Clone)]
+pub struct ServerMetrics(Arc<MetricFamilies>);
+
+struct MetricFamilies {
+    registry: Registry,
+    calls: Family<CallLabels, Counter<u64, AtomicU64>>,
+    seconds: Family<ToolLabel, Histogram>,
+    running: Gauge<i64, AtomicI64>,
+    refused: Family<ReasonLabel, Counter<u64, AtomicU64>>,
+}
+
+/// From what a file takes to what a model takes.
+const SECONDS: [f64; 12] = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
+
+impl ServerMetrics {
+    /// All at 0.
+    pub fn new() -> Self {
+        let mut registry = Registry::with_prefix("forage");
+        let (calls, running, refused) = (Family::default(), Gauge::default(), Family::default());
+        let seconds: Family<ToolLabel, Histogram> = Family::new_with_constructor(|| Histogram::new(SECONDS));
+        registry.register("calls", "Calls of tools that have ended", calls.clone());
+        registry.register("call_seconds", "Time from a call to its answer", seconds.clone());
+        registry.register("calls_running", "Calls that run, or wait for a place to run", running.clone());
+        let help = "HTTP requests that were not let in, as for a wrong token";
+        registry.register("requests_refused", help, refused.clone());
+        let version = Info::new([("version", env!("CARGO_PKG_VERSION"))]);
+        registry.register("build", "The program", version);
+        Self(Arc::new(MetricFamilies { registry, calls, seconds, running, refused }))
+    }
+
+    /// Returns them as OpenMetrics has it, which Prometheus reads.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        // Writing to a text does not fail.
+        let _ = encode(&mut text, &self.0.registry);
+        text
+    }
+
+    pub(super) fn refuses(&self, reason: &'static str) {
+        self.0.refused.get_or_create(&ReasonLabel { reason }).inc();
+    }
+
+    fn ended(&self, call: &EndedCall<'_>) {
+        let (tool, outcome) = (call.tool.to_owned(), call.outcome.to_owned());
+        let token = call.token.unwrap_or_default().to_owned();
+        self.0.seconds.get_or_create(&ToolLabel { tool: tool.clone() }).observe(call.elapsed.as_secs_f64());
+        self.0.calls.get_or_create(&CallLabels { tool, outcome, token }).inc();
+    }
+}
+
+impl Default for ServerMetrics {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for ServerMetrics {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ServerMetrics")
+    }
+}
+
+/// A call from its beginning to its end, which is told even if nobody waits for it any more.
+pub(super) struct WatchedCall<'a> {
+    pub(super) metrics: &'a ServerMetrics,
+    pub(super) observer: Option<&'a dyn CallObserver>,
+    pub(super) tool: &'a str,
+    pub(super) token: Option<&'a str>,
+    pub(super) client: &'a str,
+    began: Instant,
+    outcome: String,
+    bytes: usize,
+}
+
+impl<'a> WatchedCall<'a> {
+    pub(super) fn begin(
+        metrics: &'a ServerMetrics,
+        observer: Option<&'a dyn CallObserver>,
+        tool: &'a str,
+        token: Option<&'a str>,
+        client: &'a str,
+    ) -> Self {
+        metrics.0.running.inc();
+        let (began, outcome) = (Instant::now(), "cancelled".to_owned());
+        Self { metrics, observer, tool, token, client, began, outcome, bytes: 0 }
+    }
+
+    pub(super) fn end(mut self, outcome: &str, bytes: usize) {
+        outcome.clone_into(&mut self.outcome);
+        self.bytes = bytes;
+    }
+}
+
+impl Drop for WatchedCall<'_> {
+    fn drop(&mut self) {
+        let Self { tool, token, client, bytes, .. } = *self;
+        let call =
+            EndedCall { tool, token, client, outcome: &self.outcome, bytes, elapsed: self.began.elapsed() };
+        self.metrics.0.running.dec();
+        self.metrics.ended(&call);
+        if let Some(observer) = self.observer {
+            observer.ended(&call);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! A line for each call of a team's server: whose token, which tool, what became of it. Never what was asked or answered.
+
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Instant, SystemTime};
+
+use anyhow::Context as _;
+use forage_mcp::{CallObserver, EndedCall};
+use forage_tools::sanitize;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::limits::AUDIT_COMPLAINT;
+use crate::private_file;
+use crate::telemetry::timestamp;
+
+/// A line of the file that `--audit` names.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct AuditLine<'a> {
+    /// When the call ended, in UTC.
+    time: String,
+    /// The name of the token that it came with; null where tokens have none.
+    token: Option<&'a str>,
+    /// The tool by its built-in name; `unknown` for one that there is not.
+    tool: &'a str,
+    /// The client by its own account, of those that are known; else `unknown`.
+    client: &'a str,
+    /// `answered`, the `code` of an error, `asked` where the client is to answer first, `refused` for a call that the protocol
+    /// does not have, or `cancelled`.
+    outcome: &'a str,
+    /// Milliseconds from the call to its answer.
+    milliseconds: u64,
+    /// Bytes of the text of the answer.
+    bytes: usize,
+}
+
+/// The file, which is opened once: what can be opened later, a sandbox decides.
+pub(super) struct AuditFile {
+    file: Mutex<File>,
+    path: String,
+    complained: Mutex<Option<Instant>>,
+}
+
+impl AuditFile {
+    pub(super) fn open(path: &Path) -> anyhow::Result<Self> {
+        let shown = path.display().to_string();
+        let file =
+            private_file::append(path).with_context(|| format!("the audit can't be written to {shown}"))?;
+        Ok(Self { file: Mutex::new(file), path: shown, complained: Mutex::default() })
+    }
+
+    /// That calls are not on record is told, and again after a while.
+    fn complain(&self, error: &io::Error) {
+        let mut complained = self.complained.lock().unwrap_or_else(PoisonError::into_inner);
+        if complained.is_none_or(|last| last.elapsed() >= AUDIT_COMPLAINT) {
+            *complained = Some(Instant::now());
+            let problem = format!("forage: calls are not on record: {}: {error}", self.path);
+            let _ = writeln!(io::stderr(), "{}", sanitize(&problem));
+        }
+    }
+}
+
+impl CallObserver for AuditFile {
+    fn ended(&self, call: &EndedCall<'_>) {
+        let EndedCall { tool, token, client, outcome, bytes, elapsed } = *call;
+        let time = timestamp(SystemTime::now());
+        let milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
+        let line = AuditLine { time, token, tool, client, outcome, milliseconds, bytes };
+        let written = serde_json::to_string(&line).map_err(io::Error::other).and_then(|line| {
+            // One write of a file that is appended to: lines of several processes do not mix.
+            self.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(format!("{line}\n").as_bytes())
+        });
+        if let Err(error) = written {
+            self.complain(&error);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! A collection of which somebody may see some repositories.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use forage_base::Stop;
+use forage_sparse::{
+    Collection, Creation, Point, PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan,
+    PointStore, StoreError, WeightedHit, repositories,
+};
+
+use crate::limits::REPOSITORIES_KEPT;
+
+/// The payload field with the name of a repository.
+const REPOSITORY: &str = "repo";
+
+/// A store as if it had nothing but the repositories that may be seen: of all others nothing is found, counted or told.
+pub(crate) struct VisibleStore {
+    inner: Arc<dyn PointStore>,
+    is_visible: Box<dyn Fn(&str) -> bool + Send + Sync>,
+    /// Those that are there and may be seen, and when that was looked up.
+    known: Mutex<Option<(Instant, Vec<String>)>>,
+}
+
+impl VisibleStore {
+    pub(crate) fn new(
+        inner: Arc<dyn PointStore>,
+        is_visible: impl Fn(&str) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Self { inner, is_visible: Box::new(is_visible), known: Mutex::default() }
+    }
+
+    fn visible(&self, stop: &Stop) -> Result<Vec<String>, StoreError> {
+        let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((looked, names)) = &*known()
+            && looked.elapsed() < REPOSITORIES_KEPT
+        {
+            return Ok(names.clone());
+        }
+        let mut names = repositories(&*self.inner, stop)?;
+        names.retain(|name| (self.is_visible)(name));
+        *known() = Some((Instant::now(), names.clone()));
+        Ok(names)
+    }
+
+    /// The filter, and the repositories that may be seen.
+    fn narrowed(&self, filter: &PointFilter, stop: &Stop) -> Result<PointFilter, StoreError> {
+        let visible = self.visible(stop)?;
+        if visible.is_empty() {
+            return Ok(filter.among(Vec::new()));
+        }
+        let mut narrowed = filter.clone();
+        narrowed.conditions.extend(PointFilter::any_of(REPOSITORY, visible).conditions);
+        Ok(narrowed)
+    }
+
+    fn refused<T>(&self) -> Result<T, StoreError> {
+        Err(StoreError::Unauthorized(format!("{} can't be changed from here", self.place())))
+    }
+}
+
+impl PointStore for VisibleStore {
+    fn place(&self) -> String {
+        self.inner.place()
+    }
+
+    fn prepare(&self, stop: &Stop) -> Result<(), StoreError> {
+        self.inner.prepare(stop)
+    }
+
+    fn collection(&self, stop: &Stop) -> Result<Option<Collection>, StoreError> {
+        self.inner.collection(stop)
+    }
+
+    fn create(&self, _: &Creation, _: &Stop) -> Result<(), StoreError> {
+        self.refused()
+    }
+
+    fn upsert(&self, _: Vec<Point>, _: &str, _: &Stop) -> Result<(), StoreError> {
+        self.refused()
+    }
+
+    fn remove(&self, _: &[PointId], _: &Stop) -> Result<(), StoreError> {
+        self.refused()
+    }
+
+    fn query(&self, query: &PointQuery<'_>, stop: &Stop) -> Result<Vec<PointHit>, StoreError> {
+        let filter = self.narrowed(query.filter, stop)?;
+        self.inner.query(&PointQuery { filter: &filter, ..query.clone() }, stop)
+    }
+
+    fn query_all(
+        &self,
+        queries: &[PointQuery<'_>],
+        with_vectors: bool,
+        stop: &Stop,
+    ) -> Result<Vec<Vec<WeightedHit>>, StoreError> {
+        let filters = queries.iter().map(|query| self.narrowed(query.filter, stop));
+        let filters: Vec<PointFilter> = filters.collect::<Result<_, _>>()?;
+        let narrowed = queries.iter().zip(&filters);
+        let narrowed: Vec<_> =
+            narrowed.map(|(query, filter)| PointQuery { filter, ..query.clone() }).collect();
+        self.inner.query_all(&narrowed, with_vectors, stop)
+    }
+
+    fn scan(&self, scan: &PointScan<'_>, stop: &Stop) -> Result<PointPage, StoreError> {
+        let filter = self.narrowed(scan.filter, stop)?;
+        self.inner.scan(&PointScan { filter: &filter, ..scan.clone() }, stop)
+    }
+
+    fn count(&self, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError> {
+        self.inner.count(&self.narrowed(filter, stop)?, stop)
+    }
+
+    fn finish(&self, _: &Stop) -> Result<(), StoreError> {
+        self.refused()
+    }
+
+    fn drop_collection(&self, _: &Stop) -> Result<bool, StoreError> {
+        self.refused()
+    }
+}

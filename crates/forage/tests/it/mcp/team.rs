@@ -1,0 +1,314 @@
+//! A team's server: tokens with names and rights, limits, the record of calls, readiness, numbers, the end.
+
+use serde_json::{Value, json};
+
+use super::wire::{Http, Response};
+use super::{call, project, text};
+use crate::Project;
+
+const REVISION: &str = "2026-07-28";
+const ALICE: &str = "alice-secret";
+const BOB: &str = "bob-secret";
+
+/// Alice sees everything, Bob what is called like this.
+fn tokens(of_alice: &str, of_bob: &str) -> String {
+    format!(
+        "[[tokens]]\nname = \"alice\"\nsha256 = \"0c848abb03307b06cf70cd4e29c157dc81af5e94ab3eb1d0c59a120269572376\"\n{of_alice}\n         [[tokens]]\nname = \"bob\"\nsha256 = \"9f03ef1533a68d2f506f81ef463c1183a82a6bd40e45613f36e6fe1889cf1b99\"\n{of_bob}\n"
+    )
+}
+
+struct TeamServer {
+    http: Http,
+    project: Project,
+}
+
+impl TeamServer {
+    fn start(project: Project, tokens: &str, arguments: &[&str]) -> Self {
+        let file = project.home.join("tokens.toml");
+        std::fs::write(&file, tokens).unwrap();
+        let arguments = [&["--tokens", file.to_str().unwrap()], arguments].concat();
+        Self { http: Http::start(&project, &arguments), project }
+    }
+
+    fn as_of(&mut self, token: &'static str) -> &Http {
+        self.http.token = Some(token);
+        &self.http
+    }
+
+    fn grep(&mut self, token: &'static str, pattern: &str) -> (String, bool) {
+        let answer =
+            self.as_of(token).ask(REVISION, &call(REVISION, 1, "grep_search", json!({ "pattern": pattern })));
+        let (text, is_error) = text(&answer);
+        (text.to_owned(), is_error)
+    }
+
+    fn get(&self, path: &str, token: Option<&str>) -> Response {
+        let more = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
+        let address = &self.http.address;
+        let head = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{more}\r\n");
+        self.http.raw(head.as_bytes())
+    }
+}
+
+/// The project, and another repository beside it.
+fn two_repositories() -> (Project, String) {
+    let project = project();
+    let other = project.home.join("clones/acme/billing");
+    std::fs::create_dir_all(&other).unwrap();
+    std::fs::write(other.join("invoice.rs"), "fn retry_invoice() {}\n").unwrap();
+    let other = other.to_str().unwrap().to_owned();
+    (project, other)
+}
+
+#[test]
+fn a_token_lets_its_holder_search_the_repositories_that_it_names() {
+    let (project, other) = two_repositories();
+    let own = project.root.to_str().unwrap().to_owned();
+    let tokens = tokens("", "repositories = [\"acme/*\"]");
+    let mut team = TeamServer::start(project, &tokens, &["--root", &own, "--root", &other]);
+    assert_eq!(team.http.post(REVISION, &call(REVISION, 1, "grep_search", json!({}))).status, 401);
+    let (found, _) = team.grep(ALICE, "retry");
+    assert!(found.contains("src/retry.rs") && found.contains("invoice.rs"), "{found}");
+    let (found, is_error) = team.grep(BOB, "retry");
+    assert!(!is_error && found.contains("retry_invoice") && !found.contains("src/retry.rs"), "{found}");
+    assert!(!found.contains(&own), "{found}");
+    // A path does not lead out of it, by whatever it is called.
+    let file = format!("{own}/src/retry.rs");
+    for path in [
+        file.as_str(),
+        "src/retry.rs",
+        "root:project",
+        "root:project/src/retry.rs",
+        "../../../project/src/retry.rs",
+    ] {
+        for tool in ["read_file", "list_directory", "grep_search"] {
+            let arguments = json!({ "path": path, "pattern": "retry" });
+            let answer = team.as_of(BOB).ask(REVISION, &call(REVISION, 1, tool, arguments));
+            let (told, is_error) = text(&answer);
+            assert!(is_error && !told.contains("pub fn"), "{tool} {path}: {told}");
+        }
+    }
+}
+
+#[test]
+fn a_token_that_names_none_of_the_roots_is_told_so() {
+    let tokens = tokens("", "repositories = [\"elsewhere\"]");
+    let mut team = TeamServer::start(project(), &tokens, &[]);
+    let (told, is_error) = team.grep(BOB, "retry");
+    assert!(is_error && told.contains("may see none of the repositories"), "{told}");
+    assert!(!team.grep(ALICE, "retry").1);
+}
+
+#[test]
+fn a_token_makes_as_many_calls_as_it_may_and_others_are_not_kept_by_that() {
+    let mut team =
+        TeamServer::start(project(), &tokens("", "calls_per_minute = 2"), &["--output", "structured"]);
+    for _ in 0..2 {
+        assert!(!team.grep(BOB, "retry").1);
+    }
+    let arguments = json!({ "pattern": "retry" });
+    let answer = team.as_of(BOB).ask(REVISION, &call(REVISION, 1, "grep_search", arguments));
+    let (told, is_error) = text(&answer);
+    assert!(is_error && told.contains("2 calls of this token began within the last minute"), "{told}");
+    assert_eq!(answer["result"]["structuredContent"]["code"], "rate_limited", "{answer}");
+    assert!(!team.grep(ALICE, "retry").1);
+    // Lists are no calls.
+    let list = super::request(REVISION, 2, "tools/list", json!({}));
+    assert!(team.as_of(BOB).ask(REVISION, &list)["result"]["tools"].is_array());
+}
+
+#[test]
+fn each_call_is_on_record_without_what_was_asked() {
+    let project = project();
+    let file = project.home.join("calls.jsonl");
+    let audit = file.to_str().unwrap().to_owned();
+    let mut team =
+        TeamServer::start(project, &tokens("", "repositories = [\"elsewhere\"]"), &["--audit", &audit]);
+    team.grep(ALICE, "secret_question");
+    team.grep(BOB, "secret_question");
+    team.as_of(ALICE).ask(REVISION, &call(REVISION, 1, "no_such_tool", json!({})));
+    team.as_of(ALICE).ask(REVISION, &call(REVISION, 1, "read_file", json!({ "path": "secret/none.rs" })));
+    let lines = std::fs::read_to_string(&file).unwrap();
+    assert!(!lines.contains("secret"), "{lines}");
+    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let told: Vec<_> = lines
+        .iter()
+        .map(|line| {
+            (
+                line["token"].as_str().unwrap(),
+                line["tool"].as_str().unwrap(),
+                line["outcome"].as_str().unwrap(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("alice", "grep_search", "answered"),
+            ("bob", "grep_search", "failed"),
+            ("alice", "unknown", "refused"),
+            ("alice", "read_file", "path"),
+        ]
+    );
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}
+
+#[test]
+fn numbers_are_shown_to_those_who_may_see_them_if_they_are_wanted() {
+    let mut team = TeamServer::start(project(), &tokens("metrics = true", ""), &["--metrics"]);
+    team.grep(BOB, "retry");
+    assert_eq!(team.get("/metrics", None).status, 401);
+    assert_eq!(team.get("/metrics", Some("wrong")).status, 401);
+    assert_eq!(team.get("/metrics", Some(BOB)).status, 403);
+    let shown = team.get("/metrics", Some(ALICE));
+    assert!(shown.status == 200 && shown.head.contains("application/openmetrics-text"), "{shown:?}");
+    let lines: Vec<&str> = shown.body.lines().collect();
+    for line in [
+        r#"forage_calls_total{tool="grep_search",outcome="answered",token="bob"} 1"#,
+        r#"forage_call_seconds_count{tool="grep_search"} 1"#,
+        "forage_calls_running 0",
+        r#"forage_requests_refused_total{reason="token"} 2"#,
+        r#"forage_requests_refused_total{reason="forbidden"} 1"#,
+        "# EOF",
+    ] {
+        assert!(lines.contains(&line), "{line}\n{}", shown.body);
+    }
+    let team = TeamServer::start(project(), &tokens("metrics = true", ""), &[]);
+    assert_eq!(team.get("/metrics", Some(ALICE)).status, 404);
+}
+
+#[test]
+fn whether_calls_can_be_answered_is_told_to_everyone() {
+    let (project, other) = two_repositories();
+    let team = TeamServer::start(project, &tokens("", ""), &["--root", &other]);
+    let ready = team.get("/readyz", None);
+    assert_eq!((ready.status, ready.body.as_str()), (200, "ready\n"));
+    std::fs::remove_dir_all(&other).unwrap();
+    let began = std::time::Instant::now();
+    let response = loop {
+        let response = team.get("/readyz", None);
+        if response.status != 200 || began.elapsed() > super::PATIENCE {
+            break response;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    };
+    assert_eq!((response.status, response.body.as_str()), (503, "not ready: a root is not there\n"));
+    assert_eq!(team.get("/healthz", None).status, 200);
+}
+
+#[test]
+fn files_that_can_not_be_used_keep_the_server_from_starting() {
+    let project = project();
+    let file = project.home.join("tokens.toml");
+    let named = file.to_str().unwrap();
+    let refused = |arguments: &[&str]| {
+        let run = project.run(&[&["mcp", "--http", "127.0.0.1:0"], arguments].concat());
+        assert_eq!(run.status, 2, "{run:?}");
+        run.stderr
+    };
+    assert!(refused(&["--tokens", named]).contains("tokens.toml"));
+    std::fs::write(&file, "[[tokens]]\nname = \"x\"\nsha256 = \"y\"\n").unwrap();
+    assert!(refused(&["--tokens", named]).contains("sha256sum"));
+    std::fs::write(&file, "").unwrap();
+    assert!(refused(&["--tokens", named]).contains("nobody would be let in"));
+    assert!(refused(&["--audit", "/no/such/directory/calls.jsonl"]).contains("/no/such/directory"));
+    assert!(project.run(&["mcp", "--tokens", named]).stderr.contains("--http"));
+}
+
+/// A model that is asked, and gives up after a while.
+#[cfg(unix)]
+fn slow_project(time: std::time::Duration) -> Project {
+    let project = project();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            std::thread::sleep(time);
+            drop(stream);
+        }
+    });
+    project.configure(&format!("[[models]]\nmodel = \"m\"\nbase_url = \"{url}\"\n"));
+    project
+}
+
+#[cfg(unix)]
+#[test]
+fn a_server_that_is_asked_to_end_answers_what_runs_and_takes_nobody_any_more() {
+    use std::time::Duration;
+
+    let project = slow_project(Duration::from_secs(1));
+    let mut team = TeamServer::start(project, &tokens("", ""), &["--metrics"]);
+    let mut running = team.as_of(ALICE).begin(REVISION, &super::slow_call(REVISION, 1));
+    // One that is open and asks for nothing keeps nobody.
+    let _idle = team.http.connect();
+    std::thread::sleep(Duration::from_millis(400));
+    let process = team.http.server.child.id().to_string();
+    assert!(std::process::Command::new("kill").args(["-TERM", &process]).status().unwrap().success());
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(std::net::TcpStream::connect(&team.http.address).is_err(), "it takes new clients");
+    let answer = super::wire::read(&mut running);
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert!(answer.messages().pop().unwrap()["result"].is_object(), "{answer:?}");
+    let status = team.http.server.child.wait().unwrap();
+    assert!(status.success(), "{status}");
+    drop(team.project);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_second_request_to_end_is_not_kept_by_calls() {
+    use std::time::{Duration, Instant};
+
+    let (project, model) = super::hanging_project();
+    let mut team = TeamServer::start(project, &tokens("", ""), &[]);
+    let _running = team.as_of(ALICE).begin(REVISION, &super::slow_call(REVISION, 1));
+    model.next_event();
+    let process = team.http.server.child.id().to_string();
+    let end =
+        || assert!(std::process::Command::new("kill").args(["-TERM", &process]).status().unwrap().success());
+    end();
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(team.http.server.child.try_wait().unwrap().is_none(), "it did not wait for the call");
+    let asked = Instant::now();
+    end();
+    team.http.server.child.wait().unwrap();
+    assert!(asked.elapsed() < Duration::from_secs(5), "{:?}", asked.elapsed());
+}
+
+#[cfg(feature = "embedded-store")]
+#[test]
+fn a_token_finds_words_of_the_repositories_that_it_names_alone() {
+    let (project, other) = two_repositories();
+    project.configure("[retrieval]\nenable_keyword_tool = true\n");
+    let filled = project.run(&["sparse", "index", ".", "--repo", "shop"]);
+    assert_eq!(filled.status, 0, "{filled:?}");
+    let filled = project.run(&["sparse", "index", &other, "--repo", "acme/billing"]);
+    assert_eq!(filled.status, 0, "{filled:?}");
+    // Bob may see no root, and looks words up all the same.
+    let tokens = tokens("", "repositories = [\"acme/*\"]");
+    let mut team = TeamServer::start(project, &tokens, &[]);
+    let mut look_up = |token, arguments: Value| {
+        let answer = team.as_of(token).ask(REVISION, &call(REVISION, 1, "keyword_lookup", arguments));
+        text(&answer).0.to_owned()
+    };
+    let all = look_up(ALICE, json!({ "query": "retry" }));
+    assert!(all.contains("src/retry.rs") && all.contains("invoice.rs"), "{all}");
+    let of_bob = look_up(BOB, json!({ "query": "retry" }));
+    assert!(of_bob.contains("invoice.rs") && !of_bob.contains("src/retry.rs"), "{of_bob}");
+    for arguments in [
+        json!({ "query": "times" }),
+        json!({ "query": "retry", "filter": ["repo=shop"] }),
+        json!({ "query": "main", "filter": ["language=rust"] }),
+        json!({ "query": "fn_main_99", "filter": ["repo=shop"] }),
+    ] {
+        let told = look_up(BOB, arguments.clone());
+        let is_told = ["retry.rs", "main.rs", "README", "without the filter 1", "src/"]
+            .iter()
+            .any(|part| told.contains(part));
+        assert!(!is_told, "{arguments}: {told}");
+    }
+}
