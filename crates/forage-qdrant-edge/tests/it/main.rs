@@ -7,6 +7,7 @@ mod crash;
 mod damage;
 #[cfg(unix)]
 mod faults;
+mod fillings;
 mod homes;
 mod locking;
 mod peer;

@@ -3,6 +3,7 @@
 //! Nothing here knows more of the program than its public documentation says: variables for its settings, `--uri` and
 //! `--bootstrap` for a cluster, `/readyz` and `/cluster` to see whether it is there.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -13,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use forage_qdrant::{ServerSettings, ServerStore};
 use forage_sparse::PointStore;
+use serde_json::{Value, json};
 
 /// Names the program `qdrant`. Without it the tests of real servers say that they are skipped; `bench/qdrant.py build` builds
 /// one.
@@ -124,12 +126,26 @@ impl Node {
     }
 
     fn get(&self, path: &str) -> Option<String> {
+        self.request("GET", path, "", Duration::from_secs(5))
+    }
+
+    fn request(&self, method: &str, path: &str, body: &str, patience: Duration) -> Option<String> {
         let mut stream = TcpStream::connect(("127.0.0.1", self.ports.http)).ok()?;
-        stream.set_read_timeout(Some(Duration::from_secs(5))).ok()?;
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").ok()?;
+        stream.set_read_timeout(Some(patience)).ok()?;
+        let head = "HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n";
+        write!(stream, "{method} {path} {head}Content-Length: {}\r\n\r\n{body}", body.len()).ok()?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).ok()?;
         Some(answer)
+    }
+
+    /// The `result` of an answer, as its documentation has it.
+    fn ask(&self, method: &str, path: &str, body: &str) -> Value {
+        let answer = self.request(method, path, body, PATIENCE).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 200"), "{method} {path}: {answer}");
+        let mut answer: Value = serde_json::from_str(body).unwrap();
+        answer["result"].take()
     }
 
     pub(crate) fn url(&self) -> String {
@@ -200,7 +216,8 @@ impl Cluster {
         if let Some(first) = self.nodes.first() {
             arguments.extend(["--bootstrap".into(), address(first.ports).into()]);
         }
-        let directory = self._home.path().join(self.nodes.len().to_string());
+        let places = (0..).map(|number: u32| self._home.path().join(number.to_string()));
+        let directory = places.into_iter().find(|place| !place.exists()).unwrap();
         let mut node = Node::new(program, directory, arguments, ports);
         node.start();
         self.nodes.push(node);
@@ -214,6 +231,54 @@ impl Cluster {
             node.wait_for("/cluster", |answer| {
                 answer.matches("\"uri\"").count() == self.nodes.len() && !answer.contains("\"leader\":null")
             });
+        }
+    }
+
+    /// Takes a node that has gone for good out of the cluster.
+    pub(crate) fn forget(&mut self, node: usize) {
+        let gone = self.nodes.remove(node);
+        let port = format!(":{}", gone.ports.peers);
+        let cluster = self.nodes[0].ask("GET", "/cluster", "");
+        let peers = cluster["peers"].as_object().unwrap();
+        let is_gone = |peer: &Value| peer["uri"].as_str().unwrap().trim_end_matches('/').ends_with(&port);
+        let id = peers.iter().find(|(_, peer)| is_gone(peer)).unwrap().0;
+        self.nodes[0].ask("DELETE", &format!("/cluster/peer/{id}?force=true"), "");
+    }
+
+    /// Copies to the newest node each shard of which there is one copy alone, and waits until those can be asked.
+    pub(crate) fn copy_shards(&self, collection: &str) {
+        let path = format!("/collections/{collection}/cluster");
+        let to = self.nodes.last().unwrap().ask("GET", &path, "")["peer_id"].clone();
+        let copies = || {
+            let shards = self.nodes[0].ask("GET", &path, "");
+            let (own, local) =
+                (shards["peer_id"].clone(), shards["local_shards"].as_array().unwrap().clone());
+            let local = local.into_iter().map(move |shard| (shard, own.clone()));
+            let remote = shards["remote_shards"].as_array().unwrap().clone();
+            let remote = remote
+                .into_iter()
+                .map(|shard| (shard["peer_id"].clone(), shard))
+                .map(|(peer, shard)| (shard, peer));
+            let mut copies: BTreeMap<u64, Vec<(Value, bool)>> = BTreeMap::new();
+            for (shard, peer) in local.chain(remote) {
+                let copy = (peer, shard["state"] == "Active");
+                copies.entry(shard["shard_id"].as_u64().unwrap()).or_default().push(copy);
+            }
+            copies
+        };
+        let single: Vec<_> = copies().into_iter().filter(|(_, copies)| copies.len() == 1).collect();
+        assert!(!single.is_empty(), "no shard has lost a copy");
+        for (shard, copies) in single {
+            let order = json!({"replicate_shard": {"shard_id": shard, "from_peer_id": copies[0].0, "to_peer_id": to}});
+            self.nodes[0].ask("POST", &path, &order.to_string());
+        }
+        let began = Instant::now();
+        while !copies()
+            .values()
+            .all(|copies| copies.len() == 2 && copies.iter().all(|(_, is_active)| *is_active))
+        {
+            assert!(began.elapsed() < PATIENCE, "{:?}", copies());
+            std::thread::sleep(Duration::from_millis(100));
         }
     }
 

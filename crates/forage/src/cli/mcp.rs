@@ -36,8 +36,8 @@ const EXAMPLES: &str = "\
 Examples:
   forage mcp                               as clients start it; `forage setup` writes that into them
   forage mcp --http 127.0.0.1:8080         for clients that come over HTTP, at /mcp
-  forage mcp --http 0.0.0.0:8080 --tokens tokens.toml --audit calls.jsonl --metrics
-                                           for a team: docs/team.md
+  forage mcp --http 127.0.0.1:8080 --tokens tokens.toml --audit calls.jsonl --metrics
+                                           for a team, behind a proxy: docs/team.md
   forage mcp --root ~/src/shop --verbose   beneath one directory, with a line for each call";
 
 #[derive(Debug, clap::Args)]
