@@ -247,7 +247,7 @@ impl Filling<'_> {
         let creation = Creation {
             using: self.using.to_owned(),
             contract: contract.clone(),
-            indexed_fields: [field::REPO, field::PATH, field::LANGUAGE].map(str::to_owned).into(),
+            indexed_fields: [field::REPO, field::PATH, field::LANGUAGE, seen::SEEN].map(str::to_owned).into(),
             sharding: self.sharding.clone(),
         };
         let collection = match again(stop, || self.store.collection(stop))? {

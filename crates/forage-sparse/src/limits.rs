@@ -66,6 +66,9 @@ pub const NAME_DIMENSIONS_ASKED: usize = 3;
 /// one counts for little.
 pub const WEIGHED_DIMENSIONS: usize = 128;
 
+/// Points of a dimension that are counted to tell its rarity; of one that more have it is told by samples.
+pub const COUNTED_POINTS: usize = 1_000;
+
 /// Points of a dimension by which its rarity in their shards is told.
 pub const SAMPLED_POINTS: usize = 32;
 

@@ -19,10 +19,11 @@ use crate::point_id::PointId;
 use crate::store::{Point, PointScan, PointStore, StoreError};
 use crate::vector::SparseVector;
 
-/// Payload fields of the point.
+/// The payload field of `1`, by which these points are told from those of files.
+pub(super) const SEEN: &str = "seen";
+
+/// Payload fields of the point beside that.
 mod seen_field {
-    /// `1`, by which these points are told from those of files.
-    pub(super) const SEEN: &str = "seen";
     /// What the tree was.
     pub(super) const TREE: &str = "tree";
     /// How many files it has.
@@ -44,7 +45,7 @@ pub fn count_chunks(store: &dyn PointStore, filter: &PointFilter, stop: &Stop) -
 /// Of the points that a filter lets through those that say how a tree was seen.
 fn seen_among(filter: &PointFilter) -> PointFilter {
     let mut seen = filter.clone();
-    seen.conditions.extend(PointFilter::any_of(seen_field::SEEN, ["1"]).conditions);
+    seen.conditions.extend(PointFilter::any_of(SEEN, ["1"]).conditions);
     seen
 }
 
@@ -206,7 +207,7 @@ impl Filling<'_> {
 
     fn say_seen(&self, mut payload: Map<String, Value>, stop: &Stop) -> Result<(), StoreError> {
         payload.insert(field::REPO.to_owned(), json!(self.repository));
-        payload.insert(seen_field::SEEN.to_owned(), json!("1"));
+        payload.insert(SEEN.to_owned(), json!("1"));
         let point = Point { id: self.seen_id(), vector: SparseVector::default(), payload };
         again(stop, || self.store.upsert(vec![point.clone()], self.using, stop))
     }

@@ -10,7 +10,6 @@ use std::collections::HashMap;
 use forage_base::Stop;
 
 use super::{Retriever, step};
-use crate::fill::count_chunks;
 use crate::filter::PointFilter;
 use crate::limits;
 use crate::patience::again;
@@ -60,7 +59,8 @@ impl WholeRarity {
             return Ok(None);
         }
         let everything = PointFilter::default();
-        let all = count_chunks(&*retriever.store, &everything, stop)? as f64;
+        // With the few that say how a tree was seen.
+        let all = again(stop, || retriever.store.count(&everything, stop))? as f64;
         let single: Vec<SparseVector> = vector.ids().iter().map(|id| SparseVector::ones([*id])).collect();
         let query = |vector, limit, filter| PointQuery {
             vector,
@@ -70,11 +70,11 @@ impl WholeRarity {
             filter,
         };
         let queries: Vec<_> =
-            single.iter().map(|vector| query(vector, limits::NAMES_COMPARED, &everything)).collect();
+            single.iter().map(|vector| query(vector, limits::COUNTED_POINTS, &everything)).collect();
         let counted = again(stop, || retriever.store.query_all(&queries, false, stop))?;
 
         // Those that are in more points than that: of each some points, wherever they stand in its order.
-        let is_common = |hits: &&Vec<WeightedHit>| hits.len() >= limits::NAMES_COMPARED;
+        let is_common = |hits: &&Vec<WeightedHit>| hits.len() >= limits::COUNTED_POINTS;
         let samples: Vec<PointFilter> =
             counted.iter().filter(is_common).map(|hits| everything.among(sampled(hits))).collect();
         let common =

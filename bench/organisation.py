@@ -1,0 +1,197 @@
+"""An organisation's repositories in one collection on a real Qdrant, and what that gains against a search through all clones.
+
+    python bench/organisation.py QDRANT FORAGE CLONES [--questions 60] [--changed 20] [--skip-changes] [--json FILE]
+
+QDRANT is the program (`bench/qdrant.py build`), FORAGE a release build with `--features qdrant`, CLONES a directory with git
+repositories below it, such as `owner/name`. Fills a collection with all of them, calls the filling again, again after some have
+gone to an older commit, and with one of them gone; prints times, points, bytes and memory of each. Then asks where words are
+that stand in few files, and compares with `rg` through all clones: time, and the files that each finds. The clones are put back as
+they were. FILE gets what `bench/capacity.py` begins with.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+from qdrant import servers  # noqa: E402
+
+SPREAD = {1: "", 3: "shards = 6\nreplicas = 2\n"}
+
+
+def git(tree, *arguments):
+    return subprocess.run(["git", "-C", str(tree), *arguments], capture_output=True, text=True, check=False).stdout.strip()
+
+
+class Organisation:
+    def __init__(self, forage, place, url, clones, lines):
+        self.forage, self.place, self.clones = forage, place, clones
+        self.config = place / "config.toml"
+        self.config.write_text(f'[retrieval]\nurl = "{url}"\ntimeout_ms = 60000\n{lines}')
+
+    def run(self, *arguments, statuses=(0,)):
+        """What the program prints, its seconds, and the most memory it had in MB."""
+        environment = {"HOME": str(self.place), "PATH": os.environ["PATH"]}
+        command = ["/usr/bin/time", "-f", "%M", "-o", str(self.place / "memory"), self.forage, *arguments, "--config", str(self.config), "--json"]
+        began = time.monotonic()
+        done = subprocess.run(command, env=environment, cwd=self.place, capture_output=True, text=True)
+        seconds = time.monotonic() - began
+        if done.returncode not in statuses:
+            sys.exit(f"{command}: {done.returncode} {done.stderr[-2000:]}")
+        memory = int((self.place / "memory").read_text().split()[-1]) // 1024
+        return json.loads(done.stdout), seconds, memory
+
+    def fill(self, label, clones):
+        answer, seconds, memory = self.run("sparse", "index", "--repositories", str(clones), "--prune", statuses=(0, 2))
+        answers = answer.get("answers", [answer])
+        failed = [one for one in answers if "error" in one]
+        total = lambda key: sum(one.get(key) or 0 for one in answers)
+        print(
+            f"{label}: {seconds:.1f} s, {len(answers)} repositories, {len(failed)} with an error, {total('files_written')} files and "
+            f"{total('chunks_written')} chunks written, {total('files_unchanged')} files unchanged, {total('chunks_removed')} chunks removed, {memory} MB"
+            + (f", {total('chunks_written') / seconds:.0f} chunks/s" if total("chunks_written") else ""),
+            flush=True,
+        )
+        for one in failed[:5]:
+            print(f"  {one.get('repo')}: {one['error'][:200]}")
+        return answers, seconds
+
+    def status(self):
+        answer, _, _ = self.run("sparse", "status")
+        return answer
+
+
+def size(directory):
+    return int(subprocess.run(["du", "-sk", str(directory)], capture_output=True, text=True, check=True).stdout.split()[0]) / 1e6
+
+
+def sizes(report):
+    return {"chunks": report["chunks_written"], "files": report["files_written"]}
+
+
+def habits(tree):
+    """How often something is committed, and how many chunks a commit makes anew, by the last hundred commits."""
+    dates = [int(line) for line in git(tree, "log", "-n", "100", "--format=%ct").splitlines()]
+    if len(dates) < 2:
+        return {"commits_a_day": 0.0, "chunks_a_commit": 0.0}
+    days = max((dates[0] - dates[-1]) / 86_400, 1)
+    changed = git(tree, "log", "-n", "100", "--no-merges", "--name-only", "--diff-filter=AM", "--format=").splitlines()
+    lines = []
+    for name in changed:
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            lines.append((tree / name).read_text().count("\n"))
+    # A file that has changed is written as a whole.
+    return {"commits_a_day": len(dates) / days, "chunks_a_commit": sum(count // 16 + 1 for count in lines) / len(dates)}
+
+
+def repositories(clones):
+    return sorted(path.parent for path in clones.rglob(".git") if path.parent != clones)
+
+
+def words(clones, count):
+    """Error codes and names that stand in text files of the clones, chosen by chance, always the same."""
+    chosen = random.Random(11)
+    found = set()
+    for tree in repositories(clones):
+        files = [line for line in git(tree, "ls-files").splitlines() if re.search(r"\.(rs|go|py|ts|js|java|kt|rb|php|c|cc|cpp|h|cs|ex|hs|scala|swift|lua|zig|md)$", line)]
+        for name in chosen.sample(files, min(len(files), 12)):
+            with contextlib.suppress(OSError):
+                text = (tree / name).read_text(errors="ignore")
+                found.update(re.findall(r"\b(?:[A-Z]{1,4}-?\d{3,5}|[A-Z][A-Z0-9]+_[A-Z0-9_]{4,}|[a-z]+(?:_[a-z0-9]+){2,}|[A-Z][a-z]+(?:[A-Z][a-z]+){2,})\b", text)[:6])
+    return chosen.sample(sorted(found), count)
+
+
+def questions(organisation, clones, count):
+    times, others, whole, missing, extra, complete, limited = [], [], 0, 0, 0, 0, 0
+    for word in words(clones, count):
+        answer, seconds, _ = organisation.run("lookup", word, "--limit", "100", statuses=(0, 1))
+        times.append(seconds)
+        began = time.monotonic()
+        done = subprocess.run(["rg", "-l", "-w", "-F", "--no-messages", word, "."], cwd=clones, capture_output=True, text=True)
+        others.append(time.monotonic() - began)
+        right = {line.removeprefix("./") for line in done.stdout.splitlines()}
+        name = answer.get("name") or {}
+        held = [hit["payload"] for hit in answer["hits"] if hit.get("has") == "whole"]
+        found = {f"{payload['repo']}/{payload['path']}" for payload in held}
+        complete += bool(name.get("complete"))
+        if name.get("whole", 0) > len(answer["hits"]):
+            limited += 1
+            continue
+        whole += len(right & found)
+        missing += len(right - found)
+        extra += len(found - right)
+        for path in sorted(right - found)[:2]:
+            print(f"  {word}: only rg finds {path}")
+    middle = lambda numbers: f"{statistics.median(numbers) * 1000:.0f} ms, at the most {max(numbers) * 1000:.0f} ms"
+    print(f"{count} words: forage lookup {middle(times)} (a process each); rg through all clones {middle(others)}")
+    print(f"files with the word as a whole: {whole} in both, {missing} in rg's alone, {extra} in the collection's alone; {limited} words were in more chunks than a page has; of {complete} of {count} words all chunks were compared")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name in ["qdrant", "forage", "clones"]:
+        parser.add_argument(name)
+    parser.add_argument("--questions", type=int, default=60)
+    parser.add_argument("--changed", type=int, default=20)
+    parser.add_argument("--nodes", type=int, default=1, choices=SPREAD)
+    parser.add_argument("--directory", help="where the server keeps what it has")
+    parser.add_argument("--skip-changes", action="store_true")
+    parser.add_argument("--json")
+    arguments = parser.parse_args()
+    clones = Path(arguments.clones).resolve()
+    trees = repositories(clones)
+    with contextlib.ExitStack() as stack:
+        place = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=arguments.directory)))
+        running = stack.enter_context(servers(arguments.qdrant, arguments.nodes, place / "servers"))
+        organisation = Organisation(str(Path(arguments.forage).resolve()), place, running[0].url(), clones, SPREAD[arguments.nodes])
+        answers, seconds = organisation.fill("filling", clones)
+        gigabytes, chunks = size(place / "servers"), organisation.status()["points"]
+        print(f"{len(trees)} repositories; the server has {gigabytes:.2f} GB; {chunks} chunks", flush=True)
+        # What was just written is compared once more: whether it changes could not be told yet.
+        organisation.fill("again", clones)
+        unchanged, looking = organisation.fill("once more", clones)
+        if arguments.json:
+            written = {one["repo"]: one for one in answers}
+            measured = {
+                "repositories": [{**habits(tree), **sizes(written[str(tree.relative_to(clones))])} for tree in trees],
+                "bytes_of_a_chunk": gigabytes * 1e9 / chunks,
+                "node_chunks_a_second": chunks / seconds,
+                "filler_chunks_a_second": chunks / seconds,
+                # Four at a time.
+                "look_seconds_a_file": looking * 4 / sum(one["files_unchanged"] for one in unchanged),
+            }
+            Path(arguments.json).write_text(json.dumps(measured, indent=1) + "\n")
+        questions(organisation, clones, arguments.questions)
+        if arguments.skip_changes:
+            return
+        chosen = random.Random(3).sample(trees, arguments.changed)
+        before = {tree: git(tree, "rev-parse", "HEAD") for tree in chosen}
+        try:
+            for tree in chosen:
+                subprocess.run(["git", "-C", str(tree), "checkout", "-q", "-f", "HEAD~30"], check=False, stderr=subprocess.DEVNULL)
+            moved = sum(git(tree, "rev-parse", "HEAD") != commit for tree, commit in before.items())
+            organisation.fill(f"after {moved} repositories went back 30 commits", clones)
+        finally:
+            for tree, commit in before.items():
+                subprocess.run(["git", "-C", str(tree), "checkout", "-q", "-f", commit], check=False, stderr=subprocess.DEVNULL)
+        gone = trees[0]
+        hidden = gone / ".git-away"
+        (gone / ".git").rename(hidden)
+        try:
+            organisation.fill("back again, with one of them gone", clones)
+        finally:
+            hidden.rename(gone / ".git")
+        print(f"{organisation.status()['points']} chunks")
+
+
+if __name__ == "__main__":
+    main()
