@@ -106,13 +106,16 @@ fn print_diagnoses(printed: &mut Printed) {
     assert!(found["models"]["chosen"].is_object() && found["models"]["providers"][0].is_object(), "{found}");
     project.run(&["index", "build"]);
     assert_eq!(look(&project, 0, &[])["index"]["roots"][0]["index"]["state"], "there");
-    assert_eq!(look(&project, 0, &[("HOME", "")])["caches"], Value::Null);
+    let file = project.root.join("README.md").display().to_string();
+    let found = look(&project, 0, &[("XDG_CACHE_HOME", &file)]);
+    assert!(found["caches"]["problem"].is_string(), "{found}");
     let inside = project.root.display().to_string();
     let found = look(&project, 0, &[("XDG_CACHE_HOME", &inside)]);
     assert!(found["index"]["roots"][0]["index"]["problem"].is_string(), "{found}");
+    project.configure("[[models]]\nprovider = \"openai\"\nmodel = \"m\"\n");
+    assert!(look(&project, 0, &[key])["models"]["named"].is_object());
     for (text, part) in [
-        ("[[models]]\nprovider = \"openai\"\nmodel = \"m\"\n", "models"),
-        ("providers = 3\n", "providers"),
+        ("[providers.acme]\nkey_env = [\"KEY\"]\n", "providers.acme"),
         ("model = [\n", "not valid"),
         ("roots = [\"/nonexistent/root\"]\n", "/nonexistent/root"),
         ("sandbox = \"off\"\n[tools.search]\nenabled = true\nengine = \"ugrep\"\n", "ugrep"),
@@ -154,7 +157,6 @@ fn print_setups(printed: &mut Printed) {
     assert_ne!(run(0, "setup zed --with all")["not_taken"], json!([]));
     run(2, "setup zed --with hooks");
     run(0, "setup claude-code --scope project --write --no-check");
-    run(0, "doctor");
     let settings = project.home.join(".claude/settings.json");
     std::fs::write(settings, "{ broken").unwrap();
     let refused = run(2, "setup claude-code --with hooks --write --no-check --command forage");
@@ -184,7 +186,14 @@ fn print_setups(printed: &mut Printed) {
     run(0, "setup");
     let detected = run(2, "setup --detected --write --no-check --command forage");
     assert!(detected["error"].is_string() && detected.to_string().contains("refused"), "{detected}");
-    run(2, "setup --detected --scope project --command forage");
+    // A client that has no file in a project.
+    std::fs::create_dir_all(project.home.join(".codeium/windsurf")).unwrap();
+    let detected = run(0, "setup --detected --scope project --command forage");
+    let answers = detected["answers"].as_array().unwrap();
+    assert!(
+        answers.iter().any(|answer| answer["file"].is_null() && answer["change"] == "none"),
+        "{detected}"
+    );
 }
 
 /// `forage eval` in its forms, on sets and on histories of a few commits.
