@@ -35,8 +35,9 @@ fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
          do not know. Field by field:\n\n\
          ```sh\nforage schema                # the names\nforage schema grep           # the schema of `forage grep --json`\n```\n\n\
          A command that failed prints an [error](errors.md), or has `error` and `code` beside the answer that it came to. One that is\n\
-         asked about several paths prints `{{\"answers\": […]}}`. Records of tools are the same over MCP, as `structuredContent`, where\n\
-         a client gets them; `forage call TOOL` prints those of the tool's command, but for `Search`, whose command prints lines.\n\n\
+         asked about several paths prints `{{\"answers\": […]}}`, as `forage setup --detected` does. Records of tools are the same over\n\
+         MCP, as `structuredContent`, where a client gets them; `forage call TOOL` prints those of the tool's command, but for `Search`,\n\
+         whose command prints lines.\n\n\
          Fields that hold sentences for people, such as `warnings` and `problems`, can be worded otherwise in any version.\n\
          `forage config --schema` prints the JSON Schema of the configuration file, `forage man` and `forage completions` print\n\
          `{{\"text\": \"…\"}}`.\n",

@@ -20,7 +20,7 @@ use super::records::{
     CollectionFilled, CollectionRemoved, CollectionStatus, IndexBuilt, IndexRemoved, IndexStatus,
     IndexVerified, ModelsStatus, RankedIndexBuilt, SettingInEffect, TelemetrySums, ToolCosts,
 };
-use super::setup::{ClientSetup, KnownClient, OtherClient};
+use super::setup::{ClientSetup, KnownClient, OtherClient, PluginFiles};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -90,12 +90,7 @@ const DOCUMENTS: &[PrintedDocument] = &[
     document("setup", "forage setup", Answers::Once, schema_of::<Vec<KnownClient>>),
     document("setup-client", "forage setup CLIENT", Answers::Each, schema_of::<ClientSetup>),
     document("setup-other", "forage setup other", Answers::Once, schema_of::<OtherClient<'_>>),
-    document(
-        "setup-plugin-files",
-        "forage setup --plugin-files",
-        Answers::Once,
-        schema_of::<BTreeMap<String, String>>,
-    ),
+    document("setup-plugin-files", "forage setup --plugin-files", Answers::Once, schema_of::<PluginFiles>),
     document("tools", "forage tools", Answers::Once, definitions_schema),
     document("tools-cost", "forage tools --cost", Answers::Once, schema_of::<ToolCosts>),
     document("eval", "forage eval", Answers::Once, schema_of::<Evaluation<'_>>),

@@ -19,7 +19,7 @@ use crate::setup::{
     SetupScope, Site, With, detect, entry_with, extension, extras_of, is_forage, plugin, snippet,
 };
 use records::SetupAddition;
-pub(super) use records::{ClientFile, ClientSetup, KnownClient, OtherClient};
+pub(super) use records::{ClientFile, ClientSetup, KnownClient, OtherClient, PluginFiles};
 use report::{refused, report};
 
 #[derive(Debug, clap::Args)]
@@ -107,7 +107,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         None => default_command(scope)?,
     };
     if arguments.plugin_files {
-        output.value(&plugin::files())?;
+        output.record(&PluginFiles(plugin::files()))?;
         return Ok(Status::Found);
     }
     let mut with = arguments.with.concat();

@@ -211,7 +211,7 @@ pub(super) struct IndexFound {
     pub(super) state: &'static str,
     /// Its size in bytes; null when there is none.
     pub(super) bytes: Option<u64>,
-    /// Why there can be none; null when there can.
+    /// Why there can be no index; null when there can.
     pub(super) problem: Option<String>,
 }
 

@@ -18,7 +18,7 @@ pub(in crate::cli) struct KnownClient {
     pub(super) title: &'static str,
     /// The format of its files: `json`, `toml` or `yaml`.
     pub(super) format: &'static str,
-    /// The user's file as people write it.
+    /// The user's file as people write it; null when the client has none.
     pub(super) user_file: Option<&'static str>,
     /// The project's file, from its root; null when the client has none.
     pub(super) project_file: Option<&'static str>,
@@ -96,17 +96,17 @@ pub(in crate::cli) struct ClientSetup {
     pub(super) title: &'static str,
     /// Whose file it is about: `user` or `project`.
     pub(super) scope: &'static str,
-    /// The path of the file; null when the client was passed over, which `problem` explains. So are the fields below.
+    /// The path of the file; null when the client was passed over.
     pub(super) file: Option<String>,
-    /// The object or table of the file that holds the servers.
+    /// The object or table of the file that holds the servers; null when the client was passed over.
     pub(super) section: Option<&'static str>,
-    /// How the file was before: `absent`, `set_up`, `foreign` or `not_understood`.
+    /// How the file was before: `absent`, `set_up`, `foreign` or `not_understood`; null when the client was passed over.
     pub(super) state_before: Option<&'static str>,
     /// What is done to the file: `none`, `create`, `add`, `update`, `remove` or `delete`; `refused` when it is left as it is.
     pub(super) change: &'static str,
     /// Whether that was done; else it was only shown, or there was nothing to do.
     pub(super) written: bool,
-    /// The entry as it stands in the file, in the client's own fields.
+    /// The entry that the file gets, in the client's own fields; null when the client was passed over.
     pub(super) entry: Option<Value>,
     /// Names of the other servers in the file.
     pub(super) other_servers: Vec<String>,
@@ -134,6 +134,10 @@ pub(super) struct SetupAddition {
     /// Why it was refused; null when it was not.
     pub(super) problem: Option<String>,
 }
+
+/// Of `forage setup --plugin-files`: the text of each file by which the repository is a plugin, by its path.
+#[derive(JsonSchema, Serialize)]
+pub(in crate::cli) struct PluginFiles(pub(super) BTreeMap<String, String>);
 
 /// Of `forage setup other`: what a client takes that is not known.
 #[derive(JsonSchema, Serialize)]
