@@ -35,11 +35,12 @@ fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
          do not know. Field by field:\n\n\
          ```sh\nforage schema                # the names\nforage schema grep           # the schema of `forage grep --json`\n```\n\n\
          A command that failed prints an [error](errors.md), or has `error` and `code` beside the answer that it came to. One that is\n\
-         asked about several paths prints `{{\"answers\": […]}}`. Records of tools are the same over MCP, as `structuredContent`, where\n\
-         a client gets them; `forage call TOOL` prints those of the tool's command, but for `Search`, whose command prints lines.\n\n\
-         `forage tools --json` prints definitions of tools as `tools/list` of MCP has them, `forage config --schema` the JSON Schema of the\n\
-         configuration file. What `doctor`, `setup`, `eval`, `tools --cost`, `man` and `completions` print is for reports of bugs and for\n\
-         people: it can change with any version.\n",
+         asked about several paths prints `{{\"answers\": […]}}`, as `forage setup --detected` does. Records of tools are the same over\n\
+         MCP, as `structuredContent`, where a client gets them; `forage call TOOL` prints those of the tool's command, but for `Search`,\n\
+         whose command prints lines.\n\n\
+         Fields that hold sentences for people, such as `warnings` and `problems`, can be worded otherwise in any version.\n\
+         `forage config --schema` prints the JSON Schema of the configuration file, `forage man` and `forage completions` print\n\
+         `{{\"text\": \"…\"}}`.\n",
     );
     let (mut told, mut began) = (BTreeSet::new(), BTreeSet::new());
     for (name, schema) in schemas.iter().filter(|(name, _)| *name != "error") {
@@ -63,6 +64,13 @@ fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
                 continue;
             }
             describe(&mut page, (!is_main).then_some(part), schema);
+            if schema.get("properties").is_none()
+                && words(schema).is_none()
+                && shapes(schema).next().is_none()
+            {
+                // A list, a map, or a choice among parts: what it is of.
+                let _ = write!(page, "\n{}.\n", capitalized(&kind(schema)));
+            }
             let mut named = Vec::new();
             references(schema, &mut named);
             left.extend(named.into_iter().rev());
@@ -93,8 +101,7 @@ fn describe(page: &mut String, name: Option<&str>, schema: &Value) {
             let _ = writeln!(page, "| `{field}` | {kind} | {} |", escaped(text));
         }
     }
-    let shapes = schema["anyOf"].as_array().into_iter().flatten();
-    for shape in shapes.filter(|shape| shape.get("properties").is_some()) {
+    for shape in shapes(schema) {
         describe(page, None, shape);
     }
     if let Some(words) = words(schema) {
@@ -103,6 +110,12 @@ fn describe(page: &mut String, name: Option<&str>, schema: &Value) {
             let _ = writeln!(page, "| `{word}` | {} |", escaped(text));
         }
     }
+}
+
+/// The objects that a choice is among, where they have no names.
+fn shapes(schema: &Value) -> impl Iterator<Item = &Value> {
+    let alternatives = schema["anyOf"].as_array().into_iter().flatten();
+    alternatives.filter(|shape| shape.get("properties").is_some())
 }
 
 /// The words of a choice, with what they say.
@@ -192,6 +205,12 @@ fn errors_page(schemas: &Map<String, Value>) -> Result<String, String> {
         let _ = writeln!(page, "| `{code}` | {} | {} |", escaped(what), escaped(to_do));
     }
     Ok(page)
+}
+
+/// As a sentence begins.
+fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// For a cell of a table.

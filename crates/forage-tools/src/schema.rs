@@ -3,9 +3,11 @@
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use crate::names::ToolNames;
+use crate::records::schema_of;
 use crate::tool::{AnyTool, Egress};
 
 /// The shapes in which tool definitions are handed to models.
@@ -31,39 +33,134 @@ pub fn definition(tool: &dyn AnyTool, names: &ToolNames, format: SchemaFormat) -
 /// The same with another schema of its arguments.
 pub fn definition_with(tool: &dyn AnyTool, names: &ToolNames, schema: Value, format: SchemaFormat) -> Value {
     let (name, description) = (tool.name(), names.fill(tool.description()));
-    match format {
-        SchemaFormat::Mcp => json!({
-            "name": name,
-            "title": tool.title(),
-            "description": description,
-            "inputSchema": schema,
-            "annotations": {
-                "title": tool.title(),
-                "readOnlyHint": true,
-                "destructiveHint": false,
-                "idempotentHint": true,
-                "openWorldHint": tool.egress() == Egress::SendsText,
+    let shape = match format {
+        SchemaFormat::Mcp => DefinitionShape::Mcp(McpDefinition {
+            name,
+            title: tool.title(),
+            description,
+            input_schema: schema,
+            annotations: McpAnnotations {
+                title: tool.title(),
+                read_only_hint: true,
+                destructive_hint: false,
+                idempotent_hint: true,
+                open_world_hint: tool.egress() == Egress::SendsText,
             },
         }),
-        SchemaFormat::OpenAi => json!({
-            "type": "function",
-            "function": { "name": name, "description": description, "parameters": schema },
-        }),
-        SchemaFormat::OpenAiStrict => json!({
-            "type": "function",
-            "function": { "name": name, "description": description, "parameters": strict(schema), "strict": true },
-        }),
+        SchemaFormat::OpenAi | SchemaFormat::OpenAiStrict => {
+            let is_strict = format == SchemaFormat::OpenAiStrict;
+            let parameters = if is_strict { strict(schema) } else { schema };
+            DefinitionShape::OpenAi(OpenAiDefinition {
+                kind: "function",
+                function: OpenAiFunction { name, description, parameters, strict: is_strict.then_some(true) },
+            })
+        }
         SchemaFormat::Anthropic => {
-            json!({ "name": name, "description": description, "input_schema": schema })
+            DefinitionShape::Anthropic(AnthropicDefinition { name, description, input_schema: schema })
         }
         SchemaFormat::Gemini => {
             let mut parameters = schema;
             if let Some(fields) = parameters.as_object_mut() {
                 fields.remove("additionalProperties");
             }
-            json!({ "name": name, "description": description, "parameters": parameters })
+            DefinitionShape::Gemini(GeminiDefinition { name, description, parameters })
         }
-    }
+    };
+    json!(shape)
+}
+
+/// Returns the schema of a list of definitions, all in one of the shapes.
+pub fn definitions_schema() -> Value {
+    schema_of::<Vec<DefinitionShape<'_>>>()
+}
+
+/// The definition of a tool, in one of the shapes that models and clients take.
+#[derive(JsonSchema, Serialize)]
+#[serde(untagged)]
+enum DefinitionShape<'a> {
+    Mcp(McpDefinition<'a>),
+    OpenAi(OpenAiDefinition<'a>),
+    Anthropic(AnthropicDefinition<'a>),
+    Gemini(GeminiDefinition<'a>),
+}
+
+/// As `tools/list` of the Model Context Protocol has it.
+#[derive(JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct McpDefinition<'a> {
+    /// The name of the tool.
+    name: &'a str,
+    /// Its name for people.
+    title: &'a str,
+    /// What a model is told of it.
+    description: String,
+    /// The JSON Schema of its arguments.
+    input_schema: Value,
+    /// What it does, for clients.
+    annotations: McpAnnotations<'a>,
+}
+
+/// What a tool does, as clients of the Model Context Protocol are told.
+#[derive(JsonSchema, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct McpAnnotations<'a> {
+    /// The tool's name for people.
+    title: &'a str,
+    /// Whether it changes nothing.
+    read_only_hint: bool,
+    /// Whether it may destroy something.
+    destructive_hint: bool,
+    /// Whether a second call with the same arguments has no further effect.
+    idempotent_hint: bool,
+    /// Whether it sends anything off the machine.
+    open_world_hint: bool,
+}
+
+/// As OpenAI's chat completions take it.
+#[derive(JsonSchema, Serialize)]
+struct OpenAiDefinition<'a> {
+    /// The kind of tool.
+    #[serde(rename = "type")]
+    #[schemars(extend("const" = "function"))]
+    kind: &'static str,
+    /// The function that the tool is.
+    function: OpenAiFunction<'a>,
+}
+
+/// A function of OpenAI's chat completions.
+#[derive(JsonSchema, Serialize)]
+struct OpenAiFunction<'a> {
+    /// The name of the tool.
+    name: &'a str,
+    /// What a model is told of it.
+    description: String,
+    /// The JSON Schema of its arguments.
+    parameters: Value,
+    /// Whether a model keeps to that without fail; with `openai-strict` only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+}
+
+/// As Anthropic's messages take it.
+#[derive(JsonSchema, Serialize)]
+struct AnthropicDefinition<'a> {
+    /// The name of the tool.
+    name: &'a str,
+    /// What a model is told of it.
+    description: String,
+    /// The JSON Schema of its arguments.
+    input_schema: Value,
+}
+
+/// A function declaration of Gemini.
+#[derive(JsonSchema, Serialize)]
+struct GeminiDefinition<'a> {
+    /// The name of the tool.
+    name: &'a str,
+    /// What a model is told of it.
+    description: String,
+    /// The JSON Schema of its arguments.
+    parameters: Value,
 }
 
 /// The schema of a request type, reduced to the portable subset: one plain object, one type per property, no

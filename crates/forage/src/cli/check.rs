@@ -1,12 +1,13 @@
 //! What stands between a client's model and Forage's tools, looked at from the client's side: the command of its entry is
 //! started as the client would start it, and asked. For `forage doctor`, and for the end of `forage setup`.
 
+mod records;
+
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use forage_mcp::Profile;
-use serde_json::{Value, json};
 
 use super::{Global, session, signals};
 use crate::config::{self, ClientDirectories, CommandLineSettings, Config};
@@ -14,6 +15,9 @@ use crate::setup::{
     Client, Consent, EntrySettings, Environment, Launch, NAME, OfferedTools, Permission, ProbeCall,
     ProbeFailure, ProbeStart, ServerEntry, SetupScope, Site, Talk, expanded, program, talk,
 };
+
+pub(super) use records::EntryCheck;
+use records::TriedCall;
 
 /// Where it is looked from.
 pub(super) struct Look<'a> {
@@ -35,7 +39,8 @@ pub(super) struct SettingsCheck {
     pub(super) failure: Option<String>,
     /// The error that a call is answered with.
     pub(super) call_error: Option<String>,
-    pub(super) record: Value,
+    /// The same for programs; `None` of what could not be looked at.
+    pub(super) record: Option<EntryCheck>,
 }
 
 /// Starts what an entry names, as its client would.
@@ -45,7 +50,7 @@ pub(super) fn check(site: &Site, look: &Look<'_>) -> SettingsCheck {
         let line = format!("not tried: {reason}");
         return SettingsCheck {
             lines: vec![line],
-            record: json!({ "tried": false, "why": reason }),
+            record: Some(EntryCheck { why: Some(reason), ..EntryCheck::default() }),
             ..SettingsCheck::default()
         };
     }
@@ -67,8 +72,10 @@ pub(super) fn check(site: &Site, look: &Look<'_>) -> SettingsCheck {
         checked.warnings.push("the entry is turned off (`disabled`, or `enabled = false`)".to_owned());
     }
     checked.warnings.extend(entry.typos.iter().cloned());
-    checked.record["missing_variables"] = json!(missing);
-    checked.record["entry_problems"] = json!(entry.typos);
+    if let Some(record) = &mut checked.record {
+        record.missing_variables = missing;
+        record.entry_problems.clone_from(&entry.typos);
+    }
     if checked.failure.is_none() {
         consent(site, &entry, look, &mut checked);
     }
@@ -172,13 +179,17 @@ fn works(site: &Site, talk: &Talk, missing: &[String]) -> SettingsCheck {
             format!("tools: {}", tools.join(", ")),
         ],
         call_error: talk.call.as_ref().and_then(|call| call.error.clone()),
-        record: json!({
-            "tried": true,
-            "works": true,
-            "milliseconds": u64::try_from(milliseconds).unwrap_or(u64::MAX),
-            "tools": tools,
-            "call": talk.call.as_ref().map(|call| json!({ "tool": call.tool, "error": call.error })),
-            "deferred": deferred(launch.front, talk),
+        record: Some(EntryCheck {
+            tried: true,
+            works: Some(true),
+            milliseconds: Some(u64::try_from(milliseconds).unwrap_or(u64::MAX)),
+            tools: tools.clone(),
+            call: talk
+                .call
+                .as_ref()
+                .map(|ProbeCall { tool, error }| TriedCall { tool: tool.clone(), error: error.clone() }),
+            deferred: deferred(launch.front, talk),
+            ..EntryCheck::default()
         }),
         ..SettingsCheck::default()
     };
@@ -243,7 +254,13 @@ fn fails(site: &Site, failure: &ProbeFailure) -> SettingsCheck {
     };
     SettingsCheck {
         failure: Some(format!("started as {title} starts it, {failure}; {advice}")),
-        record: json!({ "tried": true, "works": false, "problem": failure.to_string(), "advice": advice }),
+        record: Some(EntryCheck {
+            tried: true,
+            works: Some(false),
+            problem: Some(failure.to_string()),
+            advice: Some(advice),
+            ..EntryCheck::default()
+        }),
         ..SettingsCheck::default()
     }
 }
@@ -251,12 +268,7 @@ fn fails(site: &Site, failure: &ProbeFailure) -> SettingsCheck {
 /// What the client wants to be permitted before it calls a tool.
 fn consent(site: &Site, entry: &ServerEntry, look: &Look<'_>, checked: &mut SettingsCheck) {
     let title = site.client.title;
-    let tools: Vec<String> = checked.record["tools"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(|it| it.as_str().map(str::to_owned))
-        .collect();
+    let tools = checked.record.as_ref().map(|record| record.tools.clone()).unwrap_or_default();
     let mut asked = Vec::new();
     match site.client.launch.consent {
         Consent::None => {}
@@ -305,7 +317,9 @@ fn consent(site: &Site, entry: &ServerEntry, look: &Look<'_>, checked: &mut Sett
             )),
         }
     }
-    checked.record["asks"] = json!(asked);
+    if let Some(record) = &mut checked.record {
+        record.asks.clone_from(&asked);
+    }
     checked.lines.extend(asked);
 }
 
@@ -318,12 +332,8 @@ fn claimed(what: &str, title: &str) -> String {
 
 impl SettingsCheck {
     /// All of it as a record.
-    pub(super) fn into_record(mut self) -> Value {
-        if self.record.is_null() {
-            return Value::Null;
-        }
-        self.record["warnings"] = json!(self.warnings);
-        self.record
+    pub(super) fn into_record(self) -> Option<EntryCheck> {
+        Some(EntryCheck { warnings: self.warnings, ..self.record? })
     }
 
     /// In a few lines, for whoever has just had the entry written.

@@ -1,18 +1,19 @@
 //! `forage doctor`: what works, what does not, and what to do about it. It ends on nothing that it finds, and tells no
 //! secret: of keys the names of their variables, of clients' files the state of Forage's own entry.
 
+mod records;
 mod sections;
 
 use std::fmt::Write as _;
 
 use forage_fs::Root;
 use forage_tools::{ErrorCode, sanitize};
-use serde_json::{Map, Value, json};
 
 use super::output::Terminal;
 use super::told::told;
 use super::{Global, Status, features, session};
 use crate::config::{self, CommandLineSettings, Config};
+pub(super) use records::{Diagnosis, StartReport};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -29,7 +30,6 @@ pub(crate) struct Arguments {
 #[derive(Default)]
 struct DoctorReport {
     text: String,
-    records: Map<String, Value>,
     /// What keeps Forage from working.
     problems: Vec<String>,
     /// What keeps a part of it from working.
@@ -37,13 +37,12 @@ struct DoctorReport {
 }
 
 impl DoctorReport {
-    /// A section: its lines for people, and its record.
-    fn section(&mut self, name: &str, lines: &[String], record: Value) {
-        let _ = writeln!(self.text, "{}:", name.replace('_', " "));
+    /// A section for people.
+    fn section(&mut self, name: &str, lines: &[String]) {
+        let _ = writeln!(self.text, "{name}:");
         for line in lines {
             let _ = writeln!(self.text, "  {line}");
         }
-        self.records.insert(name.to_owned(), record);
     }
 }
 
@@ -72,13 +71,13 @@ pub(crate) fn start(global: &Global, output: &mut Terminal) -> anyhow::Result<St
     let mut report = DoctorReport::default();
     let (mut subject, invalid) = DoctorSubject::new(global, false);
     report.problems.extend(invalid.iter().map(told));
-    sections::roots(&mut report, &mut subject);
-    sections::index(&mut report, &subject);
-    sections::models(&mut report, &subject);
-    sections::clients(&mut report, &subject, global);
-    let DoctorReport { text, records, problems, .. } = report;
+    let roots = sections::roots(&mut report, &mut subject);
+    let index = sections::index(&mut report, &subject);
+    let models = sections::models(&mut report, &subject);
+    let clients = sections::clients(&mut report, &subject, global);
+    let DoctorReport { text, problems, .. } = report;
     if output.wants_json() {
-        output.value(&Value::Object(records))?;
+        output.record(&StartReport { roots, index, models, clients, problems })?;
         return Ok(Status::Found);
     }
     let broken = match problems.len() {
@@ -104,17 +103,22 @@ Try:
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let mut report = DoctorReport::default();
     let (mut subject, problems) = DoctorSubject::new(global, arguments.online);
-    sections::versions(&mut report);
-    sections::roots(&mut report, &mut subject);
-    sections::configuration(&mut report, &subject, &problems);
-    sections::tools(&mut report, &subject);
-    sections::engines(&mut report, &subject);
-    sections::models(&mut report, &subject);
-    sections::caches(&mut report, &subject);
-    sections::index(&mut report, &subject);
-    sections::sandbox(&mut report, &subject);
-    sections::clients(&mut report, &subject, global);
-    let DoctorReport { mut text, mut records, problems, warnings } = report;
+    let mut diagnosis = Diagnosis {
+        versions: sections::versions(&mut report),
+        roots: sections::roots(&mut report, &mut subject),
+        configuration: sections::configuration(&mut report, &subject, &problems),
+        tools: sections::tools(&mut report, &subject),
+        engines: sections::engines(&mut report, &subject),
+        models: sections::models(&mut report, &subject),
+        caches: sections::caches(&mut report, &subject),
+        index: sections::index(&mut report, &subject),
+        sandbox: sections::sandbox(&mut report, &subject),
+        clients: sections::clients(&mut report, &subject, global),
+        warnings: Vec::new(),
+        problems: Vec::new(),
+        usable: false,
+    };
+    let DoctorReport { mut text, problems, warnings } = report;
     for (title, list) in [("warnings", &warnings), ("problems", &problems)] {
         if !list.is_empty() {
             let _ = writeln!(text, "\n{title}:");
@@ -130,12 +134,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         if is_usable { "Forage is usable." } else { "Something is broken, see above." }
     );
     if output.wants_json() {
-        records.extend([
-            ("warnings".to_owned(), json!(warnings)),
-            ("problems".to_owned(), json!(problems)),
-            ("usable".to_owned(), json!(is_usable)),
-        ]);
-        output.value(&Value::Object(records))?;
+        diagnosis = Diagnosis { warnings, problems, usable: is_usable, ..diagnosis };
+        output.record(&diagnosis)?;
     } else {
         output.text(&sanitize(&text))?;
         output.flush()?;

@@ -10,6 +10,7 @@ mod limits;
 mod lines;
 mod measure;
 mod message;
+mod records;
 mod report;
 mod set;
 mod tune;
@@ -23,6 +24,7 @@ use self::lines::{CodeTokens, NamedAnswers};
 use super::output::Terminal;
 use super::{Global, Status};
 use measure::MeasurePlan;
+pub(super) use records::{Evaluation, Tuning};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -128,7 +130,7 @@ fn evaluate(arguments: &Arguments, global: &Global, output: &mut Terminal) -> an
     }
     let report = report::EvalReport::new(&measured, &weights.rules, source, arguments.ablate);
     if output.wants_json() {
-        output.value(&report.records())?;
+        output.record(&report.records())?;
     } else {
         output.text(&forage_tools::sanitize(&report.text()))?;
         output.flush()?;

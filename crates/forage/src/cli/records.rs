@@ -363,11 +363,22 @@ pub(super) struct DaySums<'a> {
     pub(super) day: &'a str,
 }
 
+/// Of `forage tools --cost`: about how many tokens a model reads before its first call.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct ToolCosts {
+    /// Tokens of the definition of each tool, by its name.
+    pub(super) tools: BTreeMap<&'static str, u64>,
+    /// Tokens of all definitions.
+    pub(super) all_definitions: u64,
+    /// Tokens of the server's instructions.
+    pub(super) instructions: u64,
+}
+
 /// A setting of `forage config`, by its name.
 #[derive(JsonSchema, Serialize)]
-pub(super) struct SettingInEffect<'a> {
+pub(super) struct SettingInEffect {
     /// Its value.
-    pub(super) value: &'a Value,
+    pub(super) value: Value,
     /// What it is from.
-    pub(super) source: &'a str,
+    pub(super) source: String,
 }

@@ -6,17 +6,21 @@ use std::fmt::Write as _;
 use anyhow::Context as _;
 use forage_agent::Transcript;
 use forage_tools::records::{self, ErrorRecord, answer_schema, any_of, schema_of};
+use forage_tools::schema::definitions_schema;
 use forage_tools::tools::{
     GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex, search,
 };
 use serde_json::{Value, json};
 
 use super::Status;
+use super::doctor::{Diagnosis, StartReport};
+use super::eval::{Evaluation, Tuning};
 use super::output::Terminal;
 use super::records::{
     CollectionFilled, CollectionRemoved, CollectionStatus, IndexBuilt, IndexRemoved, IndexStatus,
-    IndexVerified, ModelsStatus, RankedIndexBuilt, SettingInEffect, TelemetrySums,
+    IndexVerified, ModelsStatus, RankedIndexBuilt, SettingInEffect, TelemetrySums, ToolCosts,
 };
+use super::setup::{ClientSetup, KnownClient, OtherClient, PluginFiles};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -66,7 +70,7 @@ const DOCUMENTS: &[PrintedDocument] = &[
     document("read", "forage read", Answers::Once, answer_schema::<ReadFile>),
     document("ask", "forage ask", Answers::Once, schema_of::<Transcript>),
     document("models", "forage models", Answers::Once, schema_of::<ModelsStatus<'_>>),
-    document("config", "forage config", Answers::Once, schema_of::<BTreeMap<String, SettingInEffect<'_>>>),
+    document("config", "forage config", Answers::Once, schema_of::<BTreeMap<String, SettingInEffect>>),
     document("index-status", "forage index status", Answers::Each, schema_of::<IndexStatus<'_>>),
     document("index-build", "forage index build", Answers::Each, schema_of::<IndexBuilt>),
     document(
@@ -81,6 +85,16 @@ const DOCUMENTS: &[PrintedDocument] = &[
     document("sparse-status", "forage sparse status", Answers::Once, schema_of::<CollectionStatus>),
     document("sparse-drop", "forage sparse drop", Answers::Once, schema_of::<CollectionRemoved>),
     document("telemetry", "forage telemetry", Answers::Once, schema_of::<TelemetrySums<'_>>),
+    document("start", "forage", Answers::Once, schema_of::<StartReport>),
+    document("doctor", "forage doctor", Answers::Once, schema_of::<Diagnosis>),
+    document("setup", "forage setup", Answers::Once, schema_of::<Vec<KnownClient>>),
+    document("setup-client", "forage setup CLIENT", Answers::Each, schema_of::<ClientSetup>),
+    document("setup-other", "forage setup other", Answers::Once, schema_of::<OtherClient<'_>>),
+    document("setup-plugin-files", "forage setup --plugin-files", Answers::Once, schema_of::<PluginFiles>),
+    document("tools", "forage tools", Answers::Once, definitions_schema),
+    document("tools-cost", "forage tools --cost", Answers::Once, schema_of::<ToolCosts>),
+    document("eval", "forage eval", Answers::Once, schema_of::<Evaluation<'_>>),
+    document("eval-tune", "forage eval tune", Answers::Once, schema_of::<Tuning<'_>>),
     document("error", "any command that fails", Answers::Never, schema_of::<ErrorRecord>),
 ];
 

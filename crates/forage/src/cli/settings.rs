@@ -40,7 +40,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     }
     let settings = config.describe();
     if output.wants_json() {
-        let settings = settings.iter().map(|(name, value, source)| (name, SettingInEffect { value, source }));
+        let settings =
+            settings.into_iter().map(|(name, value, source)| (name, SettingInEffect { value, source }));
         output.record(&settings.collect::<BTreeMap<_, _>>())?;
     } else {
         let mut text = String::new();

@@ -1,6 +1,7 @@
 //! `forage setup`: writes Forage into the configuration of a client, or shows what it would write.
 
 mod others;
+mod records;
 mod report;
 
 use std::path::{Path, PathBuf};
@@ -9,7 +10,6 @@ use anyhow::{Context as _, bail};
 use forage_fs::find_git_root;
 use forage_tools::registry::{ToolSelection, advertised};
 use forage_tools::sanitize;
-use serde_json::{Value, json};
 
 use super::output::Terminal;
 use super::{Global, Status, check, session};
@@ -18,6 +18,8 @@ use crate::setup::{
     Addition, CLIENTS, Client, ClientState, Extension, Extra, ExtraParts, FileChange, NAME, SetupRefusal,
     SetupScope, Site, With, detect, entry_with, extension, extras_of, is_forage, plugin, snippet,
 };
+use records::SetupAddition;
+pub(super) use records::{ClientFile, ClientSetup, KnownClient, OtherClient, PluginFiles};
 use report::{refused, report};
 
 #[derive(Debug, clap::Args)]
@@ -105,7 +107,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         None => default_command(scope)?,
     };
     if arguments.plugin_files {
-        output.value(&plugin::files())?;
+        output.record(&PluginFiles(plugin::files()))?;
         return Ok(Status::Found);
     }
     let mut with = arguments.with.concat();
@@ -154,7 +156,7 @@ impl Setup {
         let (mut record, mut text) = (self.record(&site, &done), report(self, &site, &done)?);
         let failure = self.try_out(client, global, &mut record, &mut text);
         if output.wants_json() {
-            output.value(&record)?;
+            output.record(&record)?;
         } else {
             output.text(&sanitize(&text))?;
             output.flush()?;
@@ -168,7 +170,7 @@ impl Setup {
         &self,
         client: &'static Client,
         global: &Global,
-        record: &mut Value,
+        record: &mut ClientSetup,
         text: &mut String,
     ) -> Option<String> {
         if !self.is_tried {
@@ -177,7 +179,7 @@ impl Setup {
         let (site, mut checked) = check::after_writing(client, self.scope, global, &self.project)?;
         text.push_str(&format!("\n{}", checked.after_writing(&site)));
         let failure = checked.failure.take();
-        record["check"] = checked.into_record();
+        record.check = checked.into_record();
         failure.map(|failure| format!("it is written, and does not work yet: {failure}"))
     }
 
@@ -225,15 +227,23 @@ impl Setup {
     }
 
     /// The record of a client whose file is left as it is.
-    fn passed_over(&self, client: &Client, change: &str, problem: &str) -> Value {
-        json!({
-            "client": client.name,
-            "title": client.title,
-            "scope": self.scope.name(),
-            "change": change,
-            "written": false,
-            "problem": problem,
-        })
+    fn passed_over(&self, client: &Client, change: &'static str, problem: &str) -> ClientSetup {
+        ClientSetup {
+            client: client.name,
+            title: client.title,
+            scope: self.scope.name(),
+            file: None,
+            section: None,
+            state_before: None,
+            change,
+            written: false,
+            entry: None,
+            other_servers: Vec::new(),
+            with: Vec::new(),
+            not_taken: Vec::new(),
+            problem: Some(problem.to_owned()),
+            check: None,
+        }
     }
 
     fn carry_out(&self, client: &'static Client) -> anyhow::Result<(Site, SetupOutcome)> {
@@ -362,38 +372,41 @@ impl Setup {
         }
     }
 
-    fn record(&self, site: &Site, done: &SetupOutcome) -> Value {
+    fn record(&self, site: &Site, done: &SetupOutcome) -> ClientSetup {
         let (client, change) = (site.client, &done.entry);
         let addition = |(addition, change): &(Addition, Result<FileChange, SetupRefusal>)| {
             let change = change.as_ref();
-            json!({
-                "name": addition.extra.with.name(),
-                "file": addition.path.display().to_string(),
-                "change": change.map_or("refused", FileChange::name),
-                "written": self.is_written && change.is_ok_and(|change| *change != FileChange::None),
-                "problem": change.err().map(ToString::to_string),
-            })
+            SetupAddition {
+                name: addition.extra.with.name(),
+                file: addition.path.display().to_string(),
+                change: change.map_or("refused", FileChange::name),
+                written: self.is_written && change.is_ok_and(|change| *change != FileChange::None),
+                problem: change.err().map(ToString::to_string),
+            }
         };
-        json!({
-            "client": client.name,
-            "title": client.title,
-            "scope": site.scope.name(),
-            "file": site.path.display().to_string(),
-            "section": client.section(),
-            "state_before": state_name(&site.state),
-            "change": change.name(),
-            "written": self.is_written && *change != FileChange::None,
-            "entry": entry_with(client, &self.words.command, &done.extensions.iter().collect::<Vec<_>>()),
-            "other_servers": site.neighbours,
-            "with": done.additions.iter().map(addition).collect::<Vec<_>>(),
-            "not_taken": done.lacking.iter().map(|with| with.name()).collect::<Vec<_>>(),
-        })
+        let extensions: Vec<&Extension> = done.extensions.iter().collect();
+        ClientSetup {
+            client: client.name,
+            title: client.title,
+            scope: site.scope.name(),
+            file: Some(site.path.display().to_string()),
+            section: Some(client.section()),
+            state_before: Some(state_name(&site.state)),
+            change: change.name(),
+            written: self.is_written && *change != FileChange::None,
+            entry: Some(entry_with(client, &self.words.command, &extensions)),
+            other_servers: site.neighbours.clone(),
+            with: done.additions.iter().map(addition).collect(),
+            not_taken: done.lacking.iter().map(|with| with.name()).collect(),
+            problem: None,
+            check: None,
+        }
     }
 }
 
 /// One of several records, for programs.
-fn put(record: &Value, output: &mut Terminal) -> anyhow::Result<()> {
-    if output.wants_json() { output.value(record) } else { Ok(()) }
+fn put(record: &ClientSetup, output: &mut Terminal) -> anyhow::Result<()> {
+    if output.wants_json() { output.record(record) } else { Ok(()) }
 }
 
 /// What is told of Forage in the files of clients: the tools that are on, and the variables that are needed. A
@@ -451,29 +464,11 @@ pub(crate) fn state_words(state: &ClientState) -> String {
 }
 
 /// One word for records.
-pub(crate) fn state_name(state: &ClientState) -> &'static str {
+fn state_name(state: &ClientState) -> &'static str {
     match state {
         ClientState::Absent { .. } => "absent",
         ClientState::SetUp { .. } => "set_up",
         ClientState::Foreign => "foreign",
         ClientState::Unclear(_) => "not_understood",
     }
-}
-
-/// A file with how things stand in it.
-pub(crate) fn site_record(site: &Site) -> Value {
-    json!({
-        "scope": site.scope.name(),
-        "file": site.path.display().to_string(),
-        "state": state_name(&site.state),
-        "command": match &site.state {
-            ClientState::SetUp { command } => Some(command),
-            _ => None,
-        },
-        "problem": match &site.state {
-            ClientState::Foreign => Some(state_words(&site.state)),
-            ClientState::Unclear(refusal) => Some(refusal.to_string()),
-            _ => None,
-        },
-    })
 }

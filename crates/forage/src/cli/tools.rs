@@ -6,9 +6,10 @@ use forage_mcp::{Profile, instructions};
 use forage_tools::registry::{AnyTool, advertised};
 use forage_tools::schema::{SchemaFormat, definition, definition_with};
 use forage_tools::{Egress, ToolNames};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::output::Terminal;
+use super::records::ToolCosts;
 use super::session::load;
 use super::{Global, Status};
 use crate::config::CommandLineSettings;
@@ -91,22 +92,19 @@ const BYTES_PER_TOKEN: f64 = 4.3;
 fn cost(tools: &[&'static dyn AnyTool], output: &mut Terminal) -> anyhow::Result<Status> {
     let tokens = |bytes: usize| (bytes as f64 / BYTES_PER_TOKEN).ceil() as u64;
     let names = ToolNames::of(tools);
-    let mut rows: Vec<(&str, u64)> = tools
-        .iter()
-        .map(|tool| {
-            (tool.name(), tokens(definition(*tool, &names, SchemaFormat::Anthropic).to_string().len()))
-        })
-        .collect();
-    let definitions = rows.iter().map(|(_, tokens)| tokens).sum();
-    rows.push(("all definitions", definitions));
-    rows.push(("instructions", tokens(instructions(tools, Profile::unknown()).len())));
+    let of_tool = |tool: &&'static dyn AnyTool| {
+        (tool.name(), tokens(definition(*tool, &names, SchemaFormat::Anthropic).to_string().len()))
+    };
+    let by_tool: Vec<(&str, u64)> = tools.iter().map(of_tool).collect();
+    let all_definitions = by_tool.iter().map(|(_, tokens)| tokens).sum();
+    let instructions = tokens(instructions(tools, Profile::unknown()).len());
     if output.wants_json() {
-        output.value(
-            &rows.iter().map(|(name, tokens)| ((*name).to_owned(), json!(tokens))).collect::<Value>(),
-        )?;
+        let costs = ToolCosts { tools: by_tool.into_iter().collect(), all_definitions, instructions };
+        output.record(&costs)?;
     } else {
         let mut text = String::new();
-        for (name, tokens) in rows {
+        let sums = [("all definitions", all_definitions), ("instructions", instructions)];
+        for (name, tokens) in by_tool.into_iter().chain(sums) {
             writeln!(text, "{name:<16} about {tokens:>5} tokens")?;
         }
         output.text(&text)?;

@@ -3,6 +3,8 @@
 //!
 //! They are written by `cargo xtask generate`, so that they say what the program does.
 
+use std::collections::BTreeMap;
+
 use forage_mcp::Profile;
 use forage_tools::registry::{AnyTool, ToolSelection, advertised};
 use serde_json::{Map, Value, json};
@@ -23,7 +25,7 @@ const PREFIX: &str = "mcp__plugin_forage_forage__";
 pub(crate) const CLIENT: &str = "plugin";
 
 /// Paths and texts.
-pub(crate) fn files() -> Value {
+pub(crate) fn files() -> BTreeMap<String, String> {
     let tools = advertised(&ToolSelection::default()).unwrap_or_default();
     let tools: Vec<&'static dyn AnyTool> =
         tools.into_iter().filter(|tool| !["read_file", "list_directory"].contains(&tool.id())).collect();
@@ -68,7 +70,7 @@ pub(crate) fn files() -> Value {
             )),
         ),
     ];
-    Value::Object(files.into_iter().map(|(path, text)| (path, Value::from(text))).collect())
+    files.into()
 }
 
 /// Those of Claude Code, by the name under which a plugin calls them.

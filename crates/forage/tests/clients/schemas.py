@@ -24,6 +24,13 @@ def strict(schema):
     return schema
 
 
+def spoilt(document):
+    """What no schema knows, and a field of another type."""
+    if isinstance(document, list):
+        return [*document, {"no_such_field": 1}], [*document, [[]]]
+    return {**document, "no_such_field": 1}, {**document, **{key: [[]] for key in document}}
+
+
 given = json.load(sys.stdin)
 validators = {}
 for name, schema in given["schemas"].items():
@@ -39,9 +46,9 @@ for name, command, document in given["documents"]:
         causes = error.context or [error]
         shown = "; ".join(f"{list(cause.absolute_path)}: {cause.message}" for cause in causes)
         faults.append(f"{name}: {command}: {shown[:2000]}")
-    # The controls: what no schema knows, and a field of another type.
-    for changed in ({"no_such_field": 1}, {key: [[]] for key in document}):
-        if validators[name].is_valid({**document, **changed}) and name != "config":
+    # The controls.
+    for changed in spoilt(document):
+        if validators[name].is_valid(changed) and name != "config":
             faults.append(f"{name}: {command}: anything is taken")
 
 for fault in faults:

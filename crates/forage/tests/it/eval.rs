@@ -49,7 +49,7 @@ const BETA: &str = "//! Headers.\nfn parse_header(line: &str) {}\n";
 const GAMMA: &str = "//! Numbers.\nfn add(one: u32, two: u32) {}\n";
 
 /// A repository with a base and eight commits behind it, of which three make queries.
-fn repository() -> Project {
+pub(crate) fn repository() -> Project {
     let project = Project::new(&[
         ("src/alpha.rs", ALPHA),
         ("src/beta.rs", BETA),
@@ -524,7 +524,7 @@ const TOPICS: [&str; 24] = [
 ];
 
 /// A project in which tests are what is asked for, which the built-in weights put behind; and its set.
-fn tests_wanted() -> (Project, String) {
+pub(crate) fn tests_wanted() -> (Project, String) {
     let project = Project::new(&[]);
     let mut queries = Vec::new();
     for topic in TOPICS {

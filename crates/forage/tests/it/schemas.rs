@@ -6,12 +6,13 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::contract::{cases, project};
+use crate::eval::{forage, repository, tests_wanted};
 use crate::mcp_clients::Peers;
 use crate::peer::{Peer, good};
 use crate::{Project, Run};
 
-/// Commands whose JSON is for people and for reports of bugs, and no promise to scripts.
-const NOT_PROMISED: &[&str] = &["completions", "doctor", "eval", "man", "schema", "setup", "tools"];
+/// Commands that print no record of their own.
+const NOT_PROMISED: &[&str] = &["completions", "man", "schema"];
 
 /// The schema of what a command prints.
 fn schema_of(arguments: &[&str]) -> &'static str {
@@ -42,7 +43,16 @@ fn schema_of(arguments: &[&str]) -> &'static str {
         ("sparse", Some("status")) => "sparse-status",
         ("sparse", Some("drop")) => "sparse-drop",
         ("no_such_command", _) => "error",
-        ("", _) => "",
+        ("", _) => "start",
+        ("doctor", _) => "doctor",
+        ("setup", _) if arguments.contains(&"--plugin-files") => "setup-plugin-files",
+        ("setup", Some("other" | "gemini")) => "setup-other",
+        ("setup", None) if !arguments.contains(&"--detected") => "setup",
+        ("setup", _) => "setup-client",
+        ("tools", _) if arguments.contains(&"--cost") => "tools-cost",
+        ("tools", _) => "tools",
+        ("eval", Some("tune")) => "eval-tune",
+        ("eval", _) => "eval",
         (word, _) if NOT_PROMISED.contains(&word) => "",
         other => panic!("{other:?} has no schema"),
     }
@@ -56,8 +66,12 @@ struct Printed {
 
 impl Printed {
     fn take(&mut self, arguments: &[&str]) -> Run {
-        let with_json = [arguments, &["--json"][..]].concat();
-        let run = self.project.run(&with_json);
+        let run = self.project.run(&with_json(arguments));
+        self.keep(arguments, &run);
+        run
+    }
+
+    fn keep(&mut self, arguments: &[&str], run: &Run) {
         let name = schema_of(arguments);
         for document in run.stdout.lines() {
             let document: Value = serde_json::from_str(document).unwrap();
@@ -66,8 +80,160 @@ impl Printed {
                 self.documents.push(json!([name, arguments.join(" "), document]));
             }
         }
-        run
     }
+}
+
+fn with_json<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    [arguments, &["--json"][..]].concat()
+}
+
+/// What `forage` and `forage doctor` find, in projects of their own.
+fn print_diagnoses(printed: &mut Printed) {
+    let path = std::env::var("PATH").unwrap();
+    let key = ("OPENAI_API_KEY", "sk-planted0123456789abcdefghijklmnop");
+    let mut look = |project: &Project, status: i32, environment: &[(&str, &str)]| {
+        let [start, found] = [&[][..], &["doctor"]].map(|arguments| {
+            let run = project.run_in(&project.root, &with_json(arguments), environment);
+            printed.keep(arguments, &run);
+            run
+        });
+        assert_eq!((start.status, found.status), (0, status), "{found:?}");
+        found.json()
+    };
+    let project = project();
+    let found = look(&project, 0, &[("PATH", &path), key]);
+    assert_eq!(found["usable"], true);
+    assert!(found["models"]["chosen"].is_object() && found["models"]["providers"][0].is_object(), "{found}");
+    project.run(&["index", "build"]);
+    assert_eq!(look(&project, 0, &[])["index"]["roots"][0]["index"]["state"], "there");
+    let file = project.root.join("README.md").display().to_string();
+    let found = look(&project, 0, &[("XDG_CACHE_HOME", &file)]);
+    assert!(found["caches"]["problem"].is_string(), "{found}");
+    let inside = project.root.display().to_string();
+    let found = look(&project, 0, &[("XDG_CACHE_HOME", &inside)]);
+    assert!(found["index"]["roots"][0]["index"]["problem"].is_string(), "{found}");
+    project.configure("[[models]]\nprovider = \"openai\"\nmodel = \"m\"\n");
+    assert!(look(&project, 0, &[key])["models"]["named"].is_object());
+    for (text, part) in [
+        ("[providers.acme]\nkey_env = [\"KEY\"]\n", "providers.acme"),
+        ("model = [\n", "not valid"),
+        ("roots = [\"/nonexistent/root\"]\n", "/nonexistent/root"),
+        ("sandbox = \"off\"\n[tools.search]\nenabled = true\nengine = \"ugrep\"\n", "ugrep"),
+    ] {
+        project.configure(text);
+        let found = look(&project, 2, &[("PATH", "/nonexistent")]);
+        assert!(found["problems"].to_string().contains(part), "{part}: {found}");
+    }
+}
+
+/// `forage setup` and what `forage doctor` says of it.
+fn print_setups(printed: &mut Printed) {
+    let project = project();
+    let mut run = |status: i32, words: &str| {
+        let arguments: Vec<&str> = words.split(' ').collect();
+        let run = project.run(&with_json(&arguments));
+        printed.keep(&arguments, &run);
+        assert_eq!(run.status, status, "{words}: {run:?}");
+        run.json()
+    };
+    run(0, "setup");
+    run(2, "setup --write");
+    run(0, "setup --plugin-files");
+    run(0, "setup other");
+    assert_ne!(run(0, "setup gemini")["similar"], json!([]));
+    run(2, "setup gemini --write");
+    assert_eq!(run(0, "setup --detected"), json!({ "answers": [] }));
+    run(0, "setup gemini-cli");
+    let write = format!("setup gemini-cli --write --command {}", env!("CARGO_BIN_EXE_forage"));
+    assert_eq!(run(0, &write)["check"]["works"], true);
+    assert_eq!(run(0, &write)["change"], "none");
+    run(0, "setup");
+    run(0, "doctor");
+    run(0, "setup gemini-cli --remove --dry-run");
+    assert_eq!(run(0, "setup gemini-cli --remove")["change"], "delete");
+    assert_eq!(run(0, "setup gemini-cli --remove")["change"], "none");
+    assert_ne!(run(0, "setup claude-code --with all --write --no-check --command forage")["with"], json!([]));
+    run(0, "setup claude-code --with all");
+    assert_ne!(run(0, "setup zed --with all")["not_taken"], json!([]));
+    run(2, "setup zed --with hooks");
+    run(0, "setup claude-code --scope project --write --no-check");
+    let settings = project.home.join(".claude/settings.json");
+    std::fs::write(settings, "{ broken").unwrap();
+    let refused = run(2, "setup claude-code --with hooks --write --no-check --command forage");
+    assert_eq!(refused["with"][0]["change"], "refused");
+    // Entries that do not work, that Forage did not write or does not understand, and that are not to be trusted.
+    let failing = run(2, "setup codex --write --command /nonexistent/forage");
+    assert_eq!(failing["check"]["works"], false);
+    for (file, text) in [
+        (".cursor/mcp.json", "{ broken"),
+        (".gemini/settings.json", r#"{"mcpServers": {"forage": {"command": "rm"}}}"#),
+    ] {
+        let path = project.home.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let entry = r#"{"mcpServers": {"forage": {"command": "forage", "args": ["mcp"], "env": {"A": "b"}}}}"#;
+    project.write(".mcp.json", entry);
+    run(2, "setup cursor");
+    let found = run(2, "doctor");
+    let states = ["set_up", "foreign", "not_understood"];
+    assert!(states.iter().all(|state| found["clients"].to_string().contains(state)), "{found}");
+    let tried = |is_tried: bool| {
+        let clients = found["clients"].as_array().unwrap();
+        clients.iter().any(|client| client["check"]["tried"] == is_tried)
+    };
+    assert!(tried(true) && tried(false), "{found}");
+    run(0, "setup");
+    let detected = run(2, "setup --detected --write --no-check --command forage");
+    assert!(detected["error"].is_string() && detected.to_string().contains("refused"), "{detected}");
+    // A client that has no file in a project.
+    std::fs::create_dir_all(project.home.join(".codeium/windsurf")).unwrap();
+    let detected = run(0, "setup --detected --scope project --command forage");
+    let answers = detected["answers"].as_array().unwrap();
+    assert!(
+        answers.iter().any(|answer| answer["file"].is_null() && answer["change"] == "none"),
+        "{detected}"
+    );
+}
+
+/// `forage eval` in its forms, on sets and on histories of a few commits.
+fn print_evaluations(printed: &mut Printed) {
+    let history = repository();
+    let (wanted, file) = tests_wanted();
+    let configured = |text: &str| wanted.configure(text);
+    let lines = json!({ "src/alpha.rs": [[1, 2]] });
+    let of_lines =
+        json!({ "query": "retry backoff", "relevant": ["src/alpha.rs"], "lines": lines, "commit": "c1" });
+    let gone = json!({ "query": "parse header", "relevant": ["src/gone.rs"] });
+    let set = json!([{ "name": "shop", "language": "rust", "queries": [of_lines, gone] }]);
+    history.write("lines.json", &set.to_string());
+    history.write("empty.json", r#"{"name": "empty", "queries": []}"#);
+    let mut run = |project: &Project, status: i32, words: &str| {
+        let arguments: Vec<&str> = words.split(' ').collect();
+        let run = forage(project, &with_json(&arguments));
+        printed.keep(&arguments, &run);
+        assert_eq!(run.status, status, "{words}: {run:?}");
+        run.json()
+    };
+    assert!(run(&history, 0, "eval --from-git 7 --save set.json")["saved"].is_string());
+    assert!(run(&history, 0, "eval set.json --at-revision --ablate")["ablation"].is_array());
+    let measured = run(&history, 0, "eval lines.json --lines 1000");
+    assert_ne!(measured["missing_targets"], json!([]));
+    history.write("before.json", &measured.to_string());
+    let beside = run(&history, 0, "eval lines.json --lines 1000 --beside before=before.json");
+    assert!(beside["lines"]["ways"][1]["forage_less_this"].is_object(), "{beside}");
+    assert_eq!(run(&history, 1, "eval empty.json")["latency_ms"]["p50"], Value::Null);
+    run(&history, 1, "eval tune empty.json");
+    run(&history, 2, "eval");
+    run(&history, 2, "eval gone.json");
+    run(&history, 2, "eval tune gone.json");
+    assert_eq!(run(&history, 0, "eval tune --from-git 7 --save tuned.json")["stored"], false);
+    assert_eq!(run(&wanted, 0, &format!("eval tune {file} --dry-run"))["above_noise"], true);
+    assert_eq!(run(&wanted, 0, &format!("eval tune {file}"))["stored"], true);
+    assert_ne!(run(&wanted, 0, &format!("eval {file}"))["weights"], "built in");
+    // Weights that are worth keeping and can't be kept are an error beside the answer.
+    configured("[tools.search_index]\nweights = { test = 0.7 }\n");
+    assert!(run(&wanted, 2, &format!("eval tune {file}"))["error"].is_string());
 }
 
 #[test]
@@ -120,6 +286,12 @@ fn what_is_printed_keeps_to_its_schema() {
         "models --check",
         "telemetry",
         "telemetry --since 7d",
+        "tools --all",
+        "tools --all --cost",
+        "tools --all --format mcp --every-argument",
+        "tools --all --format openai-strict",
+        "tools --all --format anthropic",
+        "tools --all --format gemini",
     ]
     .iter()
     .map(|words| words.split(' ').map(str::to_owned).collect())
@@ -150,6 +322,9 @@ fn what_is_printed_keeps_to_its_schema() {
         let run = printed.take(arguments);
         assert!(run.status < 2, "{arguments:?}: {run:?}");
     }
+    print_diagnoses(&mut printed);
+    print_setups(&mut printed);
+    print_evaluations(&mut printed);
     let schemas = printed.project.run(&["schema", "--json"]).json();
     for name in schemas.as_object().unwrap().keys() {
         assert_eq!(printed.project.run(&["schema", name]).json(), schemas[name], "{name}");

@@ -1,5 +1,6 @@
 //! The sections of the report, each from the code that does the thing in earnest.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use forage_base::Stop;
@@ -9,11 +10,16 @@ use forage_llm::{ModelChoice, ModelRole};
 use forage_sandbox::Level;
 use forage_tools::registry::TOOLS;
 use forage_tools::{EngineSetting, FoundModels, Program};
-use serde_json::{Value, json};
 
 use super::super::check::{self, Look, SettingsCheck};
+use super::super::records::SettingInEffect;
+use super::super::setup::{self, ClientFile};
 use super::super::told::told;
-use super::super::{Global, features, session, setup};
+use super::super::{Global, features, session};
+use super::records::{
+    CacheInUse, ClientInUse, ConfigurationInUse, EngineInUse, IndexFound, IndexesInUse, KeyedProvider,
+    ModelsInUse, ModelsNamed, ProgramVersions, RootInUse, RootIndex, RootsInUse, SandboxInUse, ToolInUse,
+};
 use super::{DoctorReport, DoctorSubject};
 use crate::config::{self, ClientDirectories, Market, Needs};
 use crate::setup::{ClientState, Site};
@@ -21,30 +27,30 @@ use crate::setup::{ClientState, Site};
 /// Time for an engine to tell its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
 
-pub(super) fn versions(report: &mut DoctorReport) {
+pub(super) fn versions(report: &mut DoctorReport) -> ProgramVersions {
     let revisions = forage_mcp::revisions();
     let lines = [
         format!("forage {} for {}, {}", features::version(), features::TARGET, features::shown()),
         format!("Model Context Protocol {}", revisions.join(", ")),
     ];
-    let built: Vec<&str> =
-        features::FEATURES.iter().filter(|(_, is_built)| *is_built).map(|(name, _)| *name).collect();
-    let record = json!({
-        "forage": env!("CARGO_PKG_VERSION"),
-        "commit": features::COMMIT,
-        "target": features::TARGET,
-        "features": built,
-        "protocol_revisions": revisions,
-    });
-    report.section("versions", &lines, record);
+    report.section("versions", &lines);
+    let built = features::FEATURES.iter().filter(|(_, is_built)| *is_built).map(|(name, _)| *name);
+    ProgramVersions {
+        forage: env!("CARGO_PKG_VERSION"),
+        commit: features::COMMIT,
+        target: features::TARGET,
+        features: built.collect(),
+        protocol_revisions: revisions,
+    }
 }
 
-pub(super) fn roots(report: &mut DoctorReport, subject: &mut DoctorSubject) {
+pub(super) fn roots(report: &mut DoctorReport, subject: &mut DoctorSubject) -> RootsInUse {
     let working = match config::working_directory() {
         Ok(working) => working,
         Err(error) => {
             report.problems.push(told(&error));
-            return report.section("roots", &[told(&error)], json!([]));
+            report.section("roots", &[told(&error)]);
+            return RootsInUse { working_directory: None, roots: Vec::new() };
         }
     };
     let source = match (subject.config.settings.general.roots.value.is_empty(), find_git_root(&working)) {
@@ -63,20 +69,20 @@ pub(super) fn roots(report: &mut DoctorReport, subject: &mut DoctorSubject) {
             None => format!("{}, from {source}; {git}", directory.display()),
             Some(problem) => format!("{}, from {source}, can't be searched: {problem}", directory.display()),
         });
-        records.push(json!({
-            "root": directory.display().to_string(),
-            "from": source,
-            "git_root": git_root,
-            "problem": problem,
-        }));
+        records.push(RootInUse {
+            root: directory.display().to_string(),
+            from: source.clone(),
+            git_root,
+            problem: problem.clone(),
+        });
         match opened {
             Ok(root) => subject.roots.push(root),
             Err(_) => report.problems.extend(problem.map(|problem| format!("root: {problem}"))),
         }
     }
     read_repositories(subject);
-    let record = json!({ "working_directory": working.display().to_string(), "roots": records });
-    report.section("roots", &lines, record);
+    report.section("roots", &lines);
+    RootsInUse { working_directory: Some(working.display().to_string()), roots: records }
 }
 
 /// What the repositories say of the configuration is read by a thread of its own, behind the wall of any command: the
@@ -94,34 +100,38 @@ fn read_repositories(subject: &mut DoctorSubject) {
     });
 }
 
-pub(super) fn configuration(report: &mut DoctorReport, subject: &DoctorSubject, problems: &[anyhow::Error]) {
+pub(super) fn configuration(
+    report: &mut DoctorReport,
+    subject: &DoctorSubject,
+    problems: &[anyhow::Error],
+) -> ConfigurationInUse {
     let config = &subject.config;
     let file = config.file().display();
     let exists = config.file().exists();
     let problems: Vec<String> = problems.iter().map(told).collect();
-    let changed = config.describe().into_iter().filter(|(_, _, source)| source != "default");
-    let changed: serde_json::Map<String, Value> =
-        changed.map(|(name, value, source)| (name, json!({ "value": value, "source": source }))).collect();
+    let changed: Vec<_> =
+        config.describe().into_iter().filter(|(_, _, source)| source != "default").collect();
     let mut lines = vec![format!("{file}{}", if exists { "" } else { ", which does not exist: no error" })];
     if !changed.is_empty() {
-        let names: Vec<&str> = changed.keys().map(String::as_str).collect();
+        let names: Vec<&str> = changed.iter().map(|(name, ..)| name.as_str()).collect();
         lines.push(format!("not as by default: {} (`forage config` shows them)", names.join(", ")));
     }
     lines.extend(problems.iter().map(|problem| format!("problem: {problem}")));
     lines.extend(config.notices.iter().map(|notice| format!("notice: {notice}")));
-    let record = json!({
-        "file": file.to_string(),
-        "exists": exists,
-        "changed": changed,
-        "notices": config.notices,
-        "problems": problems,
-    });
-    report.section("configuration", &lines, record);
-    report.problems.extend(problems);
+    report.section("configuration", &lines);
+    report.problems.extend(problems.iter().cloned());
     report.warnings.extend(config.notices.iter().cloned());
+    let changed = changed.into_iter().map(|(name, value, source)| (name, SettingInEffect { value, source }));
+    ConfigurationInUse {
+        file: file.to_string(),
+        exists,
+        changed: changed.collect(),
+        notices: config.notices.clone(),
+        problems,
+    }
 }
 
-pub(super) fn tools(report: &mut DoctorReport, subject: &DoctorSubject) {
+pub(super) fn tools(report: &mut DoctorReport, subject: &DoctorSubject) -> Vec<ToolInUse> {
     let choice = subject.config.served_tools();
     if let Err(error) = choice.names() {
         report.problems.push(error.to_string());
@@ -156,20 +166,23 @@ pub(super) fn tools(report: &mut DoctorReport, subject: &DoctorSubject) {
         let (name, id) = (names.called(tool.id()), tool.id());
         let own = if name == id { String::new() } else { format!(" (the tool {id})") };
         lines.push(format!("{name:<16} {state}{own}{}", off.collect::<String>()));
-        records.push(json!({ "name": name, "tool": id, "on": is_on, "why_off": why, "turn_on": how }));
+        records.push(ToolInUse { name: name.to_owned(), tool: id, on: is_on, why_off: why, turn_on: how });
     }
-    report.section("tools", &lines, records.into());
+    report.section("tools", &lines);
+    records
 }
 
-pub(super) fn engines(report: &mut DoctorReport, subject: &DoctorSubject) {
+pub(super) fn engines(report: &mut DoctorReport, subject: &DoctorSubject) -> Vec<EngineInUse> {
     let roots = subject.paths();
     let used = subject.config.search_settings(&roots).engine;
     let mut lines = vec![format!("{:<9} built in, needs no program", "embedded")];
-    let mut records = vec![json!({
-        "engine": "embedded",
-        "found": true,
-        "used": matches!(used, EngineSetting::Embedded),
-    })];
+    let absent =
+        |engine| EngineInUse { engine, found: false, used: false, path: None, version: None, problem: None };
+    let mut records = vec![EngineInUse {
+        found: true,
+        used: matches!(used, EngineSetting::Embedded),
+        ..absent("embedded")
+    }];
     let is_used = |program: &Program| match &used {
         EngineSetting::External { programs, .. } => programs.iter().any(|it| it.path() == program.path()),
         EngineSetting::Embedded => false,
@@ -180,13 +193,13 @@ pub(super) fn engines(report: &mut DoctorReport, subject: &DoctorSubject) {
                 let version = program.version(&Stop::after(VERSION_TIMEOUT));
                 let said = version.as_deref().unwrap_or("it does not tell its version");
                 lines.push(format!("{name:<9} {} ({said})", program.path().display()));
-                records.push(json!({
-                    "engine": name,
-                    "found": true,
-                    "used": is_used(program),
-                    "path": program.path().display().to_string(),
-                    "version": version,
-                }));
+                records.push(EngineInUse {
+                    found: true,
+                    used: is_used(program),
+                    path: Some(program.path().display().to_string()),
+                    version,
+                    ..absent(name)
+                });
             }
             Err(problem) => {
                 lines.push(match cfg!(feature = "external-engines") {
@@ -195,7 +208,7 @@ pub(super) fn engines(report: &mut DoctorReport, subject: &DoctorSubject) {
                         format!("{name:<9} not run by this build, and not needed by the embedded engine")
                     }
                 });
-                records.push(json!({ "engine": name, "found": false, "used": false, "problem": problem }));
+                records.push(EngineInUse { problem: Some(problem.clone()), ..absent(name) });
             }
         }
     }
@@ -212,13 +225,14 @@ pub(super) fn engines(report: &mut DoctorReport, subject: &DoctorSubject) {
             }
         },
     }
-    report.section("engines", &lines, records.into());
+    report.section("engines", &lines);
+    records
 }
 
-pub(super) fn models(report: &mut DoctorReport, subject: &DoctorSubject) {
+pub(super) fn models(report: &mut DoctorReport, subject: &DoctorSubject) -> ModelsInUse {
     match try_models(report, subject) {
         Ok((lines, record, has_none)) => {
-            report.section("models", &lines, record);
+            report.section("models", &lines);
             let names = subject.config.served_names();
             if has_none && !subject.config.is_lexical() && names.has("keyword_search") {
                 report.warnings.push(format!(
@@ -227,11 +241,19 @@ pub(super) fn models(report: &mut DoctorReport, subject: &DoctorSubject) {
                     names.called("keyword_search")
                 ));
             }
+            record
         }
         Err(error) => {
             let problem = told(&error);
-            report.section("models", std::slice::from_ref(&problem), json!({ "problem": problem }));
+            report.section("models", std::slice::from_ref(&problem));
             report.problems.push(format!("models: {problem}"));
+            ModelsInUse {
+                providers: Vec::new(),
+                named: None,
+                chosen: None,
+                online: None,
+                problem: Some(problem),
+            }
         }
     }
 }
@@ -240,7 +262,7 @@ pub(super) fn models(report: &mut DoctorReport, subject: &DoctorSubject) {
 fn try_models(
     report: &mut DoctorReport,
     subject: &DoctorSubject,
-) -> anyhow::Result<(Vec<String>, Value, bool)> {
+) -> anyhow::Result<(Vec<String>, ModelsInUse, bool)> {
     let config = &subject.config;
     let mut market = Market::open(config)?;
     let (mut lines, mut providers) = (Vec::new(), Vec::new());
@@ -250,7 +272,8 @@ fn try_models(
             provider.name,
             provider.key_variable.as_deref().unwrap_or_default()
         ));
-        providers.push(json!({ "provider": provider.name, "key_variable": provider.key_variable }));
+        let key_variable = provider.key_variable.clone();
+        providers.push(KeyedProvider { provider: provider.name.clone(), key_variable });
     }
     if lines.is_empty() {
         lines.push("no provider has a key".to_owned());
@@ -266,22 +289,28 @@ fn try_models(
         if !found.passed_over.is_empty() {
             lines.push(found.passed_over);
         }
-        let record = json!({ "providers": providers, "named": { "by": source, "models": names } });
-        return Ok((lines, record, names.is_empty()));
+        let has_none = names.is_empty();
+        let named = Some(ModelsNamed { by: source.to_owned(), models: names });
+        return Ok((
+            lines,
+            ModelsInUse { providers, named, chosen: None, online: None, problem: None },
+            has_none,
+        ));
     }
-    let mut roles = serde_json::Map::new();
+    let mut roles = BTreeMap::new();
     let mut has_none = false;
     for role in ModelRole::ALL {
         let choice = if subject.online { market.choose(role) } else { market.choose_from_kept(role) };
         let names = picked(&choice);
         has_none |= role == ModelRole::Filter && names.is_empty();
         lines.push(format!("{}: {}", role.name(), or_none(&names)));
-        roles.insert(role.name().to_owned(), json!(names));
+        roles.insert(role.name(), names);
     }
     if !subject.online {
         lines.push("chosen from kept lists of models alone; --online asks the providers".to_owned());
     }
-    Ok((lines, json!({ "providers": providers, "chosen": roles, "online": subject.online }), has_none))
+    let (chosen, online) = (Some(roles), Some(subject.online));
+    Ok((lines, ModelsInUse { providers, named: None, chosen, online, problem: None }, has_none))
 }
 
 fn picked(choice: &ModelChoice) -> Vec<String> {
@@ -293,26 +322,37 @@ fn or_none(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", then ") }
 }
 
-pub(super) fn caches(report: &mut DoctorReport, subject: &DoctorSubject) {
+pub(super) fn caches(report: &mut DoctorReport, subject: &DoctorSubject) -> Option<CacheInUse> {
     let (line, record) = match subject.config.cache() {
         Some((directory, Ok((files, bytes)))) => (
             format!("{}: {files} files, {bytes} bytes", directory.display()),
-            json!({ "directory": directory.display().to_string(), "files": files, "bytes": bytes }),
+            Some(CacheInUse {
+                directory: directory.display().to_string(),
+                files: Some(files),
+                bytes: Some(bytes),
+                problem: None,
+            }),
         ),
         Some((directory, Err(problem))) => {
             report.warnings.push(format!("the cache is not used: {problem}"));
             (
                 format!("{}: not used: {problem}", directory.display()),
-                json!({ "directory": directory.display().to_string(), "problem": problem.to_string() }),
+                Some(CacheInUse {
+                    directory: directory.display().to_string(),
+                    files: None,
+                    bytes: None,
+                    problem: Some(problem.to_string()),
+                }),
             )
         }
-        None => ("there is no telling where your cache directory is".to_owned(), Value::Null),
+        None => ("there is no telling where your cache directory is".to_owned(), None),
     };
     report.warnings.extend(subject.config.telemetry_problem());
-    report.section("caches", &[line], record);
+    report.section("caches", &[line]);
+    record
 }
 
-pub(super) fn index(report: &mut DoctorReport, subject: &DoctorSubject) {
+pub(super) fn index(report: &mut DoctorReport, subject: &DoctorSubject) -> IndexesInUse {
     let (mut lines, mut records) =
         (vec![format!("`index` is {:?}", subject.config.index_name())], Vec::new());
     for root in &subject.roots {
@@ -320,7 +360,7 @@ pub(super) fn index(report: &mut DoctorReport, subject: &DoctorSubject) {
         let (line, record) = match subject.config.index_store(root) {
             Err(problem) => (
                 format!("{path}: none: {problem}"),
-                json!({ "state": "none", "problem": problem.to_string() }),
+                IndexFound { state: "none", bytes: None, problem: Some(problem.to_string()) },
             ),
             Ok(store) => {
                 let (index, problems) = store.open_checked();
@@ -330,26 +370,28 @@ pub(super) fn index(report: &mut DoctorReport, subject: &DoctorSubject) {
                     )
                 }));
                 match index {
-                    None => {
-                        (format!("{path}: none; `forage index build` makes one"), json!({ "state": "none" }))
-                    }
+                    None => (
+                        format!("{path}: none; `forage index build` makes one"),
+                        IndexFound { state: "none", bytes: None, problem: None },
+                    ),
                     Some(_) => {
                         let (bytes, place) = (store.size(), store.directory());
                         (
                             format!("{path}: {bytes} bytes in {}", place.display()),
-                            json!({ "state": "there", "bytes": bytes }),
+                            IndexFound { state: "there", bytes: Some(bytes), problem: None },
                         )
                     }
                 }
             }
         };
         lines.push(line);
-        records.push(json!({ "root": path.to_string(), "index": record }));
+        records.push(RootIndex { root: path.to_string(), index: record });
     }
-    report.section("index", &lines, json!({ "mode": subject.config.index_name(), "roots": records }));
+    report.section("index", &lines);
+    IndexesInUse { mode: subject.config.index_name().to_owned(), roots: records }
 }
 
-pub(super) fn sandbox(report: &mut DoctorReport, subject: &DoctorSubject) {
+pub(super) fn sandbox(report: &mut DoctorReport, subject: &DoctorSubject) -> SandboxInUse {
     let level = forage_sandbox::probe();
     let mode = subject.config.sandbox_mode();
     let mut lines = vec![format!("{level}; `sandbox` is {mode:?}")];
@@ -362,28 +404,33 @@ pub(super) fn sandbox(report: &mut DoctorReport, subject: &DoctorSubject) {
     for (what, list) in [("refused", &refused), ("left open", &open)] {
         lines.extend(list.iter().map(|entry| format!("{what}: {entry}")));
     }
-    let record = json!({
-        "possible": level.name(),
-        "detail": level.to_string(),
-        "mode": mode,
-        "refused": refused,
-        "left_open": open,
-    });
-    report.section("sandbox", &lines, record);
+    report.section("sandbox", &lines);
+    SandboxInUse {
+        possible: level.name(),
+        detail: level.to_string(),
+        mode: mode.to_owned(),
+        refused,
+        left_open: open,
+    }
 }
 
-pub(super) fn clients(report: &mut DoctorReport, subject: &DoctorSubject, global: &Global) {
+pub(super) fn clients(
+    report: &mut DoctorReport,
+    subject: &DoctorSubject,
+    global: &Global,
+) -> Vec<ClientInUse> {
     let (sites, project) = match setup::sites(global).and_then(|sites| Ok((sites, setup::project(global)?))) {
         Ok(found) => found,
-        Err(error) => return report.section("clients", &[told(&error)], json!([])),
+        Err(error) => {
+            report.section("clients", &[told(&error)]);
+            return Vec::new();
+        }
     };
     let directories = ClientDirectories::find();
     let look =
         Look { config: &subject.config, directories: &directories, project: &project, is_own_command: false };
     let (mut lines, mut records) = (Vec::new(), Vec::new());
     for (site, checked) in sites.iter().zip(checked(&sites, &look)) {
-        let mut record = setup::site_record(site);
-        record["client"] = site.client.name.into();
         let words = setup::state_words(&site.state);
         let name = format!("{} ({})", site.client.title, site.scope.name());
         let line = format!("{} ({}, {}): {words}", site.client.title, site.scope.name(), site.path.display());
@@ -395,21 +442,22 @@ pub(super) fn clients(report: &mut DoctorReport, subject: &DoctorSubject, global
                 report.warnings.push(line);
             }
         }
-        if let Some(checked) = checked {
+        let check = checked.and_then(|checked| {
             let failed = checked.call_error.iter().map(|error| format!("a call there fails: {error}"));
             report
                 .problems
                 .extend(checked.failure.iter().cloned().chain(failed).map(|it| format!("{name}: {it}")));
             report.warnings.extend(checked.warnings.iter().map(|warning| format!("{name}: {warning}")));
             lines.extend(checked.lines.iter().chain(&checked.failure).map(|line| format!("  {line}")));
-            record["check"] = checked.into_record();
-        }
-        records.push(record);
+            checked.into_record()
+        });
+        records.push(ClientInUse { file: ClientFile::of(site), client: site.client.name, check });
     }
     if lines.is_empty() {
         lines.push("set up in none; `forage setup` lists them".to_owned());
     }
-    report.section("clients", &lines, records.into());
+    report.section("clients", &lines);
+    records
 }
 
 /// What comes of the entries there are, all tried at the same time: one that hangs costs the time of one.

@@ -13,6 +13,9 @@ use forage_rank::{limits as rank_limits, model_tokens};
 use forage_tools::{Context, limits as tool_limits, registry};
 use serde_json::{Value, json};
 
+use super::records::{
+    AnswerLines, AnsweringWay, LanguageLineShares, LineShares, LinesEvaluation, WayDifferences,
+};
 use super::set;
 
 /// Tokens of code that are asked for unless a number is given.
@@ -255,43 +258,34 @@ impl MeasuredLines {
     }
 
     /// For programs.
-    pub(super) fn records(&self) -> Value {
-        let record = |figures: &LineFigures| {
-            let LineFigures { recall, precision, f1, files_shown, files_named, edits_seen } = figures;
-            json!({
-                "recall": recall, "precision": precision, "f1": f1, "files_shown": files_shown,
-                "files_named": files_named, "edits_seen": edits_seen,
-            })
-        };
-        let way = |(other, name): (Option<usize>, &str)| {
-            let mut way = record(&LineFigures::mean(&self.figures(other)));
-            (way["name"], way["tokens"]) = (json!(name), json!(self.mean_tokens(other)));
-            if let Some(nth) = other {
-                let differences = self.differences(nth).into_iter().map(|(figure, of)| {
-                    let PairedDifference { mean, low, high, better, worse } = of;
-                    let of =
-                        json!({ "mean": mean, "low": low, "high": high, "better": better, "worse": worse });
-                    (figure.to_owned(), of)
-                });
-                way["forage_less_this"] = Value::Object(differences.collect());
-                way["answers"] = json!(self.known(nth));
-            }
-            way
-        };
+    pub(super) fn records(&self) -> LinesEvaluation<'_> {
         let languages = self.by_language().into_iter().map(|(language, figures)| {
-            let mut of = record(&LineFigures::mean(&figures));
-            of["queries"] = json!(figures.len());
-            (language.to_owned(), of)
+            let shares = LineShares::mean(&figures);
+            (language, LanguageLineShares { shares, queries: figures.len() })
         });
-        json!({
-            "code_tokens": self.tokens,
-            "queries": self.answered.len(),
-            "queries_without_lines": self.without,
-            "failed": self.failed,
-            "ways": self.ways().map(way).collect::<Vec<_>>(),
-            "by_language": Value::Object(languages.collect()),
-            "answers": self.answered.iter().map(|it| json!(it.answer)).collect::<Vec<_>>(),
-        })
+        LinesEvaluation {
+            code_tokens: self.tokens,
+            queries: self.answered.len(),
+            queries_without_lines: self.without,
+            failed: self.failed,
+            ways: self.ways().map(|(other, name)| self.way(other, name)).collect(),
+            by_language: languages.collect(),
+            answers: self.answered.iter().map(|it| AnswerLines::from(&it.answer)).collect(),
+        }
+    }
+
+    fn way<'a>(&self, other: Option<usize>, name: &'a str) -> AnsweringWay<'a> {
+        let differences = |nth| {
+            let [recall, f1, edits_seen] = self.differences(nth).map(|(_, difference)| difference.into());
+            WayDifferences { recall, f1, edits_seen }
+        };
+        AnsweringWay {
+            shares: LineShares::mean(&self.figures(other)),
+            name,
+            tokens: self.mean_tokens(other),
+            forage_less_this: other.map(differences),
+            answers: other.map(|nth| self.known(nth)),
+        }
     }
 }
 

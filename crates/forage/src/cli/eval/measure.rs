@@ -19,6 +19,7 @@ use super::databases::databases;
 use super::git::{Git, SafeDirectories};
 use super::history::{self, Account};
 use super::lines::{CodeTokens, MeasuredLines, NamedAnswers};
+use super::records::SetRecord;
 use super::{Source, set};
 use crate::cli::output::Terminal;
 use crate::cli::progress::ProgressBar;
@@ -70,21 +71,6 @@ pub(super) struct Measured {
     pub(super) lines: Option<MeasuredLines>,
     pub(super) history: Option<Account>,
     pub(super) saved: Option<PathBuf>,
-}
-
-/// What a set was run on.
-pub(super) struct SetRecord {
-    pub(super) name: String,
-    pub(super) language: String,
-    pub(super) revision: String,
-    pub(super) directory: String,
-    /// Files that can be found.
-    pub(super) files: u64,
-    /// Files that are no text, too large, or could not be read.
-    pub(super) wordless: u64,
-    pub(super) seconds: f64,
-    /// The files are those of the revision, not of the working tree.
-    pub(super) is_at_revision: bool,
 }
 
 /// An index with what has to be known of it.
@@ -332,10 +318,10 @@ impl RunningSets<'_> {
             language: set.language.clone(),
             revision: set.revision.clone(),
             directory: root.path().display().to_string(),
+            at_revision: self.plan.at_revision || self.plan.from_git.is_some(),
             files: index.files(),
-            wordless,
+            files_without_text: wordless,
             seconds,
-            is_at_revision: self.plan.at_revision || self.plan.from_git.is_some(),
         });
         let places = Places::of_index(&index, set.benchmark_root.as_deref().unwrap_or_default());
         for query in &set.queries {

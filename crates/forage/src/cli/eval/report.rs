@@ -6,11 +6,15 @@ use std::fmt::Write as _;
 use forage_rank::RuleWeights;
 use forage_rank::evaluation::{Ablated, AnsweredQuery, Figures, NDCG_CUT, RECALL_CUTS, ablate, percentile};
 use forage_tools::limits::BYTES_PER_TOKEN;
-use serde_json::{Map, Value, json};
 
 use super::history::Account;
 use super::limits;
+use super::lines::MeasuredLines;
 use super::measure::Measured;
+use super::records::{
+    AblatedRule, AnswerTokens, EvaluatedQuery, Evaluation, HistoryOfSet, LatencyPercentiles, MissingTarget,
+    RankingFigures,
+};
 
 /// The figures of a run.
 pub(super) struct EvalReport<'a> {
@@ -18,7 +22,7 @@ pub(super) struct EvalReport<'a> {
     rules: &'a RuleWeights,
     /// Where the weights come from, if they are not those that are built in.
     weights_source: Option<String>,
-    groups: Vec<(&'static str, BTreeMap<String, Figures>)>,
+    groups: [(&'static str, BTreeMap<String, Figures>); 3],
     all: Figures,
     ablated: Option<Vec<Ablated>>,
 }
@@ -31,7 +35,7 @@ impl<'a> EvalReport<'a> {
         ablates: bool,
     ) -> Self {
         let queries = &measured.queries;
-        let groups = vec![
+        let groups = [
             ("category", grouped(queries, rules, |query| &query.category)),
             ("language", grouped(queries, rules, |query| &query.language)),
             ("set", grouped(queries, rules, |query| &query.repository)),
@@ -108,8 +112,9 @@ impl<'a> EvalReport<'a> {
         }
         text.push('\n');
         let sets = &self.measured.sets;
-        let (files, wordless) =
-            sets.iter().fold((0, 0), |(files, wordless), set| (files + set.files, wordless + set.wordless));
+        let (files, wordless) = sets
+            .iter()
+            .fold((0, 0), |(files, wordless), set| (files + set.files, wordless + set.files_without_text));
         let seconds: f64 = sets.iter().map(|set| set.seconds).sum();
         let _ = write!(text, "files     {files} indexed in memory in {seconds:.1} s");
         if wordless > 0 {
@@ -123,11 +128,8 @@ impl<'a> EvalReport<'a> {
             );
         }
         if let (Some(mean), answers, failed) = self.tokens() {
-            let at = if sets.iter().any(|set| set.is_at_revision) {
-                ", its lines of the working tree"
-            } else {
-                ""
-            };
+            let at =
+                if sets.iter().any(|set| set.at_revision) { ", its lines of the working tree" } else { "" };
             let failed = if failed > 0 { format!("; {failed} calls failed") } else { String::new() };
             let _ = writeln!(
                 text,
@@ -152,71 +154,40 @@ impl<'a> EvalReport<'a> {
     }
 
     /// For programs.
-    pub(super) fn records(&self) -> Value {
+    pub(super) fn records(&self) -> Evaluation<'_> {
         let measured = self.measured;
-        let sets = measured.sets.iter().map(|set| {
-            json!({
-                "name": set.name,
-                "language": set.language,
-                "revision": set.revision,
-                "directory": set.directory,
-                "at_revision": set.is_at_revision,
-                "files": set.files,
-                "files_without_text": set.wordless,
-                "seconds": set.seconds,
-            })
+        let (mean, answers, failed) = self.tokens();
+        let [by_category, by_language, by_set] = self.groups.each_ref().map(|(_, group)| {
+            group.iter().map(|(name, figures)| (name.as_str(), RankingFigures::from(figures))).collect()
         });
-        let (tokens, answers, failed) = self.tokens();
-        let missing = self.missing().map(|(set, path)| json!({ "set": set, "path": path }));
-        let mut records = json!({
-            "sets": sets.collect::<Vec<_>>(),
-            "all": figures(&self.all),
-            "latency_ms": { "p50": self.latency(0.5), "p99": self.latency(0.99) },
-            "tokens": { "mean": tokens, "answers": answers, "failed": failed, "bytes_per_token": BYTES_PER_TOKEN },
-            "missing_targets": missing.collect::<Vec<_>>(),
-            "weights": self.weights_source.as_deref().unwrap_or("built in"),
-        });
-        let mut put = |name: &str, value: Value| records[name] = value;
-        for (title, group) in &self.groups {
-            let group: Map<String, Value> =
-                group.iter().map(|(name, of)| (name.clone(), figures(of))).collect();
-            put(&format!("by_{title}"), Value::Object(group));
+        Evaluation {
+            sets: &measured.sets,
+            all: RankingFigures::from(&self.all),
+            latency_ms: LatencyPercentiles { p50: self.latency(0.5), p99: self.latency(0.99) },
+            tokens: AnswerTokens { mean, answers, failed, bytes_per_token: BYTES_PER_TOKEN },
+            missing_targets: self.missing().map(|(set, path)| MissingTarget { set, path }).collect(),
+            weights: self.weights_source.as_deref().unwrap_or("built in"),
+            by_category,
+            by_language,
+            by_set,
+            queries: measured.queries.iter().map(|query| self.query(query)).collect(),
+            lines: measured.lines.as_ref().map(MeasuredLines::records),
+            history: measured.history.as_ref().map(|history| HistoryOfSet::of(history, self.all.queries)),
+            saved: measured.saved.as_ref().map(|path| path.display().to_string()),
+            ablation: self.ablated.as_ref().map(|ablated| ablated.iter().map(AblatedRule::from).collect()),
         }
-        put("queries", measured.queries.iter().map(|query| self.query(query)).collect());
-        if let Some(lines) = &measured.lines {
-            put("lines", lines.records());
-        }
-        if let Some(history) = &measured.history {
-            put("history", history_record(history, self.all.queries));
-        }
-        if let Some(saved) = &measured.saved {
-            put("saved", json!(saved.display().to_string()));
-        }
-        if let Some(ablated) = &self.ablated {
-            let record = |of: &Ablated| {
-                json!({
-                    "rule": of.rule.name,
-                    "weight": of.weight,
-                    "ndcg_without": of.ndcg,
-                    "difference": of.difference,
-                    "about": of.rule.about,
-                })
-            };
-            put("ablation", ablated.iter().map(record).collect());
-        }
-        records
     }
 
-    fn query(&self, query: &AnsweredQuery) -> Value {
-        json!({
-            "set": query.repository,
-            "category": query.category,
-            "query": query.query,
-            "targets": query.targets,
-            "ranks": query.ranks(self.rules),
-            "ndcg": query.ndcg(self.rules, NDCG_CUT),
-            "milliseconds": query.milliseconds,
-        })
+    fn query(&self, query: &'a AnsweredQuery) -> EvaluatedQuery<'a> {
+        EvaluatedQuery {
+            set: &query.repository,
+            category: &query.category,
+            query: &query.query,
+            targets: &query.targets,
+            ranks: query.ranks(self.rules),
+            ndcg: query.ndcg(self.rules, NDCG_CUT),
+            milliseconds: query.milliseconds,
+        }
     }
 }
 
@@ -232,15 +203,6 @@ fn grouped(
     groups.into_iter().map(|(name, queries)| (name, Figures::of(queries, rules))).collect()
 }
 
-fn figures(figures: &Figures) -> Value {
-    let mut record = json!({ "queries": figures.queries, "ndcg@10": figures.ndcg });
-    for (cut, recall) in RECALL_CUTS.iter().zip(figures.recall) {
-        record[format!("recall@{cut}")] = json!(recall);
-    }
-    record["mrr"] = json!(figures.reciprocal_rank);
-    record
-}
-
 /// How a set came about, for people.
 pub(super) fn push_history(text: &mut String, history: &Account, queries: usize) {
     let Account { base, commits, is_cut, others } = history;
@@ -253,17 +215,6 @@ pub(super) fn push_history(text: &mut String, history: &Account, queries: usize)
     for (reason, count) in others {
         let _ = writeln!(text, "            {count} {reason}");
     }
-}
-
-/// The same for programs.
-pub(super) fn history_record(history: &Account, queries: usize) -> Value {
-    json!({
-        "base": history.base,
-        "commits": history.commits,
-        "is_cut": history.is_cut,
-        "queries": queries,
-        "others": history.others,
-    })
 }
 
 fn push_ablated(text: &mut String, ablated: &[Ablated]) {

@@ -11,9 +11,10 @@ use forage_rank::evaluation::{Figures, Fold, Paired, Validation, cross_validate}
 use forage_rank::{RankWeights, RuleWeights};
 use forage_sandbox::Outside;
 use forage_tools::ErrorCode;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::measure::{MeasurePlan, Measured};
+use super::records::{HistoryOfSet, Tuning, TuningFold};
 use super::{Source, limits, report};
 use crate::cli::output::Terminal;
 use crate::cli::{Global, Status};
@@ -81,7 +82,7 @@ pub(super) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let decision = decide(measured.queries.len(), validation.folds.len(), gain);
     let tuned = Tuned { validation, gain, decision };
 
-    let value = json!({ "weights": weights_record(&tuned.validation.fitted) });
+    let value = json!({ "weights": weights_table(&tuned.validation.fitted) });
     let lines = setup::table_lines(TABLE, &value);
     let stored = match (&tuned.decision, arguments.dry_run) {
         (Decision::Keep, false) => Some(keep.ask(value.clone()).context("the weights could not be kept")?),
@@ -97,7 +98,7 @@ pub(super) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         }
     };
     if output.wants_json() {
-        output.value(&records(&measured, &tuned, &value, is_stored, &told))?;
+        output.record(&record(&measured, &tuned, is_stored, &told))?;
     } else {
         let shows_lines = tuned.decision == Decision::Keep;
         let lines = if shows_lines { format!("\n{}\n", lines.join("\n")) } else { String::new() };
@@ -114,12 +115,13 @@ pub(super) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     })
 }
 
-/// The weights as they are kept: more digits say nothing.
-fn weights_record(rules: &RuleWeights) -> Value {
-    let rounded = |weight: f32| (f64::from(weight) * 1000.0).round() / 1000.0;
-    let weights: Map<String, Value> =
-        rules.iter().map(|(rule, weight)| (rule.name.to_owned(), json!(rounded(weight)))).collect();
-    Value::Object(weights)
+/// The weights as they are kept, in the order of the rules: more digits say nothing.
+fn rounded(rules: &RuleWeights) -> impl Iterator<Item = (&'static str, f64)> {
+    rules.iter().map(|(rule, weight)| (rule.name, (f64::from(weight) * 1000.0).round() / 1000.0))
+}
+
+fn weights_table(rules: &RuleWeights) -> Value {
+    rounded(rules).map(|(name, weight)| (name.to_owned(), json!(weight))).collect()
 }
 
 fn text(measured: &Measured, tuned: &Tuned) -> String {
@@ -147,36 +149,26 @@ fn text(measured: &Measured, tuned: &Tuned) -> String {
     text
 }
 
-fn records(measured: &Measured, tuned: &Tuned, value: &Value, is_stored: bool, told: &str) -> Value {
+fn record<'a>(measured: &'a Measured, tuned: &Tuned, is_stored: bool, told: &'a str) -> Tuning<'a> {
     let Tuned { validation, gain, decision } = tuned;
-    let fold = |fold: &Fold| {
-        json!({
-            "queries": fold.queries,
-            "built_in": fold.before,
-            "held_out": fold.held_out,
-            "on_the_others": fold.inside,
-        })
-    };
     let (before, after) = validation.means();
     let has_folds = !validation.folds.is_empty();
-    let on_all = Figures::of(&measured.queries, &validation.fitted).ndcg;
-    let mut records = json!({
-        "queries": measured.queries.len(),
-        "folds": validation.folds.iter().map(fold).collect::<Vec<_>>(),
-        "built_in": has_folds.then_some(before),
-        "held_out": has_folds.then_some(after),
-        "gain": has_folds.then_some(gain.mean),
-        "standard_error": has_folds.then_some(gain.standard_error).filter(|error| error.is_finite()),
-        "above_noise": *decision == Decision::Keep,
-        "fitted_on_all": on_all,
-        "weights": value["weights"],
-        "stored": is_stored,
-        "told": told,
-    });
-    if let Some(history) = &measured.history {
-        records["history"] = report::history_record(history, measured.queries.len());
+    let queries = measured.queries.len();
+    Tuning {
+        queries,
+        folds: validation.folds.iter().map(TuningFold::from).collect(),
+        built_in: has_folds.then_some(before),
+        held_out: has_folds.then_some(after),
+        gain: has_folds.then_some(gain.mean),
+        standard_error: has_folds.then_some(gain.standard_error).filter(|error| error.is_finite()),
+        above_noise: *decision == Decision::Keep,
+        fitted_on_all: Figures::of(&measured.queries, &validation.fitted).ndcg,
+        weights: rounded(&validation.fitted).collect(),
+        stored: is_stored,
+        told,
+        history: measured.history.as_ref().map(|history| HistoryOfSet::of(history, queries)),
+        saved: measured.saved.as_ref().map(|path| path.display().to_string()),
     }
-    records
 }
 
 #[cfg(test)]
@@ -204,8 +196,8 @@ mod tests {
 
     #[test]
     fn kept_weights_are_those_of_the_fit_in_short() {
-        let record = weights_record(&RuleWeights::default());
-        assert_eq!(record["file"], json!(0.65));
-        assert_eq!(record["stem-exact"].to_string(), "1.0");
+        let table = weights_table(&RuleWeights::default());
+        assert_eq!(table["file"], json!(0.65));
+        assert_eq!(table["stem-exact"].to_string(), "1.0");
     }
 }

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 
 use anyhow::bail;
 use forage_tools::sanitize;
-use serde_json::{Map, Value, json};
 
-use super::{Setup, all_sites, site_record, state_words};
+use super::records::{ClientFile, KnownClient, OtherClient, SetupExtra};
+use super::{Setup, all_sites, state_words};
 use crate::cli::Status;
 use crate::cli::output::Terminal;
 use crate::setup::{
@@ -20,22 +20,23 @@ pub(super) fn overview(setup: &Setup, output: &mut Terminal) -> anyhow::Result<S
     let sites_of = |client: &'static Client| sites.iter().filter(|site| site.client.name == client.name);
     if output.wants_json() {
         let client = |client: &'static Client| {
-            json!({
-                "client": client.name,
-                "title": client.title,
-                "format": client.format.name(),
-                "user_file": client.place(SetupScope::User),
-                "project_file": client.place(SetupScope::Project),
-                "snippet": snippet(client, &setup.words.command, &[]),
-                "remark": remark(client),
-                "tried": client.tried(),
-                "traces": detect::shown(client),
-                "found": detect::found(client, &setup.directories),
-                "files": sites_of(client).map(site_record).collect::<Vec<_>>(),
-                "with": extras_of(client.name).iter().map(|it| extra_record(setup, client, it)).collect::<Vec<_>>(),
-            })
+            let extras = extras_of(client.name).iter();
+            KnownClient {
+                client: client.name,
+                title: client.title,
+                format: client.format.name(),
+                user_file: client.place(SetupScope::User),
+                project_file: client.place(SetupScope::Project),
+                snippet: snippet(client, &setup.words.command, &[]),
+                remark: remark(client),
+                tried: client.tried(),
+                traces: detect::shown(client),
+                found: detect::found(client, &setup.directories),
+                files: sites_of(client).map(ClientFile::of).collect(),
+                with: extras.map(|extra| extra_record(setup, client, extra)).collect(),
+            }
         };
-        output.value(&CLIENTS.iter().map(client).collect::<Vec<Value>>().into())?;
+        output.record(&CLIENTS.iter().map(client).collect::<Vec<_>>())?;
         return Ok(Status::Found);
     }
     let (mut text, mut absent) = (String::new(), Vec::new());
@@ -89,29 +90,28 @@ fn beside(setup: &Setup, client: &'static Client, site: &Site) -> String {
     if names.is_empty() { String::new() } else { format!("; with {}", names.join(", ")) }
 }
 
-fn extra_record(setup: &Setup, client: &'static Client, extra: &Extra) -> Value {
-    json!({
-        "name": extra.with.name(),
-        "about": extra.about(),
-        "user_file": extra.place(SetupScope::User),
-        "project_file": extra.place(SetupScope::Project),
-        "snippet": extra_snippet(extra, client, &setup.words),
-    })
+fn extra_record(setup: &Setup, client: &'static Client, extra: &Extra) -> SetupExtra {
+    SetupExtra {
+        name: extra.with.name(),
+        about: extra.about(),
+        user_file: extra.place(SetupScope::User),
+        project_file: extra.place(SetupScope::Project),
+        snippet: extra_snippet(extra, client, &setup.words),
+    }
 }
 
 /// What a client takes that is not known.
 pub(super) fn show(name: &str, command: &str, acts: bool, output: &mut Terminal) -> anyhow::Result<Status> {
     let snippets = general_snippets(command);
     if output.wants_json() && !acts {
-        let snippets = snippets.map(|(format, text)| (format.to_owned(), Value::from(text)));
-        output.value(&json!({
-            "client": name,
-            "known": false,
-            "similar": similar(name),
-            "command": command,
-            "args": ["mcp"],
-            "snippets": Map::from_iter(snippets),
-        }))?;
+        output.record(&OtherClient {
+            client: name,
+            known: false,
+            similar: similar(name),
+            command,
+            args: ["mcp"],
+            snippets: snippets.into(),
+        })?;
         return Ok(Status::Found);
     }
     let mut text = match name {
