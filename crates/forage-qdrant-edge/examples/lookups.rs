@@ -44,10 +44,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         fields: ["repo", "path", "lines", "text"].map(str::to_owned).into(),
         text_field: (!is_of_words).then(|| "text".to_owned()),
         timeout: Duration::from_secs(60),
+        rarity: Arc::default(),
     };
     let queries: Vec<String> = std::io::stdin().lines().collect::<Result<_, _>>()?;
-    // The first round warms the page cache, the second is printed and counts.
-    answers(&retriever, &queries, callers, &filter)?;
+    // The first round warms the page cache, and asks how rare words are; the second is printed and counts.
+    let first = answers(&retriever, &queries, callers, &filter)?;
     let began = Instant::now();
     let found = answers(&retriever, &queries, callers, &filter)?;
     let whole = began.elapsed();
@@ -62,17 +63,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             json!({ "query": query, "ids": ids, "hits": hits.iter().map(hit).collect::<Vec<_>>() })
         );
     }
-    let mut times: Vec<Duration> = found.into_iter().map(|(_, time)| time).collect();
-    times.sort_unstable();
+    let sorted = |answers: Vec<TimedHits>| {
+        let mut times: Vec<Duration> = answers.into_iter().map(|(_, time)| time).collect();
+        times.sort_unstable();
+        times
+    };
+    let (first, times) = (sorted(first), sorted(found));
     let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or_default();
     eprintln!(
-        "{} queries: p50 {:?}, p90 {:?}, p99 {:?}, max {:?}, {:.0} a second",
+        "{} queries: p50 {:?}, p90 {:?}, p99 {:?}, max {:?}, {:.0} a second; asked for the first time p50 {:?}",
         times.len(),
         at(0.5),
         at(0.9),
         at(0.99),
         at(1.0 - 1e-9),
-        queries.len() as f64 / whole.as_secs_f64()
+        queries.len() as f64 / whole.as_secs_f64(),
+        first.get(first.len() / 2).copied().unwrap_or_default()
     );
     Ok(())
 }

@@ -45,8 +45,8 @@ pub use language::{Language, Prose};
 pub use name::NameMatch;
 pub use point_id::PointId;
 pub use retriever::{
-    Beyond, CollectionError, EncoderSource, Lookup, LookupState, NameFacts, Question, Retriever, SCORE_STEP,
-    Unanswered,
+    Beyond, CollectionError, EncoderSource, KnownRarity, Lookup, LookupState, NameFacts, Question, Retriever,
+    SCORE_STEP, Unanswered,
 };
 pub use store::{
     Collection, Creation, Point, PointHit, PointPage, PointQuery, PointScan, PointStore, ShardLayout,

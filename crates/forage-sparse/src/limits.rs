@@ -72,9 +72,17 @@ pub const COUNTED_POINTS: usize = 1_000;
 /// Points of a dimension by which its rarity in their shards is told.
 pub const SAMPLED_POINTS: usize = 32;
 
+/// Time for which it is kept how rare a dimension is, and dimensions of which it is kept.
+pub const RARITY_KEPT: std::time::Duration = std::time::Duration::from_secs(60);
+/// See [`RARITY_KEPT`].
+pub const DIMENSIONS_KEPT: usize = 100_000;
+
+/// Points whose scores are counted anew where shards are of one value each.
+pub const RESCORED_POINTS_KEYED: usize = 256;
+
 /// Points whose scores are counted anew at first, and where others may score better, at the most. With their vectors these are two
 /// megabytes.
-pub const RESCORED_POINTS: usize = 64;
+pub const RESCORED_POINTS: usize = 32;
 /// See [`RESCORED_POINTS`].
 pub const HITS_RESCORED: usize = 1_000;
 

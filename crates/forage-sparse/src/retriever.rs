@@ -8,6 +8,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use forage_base::{Hint, Stop};
+pub use rarity::KnownRarity;
 use rarity::WholeRarity;
 
 use crate::bm25::FastEmbedBm25;
@@ -41,6 +42,8 @@ pub struct Retriever {
     pub text_field: Option<String>,
     /// Time for one lookup, with all waits.
     pub timeout: Duration,
+    /// What is known of the rarity of words, for those who ask the same collection.
+    pub rarity: Arc<KnownRarity>,
 }
 
 /// An encoder that is made when it is needed: one may have files to read.

@@ -95,6 +95,7 @@ fn retriever(store: Arc<dyn PointStore>) -> Retriever {
         fields: vec!["path".to_owned(), "repo".to_owned()],
         text_field: None,
         timeout: Duration::from_secs(60),
+        rarity: Arc::default(),
     }
 }
 
@@ -411,6 +412,7 @@ fn look_up_ids(retriever: &Retriever, vector: &SparseVector, encoder: &Arc<dyn E
         encoder: Some(Arc::new(forage_sparse::EncoderSource::new(Box::new(|| Ok(fixed))))),
         store: Arc::clone(&retriever.store),
         using: retriever.using.clone(),
+        rarity: Arc::default(),
         fields: Vec::new(),
         text_field: None,
         ..*retriever

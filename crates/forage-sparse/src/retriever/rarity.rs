@@ -6,6 +6,8 @@
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use forage_base::Stop;
 
@@ -23,6 +25,8 @@ pub(super) struct WholeRarity {
     weights: HashMap<u32, f64>,
     /// How many times as much a point can score by these at the most as by the rarity in its shard.
     most: f64,
+    /// Points whose scores are counted anew in any case.
+    at_first: usize,
 }
 
 /// A dimension's part of all points.
@@ -47,6 +51,46 @@ impl Share {
     }
 }
 
+/// What is known of the rarity of dimensions for a while: many queries have the same words.
+#[derive(Debug, Default)]
+pub struct KnownRarity(Mutex<KnownCounts>);
+
+#[derive(Debug, Default)]
+struct KnownCounts {
+    /// Points of the collection, and when they were counted.
+    all: Option<(Instant, f64)>,
+    /// Points that have a dimension.
+    with: HashMap<u32, (Instant, f64)>,
+}
+
+impl KnownRarity {
+    fn all(&self) -> Option<f64> {
+        self.counts().all.filter(|(counted, _)| counted.elapsed() < limits::RARITY_KEPT).map(|(_, all)| all)
+    }
+
+    fn with(&self, id: u32) -> Option<f64> {
+        let with = self.counts().with.get(&id).copied();
+        with.filter(|(counted, _)| counted.elapsed() < limits::RARITY_KEPT).map(|(_, with)| with)
+    }
+
+    fn keep(&self, all: f64, with: impl IntoIterator<Item = (u32, f64)>) {
+        let now = Instant::now();
+        let mut counts = self.counts();
+        if counts.with.len() > limits::DIMENSIONS_KEPT {
+            counts.with.clear();
+        }
+        counts.all.get_or_insert((now, all));
+        if counts.all.is_some_and(|(counted, _)| counted.elapsed() >= limits::RARITY_KEPT) {
+            counts.all = Some((now, all));
+        }
+        counts.with.extend(with.into_iter().map(|(id, with)| (id, (now, with))));
+    }
+
+    fn counts(&self) -> MutexGuard<'_, KnownCounts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl WholeRarity {
     /// Asks for it; `None` where a query has so many dimensions that one by one counts for little.
     pub(super) fn ask(
@@ -58,59 +102,28 @@ impl WholeRarity {
         if vector.ids().len() > limits::WEIGHED_DIMENSIONS {
             return Ok(None);
         }
-        let everything = PointFilter::default();
-        // With the few that say how a tree was seen.
-        let all = again(stop, || retriever.store.count(&everything, stop))? as f64;
-        let single: Vec<SparseVector> = vector.ids().iter().map(|id| SparseVector::ones([*id])).collect();
-        let query = |vector, limit, filter| PointQuery {
-            vector,
-            using: &retriever.using,
-            limit,
-            fields: &[],
-            filter,
+        let known = &retriever.rarity;
+        let all = match known.all() {
+            Some(all) => all,
+            // With the few that say how a tree was seen.
+            None => again(stop, || retriever.store.count(&PointFilter::default(), stop))? as f64,
         };
-        let queries: Vec<_> =
-            single.iter().map(|vector| query(vector, limits::COUNTED_POINTS, &everything)).collect();
-        let counted = again(stop, || retriever.store.query_all(&queries, false, stop))?;
-
-        // Those that are in more points than that: of each some points, wherever they stand in its order.
-        let is_common = |hits: &&Vec<WeightedHit>| hits.len() >= limits::COUNTED_POINTS;
-        let samples: Vec<PointFilter> =
-            counted.iter().filter(is_common).map(|hits| everything.among(sampled(hits))).collect();
-        let common =
-            single.iter().zip(&counted).filter(|(_, hits)| is_common(hits)).map(|(vector, _)| vector);
-        let queries: Vec<_> = common
-            .zip(&samples)
-            .map(|(vector, sample)| query(vector, limits::SAMPLED_POINTS, sample))
-            .collect();
-        let sampled = match queries.is_empty() {
-            true => Vec::new(),
-            false => again(stop, || retriever.store.query_all(&queries, true, stop))?,
-        };
-        let mut sampled = sampled.into_iter();
-
-        let mut rarity = Self { weights: HashMap::new(), most: 1.0 };
-        for ((&id, &weight), hits) in vector.ids().iter().zip(vector.weights()).zip(&counted) {
-            let with = match is_common(&hits) {
-                true => all * share_in_shards(id, &sampled.next().unwrap_or_default(), layout),
-                false => hits.len() as f64,
-            };
-            if with == 0.0 {
-                continue;
-            }
+        let unknown: Vec<u32> = vector.ids().iter().copied().filter(|id| known.with(*id).is_none()).collect();
+        known.keep(all, counted(retriever, &unknown, all, layout, stop)?);
+        let mut rarity = Self { weights: HashMap::new(), most: 1.0, at_first: limits::RESCORED_POINTS };
+        for (&id, &weight) in vector.ids().iter().zip(vector.weights()) {
+            // What nothing has weighs nothing.
+            let Some(with) = known.with(id).filter(|with| *with > 0.0) else { continue };
             let share = Share { with, all: all.max(with) };
-            let shards = match layout {
-                ShardLayout::Single => 1.0,
-                ShardLayout::Hashed(shards) => f64::from(shards),
-                // All of one repository's are in one shard; how many points that has is not known.
-                ShardLayout::Keyed => 1.0,
-            };
-            let least = share.in_a_shard(shards).idf();
-            rarity.most = rarity.most.max((share.idf() / least).min(limits::RARITY_RATIO));
+            if let ShardLayout::Hashed(shards) = layout {
+                let least = share.in_a_shard(f64::from(shards)).idf();
+                rarity.most = rarity.most.max((share.idf() / least).min(limits::RARITY_RATIO));
+            }
             rarity.weights.insert(id, share.idf() * f64::from(weight));
         }
         if layout == ShardLayout::Keyed {
-            rarity.most = limits::RARITY_RATIO;
+            // How rare it is within one value can't be told from how rare it is in all.
+            rarity.at_first = limits::RESCORED_POINTS_KEYED;
         }
         Ok(Some(rarity))
     }
@@ -123,7 +136,7 @@ impl WholeRarity {
         stop: &Stop,
     ) -> Result<(Vec<PointHit>, bool), StoreError> {
         let wanted = query.limit;
-        let mut limit = limits::RESCORED_POINTS.max(4 * wanted);
+        let mut limit = self.at_first.max(2 * wanted);
         let (mut scored, is_tied) = loop {
             let queries = [PointQuery { limit, fields: &[], ..query.clone() }];
             let hits =
@@ -134,11 +147,11 @@ impl WholeRarity {
                 hits.iter().map(|hit| (hit.id, self.score(&hit.vector))).collect();
             scored.sort_by_key(|&(id, score)| (Reverse(step(score)), id));
             let last = scored.get(wanted - 1).map_or(0.0, |&(_, score)| score);
-            if is_all || step(last) > step(beyond) + 1 || limit >= limits::HITS_RESCORED {
+            if is_all || step(last) > step(beyond) + 1 || limit >= limits::HITS_RESCORED || self.most == 1.0 {
                 let end = scored.last().map_or(0.0, |&(_, score)| score);
                 break (scored, !is_all && step(last) - step(end) <= 1);
             }
-            limit = limits::HITS_RESCORED;
+            limit = (4 * limit).min(limits::HITS_RESCORED);
         };
         scored.truncate(wanted);
         let among = PointFilter::default().among(scored.iter().map(|(id, _)| *id).collect());
@@ -160,6 +173,44 @@ impl WholeRarity {
         let weighed = weights.filter_map(|(id, weight)| Some(self.weights.get(id)? * f64::from(*weight)));
         weighed.sum::<f64>() as f32
     }
+}
+
+/// How many points have each of the dimensions.
+fn counted(
+    retriever: &Retriever,
+    ids: &[u32],
+    all: f64,
+    layout: ShardLayout,
+    stop: &Stop,
+) -> Result<Vec<(u32, f64)>, StoreError> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let everything = PointFilter::default();
+    let single: Vec<SparseVector> = ids.iter().map(|id| SparseVector::ones([*id])).collect();
+    let query =
+        |vector, limit, filter| PointQuery { vector, using: &retriever.using, limit, fields: &[], filter };
+    let queries: Vec<_> =
+        single.iter().map(|vector| query(vector, limits::COUNTED_POINTS, &everything)).collect();
+    let counted = again(stop, || retriever.store.query_all(&queries, false, stop))?;
+
+    // Those that are in more points than that: of each some points, wherever they stand in its order.
+    let is_common = |hits: &&Vec<WeightedHit>| hits.len() >= limits::COUNTED_POINTS;
+    let samples: Vec<PointFilter> =
+        counted.iter().filter(is_common).map(|hits| everything.among(sampled(hits))).collect();
+    let common = single.iter().zip(&counted).filter(|(_, hits)| is_common(hits)).map(|(vector, _)| vector);
+    let queries: Vec<_> =
+        common.zip(&samples).map(|(vector, sample)| query(vector, limits::SAMPLED_POINTS, sample)).collect();
+    let sampled = match queries.is_empty() {
+        true => Vec::new(),
+        false => again(stop, || retriever.store.query_all(&queries, true, stop))?,
+    };
+    let mut sampled = sampled.into_iter();
+    let with = |(&id, hits): (&u32, &Vec<WeightedHit>)| match is_common(&hits) {
+        true => (id, all * share_in_shards(id, &sampled.next().unwrap_or_default(), layout)),
+        false => (id, hits.len() as f64),
+    };
+    Ok(ids.iter().zip(&counted).map(with).collect())
 }
 
 /// Some of the points, from the first to the last.

@@ -46,6 +46,7 @@ pub(crate) fn retriever(store: &Arc<Memory>) -> Retriever {
         fields: vec!["text".to_owned()],
         text_field: Some("text".to_owned()),
         timeout: Duration::from_secs(30),
+        rarity: Arc::default(),
     }
 }
 

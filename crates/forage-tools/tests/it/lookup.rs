@@ -65,6 +65,7 @@ pub(crate) fn retriever(store: &Arc<Memory>) -> Retriever {
         fields: ["path", "lines", "repo", "text"].map(str::to_owned).into(),
         text_field: Some("text".to_owned()),
         timeout: Duration::from_secs(10),
+        rarity: Arc::default(),
     }
 }
 

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::Status;
 use super::doctor::{Diagnosis, StartReport};
 use super::eval::{Evaluation, Tuning};
+use super::mcp::audit::AuditLine;
 use super::output::Terminal;
 use super::records::{
     CollectionFilled, CollectionRemoved, CollectionStatus, IndexBuilt, IndexRemoved, IndexStatus,
@@ -54,6 +55,8 @@ enum Answers {
     Each,
     /// With a document on each line.
     Lines,
+    /// With lines in a file.
+    Written,
     /// It does not: this is an error.
     Never,
 }
@@ -95,6 +98,7 @@ const DOCUMENTS: &[PrintedDocument] = &[
     document("tools-cost", "forage tools --cost", Answers::Once, schema_of::<ToolCosts>),
     document("eval", "forage eval", Answers::Once, schema_of::<Evaluation<'_>>),
     document("eval-tune", "forage eval tune", Answers::Once, schema_of::<Tuning<'_>>),
+    document("audit-line", "forage mcp --audit FILE", Answers::Written, schema_of::<AuditLine<'_>>),
     document("error", "any command that fails", Answers::Never, schema_of::<ErrorRecord>),
 ];
 
@@ -116,6 +120,7 @@ impl PrintedDocument {
             "$id": format!("urn:forage:records:{}:{}", records::VERSION, self.name),
             "title": match self.answers {
                 Answers::Never => "What any command prints with --json that fails".to_owned(),
+                Answers::Written => format!("A line that `{}` writes", self.command),
                 Answers::Lines => format!("A line of what `{} --json` prints", self.command),
                 Answers::Once | Answers::Each => format!("What `{} --json` prints", self.command),
             },
@@ -131,6 +136,7 @@ impl PrintedDocument {
         let answer = || ("Answer", with_error((self.schema)()));
         match self.answers {
             Answers::Never => any_of([error]),
+            Answers::Written => any_of([("Line", (self.schema)())]),
             Answers::Lines => any_of([("Line", (self.schema)()), error]),
             Answers::Once => any_of([answer(), error]),
             Answers::Each => {

@@ -208,6 +208,7 @@ impl Config {
                 fields,
                 text_field: Some(retrieval.text_field.value.clone()),
                 timeout: Duration::from_millis(retrieval.timeout_ms.value),
+                rarity: Arc::default(),
             }))
         });
         LookupSettings {

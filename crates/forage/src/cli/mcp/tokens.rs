@@ -120,7 +120,8 @@ impl TokenEntry {
 
 fn visible(retriever: &Retriever, globs: RepositoryGlobs) -> Retriever {
     let store = VisibleStore::new(Arc::clone(&retriever.store), move |name| globs.match_name(name));
-    Retriever { store: Arc::new(store), ..retriever.clone() }
+    // What is rare among the visible ones is no other's to know.
+    Retriever { store: Arc::new(store), rarity: Arc::default(), ..retriever.clone() }
 }
 
 fn digest(hexadecimal: &str) -> Option<TokenDigest> {
