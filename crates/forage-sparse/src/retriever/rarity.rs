@@ -23,8 +23,9 @@ use crate::vector::SparseVector;
 pub(super) struct WholeRarity {
     /// By dimension: its IDF times its weight in the query.
     weights: HashMap<u32, f64>,
-    /// How many times as much a point can score by these at the most as by the rarity in its shard.
-    most: f64,
+    /// How many times as much a point can score by these at the most as by the rarity in its shard; `None` where that can't be
+    /// told.
+    most: Option<f64>,
     /// Points whose scores are counted anew in any case.
     at_first: usize,
 }
@@ -79,11 +80,12 @@ impl KnownRarity {
         if counts.with.len() > limits::DIMENSIONS_KEPT {
             counts.with.clear();
         }
-        counts.all.get_or_insert((now, all));
-        if counts.all.is_some_and(|(counted, _)| counted.elapsed() >= limits::RARITY_KEPT) {
+        if counts.all.is_none_or(|(counted, _)| counted.elapsed() >= limits::RARITY_KEPT) {
             counts.all = Some((now, all));
         }
-        counts.with.extend(with.into_iter().map(|(id, with)| (id, (now, with))));
+        // A word that nothing had may have come the next moment.
+        let with = with.into_iter().filter(|(_, with)| *with > 0.0);
+        counts.with.extend(with.map(|(id, with)| (id, (now, with))));
     }
 
     fn counts(&self) -> MutexGuard<'_, KnownCounts> {
@@ -108,24 +110,29 @@ impl WholeRarity {
             // With the few that say how a tree was seen.
             None => again(stop, || retriever.store.count(&PointFilter::default(), stop))? as f64,
         };
-        let unknown: Vec<u32> = vector.ids().iter().copied().filter(|id| known.with(*id).is_none()).collect();
-        known.keep(all, counted(retriever, &unknown, all, layout, stop)?);
-        let mut rarity = Self { weights: HashMap::new(), most: 1.0, at_first: limits::RESCORED_POINTS };
-        for (&id, &weight) in vector.ids().iter().zip(vector.weights()) {
-            // What nothing has weighs nothing.
-            let Some(with) = known.with(id).filter(|with| *with > 0.0) else { continue };
-            let share = Share { with, all: all.max(with) };
-            if let ShardLayout::Hashed(shards) = layout {
-                let least = share.in_a_shard(f64::from(shards)).idf();
-                rarity.most = rarity.most.max((share.idf() / least).min(limits::RARITY_RATIO));
+        let mut with: HashMap<u32, f64> =
+            vector.ids().iter().filter_map(|id| Some((*id, known.with(*id)?))).collect();
+        let unknown: Vec<u32> = vector.ids().iter().copied().filter(|id| !with.contains_key(id)).collect();
+        let counts = counted(retriever, &unknown, all, layout, stop)?;
+        known.keep(all, counts.iter().copied());
+        with.extend(counts);
+        let share = |id: &u32| {
+            // A point that has come since has what nothing had.
+            let with = with.get(id).copied().unwrap_or_default().max(1.0);
+            Share { with, all: all.max(with) }
+        };
+        let weighed = vector.ids().iter().zip(vector.weights());
+        let weights = weighed.map(|(id, weight)| (*id, share(id).idf() * f64::from(*weight))).collect();
+        Ok(Some(match layout {
+            ShardLayout::Single | ShardLayout::Hashed(_) => {
+                let shards = if let ShardLayout::Hashed(shards) = layout { f64::from(shards) } else { 1.0 };
+                let ratios =
+                    vector.ids().iter().map(|id| share(id).idf() / share(id).in_a_shard(shards).idf());
+                let most = ratios.fold(1.0, |most: f64, ratio| most.max(ratio.min(limits::RARITY_RATIO)));
+                Self { weights, most: Some(most), at_first: limits::RESCORED_POINTS }
             }
-            rarity.weights.insert(id, share.idf() * f64::from(weight));
-        }
-        if layout == ShardLayout::Keyed {
-            // How rare it is within one value can't be told from how rare it is in all.
-            rarity.at_first = limits::RESCORED_POINTS_KEYED;
-        }
-        Ok(Some(rarity))
+            ShardLayout::Keyed => Self { weights, most: None, at_first: limits::RESCORED_POINTS_KEYED },
+        }))
     }
 
     /// The points that score best by these weights, and whether more score as the last one than could be asked for.
@@ -142,12 +149,13 @@ impl WholeRarity {
             let hits =
                 again(stop, || retriever.store.query_all(&queries, true, stop))?.pop().unwrap_or_default();
             let is_all = hits.len() < limit;
-            let beyond = hits.last().map_or(0.0, |hit| f64::from(hit.score) * self.most) as f32;
+            let end = hits.last().map_or(0.0, |hit| f64::from(hit.score));
             let mut scored: Vec<(PointId, f32)> =
                 hits.iter().map(|hit| (hit.id, self.score(&hit.vector))).collect();
             scored.sort_by_key(|&(id, score)| (Reverse(step(score)), id));
             let last = scored.get(wanted - 1).map_or(0.0, |&(_, score)| score);
-            if is_all || step(last) > step(beyond) + 1 || limit >= limits::HITS_RESCORED || self.most == 1.0 {
+            let is_settled = self.most.is_none_or(|most| step(last) > step((end * most) as f32) + 1);
+            if is_all || is_settled || limit >= limits::HITS_RESCORED {
                 let end = scored.last().map_or(0.0, |&(_, score)| score);
                 break (scored, !is_all && step(last) - step(end) <= 1);
             }
@@ -207,7 +215,10 @@ fn counted(
     };
     let mut sampled = sampled.into_iter();
     let with = |(&id, hits): (&u32, &Vec<WeightedHit>)| match is_common(&hits) {
-        true => (id, all * share_in_shards(id, &sampled.next().unwrap_or_default(), layout)),
+        true => {
+            let share = share_in_shards(id, &sampled.next().unwrap_or_default(), layout);
+            (id, (all * share).clamp(hits.len() as f64, all.max(hits.len() as f64)))
+        }
         false => (id, hits.len() as f64),
     };
     Ok(ids.iter().zip(&counted).map(with).collect())

@@ -115,3 +115,34 @@ fn without_the_rarity_of_all_shards_that_of_each_orders_and_it_is_said() {
     let unanswered: Vec<_> = found.unanswered.iter().map(|it| (it.question, &it.error)).collect();
     assert_eq!(unanswered, [(Question::Rarity, &failure)]);
 }
+
+#[test]
+fn a_word_that_nothing_had_a_moment_ago_is_found_when_it_has_come() {
+    let store = filled(ShardLayout::Hashed(6));
+    let mut retriever = retriever(&store);
+    retriever.encoder = None;
+    let look_up = || retriever.look_up("newcomer", 10, &PointFilter::default(), &Stop::never()).unwrap();
+    assert_eq!(look_up().state, LookupState::NoMatch);
+    let (encoder, id) = (CodeSuperset::new(), PointId::Number(CHUNKS + 1));
+    let payload = json!({"text": "newcomer", "repo": "r1"}).as_object().unwrap().clone();
+    let point = Point { id, vector: encoder.document("newcomer").unwrap(), payload };
+    store.upsert(vec![point], USING, &Stop::never()).unwrap();
+    let found = look_up();
+    assert_eq!((found.state, found.hits.len()), (LookupState::Found, 1));
+    assert!(found.hits[0].score > 1.0, "{:?}", found.hits);
+}
+
+#[test]
+fn how_rare_a_word_is_is_asked_once_in_a_while() {
+    let store = filled(ShardLayout::Hashed(6));
+    let mut retriever = retriever(&store);
+    retriever.encoder = None;
+    let requests = |query: &str| {
+        store.asked.lock().unwrap().clear();
+        retriever.look_up(query, 10, &PointFilter::default(), &Stop::never()).unwrap();
+        store.asked.lock().unwrap().len()
+    };
+    let (first, second) = (requests("word1 everywhere"), requests("word1 everywhere"));
+    // Of all points, of each word, and of samples of those that many have.
+    assert!(first >= second + 3, "{first} {second}");
+}
