@@ -83,9 +83,7 @@ impl KnownRarity {
         if counts.all.is_none_or(|(counted, _)| counted.elapsed() >= limits::RARITY_KEPT) {
             counts.all = Some((now, all));
         }
-        // A word that nothing had may have come the next moment.
-        let with = with.into_iter().filter(|(_, with)| *with > 0.0);
-        counts.with.extend(with.map(|(id, with)| (id, (now, with))));
+        counts.with.extend(with.into_iter().map(|(id, with)| (id, (now, with))));
     }
 
     fn counts(&self) -> MutexGuard<'_, KnownCounts> {
