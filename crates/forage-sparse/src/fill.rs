@@ -155,6 +155,20 @@ struct FilledFile {
     surplus: Vec<PointId>,
 }
 
+impl FilledFile {
+    /// Bytes of memory while it waits: several times those of its text, for vectors and what two chunks share.
+    fn weight(&self) -> usize {
+        let of_point = |point: &Point| {
+            let text = point.payload.get(field::TEXT).and_then(Value::as_str).map_or(0, str::len);
+            text + point.vector.ids().len() * (size_of::<u32>() + size_of::<f32>()) + POINT_OVERHEAD
+        };
+        self.points.iter().map(of_point).sum()
+    }
+}
+
+/// About the bytes that the payload of a point takes beside its text.
+const POINT_OVERHEAD: usize = 1_000;
+
 impl Filling<'_> {
     /// Makes the collection if there is none, and makes what it has of the repository be the files below `root`.
     ///
@@ -194,8 +208,8 @@ impl Filling<'_> {
                 .read(buffer, entry, &known, &tree, skipped)
             {
                 Ok(Some(file)) => {
-                    let bytes = file.bytes;
-                    WalkStep::Item(file, bytes)
+                    let weight = file.weight();
+                    WalkStep::Item(file, weight)
                 }
                 Ok(None) => {
                     unchanged.fetch_add(1, Ordering::Relaxed);
