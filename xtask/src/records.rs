@@ -45,7 +45,9 @@ fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
     let (mut told, mut began) = (BTreeSet::new(), BTreeSet::new());
     for (name, schema) in schemas.iter().filter(|(name, _)| *name != "error") {
         let title = schema["title"].as_str().unwrap_or_default();
-        let command = title.split('`').nth(1).and_then(|command| command.strip_suffix(" --json"));
+        // What is written into a file is not printed with `--json`.
+        let command =
+            title.split('`').nth(1).map(|command| command.strip_suffix(" --json").unwrap_or(command));
         let command = command.ok_or_else(|| format!("the title of {name} names no command"))?;
         let file = path(schema, name)?;
         let file = file.trim_start_matches("docs/");
