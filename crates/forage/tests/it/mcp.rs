@@ -14,7 +14,7 @@ mod roots;
 mod stdio;
 #[cfg(unix)]
 mod strangers;
-mod team;
+pub(crate) mod team;
 mod unusable;
 #[cfg(target_os = "linux")]
 mod walls;

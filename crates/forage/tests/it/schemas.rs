@@ -325,6 +325,8 @@ fn what_is_printed_keeps_to_its_schema() {
     print_diagnoses(&mut printed);
     print_setups(&mut printed);
     print_evaluations(&mut printed);
+    let written = crate::mcp::team::audit_lines().into_iter();
+    printed.documents.extend(written.map(|line| json!(["audit-line", "mcp --audit", line])));
     let schemas = printed.project.run(&["schema", "--json"]).json();
     for name in schemas.as_object().unwrap().keys() {
         assert_eq!(printed.project.run(&["schema", name]).json(), schemas[name], "{name}");

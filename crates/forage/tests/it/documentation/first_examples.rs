@@ -121,7 +121,10 @@ fn failures(project: &Project, name: &str, lines: &[String]) -> Vec<String> {
 
 fn is_of_the_program(lines: &[String]) -> bool {
     lines.iter().any(|line| {
-        line == "forage" || line.starts_with("forage ") || line.starts_with("cargo run --release -- ")
+        line == "forage"
+            || line.starts_with("forage ")
+            || line.contains(" forage mcp ")
+            || line.starts_with("cargo run --release -- ")
     })
 }
 

@@ -117,8 +117,8 @@ fn a_token_makes_as_many_calls_as_it_may_and_others_are_not_kept_by_that() {
     assert!(team.as_of(BOB).ask(REVISION, &list)["result"]["tools"].is_array());
 }
 
-#[test]
-fn each_call_is_on_record_without_what_was_asked() {
+/// The record of some calls, and the project that it lies beside.
+fn recorded() -> (Vec<Value>, String, TeamServer) {
     let project = project();
     let file = project.home.join("calls.jsonl");
     let audit = file.to_str().unwrap().to_owned();
@@ -130,7 +130,17 @@ fn each_call_is_on_record_without_what_was_asked() {
     team.as_of(ALICE).ask(REVISION, &call(REVISION, 1, "read_file", json!({ "path": "secret/none.rs" })));
     let lines = std::fs::read_to_string(&file).unwrap();
     assert!(!lines.contains("secret"), "{lines}");
-    let lines: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    (lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), audit, team)
+}
+
+/// What a server writes for `--audit`.
+pub(crate) fn audit_lines() -> Vec<Value> {
+    recorded().0
+}
+
+#[test]
+fn each_call_is_on_record_without_what_was_asked() {
+    let (lines, file, _team) = recorded();
     let told: Vec<_> = lines
         .iter()
         .map(|line| {
