@@ -163,15 +163,22 @@ fn index(
     // What goes to a server leaves the machine, or may.
     let redactor = config.redactor_for_collections()?;
     let written = Arc::new(AtomicU64::new(0));
+    let Wanted { repositories, are_listed, prunes } = wanted;
+    let threads = match config.settings.limits.threads.value {
+        // Those of all that are filled in at a time are as many as there are processors.
+        0 if *are_listed => std::thread::available_parallelism()
+            .map_or(1, |count| count.get().div_ceil(REPOSITORIES_AT_A_TIME)),
+        threads => threads,
+    };
     let indexing = Indexing {
         config,
         store,
         encoder: &*encoder,
         redactor: redactor.as_ref(),
         written: &written,
+        threads,
         stop: &stop,
     };
-    let Wanted { repositories, are_listed, prunes } = wanted;
     if repositories.len() > 1 || *are_listed {
         output.answer_several();
     }
@@ -211,6 +218,8 @@ struct Indexing<'a> {
     encoder: &'a dyn Encoder,
     redactor: Option<&'a Redactor>,
     written: &'a Arc<AtomicU64>,
+    /// That read files of a repository; 0 for one per processor.
+    threads: usize,
     stop: &'a Stop,
 }
 
@@ -249,7 +258,7 @@ impl Indexing<'_> {
         let (began, before) = (Instant::now(), self.written.load(Ordering::Relaxed));
         let walk = WalkOptions {
             excludes: session::excludes(&narrowed)?,
-            threads: self.config.settings.limits.threads.value,
+            threads: self.threads,
             noise: forage_fs::NOISE,
             ..WalkOptions::default()
         };
