@@ -51,8 +51,9 @@ fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
             true => most,
             false => {
                 let is_between = |character: char| !character.is_alphanumeric() && character != '_';
-                let behind = text[most / 2..most].char_indices().rev().find(|(_, it)| is_between(*it));
-                behind.map_or(most, |(at, character)| most / 2 + at + character.len_utf8())
+                let half = text.floor_char_boundary(most / 2);
+                let behind = text[half..most].char_indices().rev().find(|(_, it)| is_between(*it));
+                behind.map_or(most, |(at, character)| half + at + character.len_utf8())
             }
         };
         let (piece, rest) = text.split_at(cut);
@@ -97,12 +98,14 @@ mod tests {
     proptest! {
         /// Whatever the text: no chunk is too long, and every byte that is no white space is in one.
         #[test]
-        fn nothing_is_left_out(lines in prop::collection::vec((0..3_usize, 0..9_000_usize), 0..60)) {
+        fn nothing_is_left_out(lines in prop::collection::vec((0..4_usize, 0..9_000_usize), 0..60)) {
             let text: String = lines
                 .iter()
                 .map(|(kind, length)| match kind {
                     0 => "short line\n".to_owned(),
                     1 => "é".repeat(*length) + "\n",
+                    // Every second of its characters begins at an odd byte.
+                    3 => "a".to_owned() + &"é".repeat(*length) + "\n",
                     _ => "ab c".repeat(*length) + "\r\n",
                 })
                 .collect();

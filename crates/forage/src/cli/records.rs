@@ -131,7 +131,7 @@ pub(super) struct CollectionFilled<'a> {
     pub(super) files_unchanged: u64,
     /// Files that are gone and were taken out.
     pub(super) files_removed: u64,
-    /// Pieces of files that were written.
+    /// Pieces of files that were written. With an `error` nothing is counted, and some may have been.
     pub(super) chunks_written: u64,
     /// Secrets that were taken out of them.
     pub(super) secrets_redacted: u64,

@@ -4,6 +4,7 @@ mod encode;
 mod repositories;
 
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
@@ -16,12 +17,14 @@ use forage_llm::Redactor;
 use forage_rank::language_of;
 use forage_sparse::{Encoder, Filled, Filling, PointFilter, PointStore, count_chunks};
 
+use forage_tools::ToolError;
+
 use self::repositories::NamedRepository;
 use super::output::Terminal;
 use super::progress::ProgressBar;
 use super::records::{CollectionFilled, CollectionRemoved, CollectionStatus, SparseVectorStatus};
 use super::setting_options::{self, SettingOptions};
-use super::told::told;
+use super::told::{code, told};
 use super::{Global, Status, session, signals};
 use crate::config::{self, CommandLineSettings, Config};
 use crate::retrieval::OnDemand;
@@ -280,9 +283,18 @@ impl Indexing<'_> {
                 let next = &next;
                 scope.spawn(move || {
                     while let Some(repository) = repositories.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        if self.stop.check().is_some()
-                            || sender.send((repository, self.run(repository))).is_err()
-                        {
+                        if self.stop.check().is_some() {
+                            return;
+                        }
+                        let indexed = catch_unwind(AssertUnwindSafe(|| self.run(repository)));
+                        let panicked = |_| {
+                            Err(ToolError::Internal {
+                                tool: "sparse index".to_owned(),
+                                message: format!("it panicked in {}", repository.name),
+                            }
+                            .into())
+                        };
+                        if sender.send((repository, indexed.unwrap_or_else(panicked))).is_err() {
                             return;
                         }
                     }
@@ -296,7 +308,13 @@ impl Indexing<'_> {
                     Ok(indexed) => tell(self.store, &repository.name, &indexed, output)?,
                     Err(error) => {
                         failed += 1;
-                        output.note(&format!("{}: {}", repository.name, told(&error)));
+                        let nothing = Indexed {
+                            filled: Filled::default(),
+                            elapsed: Duration::ZERO,
+                            notices: Vec::new(),
+                        };
+                        output.record_or_text(&filled_record(self.store, &repository.name, &nothing), "")?;
+                        output.failure(&format!("{}: {}", repository.name, told(&error)), code(&error));
                     }
                 }
             }
@@ -317,11 +335,11 @@ fn repository_name(root: &Path) -> anyhow::Result<String> {
         .with_context(|| format!("{} has no name to call it by; give --repo NAME", root.display()))
 }
 
-fn tell(store: &dyn PointStore, name: &str, indexed: &Indexed, output: &mut Terminal) -> anyhow::Result<()> {
-    let Indexed { filled, elapsed, notices } = indexed;
+fn filled_record<'a>(store: &dyn PointStore, name: &'a str, indexed: &'a Indexed) -> CollectionFilled<'a> {
+    let Indexed { filled, elapsed, .. } = indexed;
     let Filled { files, unchanged, removed, points, redacted, is_unchanged, report } = filled;
     let skipped = report.skipped.iter().map(|(reason, count)| (reason.name(), count));
-    let record = CollectionFilled {
+    CollectionFilled {
         collection: store.place(),
         repo: name,
         files_written: *files,
@@ -333,7 +351,13 @@ fn tell(store: &dyn PointStore, name: &str, indexed: &Indexed, output: &mut Term
         warnings: &report.warnings,
         elapsed_ms: elapsed.as_millis() as u64,
         as_before: *is_unchanged,
-    };
+    }
+}
+
+fn tell(store: &dyn PointStore, name: &str, indexed: &Indexed, output: &mut Terminal) -> anyhow::Result<()> {
+    let Indexed { filled, elapsed, notices } = indexed;
+    let Filled { files, unchanged, removed, points, redacted, report, .. } = filled;
+    let record = filled_record(store, name, indexed);
     let mut text = format!(
         "{name}: {files} files written ({points} chunks), {unchanged} as they were, {removed} removed, in {:.1} s\n",
         elapsed.as_secs_f64()
