@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
-use super::caller::Caller;
+use super::caller::{Caller, CallerTurn};
 use super::client::{self, ClientRoots, ConnectionMemory, NamedRoots, is_stateless};
 use super::client_model::{self, ClientModel, Questions};
 use super::gate::{CallPermit, Cost, WithoutPlace};
@@ -69,6 +69,15 @@ impl McpServer {
         answer.map(|answer| if has_records { answer } else { without_record(answer) })
     }
 
+    /// A call of which nothing but that can be told.
+    pub(super) fn refuses(&self, context: &RequestContext<RoleServer>) {
+        let caller = client::caller(context);
+        let (shared, token) = (&self.shared, caller.as_deref().map(Caller::name));
+        let client = client::profile(context).name().unwrap_or(UNKNOWN);
+        WatchedCall::begin(&shared.metrics, shared.observer.as_deref(), UNKNOWN, token, client)
+            .end("refused", 0);
+    }
+
     async fn called(
         &self,
         request: CallToolRequestParams,
@@ -82,7 +91,7 @@ impl McpServer {
             let (can_filter, _) = self.shared.can_filter(&context).await;
             return Err(self.shared.unknown_tool(&request.name, client::profile(&context), can_filter));
         };
-        let _turn = match caller.as_ref().map(Caller::begin).transpose() {
+        let turn = match caller.as_ref().map(Caller::begin).transpose() {
             Ok(turn) => turn,
             Err(limit) => return Ok(failure(&limit.to_string(), ErrorCode::RateLimited)),
         };
@@ -94,7 +103,7 @@ impl McpServer {
             started: Instant::now(),
         });
         let cancelled = context.ct.clone();
-        let answer = answer(&self.shared, &self.known, served, request, &context, caller, progress);
+        let answer = answer(&self.shared, &self.known, served, request, &context, turn, progress);
         tokio::select! {
             answer = told(answer, report) => answer,
             () = cancelled.cancelled() => Err(nobody_reads()),
@@ -109,7 +118,7 @@ async fn answer(
     served: &Served,
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
-    caller: Option<Arc<Caller>>,
+    turn: Option<CallerTurn>,
     progress: CallProgress,
 ) -> Result<CallToolResponse, ErrorData> {
     let tool = served.tool;
@@ -151,8 +160,9 @@ async fn answer(
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         move || {
             // The place is free only when the work has really ended, whoever still waits for it.
-            let place = CallPermit::new(place, &shared.gate);
-            let origin = CallOrigin { client_roots: &roots.found, caller: caller.as_deref(), tool };
+            let (place, turn) = (CallPermit::new(place, &shared.gate), turn);
+            let caller = turn.as_ref().map(CallerTurn::caller);
+            let origin = CallOrigin { client_roots: &roots.found, caller, tool };
             let mut context = match shared.workspace.open(&origin) {
                 Ok(context) => context,
                 Err(problem) => return CallEnd::Failed(CallFailure { problem, code: ErrorCode::Failed }),

@@ -86,6 +86,12 @@ impl Caller {
 #[derive(Debug)]
 pub(super) struct CallerTurn(Arc<Caller>);
 
+impl CallerTurn {
+    pub(super) fn caller(&self) -> &Caller {
+        &self.0
+    }
+}
+
 impl Drop for CallerTurn {
     fn drop(&mut self) {
         self.0.calls.lock().unwrap_or_else(PoisonError::into_inner).running -= 1;

@@ -140,8 +140,13 @@ pub fn serve<H: ServerHandler + Clone>(
             () = requests.next() => {
                 // New clients go elsewhere; those whose calls run are answered, unless whoever asked does not wait.
                 front.ending.cancel();
+                let answered = async {
+                    front.clients.answered().await;
+                    // One that only listens stays for as long as it may.
+                    let _ = tokio::time::timeout(limits::LINGER, front.clients.gone()).await;
+                };
                 tokio::select! {
-                    () = front.clients.answered() => {}
+                    () = answered => {}
                     () = tokio::time::sleep(limits::DRAIN) => {}
                     () = requests.next() => {}
                 }
@@ -282,18 +287,16 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         }
     }
 
-    /// Whether a request may come in, by its head alone, and whose token it has; else what it is answered.
-    async fn admits(&self, head: &Parts) -> Result<Option<Arc<Caller>>, ShortAnswer> {
-        let admitted = self.let_in(head).await;
-        if let Err(refusal) = &admitted
-            && let Some(reason) = refusal.reason()
-        {
+    /// Counts an answer by which a request is refused.
+    fn counted(&self, answer: ShortAnswer) -> ShortAnswer {
+        if let Some(reason) = answer.reason() {
             self.metrics.refuses(reason);
         }
-        admitted
+        answer
     }
 
-    async fn let_in(&self, head: &Parts) -> Result<Option<Arc<Caller>>, ShortAnswer> {
+    /// Whether a request may come in, by its head alone, and whose token it has; else what it is answered.
+    async fn admits(&self, head: &Parts) -> Result<Option<Arc<Caller>>, ShortAnswer> {
         let path = head.uri.path();
         let is_of_metrics = self.shows_metrics && path == METRICS;
         if path == READINESS {
@@ -380,7 +383,8 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
 
     async fn answer(&self, request: Request<Incoming>, place: &ConnectionPermit) -> Response<Body> {
         place.asks();
-        let mut response = self.respond(request, place).await.unwrap_or_else(ShortAnswer::into_response);
+        let response = self.respond(request, place).await;
+        let mut response = response.unwrap_or_else(|answer| self.counted(answer).into_response());
         // Who may not come in does not stay, and who asks for what is not there can ask again.
         if self.ending.is_cancelled()
             || matches!(

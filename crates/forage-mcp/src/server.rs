@@ -472,6 +472,9 @@ impl ServerHandler for McpServer {
             })?;
             return Ok(CustomResult::new(answer));
         }
+        if request.method == "tools/call" {
+            self.refuses(&context);
+        }
         Err(match request.method.as_str() {
             method @ ("tools/call" | "tools/list") => {
                 let message = format!(

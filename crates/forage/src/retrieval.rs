@@ -34,10 +34,13 @@ pub(crate) enum Home {
 }
 
 impl Home {
+    /// What telemetry calls a directory of this machine.
+    pub(crate) const EMBEDDED: &str = "embedded";
+
     /// What telemetry calls it.
     pub(crate) fn name(&self) -> &'static str {
         match self {
-            Self::Embedded { .. } => "embedded",
+            Self::Embedded { .. } => Self::EMBEDDED,
             Self::Server { .. } => "qdrant",
         }
     }

@@ -76,6 +76,13 @@ impl Clients {
             tokio::time::sleep(limits::ANSWERED_PAUSE).await;
         }
     }
+
+    /// Waits until all connections are closed: what was answered is under way until then.
+    pub(super) async fn gone(&self) {
+        while !self.0.lock().open.is_empty() {
+            tokio::time::sleep(limits::ANSWERED_PAUSE).await;
+        }
+    }
 }
 
 impl Table {

@@ -33,7 +33,7 @@ pub(super) fn open<H: ServerHandler + Clone>(
     std::thread::Builder::new().name("http-door".to_owned()).spawn(move || {
         let _guard = shutdown.clone().drop_guard();
         let runtime = Builder::new_current_thread().enable_all().build()?;
-        runtime.block_on(async {
+        let ended = runtime.block_on(async {
             let listener = TcpListener::from_std(listener)?;
             // A task among those of the strangers: each of them has its turn before the next ones are taken.
             let ending = front.ending.clone();
@@ -46,7 +46,10 @@ pub(super) fn open<H: ServerHandler + Clone>(
             }
             shutdown.cancelled().await;
             Ok(())
-        })
+        });
+        // A question of readiness that hangs is not waited for.
+        runtime.shutdown_background();
+        ended
     })
 }
 
@@ -97,6 +100,7 @@ async fn stranger<H: ServerHandler + Clone>(
             }
         }
         Err(answer) => {
+            let answer = front.counted(answer);
             place.answered();
             let _ = timeout(limits::LINGER, end_with(&answer.to_bytes(is_to_head), stream, read)).await;
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::Mutex;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::limits;
@@ -30,36 +31,51 @@ impl fmt::Debug for ReadyCheck {
 pub(super) struct Readiness {
     check: Option<ReadyCheck>,
     ending: CancellationToken,
-    found: Mutex<Option<(Instant, Result<(), String>)>>,
+    found: Arc<Mutex<LastFound>>,
+}
+
+#[derive(Default)]
+struct LastFound {
+    found: Option<(Instant, Result<(), String>)>,
+    /// The check that runs; it may go on when nobody waits for it any more.
+    running: Option<JoinHandle<Result<(), String>>>,
+}
+
+impl LastFound {
+    async fn state(&mut self, check: ReadyCheck) -> Result<(), String> {
+        if let Some((asked, state)) = &self.found
+            && asked.elapsed() < limits::READINESS_KEPT
+        {
+            return state.clone();
+        }
+        let running = self.running.get_or_insert_with(|| tokio::task::spawn_blocking(move || (check.0)()));
+        let state = match tokio::time::timeout(limits::READINESS_TIME, &mut *running).await {
+            Ok(state) => {
+                self.running = None;
+                state.unwrap_or_else(|_| Err("the check failed inside; please report it".to_owned()))
+            }
+            Err(_) => Err("it took too long to find out".to_owned()),
+        };
+        self.found = Some((Instant::now(), state.clone()));
+        state
+    }
 }
 
 impl Readiness {
     /// Not ready from the moment on when the server is to end.
     pub(super) fn new(check: Option<ReadyCheck>, ending: CancellationToken) -> Self {
-        Self { check, ending, found: Mutex::default() }
+        Self { check, ending, found: Arc::default() }
     }
 
     pub(super) async fn state(&self) -> Result<(), String> {
         if self.ending.is_cancelled() {
             return Err("the server is about to end".to_owned());
         }
-        let Some(check) = &self.check else { return Ok(()) };
-        let mut found = self.found.lock().await;
-        if let Some((asked, state)) = &*found
-            && asked.elapsed() < limits::READINESS_KEPT
-        {
-            return state.clone();
-        }
-        let check = check.clone();
-        let asked = tokio::task::spawn_blocking(move || (check.0)());
-        let state = match tokio::time::timeout(limits::READINESS_TIME, asked).await {
-            Ok(state) => {
-                state.unwrap_or_else(|_| Err("the check failed inside; please report it".to_owned()))
-            }
-            Err(_) => Err("it took too long to find out".to_owned()),
-        };
-        *found = Some((Instant::now(), state.clone()));
-        state
+        let Some(check) = self.check.clone() else { return Ok(()) };
+        let mut found = Arc::clone(&self.found).lock_owned().await;
+        // A task of its own: who asked and left must not leave another check behind.
+        let asked = tokio::spawn(async move { found.state(check).await });
+        asked.await.unwrap_or_else(|_| Err("the check failed inside; please report it".to_owned()))
     }
 }
 

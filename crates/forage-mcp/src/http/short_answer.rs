@@ -106,6 +106,12 @@ impl ShortAnswer {
             (StatusCode::UNAUTHORIZED, _) => Some("token"),
             (StatusCode::FORBIDDEN, _) => Some("forbidden"),
             (StatusCode::NOT_FOUND, _) => Some("path"),
+            (StatusCode::METHOD_NOT_ALLOWED, _) => Some("method"),
+            (StatusCode::SERVICE_UNAVAILABLE, _) => Some("busy"),
+            (StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, _) => {
+                Some("too_large")
+            }
+            (StatusCode::REQUEST_TIMEOUT, _) => Some("too_slow"),
             _ => Some("malformed"),
         }
     }

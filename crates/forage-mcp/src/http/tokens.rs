@@ -32,6 +32,11 @@ impl AccessToken {
         Self { digest, holder: Some(Arc::new(holder)), reads_metrics }
     }
 
+    /// Returns the hash.
+    pub fn digest(&self) -> &TokenDigest {
+        &self.digest
+    }
+
     pub(super) fn holder(&self) -> Option<&Arc<Caller>> {
         self.holder.as_ref()
     }

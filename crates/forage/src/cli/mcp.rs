@@ -31,6 +31,7 @@ use crate::call_log::logged;
 use crate::config::{self, CommandLineSettings, Config, Needs};
 use crate::limits::READINESS_TIME;
 use crate::manner::ForAgents;
+use crate::retrieval::Home;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -213,7 +214,7 @@ impl Directories {
             config,
             filter,
             lookup,
-            team: team.unwrap_or_default(),
+            team: team.unwrap_or_default().with_token_of_all(config::mcp_token().is_some()),
             audit,
             told,
             working,
@@ -270,6 +271,8 @@ impl Directories {
             |tool: &&dyn registry::AnyTool| tool.id() == "keyword_lookup" && self.config.tools().has(*tool);
         let retriever =
             self.lookup.retriever.clone().ok().filter(|_| registry::TOOLS.iter().any(is_looked_up));
+        // An embedded one is one process's while it is open.
+        let retriever = retriever.filter(|retriever| retriever.backend != Home::EMBEDDED);
         ReadyCheck::new(move || {
             if config::existing(&own).len() < own.len() {
                 return Err("a root is not there".to_owned());
@@ -348,12 +351,14 @@ impl McpWorkspace for Directories {
     }
 
     fn open(&self, origin: &CallOrigin<'_>) -> Result<Context, String> {
+        let rights = self.team.rights(origin.caller)?;
+        let restricted = rights.filter(|rights| rights.are_restricted());
         let CallRoots { roots: mut allowed, standing, remark: refused } = match origin.client_roots {
-            [] => CallRoots { roots: self.own.clone(), standing: self.working.clone(), remark: None },
-            roots => self.allowed(roots)?,
+            // Who may not see everything chooses nothing: what is said of a choice tells what there is.
+            roots if !roots.is_empty() && restricted.is_none() => self.allowed(roots)?,
+            _ => CallRoots { roots: self.own.clone(), standing: self.working.clone(), remark: None },
         };
-        let rights = self.team.rights(origin.caller);
-        if let Some(rights) = rights.filter(|_| origin.tool.is_about_roots()) {
+        if let Some(rights) = restricted.filter(|_| origin.tool.is_about_roots()) {
             allowed.retain(|root| {
                 config::existing(std::slice::from_ref(root)).iter().any(|real| rights.sees_root(real))
             });
@@ -367,6 +372,9 @@ impl McpWorkspace for Directories {
         let (mut context, _) =
             session::beneath(self.config.clone(), &allowed, &standing, self.filter.clone()).map_err(
                 |error| {
+                    if restricted.is_some() {
+                        return "the server can't open its roots; ask who runs it".to_owned();
+                    }
                     let advice = match self.is_walled {
                         true => "restart the server: its sandbox stands around the directories that there were when it began",
                         false => "start the server with --root DIR",

@@ -168,9 +168,11 @@ fn index(
     let written = Arc::new(AtomicU64::new(0));
     let Wanted { repositories, are_listed, prunes } = wanted;
     let threads = match config.settings.limits.threads.value {
-        // Those of all that are filled in at a time are as many as there are processors.
-        0 if *are_listed => std::thread::available_parallelism()
-            .map_or(1, |count| count.get().div_ceil(REPOSITORIES_AT_A_TIME)),
+        // Together they use each processor once.
+        0 if *are_listed => {
+            let at_a_time = REPOSITORIES_AT_A_TIME.min(repositories.len()).max(1);
+            std::thread::available_parallelism().map_or(1, |count| count.get().div_ceil(at_a_time))
+        }
         threads => threads,
     };
     let indexing = Indexing {

@@ -6,7 +6,7 @@ use std::time::Instant;
 use forage_base::Stop;
 use forage_sparse::{
     Collection, Creation, Point, PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan,
-    PointStore, StoreError, WeightedHit, repositories,
+    PointStore, ShardLayout, StoreError, WeightedHit, repositories,
 };
 
 use crate::limits::REPOSITORIES_KEPT;
@@ -69,7 +69,9 @@ impl PointStore for VisibleStore {
     }
 
     fn collection(&self, stop: &Stop) -> Result<Option<Collection>, StoreError> {
-        self.inner.collection(stop)
+        let found = self.inner.collection(stop)?;
+        // Scores are counted anew by what may be seen: the store's tell how rare a word is in all of it.
+        Ok(found.map(|collection| Collection { layout: ShardLayout::Keyed, points: 0, ..collection }))
     }
 
     fn create(&self, _: &Creation, _: &Stop) -> Result<(), StoreError> {

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Instant, SystemTime};
 
@@ -41,6 +42,7 @@ pub(super) struct AuditFile {
     file: Mutex<File>,
     path: String,
     complained: Mutex<Option<Instant>>,
+    is_cut: AtomicBool,
 }
 
 impl AuditFile {
@@ -48,7 +50,12 @@ impl AuditFile {
         let shown = path.display().to_string();
         let file =
             private_file::append(path).with_context(|| format!("the audit can't be written to {shown}"))?;
-        Ok(Self { file: Mutex::new(file), path: shown, complained: Mutex::default() })
+        Ok(Self {
+            file: Mutex::new(file),
+            path: shown,
+            complained: Mutex::default(),
+            is_cut: AtomicBool::new(false),
+        })
     }
 
     /// That calls are not on record is told, and again after a while.
@@ -70,9 +77,13 @@ impl CallObserver for AuditFile {
         let line = AuditLine { time, token, tool, client, outcome, milliseconds, bytes };
         let written = serde_json::to_string(&line).map_err(io::Error::other).and_then(|line| {
             // One write of a file that is appended to: lines of several processes do not mix.
-            self.file.lock().unwrap_or_else(PoisonError::into_inner).write_all(format!("{line}\n").as_bytes())
+            let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+            // After half of a line.
+            let begin = if self.is_cut.swap(false, Ordering::Relaxed) { "\n" } else { "" };
+            file.write_all(format!("{begin}{line}\n").as_bytes())
         });
         if let Err(error) = written {
+            self.is_cut.store(true, Ordering::Relaxed);
             self.complain(&error);
         }
     }

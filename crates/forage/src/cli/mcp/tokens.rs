@@ -40,6 +40,8 @@ struct TokenEntry {
 pub(super) struct Team {
     pub(super) tokens: Vec<AccessToken>,
     rights: BTreeMap<String, TokenRights>,
+    /// Who has no name has a token that sees everything.
+    has_token_of_all: bool,
 }
 
 /// What the holder of a token may see.
@@ -51,6 +53,11 @@ pub(super) struct TokenRights {
 }
 
 impl TokenRights {
+    /// Whether there is anything that its holder may not see.
+    pub(super) fn are_restricted(&self) -> bool {
+        self.repositories.is_some()
+    }
+
     /// Whether a root may be searched.
     pub(super) fn sees_root(&self, root: &Path) -> bool {
         self.repositories.as_ref().is_none_or(|globs| globs.match_path(root))
@@ -74,22 +81,32 @@ impl Team {
         for entry in file.tokens {
             let name = entry.name.clone();
             let (token, rights) = entry.read(lookup).with_context(|| format!("the token {name:?}"))?;
-            let digest = token.1;
-            ensure!(digests.insert(digest), "the token {name:?} has the secret of another one");
+            ensure!(digests.insert(*token.digest()), "the token {name:?} has the secret of another one");
             ensure!(team.rights.insert(name.clone(), rights).is_none(), "two tokens are called {name:?}");
-            team.tokens.push(token.0);
+            team.tokens.push(token);
         }
         Ok(team)
     }
 
-    /// What a caller may see; `None` for one without a name, who sees everything.
-    pub(super) fn rights(&self, caller: Option<&Caller>) -> Option<&TokenRights> {
-        self.rights.get(caller?.name())
+    pub(super) fn with_token_of_all(self, has_token_of_all: bool) -> Self {
+        Self { has_token_of_all, ..self }
+    }
+
+    /// What a caller may see; `None` for everything.
+    pub(super) fn rights(&self, caller: Option<&Caller>) -> Result<Option<&TokenRights>, String> {
+        match caller {
+            None if self.rights.is_empty() || self.has_token_of_all => Ok(None),
+            None => Err("this call came without a token of the server's".to_owned()),
+            Some(caller) => match self.rights.get(caller.name()) {
+                Some(rights) => Ok(Some(rights)),
+                None => Err("this server does not know the token of this call".to_owned()),
+            },
+        }
     }
 }
 
 impl TokenEntry {
-    fn read(self, lookup: &LookupSettings) -> anyhow::Result<((AccessToken, TokenDigest), TokenRights)> {
+    fn read(self, lookup: &LookupSettings) -> anyhow::Result<(AccessToken, TokenRights)> {
         let is_name =
             |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._@-".contains(&byte));
         ensure!(
@@ -114,7 +131,7 @@ impl TokenEntry {
         if let Some(globs) = &repositories {
             lookup.retriever = lookup.retriever.map(|retriever| Arc::new(visible(&retriever, globs.clone())));
         }
-        Ok(((token, digest), TokenRights { repositories, lookup }))
+        Ok((token, TokenRights { repositories, lookup }))
     }
 }
 
@@ -150,7 +167,7 @@ impl RepositoryGlobs {
         ensure!(!globs.is_empty(), "`repositories` names none; leave it out for all of them");
         let (mut names, mut paths) = (GlobSetBuilder::new(), GlobSetBuilder::new());
         for glob in globs {
-            if glob.is_empty() || glob.starts_with(['/', '!']) || glob.ends_with('/') {
+            if glob.is_empty() || glob.starts_with(['/', '!']) || glob.ends_with('/') || glob.contains("**") {
                 bail!(
                     "`repositories`: {glob:?} is no name of a repository, nor a glob of names such as \"acme/*\""
                 );
@@ -189,7 +206,8 @@ mod tests {
     #[test]
     fn a_token_sees_what_its_globs_name() {
         let team = parsed(&entry("repositories = [\"acme/*\", \"tools\"]\ncalls_at_once = 2")).unwrap();
-        let rights = team.rights(Some(&Caller::new("ci", CallerLimits::default()))).unwrap();
+        let ci = Caller::new("ci", CallerLimits::default());
+        let rights = team.rights(Some(&ci)).unwrap().unwrap();
         for (path, sees) in [
             ("/srv/acme/billing", true),
             ("/srv/acme", false),
@@ -211,14 +229,13 @@ mod tests {
         ] {
             assert_eq!(globs.match_name(name), sees, "{name}");
         }
-        assert!(team.rights(None).is_none());
-        assert!(
-            parsed(&entry(""))
-                .unwrap()
-                .rights(Some(&Caller::new("ci", CallerLimits::default())))
-                .unwrap()
-                .sees_root(Path::new("/x"))
-        );
+        let stranger = Caller::new("other", CallerLimits::default());
+        assert!(team.rights(None).is_err() && team.rights(Some(&stranger)).is_err());
+        assert!(team.with_token_of_all(true).rights(None).is_ok_and(|rights| rights.is_none()));
+        let all = parsed(&entry("")).unwrap();
+        let rights = all.rights(Some(&ci)).unwrap().unwrap();
+        assert!(!rights.are_restricted() && rights.sees_root(Path::new("/x")));
+        assert!(Team::default().rights(None).is_ok_and(|rights| rights.is_none()));
     }
 
     #[test]
@@ -232,6 +249,7 @@ mod tests {
             (entry("").replace("\"ci\"", "\"\""), "characters"),
             (entry("repositories = []"), "names none"),
             (entry("repositories = [\"/srv\"]"), "no name of a repository"),
+            (entry("repositories = [\"acme/**\"]"), "no name of a repository"),
             (entry("repositories = [\"a[\"]"), "the token \"ci\""),
             (entry("calls_at_once = 0"), "calls_at_once"),
             (entry("calls_per_minute = 0"), "calls_per_minute"),
