@@ -1,6 +1,6 @@
 """What ten thousand repositories take, by simulation from what was measured of a hundred.
 
-    python bench/capacity.py MEASURED [--repositories 10000] [--lines 1e9] [--days 3] [--seed 1]
+    python bench/capacity.py MEASURED [--repositories 10000] [--lines 1e9] [--days 1] [--seed 1]
 
 MEASURED is what `bench/organisation.py … --json MEASURED` wrote: chunks, files and commits of each repository, and how fast one node
 and one filler were. Repositories are drawn from the measured ones, with the sizes stretched until they have the lines that are asked
@@ -17,6 +17,8 @@ import statistics
 
 LINES_OF_A_CHUNK = 16
 AT_A_TIME = 4
+# Chunks a second whose ids and hashes a filler reads to compare them: assumed, by pages of 2,000 that take a tenth of a second.
+COMPARED = 20_000
 
 
 def drawn(measured, count, lines, chosen):
@@ -73,7 +75,7 @@ def rounds(repositories, fillers, look, rate, days, chosen):
                 chunks = min(commits * one["changed"], one["chunks"])
                 written += chunks
                 # A repository that has changed is compared with the collection, which gives its points page by page.
-                busy += chunks / rate + one["chunks"] / 20_000
+                busy += AT_A_TIME * (chunks / rate + one["chunks"] / COMPARED)
         length = max(1.0, busy / (fillers * AT_A_TIME))
         lengths.append(length)
         now += length

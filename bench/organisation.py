@@ -117,6 +117,8 @@ def questions(organisation, clones, count):
         times.append(seconds)
         began = time.monotonic()
         done = subprocess.run(["rg", "-l", "-w", "-F", "--no-messages", word, "."], cwd=clones, capture_output=True, text=True)
+        if done.returncode not in (0, 1) or answer["status"] == "store_unavailable":
+            sys.exit(f"{word}: {answer['status']}, rg ended with {done.returncode}")
         others.append(time.monotonic() - began)
         right = {line.removeprefix("./") for line in done.stdout.splitlines()}
         name = answer.get("name") or {}
@@ -174,7 +176,10 @@ def main():
         if arguments.skip_changes:
             return
         chosen = random.Random(3).sample(trees, arguments.changed)
+        if any(git(tree, "status", "--porcelain", "-uno") for tree in chosen):
+            sys.exit("a clone has changes of its own, which would be lost")
         before = {tree: git(tree, "rev-parse", "HEAD") for tree in chosen}
+        named = {tree: git(tree, "symbolic-ref", "-q", "--short", "HEAD") for tree in chosen}
         try:
             for tree in chosen:
                 subprocess.run(["git", "-C", str(tree), "checkout", "-q", "-f", "HEAD~30"], check=False, stderr=subprocess.DEVNULL)
@@ -182,7 +187,7 @@ def main():
             organisation.fill(f"after {moved} repositories went back 30 commits", clones)
         finally:
             for tree, commit in before.items():
-                subprocess.run(["git", "-C", str(tree), "checkout", "-q", "-f", commit], check=False, stderr=subprocess.DEVNULL)
+                subprocess.run(["git", "-C", str(tree), "checkout", "-q", "-f", named[tree] or commit], check=False, stderr=subprocess.DEVNULL)
         gone = trees[0]
         hidden = gone / ".git-away"
         (gone / ".git").rename(hidden)

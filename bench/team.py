@@ -157,7 +157,9 @@ class Replica:
 
     def meter(self, token):
         """Adds the calls that this process has counted."""
-        text = self.get("/metrics", token) or ""
+        text = self.get("/metrics", token)
+        if text is None:
+            raise SystemExit("a replica shows no numbers")
         self.metered += sum(int(number) for number in re.findall(r"^forage_calls_total\{[^}]*\} (\d+)", text, re.MULTILINE))
 
     def end(self):
@@ -231,16 +233,24 @@ def main():
         time.sleep(1)
         sampling.set()
         sampler.join()
-        print(said.split("\n", 2)[-1] if "requests" not in said else said[said.index("requests "):])
+        said = said[said.index("\nrequests ") + 1 :]
+        print(said)
+        told = {name: float(number) for name, number in re.findall(r"^(\w+) ([\d.]+)$", said, re.MULTILINE)}
         for replica in replicas:
             replica.meter(tokens["metrics"])
             print(f"replica {replica.number}: {replica.most} MB at the most, {replica.metered} calls counted")
         recorded = sum(len((place / f"calls{number}.jsonl").read_text().splitlines()) for number in range(2))
+        counted = sum(replica.metered for replica in replicas)
         print(f"on record: {recorded} calls")
         for replica in replicas:
             replica.end()
         nginx.terminate()
         nginx.wait()
+        failed = told["errors"] + told["status"] + told["socket"]
+        # What was under way when `wrk` ended is on record, too. A restart takes with it what was counted behind the last look.
+        is_counted = recorded >= told["requests"] and (arguments.restart or counted == recorded)
+        if failed or not is_counted:
+            raise SystemExit(f"{failed:.0f} calls failed; {told['requests']:.0f} were made, {recorded} are on record, {counted} were counted")
 
 
 main()

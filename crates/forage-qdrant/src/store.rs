@@ -311,20 +311,31 @@ impl PointStore for ServerStore {
         with_vectors: bool,
         stop: &Stop,
     ) -> Result<Vec<Vec<WeightedHit>>, StoreError> {
-        let requests: Vec<_> = queries
-            .iter()
-            .map(|query| self.nearest(&PointQuery { fields: &[], ..query.clone() }, with_vectors))
-            .collect();
+        let request = |query: &PointQuery<'_>| {
+            let mut request = self.nearest(&PointQuery { fields: &[], ..query.clone() }, with_vectors)?;
+            request.shard_key_selector =
+                self.shards.as_ref().and_then(|shards| shards.of_filter(query.filter));
+            Some(request)
+        };
+        let requests: Vec<_> = queries.iter().map(request).collect();
+        let ask = |query_points: Vec<qdrant::QueryPoints>| {
+            let collection_name = self.collection.clone();
+            let batch = qdrant::QueryBatchPoints { collection_name, query_points, ..Default::default() };
+            self.calls.ask(stop, |client| async move { client.query_batch(batch).await })
+        };
         let query_points: Vec<_> = requests.iter().flatten().cloned().collect();
         if query_points.is_empty() {
             return Ok(requests.iter().map(|_| Vec::new()).collect());
         }
-        let batch = qdrant::QueryBatchPoints {
-            collection_name: self.collection.clone(),
-            query_points,
-            ..Default::default()
+        let response = match ask(query_points) {
+            Err(error) if is_missing_shard(&error) => {
+                let everywhere = requests.iter().flatten().cloned();
+                let everywhere =
+                    everywhere.map(|request| qdrant::QueryPoints { shard_key_selector: None, ..request });
+                ask(everywhere.collect())?
+            }
+            response => response?,
         };
-        let response = self.calls.ask(stop, |client| async move { client.query_batch(batch).await })?;
         let mut answers = response.result.into_iter();
         let mut answer = |query: &PointQuery<'_>| {
             let lacking = || self.calls.server.invalid("the server answered fewer queries than it was asked");

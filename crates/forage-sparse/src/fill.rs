@@ -160,14 +160,11 @@ impl FilledFile {
     fn weight(&self) -> usize {
         let of_point = |point: &Point| {
             let text = point.payload.get(field::TEXT).and_then(Value::as_str).map_or(0, str::len);
-            text + point.vector.ids().len() * (size_of::<u32>() + size_of::<f32>()) + POINT_OVERHEAD
+            text + point.vector.ids().len() * (size_of::<u32>() + size_of::<f32>()) + limits::POINT_OVERHEAD
         };
         self.points.iter().map(of_point).sum()
     }
 }
-
-/// About the bytes that the payload of a point takes beside its text.
-const POINT_OVERHEAD: usize = 1_000;
 
 impl Filling<'_> {
     /// Makes the collection if there is none, and makes what it has of the repository be the files below `root`.

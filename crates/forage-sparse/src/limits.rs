@@ -72,6 +72,12 @@ pub const COUNTED_POINTS: usize = 1_000;
 /// Points of a dimension by which its rarity in their shards is told.
 pub const SAMPLED_POINTS: usize = 32;
 
+/// Shares of dimensions that differ by less of them are of one shard: 32-bit scores tell them to the sixth digit.
+pub const SAME_SHARE: f64 = 1e-5;
+
+/// About the bytes that the payload of a point takes in memory beside its text.
+pub const POINT_OVERHEAD: usize = 1_000;
+
 /// Time for which it is kept how rare a dimension is, and dimensions of which it is kept.
 pub const RARITY_KEPT: std::time::Duration = std::time::Duration::from_secs(60);
 /// See [`RARITY_KEPT`].

@@ -71,8 +71,7 @@ pub struct Lookup {
     /// More points than could be asked for score as the last one, so that which of them are returned is the store's
     /// choice.
     pub is_arbitrary: bool,
-    /// The questions that the store did not answer any more, after it had given the hits: they are an answer without
-    /// that.
+    /// The questions that the store did not answer beside that for the hits: they are an answer without that.
     pub unanswered: Vec<Unanswered>,
 }
 
@@ -362,7 +361,8 @@ impl Retriever {
         let mut lookup = Lookup::nothing(LookupState::Found);
         let rarity = match layout {
             ShardLayout::Single => None,
-            layout => WholeRarity::ask(self, asked.vector, layout, stop)
+            // The lookup itself needs its time, whatever becomes of this.
+            layout => WholeRarity::ask(self, asked.vector, layout, &stop.within(self.timeout / 2))
                 .or_else(|error| lookup.without(Question::Rarity, error).map(|()| None))?,
         };
         lookup.hits = self.best(asked.clone(), rarity.as_ref(), stop, &mut lookup)?;
@@ -424,9 +424,7 @@ impl Retriever {
         lookup: &mut Lookup,
     ) -> Result<Vec<PointHit>, StoreError> {
         if let Some(rarity) = rarity {
-            let (hits, is_tied) = rarity.best(self, &query, stop)?;
-            lookup.is_arbitrary |= is_tied;
-            return Ok(hits);
+            return rarity.best(self, &query, stop, lookup);
         }
         let wanted = query.limit;
         query.limit = (2 * wanted).max(wanted + 1);

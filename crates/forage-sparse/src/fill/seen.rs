@@ -82,19 +82,20 @@ pub fn repositories(store: &dyn PointStore, stop: &Stop) -> Result<Vec<String>, 
 pub fn remove_repository(store: &dyn PointStore, name: &str, stop: &Stop) -> Result<u64, StoreError> {
     let all = PointFilter::any_of(field::REPO, [name]);
     let chunks = count_chunks(store, &all, stop)?;
-    // First what says that all is there.
-    for filter in [seen_among(&all), all] {
-        loop {
-            // From the beginning each time: what was there is gone.
-            let scan = PointScan { filter: &filter, fields: &[], from: None, limit: REMOVED_POINTS };
-            let found = again(stop, || store.scan(&scan, stop))?.points;
-            let ids: Vec<PointId> = found.into_iter().map(|(id, _)| id).collect();
-            if ids.is_empty() {
-                break;
-            }
-            again(stop, || store.remove(&ids, stop))?;
+    // Last what names the repository: a removal that was killed can be found, and goes on.
+    let seen: Vec<PointId> = loop {
+        // From the beginning each time: what was there is gone.
+        let scan = PointScan { filter: &all, fields: &[SEEN.to_owned()], from: None, limit: REMOVED_POINTS };
+        let found = again(stop, || store.scan(&scan, stop))?.points.into_iter();
+        let (of_trees, of_files): (Vec<_>, Vec<_>) =
+            found.partition(|(_, payload)| payload.contains_key(SEEN));
+        let ids: Vec<PointId> = of_files.into_iter().map(|(id, _)| id).collect();
+        if ids.is_empty() {
+            break of_trees.into_iter().map(|(id, _)| id).collect();
         }
-    }
+        again(stop, || store.remove(&ids, stop))?;
+    };
+    again(stop, || store.remove(&seen, stop))?;
     Ok(chunks)
 }
 

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use forage_base::Stop;
 
-use super::{Retriever, step};
+use super::{Lookup, Question, Retriever, step};
 use crate::filter::PointFilter;
 use crate::limits;
 use crate::patience::again;
@@ -133,36 +133,44 @@ impl WholeRarity {
         }))
     }
 
-    /// The points that score best by these weights, and whether more score as the last one than could be asked for.
+    /// The points that score best by these weights, of those that the store gives.
     pub(super) fn best(
         &self,
         retriever: &Retriever,
         query: &PointQuery<'_>,
         stop: &Stop,
-    ) -> Result<(Vec<PointHit>, bool), StoreError> {
+        lookup: &mut Lookup,
+    ) -> Result<Vec<PointHit>, StoreError> {
         let wanted = query.limit;
         let mut limit = self.at_first.max(2 * wanted);
-        let (mut scored, is_tied) = loop {
+        let mut scored: Vec<(PointId, f32)> = Vec::new();
+        loop {
             let queries = [PointQuery { limit, fields: &[], ..query.clone() }];
-            let hits =
-                again(stop, || retriever.store.query_all(&queries, true, stop))?.pop().unwrap_or_default();
+            let hits = match again(stop, || retriever.store.query_all(&queries, true, stop)) {
+                Ok(mut answers) => answers.pop().unwrap_or_default(),
+                Err(error) if scored.is_empty() => return Err(error),
+                Err(error) => {
+                    lookup.without(Question::Ties, error)?;
+                    break;
+                }
+            };
             let is_all = hits.len() < limit;
             let end = hits.last().map_or(0.0, |hit| f64::from(hit.score));
-            let mut scored: Vec<(PointId, f32)> =
-                hits.iter().map(|hit| (hit.id, self.score(&hit.vector))).collect();
+            scored = hits.iter().map(|hit| (hit.id, self.score(&hit.vector))).collect();
             scored.sort_by_key(|&(id, score)| (Reverse(step(score)), id));
             let last = scored.get(wanted - 1).map_or(0.0, |&(_, score)| score);
             let is_settled = self.most.is_none_or(|most| step(last) > step((end * most) as f32) + 1);
             if is_all || is_settled || limit >= limits::HITS_RESCORED {
                 let end = scored.last().map_or(0.0, |&(_, score)| score);
-                break (scored, !is_all && step(last) - step(end) <= 1);
+                lookup.is_arbitrary |= !is_all && (!is_settled || step(last) - step(end) <= 1);
+                break;
             }
             limit = (4 * limit).min(limits::HITS_RESCORED);
-        };
+        }
         scored.truncate(wanted);
-        let among = PointFilter::default().among(scored.iter().map(|(id, _)| *id).collect());
+        let among = query.filter.among(scored.iter().map(|(id, _)| *id).collect());
         if among.is_nothing() {
-            return Ok((Vec::new(), false));
+            return Ok(Vec::new());
         }
         let payloads = PointQuery { filter: &among, ..query.clone() };
         let mut hits = again(stop, || retriever.store.query(&payloads, stop))?;
@@ -171,7 +179,7 @@ impl WholeRarity {
             hit.score = scores.get(&hit.id).copied().unwrap_or(hit.score);
         }
         hits.sort_by_key(|hit| (Reverse(step(hit.score)), hit.id));
-        Ok((hits, is_tied))
+        Ok(hits)
     }
 
     fn score(&self, vector: &SparseVector) -> f32 {
@@ -245,13 +253,10 @@ fn share_in_shards(id: u32, sample: &[WeightedHit], layout: ShardLayout) -> f64 
         // As many points are in each shard, so that each counts once, whatever part of the sample is of it.
         ShardLayout::Single | ShardLayout::Hashed(_) => {
             shares.sort_by(f64::total_cmp);
-            shares.dedup_by(|next, share| *next - *share <= *share * SAME_SHARE);
+            shares.dedup_by(|next, share| *next - *share <= *share * limits::SAME_SHARE);
             mean(&mut shares.into_iter())
         }
         // Shards of any size: each as often as it has such points.
         ShardLayout::Keyed => 1.0 / mean(&mut shares.into_iter().map(f64::recip)),
     }
 }
-
-/// Shares that differ by less are of one shard: 32-bit scores tell them to the sixth digit.
-const SAME_SHARE: f64 = 1e-5;

@@ -187,11 +187,11 @@ fn outcome(
     outcome.hidden = hidden;
     outcome.warnings.extend(unanswered);
     if lookup.is_arbitrary {
-        outcome.warnings.push(format!(
-            "more than {} points score as the last of these, so that which of them are here is the store's choice; give \
-             more words",
-            forage_sparse::limits::HITS_ASKED
-        ));
+        outcome.warnings.push(
+            "more points score about as the last of these than can be asked for, so that which of them are here is the \
+             store's choice; give more words"
+                .to_owned(),
+        );
     }
     if !status.was_looked_up() {
         outcome.truncated_by = Some(Limit::Unavailable);
@@ -219,9 +219,13 @@ fn unanswered(lookup: &Lookup) -> Vec<String> {
             Question::Name => "what has the name as a whole may be missing here, or stand below what has not",
             Question::Beyond => "what there is without the filter is not known",
         };
-        warnings.push(format!(
-            "the store stopped answering after it had given this ({error}), so that {left_open}; look it up again"
-        ));
+        let when = match question {
+            Question::Rarity => "the store did not say how rare the words are",
+            Question::Ties | Question::Name | Question::Beyond => {
+                "the store stopped answering after it had given this"
+            }
+        };
+        warnings.push(format!("{when} ({error}), so that {left_open}; look it up again"));
     }
     warnings
 }
