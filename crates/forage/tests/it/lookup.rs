@@ -437,7 +437,11 @@ mod embedded {
         assert_eq!(status, 1, "nothing is left of it");
         project.write("list", "acme/shop\tclones/acme/shop\nacme/billing\tno/such/place\n");
         let (status, filled) = run(&["index", "--repositories", "list"]);
-        assert_eq!((status, filled["answers"].as_array().unwrap().len()), (2, 1), "{filled}");
+        let answers = filled["answers"].as_array().unwrap();
+        assert_eq!((status, answers.len()), (2, 2), "{filled}");
+        let failed = answers.iter().find(|answer| answer["repo"] == "acme/billing").unwrap();
+        assert!(failed["error"].as_str().unwrap().contains("no/such/place"), "{filled}");
+        assert!(answers.iter().all(|answer| answer["repo"] == "acme/billing" || answer["error"].is_null()));
         assert!(filled["error"].as_str().unwrap().contains("1 of 2 repositories"), "{filled}");
         assert_eq!(project.run(&["lookup", "--repo", "acme/billing", "E-1001"]).status, 0);
         assert_eq!(run(&["drop", "--repo", "acme/billing"]).0, 0);
