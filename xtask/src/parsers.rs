@@ -370,6 +370,13 @@ const READERS: &[(&str, &[Cover])] = &[
     ),
     ("forage/src/setup/plugin.rs", &[NoneForeign("it lays out a text that it has just made")]),
     (
+        "forage/src/cli/mcp/tokens.rs",
+        &[Target(
+            "forage/src/cli/mcp/tokens.rs",
+            "fuzz_any_file_of_tokens_is_refused_or_lets_in_whom_it_names",
+        )],
+    ),
+    (
         "forage/src/setup/toml.rs",
         &[Target("forage/src/setup/fuzz.rs", "any_toml_is_refused_or_keeps_every_byte")],
     ),

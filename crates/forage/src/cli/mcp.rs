@@ -72,7 +72,7 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
-    let Served { server, indexes, team, readiness, metrics } = match served(arguments, global, output) {
+    let ReadyServer { server, indexes, team, readiness, metrics } = match served(arguments, global, output) {
         Ok(served) => served,
         // A person starts such a server, and reads why it ends.
         Err(error) if arguments.http.is_some() => return Err(error),
@@ -113,7 +113,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
 }
 
 /// A server, and what is needed beside it to serve.
-struct Served {
+struct ReadyServer {
     server: McpServer,
     indexes: Option<Arc<KeptIndexes>>,
     team: Vec<AccessToken>,
@@ -122,7 +122,7 @@ struct Served {
 }
 
 /// The server of the settings as they are.
-fn served(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Served> {
+fn served(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<ReadyServer> {
     let given =
         CommandLineSettings { settings: arguments.settings.said.clone(), ..CommandLineSettings::default() };
     let config = load(global, given)?;
@@ -145,7 +145,7 @@ fn served(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyh
         observer,
     })
     .map_err(anyhow::Error::msg)?;
-    Ok(Served { server, indexes, team, readiness, metrics })
+    Ok(ReadyServer { server, indexes, team, readiness, metrics })
 }
 
 /// Says that the tool that looks words up is on and can't be offered, to whoever starts the server and to whoever reads

@@ -262,4 +262,21 @@ mod tests {
             assert!(error.contains(told), "{text}: {error}");
         }
     }
+
+    #[test]
+    fn fuzz_any_file_of_tokens_is_refused_or_lets_in_whom_it_names() {
+        let seeds = forage_fuzz::seeds([
+            entry("repositories = [\"acme/*\"]\ncalls_at_once = 2"),
+            entry("metrics = true\ncalls_per_minute = 9"),
+            String::new(),
+        ]);
+        forage_fuzz::target!(&seeds, |input| {
+            let Ok(team) = parsed(&String::from_utf8_lossy(input)) else { return };
+            assert!(!team.tokens.is_empty() && team.tokens.len() == team.rights.len());
+            assert!(team.rights(None).is_err());
+            for rights in team.rights.values() {
+                assert!(!rights.are_restricted() || !rights.sees_root(Path::new("/")));
+            }
+        });
+    }
 }
