@@ -35,15 +35,19 @@ def git(tree, *arguments):
 class Organisation:
     def __init__(self, forage, place, url, clones, lines):
         self.forage, self.place, self.clones = forage, place, clones
+        # A directory of its own to stand in: none above everything is searched.
+        self.home, self.work = place / "home", place / "work"
+        self.home.mkdir()
+        self.work.mkdir()
         self.config = place / "config.toml"
         self.config.write_text(f'[retrieval]\nurl = "{url}"\ntimeout_ms = 60000\n{lines}')
 
     def run(self, *arguments, statuses=(0,)):
         """What the program prints, its seconds, and the most memory it had in MB."""
-        environment = {"HOME": str(self.place), "PATH": os.environ["PATH"]}
+        environment = {"HOME": str(self.home), "PATH": os.environ["PATH"]}
         command = ["/usr/bin/time", "-f", "%M", "-o", str(self.place / "memory"), self.forage, *arguments, "--config", str(self.config), "--json"]
         began = time.monotonic()
-        done = subprocess.run(command, env=environment, cwd=self.place, capture_output=True, text=True)
+        done = subprocess.run(command, env=environment, cwd=self.work, capture_output=True, text=True)
         seconds = time.monotonic() - began
         if done.returncode not in statuses:
             sys.exit(f"{command}: {done.returncode} {done.stderr[-2000:]}")

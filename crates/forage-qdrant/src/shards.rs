@@ -81,6 +81,12 @@ pub(crate) fn is_coming_shard(error: &StoreError) -> bool {
         || matches!(error, StoreError::Unavailable(message) if message.contains("`Active` replica"))
 }
 
+/// Whether nothing of a collection can be asked (yet): somebody is just making it, and no node has made its shards.
+pub(crate) fn is_coming_collection(error: &StoreError) -> bool {
+    matches!(error, StoreError::Unavailable(message) if message.contains("0 of 0 read operations"))
+        || is_coming_shard(error)
+}
+
 /// Whether a request named a shard that is not there (yet).
 pub(crate) fn is_missing_shard(error: &StoreError) -> bool {
     matches!(error, StoreError::Invalid(message) if message.contains("Shard key") && message.contains("not found"))

@@ -13,7 +13,7 @@ use crate::calls::Calls;
 use crate::convert::{self, FieldSelection};
 use crate::limits;
 use crate::settings::ServerSettings;
-use crate::shards::{Shards, all_keys, is_coming_shard, is_missing_shard, selector};
+use crate::shards::{Shards, all_keys, is_coming_collection, is_coming_shard, is_missing_shard, selector};
 
 /// One collection of a Qdrant server or cluster.
 ///
@@ -106,6 +106,28 @@ impl ServerStore {
         }
     }
 
+    /// Waits for a collection that somebody is just making.
+    fn when_made<Answer>(
+        &self,
+        stop: &Stop,
+        ask: impl Fn() -> Result<Answer, StoreError>,
+    ) -> Result<Answer, StoreError> {
+        let began = Instant::now();
+        loop {
+            match ask() {
+                Err(error)
+                    if is_coming_collection(&error)
+                        && !is_missing_shard(&error)
+                        && began.elapsed() < limits::SHARD_PATIENCE
+                        && stop.check().is_none() =>
+                {
+                    std::thread::sleep(limits::SHARD_PAUSE);
+                }
+                answer => return answer,
+            }
+        }
+    }
+
     /// Asks the shards that a filter fixes alone. One of them may not be there: then all, of which the filter chooses.
     fn ask_shards<Answer>(
         &self,
@@ -190,7 +212,11 @@ impl PointStore for ServerStore {
 
     fn collection(&self, stop: &Stop) -> Result<Option<Collection>, StoreError> {
         let name = self.collection.clone();
-        let info = match self.calls.ask(stop, |client| async move { client.collection_info(name).await }) {
+        let ask = || {
+            let name = name.clone();
+            self.calls.ask(stop, |client| async move { client.collection_info(name).await })
+        };
+        let info = match self.when_made(stop, ask) {
             Ok(response) => response.result,
             Err(StoreError::NoCollection(_)) => return Ok(None),
             Err(error) => return Err(error),
@@ -242,7 +268,7 @@ impl PointStore for ServerStore {
             return Ok(());
         }
         let Some(shards) = &self.shards else {
-            return self.upsert_into(points, using, None, stop);
+            return self.when_made(stop, || self.upsert_into(points.clone(), using, None, stop));
         };
         let groups = shards.group(points).map_err(|what| self.calls.server.invalid(&what))?;
         for (key, mut points) in groups {
@@ -373,7 +399,10 @@ impl PointStore for ServerStore {
                 shard_key_selector,
                 ..Default::default()
             };
-            self.calls.ask(stop, |client| async move { client.scroll(request).await })
+            self.when_made(stop, || {
+                let request = request.clone();
+                self.calls.ask(stop, |client| async move { client.scroll(request).await })
+            })
         })?;
         let point =
             |point: qdrant::RetrievedPoint| Ok((self.id(point.id)?, convert::from_payload(point.payload)));
@@ -398,7 +427,10 @@ impl PointStore for ServerStore {
                 shard_key_selector,
                 ..Default::default()
             };
-            self.calls.ask(stop, |client| async move { client.count(request).await })
+            self.when_made(stop, || {
+                let request = request.clone();
+                self.calls.ask(stop, |client| async move { client.count(request).await })
+            })
         })?;
         let count = response.result.map(|result| result.count);
         count.ok_or_else(|| self.calls.server.invalid("the server gave no count"))

@@ -24,7 +24,6 @@ fn write_tree(directory: &Path, generation: usize) {
     for number in 0..FILES {
         let path = directory.join(format!("src/d{}/f{number}.rs", number % 7));
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let generation = if number % 10 == 0 { generation } else { 0 };
         let text: String = (0..200 + number % 50)
             .map(|line| format!("fn f{number}_{line}() {{ g{generation}({line}) }}\n"))
             .collect();
@@ -96,7 +95,7 @@ fn a_filling_that_is_killed_ten_times_ends_as_one_that_never_was() {
             kills += 1;
         }
         // Later and later in the filling, and from the beginning again.
-        moment = (moment * 7 / 4) % 2_500 + 20;
+        moment = (moment * 7 / 4) % 1_200 + 20;
     }
     assert!(kills >= 10, "{kills} of 12 were killed on the way");
     let store = cluster.store(1, "code");
