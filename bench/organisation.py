@@ -179,9 +179,9 @@ def main():
         questions(organisation, clones, arguments.questions)
         if arguments.skip_changes:
             return
-        chosen = random.Random(3).sample(trees, arguments.changed)
-        if any(git(tree, "status", "--porcelain", "-uno") for tree in chosen):
-            sys.exit("a clone has changes of its own, which would be lost")
+        # Changes of their own would be lost.
+        clean = [tree for tree in trees if not git(tree, "status", "--porcelain", "-uno")]
+        chosen = random.Random(3).sample(clean, min(arguments.changed, len(clean)))
         before = {tree: git(tree, "rev-parse", "HEAD") for tree in chosen}
         named = {tree: git(tree, "symbolic-ref", "-q", "--short", "HEAD") for tree in chosen}
         try:
