@@ -61,7 +61,7 @@ class Organisation:
         total = lambda key: sum(one.get(key) or 0 for one in answers)
         print(
             f"{label}: {seconds:.1f} s, {len(answers)} repositories, {len(failed)} with an error, {total('files_written')} files and "
-            f"{total('chunks_written')} chunks written, {total('files_unchanged')} files unchanged, {total('chunks_removed')} chunks removed, {memory} MB"
+            f"{total('chunks_written')} chunks written, {total('files_unchanged')} files unchanged, {total('files_removed')} files removed, {memory} MB"
             + (f", {total('chunks_written') / seconds:.0f} chunks/s" if total("chunks_written") else ""),
             flush=True,
         )
