@@ -25,6 +25,7 @@ use super::client_model::{self, ClientModel, Questions};
 use super::gate::{CallPermit, Cost, WithoutPlace};
 use super::limits;
 use super::metrics::WatchedCall;
+use super::profiles::Profile;
 use super::rounds::Rounds;
 use super::server::{CallOrigin, McpServer, Served, Shared};
 
@@ -54,15 +55,7 @@ impl McpServer {
         let has_records = self.shared.has_records(profile);
         let caller = client::caller(&context);
         let tool = self.shared.tool(&request.name).map_or(UNKNOWN, |served| served.tool.id());
-        let token = caller.as_deref().map(Caller::name);
-        let shared = &self.shared;
-        let watched = WatchedCall::begin(
-            &shared.metrics,
-            shared.observer.as_deref(),
-            tool,
-            token,
-            profile.name().unwrap_or(UNKNOWN),
-        );
+        let watched = self.watch(tool, caller.as_deref(), profile);
         let answer = self.called(request, context, caller.clone()).await;
         let (outcome, bytes) = outcome(&answer);
         watched.end(&outcome, bytes);
@@ -72,10 +65,13 @@ impl McpServer {
     /// A call of which nothing but that can be told.
     pub(super) fn refuses(&self, context: &RequestContext<RoleServer>) {
         let caller = client::caller(context);
-        let (shared, token) = (&self.shared, caller.as_deref().map(Caller::name));
-        let client = client::profile(context).name().unwrap_or(UNKNOWN);
-        WatchedCall::begin(&shared.metrics, shared.observer.as_deref(), UNKNOWN, token, client)
-            .end("refused", 0);
+        self.watch(UNKNOWN, caller.as_deref(), client::profile(context)).end("refused", 0);
+    }
+
+    fn watch<'a>(&'a self, tool: &'a str, caller: Option<&'a Caller>, profile: Profile) -> WatchedCall<'a> {
+        let Shared { metrics, observer, .. } = &*self.shared;
+        let (token, client) = (caller.map(Caller::name), profile.name().unwrap_or(UNKNOWN));
+        WatchedCall::begin(metrics, observer.as_deref(), tool, token, client)
     }
 
     async fn called(

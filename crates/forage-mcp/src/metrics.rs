@@ -120,11 +120,11 @@ impl fmt::Debug for ServerMetrics {
 
 /// A call from its beginning to its end, which is told even if nobody waits for it any more.
 pub(super) struct WatchedCall<'a> {
-    pub(super) metrics: &'a ServerMetrics,
-    pub(super) observer: Option<&'a dyn CallObserver>,
-    pub(super) tool: &'a str,
-    pub(super) token: Option<&'a str>,
-    pub(super) client: &'a str,
+    metrics: &'a ServerMetrics,
+    observer: Option<&'a dyn CallObserver>,
+    tool: &'a str,
+    token: Option<&'a str>,
+    client: &'a str,
     began: Instant,
     outcome: String,
     bytes: usize,

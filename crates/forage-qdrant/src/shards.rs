@@ -75,16 +75,19 @@ pub(crate) fn all_keys(cluster: CollectionClusterInfoResponse) -> Vec<ShardKey> 
 
 /// Whether a write came before the shard: the cluster has agreed on it, and no node has made it yet.
 pub(crate) fn is_coming_shard(error: &StoreError) -> bool {
-    // At first none of its copies counts as active.
-    is_missing_shard(error)
-        || matches!(error, StoreError::Invalid(message) if message.contains("No target shard"))
-        || matches!(error, StoreError::Unavailable(message) if message.contains("`Active` replica"))
+    is_missing_shard(error) || is_coming_collection(error)
 }
 
-/// Whether nothing of a collection can be asked (yet): somebody is just making it, and no node has made its shards.
+/// Whether nothing of a collection can be asked or written (yet): somebody is just making it, and no node has made its shards.
 pub(crate) fn is_coming_collection(error: &StoreError) -> bool {
-    matches!(error, StoreError::Unavailable(message) if message.contains("0 of 0 read operations"))
-        || is_coming_shard(error)
+    match error {
+        StoreError::Invalid(message) => message.contains("No target shard"),
+        // At first none of its copies counts as active.
+        StoreError::Unavailable(message) => {
+            message.contains("`Active` replica") || message.contains("0 of 0 read operations")
+        }
+        _ => false,
+    }
 }
 
 /// Whether a request named a shard that is not there (yet).

@@ -117,7 +117,6 @@ impl ServerStore {
             match ask() {
                 Err(error)
                     if is_coming_collection(&error)
-                        && !is_missing_shard(&error)
                         && began.elapsed() < limits::SHARD_PATIENCE
                         && stop.check().is_none() =>
                 {

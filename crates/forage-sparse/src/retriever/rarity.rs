@@ -121,16 +121,16 @@ impl WholeRarity {
         };
         let weighed = vector.ids().iter().zip(vector.weights());
         let weights = weighed.map(|(id, weight)| (*id, share(id).idf() * f64::from(*weight))).collect();
-        Ok(Some(match layout {
-            ShardLayout::Single | ShardLayout::Hashed(_) => {
-                let shards = if let ShardLayout::Hashed(shards) = layout { f64::from(shards) } else { 1.0 };
-                let ratios =
-                    vector.ids().iter().map(|id| share(id).idf() / share(id).in_a_shard(shards).idf());
+        let (most, at_first) = match layout {
+            ShardLayout::Hashed(shards) => {
+                let ratio = |id| share(id).idf() / share(id).in_a_shard(f64::from(shards)).idf();
+                let ratios = vector.ids().iter().map(ratio);
                 let most = ratios.fold(1.0, |most: f64, ratio| most.max(ratio.min(limits::RARITY_RATIO)));
-                Self { weights, most: Some(most), at_first: limits::RESCORED_POINTS }
+                (Some(most), limits::RESCORED_POINTS)
             }
-            ShardLayout::Keyed => Self { weights, most: None, at_first: limits::RESCORED_POINTS_KEYED },
-        }))
+            ShardLayout::Single | ShardLayout::Keyed => (None, limits::RESCORED_POINTS_KEYED),
+        };
+        Ok(Some(Self { weights, most, at_first }))
     }
 
     /// The points that score best by these weights, of those that the store gives.

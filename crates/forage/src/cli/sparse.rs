@@ -16,7 +16,6 @@ use forage_fs::WalkOptions;
 use forage_llm::Redactor;
 use forage_rank::language_of;
 use forage_sparse::{Encoder, Filled, Filling, PointFilter, PointStore, count_chunks};
-
 use forage_tools::ToolError;
 
 use self::repositories::NamedRepository;
