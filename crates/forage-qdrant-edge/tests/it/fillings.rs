@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use forage_base::Stop;
@@ -32,6 +33,22 @@ fn write_tree(directory: &Path, generation: usize) {
 }
 
 fn fill(store: &dyn PointStore, repository: &str, directory: &Path) -> Result<Filled, FillError> {
+    fill_spread(store, repository, directory, spread(), &Arc::default())
+}
+
+/// Six shards, each of them on two nodes.
+pub(crate) fn spread() -> Sharding {
+    Sharding { shards: Some(6), replicas: Some(2), ..Sharding::default() }
+}
+
+/// Fills a collection that is spread so if it has to be made, and counts what is written.
+pub(crate) fn fill_spread(
+    store: &dyn PointStore,
+    repository: &str,
+    directory: &Path,
+    sharding: Sharding,
+    written: &Arc<AtomicU64>,
+) -> Result<Filled, FillError> {
     let policy = RootPolicy { home: None, allow_broad: false };
     let root = Root::open(directory, &policy, SecretPolicy::standard(&[])).unwrap();
     let filling = Filling {
@@ -39,30 +56,34 @@ fn fill(store: &dyn PointStore, repository: &str, directory: &Path) -> Result<Fi
         encoder: &CodeSuperset::new(),
         using: USING,
         repository,
-        sharding: Sharding { shards: Some(6), replicas: Some(2), ..Sharding::default() },
+        sharding,
         language: |_| Some("rust"),
         max_file_bytes: None,
         redact: None,
-        written: Arc::default(),
+        written: Arc::clone(written),
     };
     filling.run(&root, &WalkOptions::default(), &Stop::never())
 }
 
 /// Chunks of files, by id; what says how a tree was seen is left out.
-fn chunks(store: &dyn PointStore) -> BTreeMap<PointId, Map<String, Value>> {
+pub(crate) fn chunks(store: &dyn PointStore) -> BTreeMap<PointId, Map<String, Value>> {
     let fields = ["repo", "path", "text", "content", "chunk", "chunks", "seen"];
     let points = all(store, &fields, 2_000).into_iter();
     points.filter(|(_, payload)| !payload.contains_key("seen")).collect()
 }
 
-fn store_at(url: &str, collection: &str) -> Arc<dyn PointStore> {
+pub(crate) fn store_at(url: &str, collection: &str) -> Arc<dyn PointStore> {
     let settings =
         ServerSettings { request_timeout: Duration::from_secs(30), ..ServerSettings::new(url, collection) };
     Arc::new(ServerStore::connect(settings).unwrap())
 }
 
 /// As a new collection would have it.
-fn anew(cluster: &Cluster, repository: &str, directory: &Path) -> BTreeMap<PointId, Map<String, Value>> {
+pub(crate) fn anew(
+    cluster: &Cluster,
+    repository: &str,
+    directory: &Path,
+) -> BTreeMap<PointId, Map<String, Value>> {
     let store = cluster.store(0, "anew");
     let _ = store.drop_collection(&Stop::never());
     fill(&*store, repository, directory).unwrap();

@@ -18,4 +18,6 @@ mod scores;
 mod seal;
 mod server;
 mod support;
+#[cfg(unix)]
+mod upgrade;
 mod wire;

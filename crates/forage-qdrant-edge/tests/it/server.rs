@@ -20,17 +20,36 @@ use serde_json::{Value, json};
 /// one.
 const PROGRAM: &str = "FORAGE_TEST_QDRANT";
 
+/// Names a program `qdrant` of the version before that one, for the tests that upgrade one to the other.
+const PROGRAM_BEFORE: &str = "FORAGE_TEST_QDRANT_BEFORE";
+
 /// For a node to come up on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The program, if there is one to test with.
-#[expect(clippy::disallowed_macros, reason = "a test says that it is skipped")]
 pub(crate) fn program() -> Option<PathBuf> {
-    let program = std::env::var_os(PROGRAM).filter(|program| !program.is_empty()).map(PathBuf::from);
+    named_by(PROGRAM)
+}
+
+/// The program that is upgraded from and the one that is upgraded to, if both are there to test with.
+pub(crate) fn programs_in_turn() -> Option<[PathBuf; 2]> {
+    Some([named_by(PROGRAM_BEFORE)?, program()?])
+}
+
+#[expect(clippy::disallowed_macros, reason = "a test says that it is skipped")]
+fn named_by(variable: &str) -> Option<PathBuf> {
+    let program = std::env::var_os(variable).filter(|program| !program.is_empty()).map(PathBuf::from);
     if program.is_none() {
-        eprintln!("skipped: {PROGRAM} names no server");
+        eprintln!("skipped: {variable} names no server");
     }
     program
+}
+
+/// The version that a program says it has.
+pub(crate) fn version_of(program: &Path) -> String {
+    let output = Command::new(program).arg("--version").output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    said.trim().trim_start_matches("qdrant ").to_owned()
 }
 
 /// A node, with the directory that it keeps its points in.
@@ -64,8 +83,8 @@ impl Ports {
 /// The process. A shell is between, which kills it when this process has gone, however that ends.
 struct Running {
     shell: Child,
-    /// Closed, it ends the shell's wait.
-    _leash: ChildStdin,
+    /// Closed, it has the shell kill the process; a word in it has the shell wait for its end.
+    leash: ChildStdin,
     id: u32,
 }
 
@@ -82,7 +101,10 @@ impl Node {
     }
 
     pub(crate) fn start(&mut self) {
-        let script = format!("{} \"$@\" >log 2>&1 & echo $!; read _; kill -9 $!", self.limits);
+        let script = format!(
+            "{} \"$@\" >log 2>&1 & echo $!; read word; [ -n \"$word\" ] || kill -9 $!; wait $!",
+            self.limits
+        );
         let mut command = Command::new("sh");
         command.args(["-c", &script, "sh"]).arg(&self.program).args(&self.arguments);
         command.current_dir(&self.directory).stdin(Stdio::piped()).stdout(Stdio::piped());
@@ -103,7 +125,7 @@ impl Node {
         let mut line = String::new();
         BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let leash = shell.stdin.take().unwrap();
-        self.running = Some(Running { shell, _leash: leash, id: line.trim().parse().unwrap() });
+        self.running = Some(Running { shell, leash, id: line.trim().parse().unwrap() });
     }
 
     /// Waits until it says that it can be asked.
@@ -148,6 +170,36 @@ impl Node {
         answer["result"].take()
     }
 
+    /// The copies of each shard: where they are, and whether they can be asked.
+    fn copies(&self, collection: &str) -> BTreeMap<u64, Vec<(Value, bool)>> {
+        let shards = self.ask("GET", &format!("/collections/{collection}/cluster"), "");
+        let local =
+            shards["local_shards"].as_array().unwrap().iter().map(|shard| (shard, &shards["peer_id"]));
+        let remote = shards["remote_shards"].as_array().unwrap().iter();
+        let remote = remote.map(|shard| (shard, &shard["peer_id"]));
+        let mut copies: BTreeMap<u64, Vec<(Value, bool)>> = BTreeMap::new();
+        for (shard, peer) in local.chain(remote) {
+            let copy = (peer.clone(), shard["state"] == "Active");
+            copies.entry(shard["shard_id"].as_u64().unwrap()).or_default().push(copy);
+        }
+        copies
+    }
+
+    fn wait_for_copies(&self, collection: &str, count: usize) {
+        let began = Instant::now();
+        loop {
+            let copies = self.copies(collection);
+            let is_whole = |copies: &Vec<(Value, bool)>| {
+                copies.len() == count && copies.iter().all(|(_, is_active)| *is_active)
+            };
+            if !copies.is_empty() && copies.values().all(is_whole) {
+                return;
+            }
+            assert!(began.elapsed() < PATIENCE, "{copies:?}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.ports.grpc)
     }
@@ -156,9 +208,37 @@ impl Node {
     pub(crate) fn kill(&mut self) {
         if let Some(mut running) = self.running.take() {
             signal("KILL", running.id);
-            drop(running._leash);
+            drop(running.leash);
             let _ = running.shell.wait();
         }
+    }
+
+    /// Asks it to end, as whoever upgrades it does, and waits until it has.
+    pub(crate) fn stop(&mut self) {
+        let mut running = self.running.take().unwrap();
+        signal("TERM", running.id);
+        writeln!(running.leash, "ends").unwrap();
+        let began = Instant::now();
+        while running.shell.try_wait().unwrap().is_none() {
+            if began.elapsed() > PATIENCE {
+                signal("KILL", running.id);
+                panic!("a node that was asked to end did not within {PATIENCE:?}");
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Has another program take over what it keeps, the next time it is started.
+    pub(crate) fn upgrade_to(&mut self, program: &Path) {
+        program.clone_into(&mut self.program);
+    }
+
+    /// The version of the server that answers.
+    pub(crate) fn version(&self) -> String {
+        let answer = self.get("/").unwrap();
+        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+        let answer: Value = serde_json::from_str(body).unwrap();
+        answer["version"].as_str().unwrap().to_owned()
     }
 
     /// Keeps it from doing anything, as a network that is cut does for the others.
@@ -249,36 +329,20 @@ impl Cluster {
     pub(crate) fn copy_shards(&self, collection: &str) {
         let path = format!("/collections/{collection}/cluster");
         let to = self.nodes.last().unwrap().ask("GET", &path, "")["peer_id"].clone();
-        let copies = || {
-            let shards = self.nodes[0].ask("GET", &path, "");
-            let (own, local) =
-                (shards["peer_id"].clone(), shards["local_shards"].as_array().unwrap().clone());
-            let local = local.into_iter().map(move |shard| (shard, own.clone()));
-            let remote = shards["remote_shards"].as_array().unwrap().clone();
-            let remote = remote
-                .into_iter()
-                .map(|shard| (shard["peer_id"].clone(), shard))
-                .map(|(peer, shard)| (shard, peer));
-            let mut copies: BTreeMap<u64, Vec<(Value, bool)>> = BTreeMap::new();
-            for (shard, peer) in local.chain(remote) {
-                let copy = (peer, shard["state"] == "Active");
-                copies.entry(shard["shard_id"].as_u64().unwrap()).or_default().push(copy);
-            }
-            copies
-        };
-        let single: Vec<_> = copies().into_iter().filter(|(_, copies)| copies.len() == 1).collect();
+        let copies = self.nodes[0].copies(collection);
+        let single: Vec<_> = copies.into_iter().filter(|(_, copies)| copies.len() == 1).collect();
         assert!(!single.is_empty(), "no shard has lost a copy");
         for (shard, copies) in single {
             let order = json!({"replicate_shard": {"shard_id": shard, "from_peer_id": copies[0].0, "to_peer_id": to}});
             self.nodes[0].ask("POST", &path, &order.to_string());
         }
-        let began = Instant::now();
-        while !copies()
-            .values()
-            .all(|copies| copies.len() == 2 && copies.iter().all(|(_, is_active)| *is_active))
-        {
-            assert!(began.elapsed() < PATIENCE, "{:?}", copies());
-            std::thread::sleep(Duration::from_millis(100));
+        self.nodes[0].wait_for_copies(collection, 2);
+    }
+
+    /// Waits until every node that runs says that there are so many copies of each shard, and that all can be asked.
+    pub(crate) fn wait_for_copies(&self, collection: &str, count: usize) {
+        for node in self.nodes.iter().filter(|node| node.running.is_some()) {
+            node.wait_for_copies(collection, count);
         }
     }
 

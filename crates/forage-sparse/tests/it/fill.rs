@@ -13,6 +13,7 @@ use forage_sparse::{
     StoreError, count_chunks, remove_repository, repositories,
 };
 use proptest::prelude::*;
+use serde_json::json;
 use tempfile::TempDir;
 
 use crate::memory::Memory;
@@ -271,6 +272,39 @@ fn a_collection_of_another_encoding_is_not_written() {
     tree.fill(&store).unwrap();
     assert!(tree.fill_as(&store, "repo", &FastEmbedBm25::new()).is_err());
     assert!(!before.is_empty());
+}
+
+/// A version of Forage that cuts or describes files otherwise gives other hashes for them, and may have made more chunks of
+/// them.
+#[cfg(unix)]
+#[test]
+fn a_collection_that_another_version_cut_otherwise_is_written_anew() {
+    let tree = Tree::new();
+    let store = Memory::default();
+    tree.write("a.rs", lines("alpha", 200));
+    tree.write("b.rs", lines("beta", 30));
+    tree.fill(&store).unwrap();
+    let of_longer = store.points.lock().unwrap().clone();
+    tree.write("a.rs", lines("alpha", 100));
+    std::thread::sleep(SETTLED);
+    tree.fill(&store).unwrap();
+    assert!(tree.fill(&store).unwrap().is_unchanged);
+    let expected = contents(&store);
+    for (id, point) in of_longer {
+        store.points.lock().unwrap().entry(id).or_insert(point);
+    }
+    let chunks = contents(&store).len();
+    assert!(chunks > expected.len());
+    for point in store.points.lock().unwrap().values_mut() {
+        for field in ["content", "tree", "text"] {
+            point.payload.entry(field).and_modify(|value| *value = json!("theirs"));
+        }
+        point.payload.entry("points").and_modify(|value| *value = json!(chunks));
+    }
+    let filled = tree.fill(&store).unwrap();
+    assert_eq!((filled.files, filled.unchanged, filled.is_unchanged), (2, 0, false));
+    assert_eq!(contents(&store), expected);
+    assert!(tree.fill(&store).unwrap().is_unchanged);
 }
 
 #[test]
