@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use forage_llm::Usage;
-use forage_tools::{Context, sanitize, sanitize_line};
+use forage_tools::{AnswerHead, Context, sanitize, sanitize_line};
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -115,6 +116,9 @@ pub struct ToolCallRecord {
     pub elapsed_ms: u64,
     /// The reason for which there is no result.
     pub error: Option<String>,
+    /// What the result amounts to, and which lines of files it showed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Arc<AnswerHead>>,
     /// The first line of the result.
     #[serde(skip)]
     pub head: String,

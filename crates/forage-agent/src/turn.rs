@@ -166,18 +166,22 @@ impl AgentSession<'_> {
             self.memory.forget(number);
         }
         let title = format!("call {number}, {}:", forage_tools::sanitize_line(&call.name));
-        let (data, text, error) = match result {
-            Ok(answer) => (self.border.answer(&title, &answer), answer.text, None),
+        let (data, text, ended) = match result {
+            Ok(answer) => (self.border.answer(&title, &answer), answer.text, Ok(answer.head)),
             Err(error) => {
                 let text = format!("error: {error}");
-                (self.border.data(&title, &text), text, Some(error))
+                (self.border.data(&title, &text), text, Err(error))
             }
         };
         let mut record = record(call, number);
         record.run = true;
         record.bytes = data.as_str().len();
         record.elapsed_ms = milliseconds(elapsed);
-        record.error = error.map(|error| forage_tools::sanitize(&error));
+        match ended {
+            // Other programs' tools tell of nothing.
+            Ok(head) => record.answer = Some(head).filter(|head| !head.results_of.is_empty()),
+            Err(error) => record.error = Some(forage_tools::sanitize(&error)),
+        }
         record.head = shown(&text);
         (data, record)
     }
@@ -210,6 +214,7 @@ fn record(call: &ToolCall, number: usize) -> ToolCallRecord {
         bytes: 0,
         elapsed_ms: 0,
         error: None,
+        answer: None,
         head: String::new(),
     }
 }

@@ -5,10 +5,8 @@ use std::time::Instant;
 
 use forage_base::Stop;
 use forage_tools::records::ErrorRecord;
-use forage_tools::registry::AnyTool;
-use forage_tools::{
-    Answer, CallProgress, Context, ErrorCode, Telemetry, ToolError, ToolNames, clip, sanitize_line, telemetry,
-};
+use forage_tools::registry::{self, AnyTool};
+use forage_tools::{Answer, AskedTool, CallProgress, Context, ErrorCode, Telemetry, clip, telemetry};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
@@ -23,6 +21,7 @@ use super::caller::{Caller, CallerTurn};
 use super::client::{self, ClientRoots, ConnectionMemory, NamedRoots, is_stateless};
 use super::client_model::{self, ClientModel, Questions};
 use super::gate::{CallPermit, Cost, WithoutPlace};
+use super::journal::JournaledOnce;
 use super::limits;
 use super::metrics::WatchedCall;
 use super::profiles::Profile;
@@ -56,9 +55,13 @@ impl McpServer {
         let caller = client::caller(&context);
         let tool = self.shared.tool(&request.name).map_or(UNKNOWN, |served| served.tool.id());
         let watched = self.watch(tool, caller.as_deref(), profile);
-        let answer = self.called(request, context, caller.clone()).await;
+        let journal = self.shared.journal.as_ref().map(|to| JournaledOnce::new(to, tool, &request, &context));
+        let answer = self.called(request, context, caller.clone(), journal.clone()).await;
         let (outcome, bytes) = outcome(&answer);
         watched.end(&outcome, bytes);
+        if let Some(journal) = journal {
+            journal.end(&answer, &outcome);
+        }
         answer.map(|answer| if has_records { answer } else { without_record(answer) })
     }
 
@@ -79,6 +82,7 @@ impl McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
         caller: Option<Arc<Caller>>,
+        journal: Option<Arc<JournaledOnce>>,
     ) -> Result<CallToolResponse, ErrorData> {
         if let Some(problem) = self.shared.workspace.problem() {
             return Ok(failure(problem, ErrorCode::Failed));
@@ -99,7 +103,7 @@ impl McpServer {
             started: Instant::now(),
         });
         let cancelled = context.ct.clone();
-        let answer = answer(&self.shared, &self.known, served, request, &context, turn, progress);
+        let answer = answer(&self.shared, &self.known, served, request, &context, (turn, journal), progress);
         tokio::select! {
             answer = told(answer, report) => answer,
             () = cancelled.cancelled() => Err(nobody_reads()),
@@ -114,7 +118,7 @@ async fn answer(
     served: &Served,
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
-    turn: Option<CallerTurn>,
+    (turn, journal): (Option<CallerTurn>, Option<Arc<JournaledOnce>>),
     progress: CallProgress,
 ) -> Result<CallToolResponse, ErrorData> {
     let tool = served.tool;
@@ -140,9 +144,7 @@ async fn answer(
 
     let profile = client::profile(context);
     // As this client writes them.
-    let names = Arc::new(
-        ToolNames::written(&shared.offered(profile, true), |name| profile.written(name)).told(shared.manner),
-    );
+    let names = Arc::new(shared.names(profile));
     let questions = Questions::default();
     let (model, asked) = ClientModel::of(context, rounds.said(), &questions);
     let stop = StopOnDrop(Stop::never());
@@ -171,6 +173,10 @@ async fn answer(
             context.gathered_uses = Some(gathered);
             context.progress = progress;
             context.telemetry.client = profile.name();
+            if let Some(journal) = journal {
+                context.journal.trace = journal.trace.clone();
+                context.journal.to = Some(journal.answered_once(questions.clone()));
+            }
             if let Some(questions) = questions {
                 let to = context.telemetry.to.take();
                 context.telemetry.to = to.map(|to| Arc::new(OnceAnswered { to, questions }) as Arc<_>);
@@ -303,23 +309,11 @@ impl ProgressReport {
     }
 }
 
-/// Calls a tool. Where it refuses a call that can be meant in one way only, it is called in that way, and the answer says
-/// so; else the error says what the call would have to look like.
+/// Calls a tool as it is meant; an error says what the call would have to look like.
 fn called(tool: &dyn AnyTool, context: &Context, arguments: Value) -> Result<Answer, CallFailure> {
-    let answered = telemetry::watched(tool.name(), context, |context| {
-        let error = match tool.call(context, arguments.clone()) {
-            Err(error @ ToolError::Pattern { .. }) => error,
-            result => return result,
-        };
-        let Some(corrected) = tool.corrected(context, arguments.clone(), &error) else { return Err(error) };
-        let mut context = context.clone();
-        let pattern = sanitize_line(corrected["pattern"].as_str().unwrap_or_default()).into_owned();
-        let pattern = clip(&pattern, limits::SHOWN_BYTES);
-        context.notices.push(format!("`pattern` is no regular expression: this was searched for: {pattern}"));
-        match tool.call(&context, corrected) {
-            Ok(answer) => Ok(answer),
-            Err(_) => Err(error),
-        }
+    let asked = AskedTool::of(tool, Some(&arguments));
+    let answered = telemetry::watched(&asked, context, |context| {
+        registry::call_as_meant(tool, context, arguments.clone())
     });
     let error = match answered {
         Ok(answer) => return Ok(answer),

@@ -35,6 +35,7 @@
 //!     manner: &Plain,
 //!     metrics: ServerMetrics::new(),
 //!     observer: None,
+//!     journal: None,
 //! })?;
 //! let shutdown = server.shutdown().clone();
 //! serve_stdio(server, &shutdown)?;
@@ -49,6 +50,7 @@ mod client_model;
 mod gate;
 mod http;
 mod instructions;
+mod journal;
 pub mod limits;
 mod metrics;
 mod profiles;

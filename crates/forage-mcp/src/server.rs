@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use forage_tools::registry::AnyTool;
 use forage_tools::schema::{self, SchemaFormat};
-use forage_tools::{Context, Manner, ToolError, ToolNames, clip, registry};
+use forage_tools::{CallJournal, Context, Manner, ToolError, ToolNames, clip, registry};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData, Implementation,
@@ -101,6 +101,38 @@ pub enum ToolSet {
     All,
 }
 
+impl ToolSet {
+    /// Those of a server's tools that a client is shown.
+    fn of(
+        self,
+        tools: impl Iterator<Item = &'static dyn AnyTool>,
+        profile: Profile,
+        can_filter: bool,
+    ) -> Vec<&'static dyn AnyTool> {
+        let is_agent = match self {
+            Self::ByClient => profile.has_files(),
+            Self::Agent => true,
+            Self::All => false,
+        };
+        let is_offered = |tool: &&'static dyn AnyTool| match tool.id() {
+            "keyword_search" => can_filter,
+            id => !is_agent || !FILES.contains(&id),
+        };
+        tools.filter(is_offered).collect()
+    }
+
+    /// Returns the names by which answers to a client name the tools of a server.
+    pub fn names(
+        self,
+        tools: &[&'static dyn AnyTool],
+        profile: Profile,
+        manner: &'static dyn Manner,
+    ) -> ToolNames {
+        let offered = self.of(tools.iter().copied(), profile, true);
+        ToolNames::written(&offered, |name| profile.written(name)).told(manner)
+    }
+}
+
 /// The tools, the workspace and the settings of a server.
 pub struct McpSettings {
     /// The tools, in the order in which they are listed.
@@ -117,6 +149,8 @@ pub struct McpSettings {
     pub metrics: ServerMetrics,
     /// What is told of each call.
     pub observer: Option<Box<dyn CallObserver>>,
+    /// What keeps the heads of calls.
+    pub journal: Option<Arc<dyn CallJournal>>,
 }
 
 /// The server of one connection; its clone is the same server for another one.
@@ -133,6 +167,7 @@ pub(super) struct Shared {
     pub(super) manner: &'static dyn Manner,
     pub(super) metrics: ServerMetrics,
     pub(super) observer: Option<Box<dyn CallObserver>>,
+    pub(super) journal: Option<Arc<dyn CallJournal>>,
     pub(super) gate: Gate,
     /// Ends every call.
     pub(super) shutdown: CancellationToken,
@@ -166,7 +201,7 @@ impl McpServer {
             tools.push(Served { tool, cost });
         }
         let shutdown = CancellationToken::new();
-        let McpSettings { workspace, tool_set, output, manner, metrics, observer, .. } = settings;
+        let McpSettings { workspace, tool_set, output, manner, metrics, observer, journal, .. } = settings;
         let gate = Gate::new();
         let all: Vec<_> = tools.iter().map(|served| served.tool).collect();
         let server = Self {
@@ -178,6 +213,7 @@ impl McpServer {
                 manner,
                 metrics,
                 observer,
+                journal,
                 gate,
                 shutdown,
             }),
@@ -233,16 +269,13 @@ const IN_FRONT: [&str; 3] = ["grep_search", "keyword_search", "search_index"];
 impl Shared {
     /// The tools that a client is shown.
     pub(super) fn offered(&self, profile: Profile, can_filter: bool) -> Vec<&'static dyn AnyTool> {
-        let is_agent = match self.tool_set {
-            ToolSet::ByClient => profile.has_files(),
-            ToolSet::Agent => true,
-            ToolSet::All => false,
-        };
-        let is_offered = |tool: &&'static dyn AnyTool| match tool.id() {
-            "keyword_search" => can_filter,
-            id => !is_agent || !FILES.contains(&id),
-        };
-        self.tools.iter().map(|served| served.tool).filter(is_offered).collect()
+        self.tool_set.of(self.tools.iter().map(|served| served.tool), profile, can_filter)
+    }
+
+    /// The names by which answers to a client name the tools.
+    pub(super) fn names(&self, profile: Profile) -> ToolNames {
+        let tools: Vec<_> = self.tools.iter().map(|served| served.tool).collect();
+        self.tool_set.names(&tools, profile, self.manner)
     }
 
     /// Whether a client gets the records of an answer beside its text.

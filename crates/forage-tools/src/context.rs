@@ -17,6 +17,7 @@ use forage_sparse::Retriever;
 use crate::answer_cache::AnswerCache;
 use crate::error::ToolError;
 use crate::indexes::{Indexes, Ranked};
+use crate::journal::JournalTarget;
 use crate::limits;
 use crate::models::Models;
 use crate::names::ToolNames;
@@ -318,6 +319,8 @@ pub struct Context {
     pub redactor: Arc<Redactor>,
     /// The receiver of what is told of calls.
     pub telemetry: TelemetryTarget,
+    /// Who keeps the heads of calls.
+    pub journal: JournalTarget,
     /// The names of the tools that answers and errors name.
     pub names: Arc<ToolNames>,
     /// Cancels the call.
@@ -352,6 +355,7 @@ impl Context {
             gathered_uses: None,
             redactor: Arc::new(Redactor::standard()),
             telemetry: TelemetryTarget::default(),
+            journal: JournalTarget::default(),
             names: ToolNames::own(),
             stop: Stop::never(),
             notices: Vec::new(),

@@ -421,3 +421,9 @@ pub const RANKED_AT_ONCE: usize = 3;
 
 /// How often the bytes that some roots leave are shared among the others.
 pub const ROOT_ROUNDS: usize = 3;
+
+/// Bytes of arguments that are kept of a call in a journal.
+pub const JOURNAL_ARGUMENT_BYTES: usize = 16_384;
+
+/// Bytes of the sentence of an error that are kept of a call in a journal.
+pub const JOURNAL_ERROR_BYTES: usize = 500;

@@ -7,6 +7,7 @@ use forage_search::{EventKind, SearchEvent};
 use crate::names::ToolNames;
 use crate::notes::{notes_bytes, with_notes};
 use crate::sanitize::{line_text, record_text};
+use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, grouped};
 
 /// `match` or `context`, as records say it.
@@ -49,15 +50,35 @@ pub(crate) enum ContextDetail {
     Directories,
 }
 
-/// The most detailed body that fits into the budget with its notes, and whether something was left out. `narrow` names
-/// the arguments by which the caller gets less.
+/// A text within a budget, and how much it shows.
+pub(crate) struct Fitted<D> {
+    text: String,
+    is_cut: bool,
+    pub(crate) detail: D,
+    /// Not even the least of the steps had room: lines at the end are missing.
+    is_shortened: bool,
+}
+
+impl<D> Fitted<D> {
+    /// With what the text shows at its detail.
+    pub(crate) fn showing(self, shown: ShownFiles) -> Rendered {
+        let mut shown = shown.into_files();
+        if self.is_shortened {
+            shown.retain(|file| self.text.contains(&file.path));
+        }
+        Rendered { text: self.text, is_cut: self.is_cut, shown }
+    }
+}
+
+/// The most detailed body that fits into the budget with its notes. `narrow` names the arguments by which the caller gets
+/// less.
 pub(crate) fn fit(
     body: impl Fn(ContextDetail) -> String,
     notes: Vec<String>,
     narrow: &str,
     names: &ToolNames,
     budget: usize,
-) -> (String, bool) {
+) -> Fitted<ContextDetail> {
     let read = names.fill("[[read them with {read_file}, or ]]");
     let steps = [
         (
@@ -77,21 +98,22 @@ pub(crate) fn fit_steps<D: Copy, const N: usize>(
     body: impl Fn(D) -> String,
     mut notes: Vec<String>,
     budget: usize,
-) -> (String, bool) {
-    let mut text = body(whole);
+) -> Fitted<D> {
+    let (mut text, mut detail) = (body(whole), whole);
     if text.len() + notes_bytes(&notes) <= budget {
-        return (with_notes(text, &notes), false);
+        return Fitted { text: with_notes(text, &notes), is_cut: false, detail, is_shortened: false };
     }
-    for (nth, (detail, note)) in steps.into_iter().enumerate() {
+    for (nth, (less, note)) in steps.into_iter().enumerate() {
         notes.insert(0, format!("the answer was too long: {note}"));
-        text = body(detail);
+        (text, detail) = (body(less), less);
         if text.len() + notes_bytes(&notes) <= budget || nth + 1 == N {
             break;
         }
         notes.remove(0);
     }
     let room = budget.saturating_sub(notes_bytes(&notes));
-    (with_notes(whole_lines(&text, room), &notes), true)
+    let is_shortened = text.len() > room;
+    Fitted { text: with_notes(whole_lines(&text, room), &notes), is_cut: true, detail, is_shortened }
 }
 
 /// Matches per file, or per directory. The files come in path order.

@@ -6,20 +6,22 @@ use std::time::Duration;
 use forage_base::Stopped;
 use forage_fs::{Root, Skipped, WalkReport};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::border::{Border, Hidden};
 use crate::error::ErrorCode;
+use crate::head::{AnswerHead, Counts};
 use crate::limits;
 use crate::names::ToolNames;
 use crate::noise::noise_of;
 use crate::records::records;
 use crate::several::{self, OtherRoot};
+use crate::shown::Rendered;
 use crate::text::clip;
 
 /// The limit that cut an answer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Limit {
     /// `max_results` matches, and there was at least one more.
@@ -141,14 +143,17 @@ pub(crate) trait Render: Sized {
     /// Names files as they are named where another root is the first: by whole paths.
     fn name_whole_paths(&mut self, root: &Root);
 
+    /// What it amounts to, in numbers.
+    fn counts(&self) -> Counts<'_>;
+
     /// How many of its results it has, of those that a request bounds.
     fn results(&self) -> u64 {
         0
     }
 
     /// The text within about `budget` bytes, notes included; more is cut in the tool's own steps, never in the
-    /// middle of a line. Returns whether something was left out for the budget.
-    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool);
+    /// middle of a line.
+    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> Rendered;
 
     /// Whether the records hold the text too, as `content`.
     const CONTENT_IN_RECORDS: bool = false;
@@ -180,6 +185,8 @@ pub struct Answer {
     pub problem: Option<CallProblem>,
     /// Secrets that were taken out of text and records.
     pub hidden: Hidden,
+    /// What it amounts to, without any text of files.
+    pub head: Arc<AnswerHead>,
 }
 
 impl Answer {
@@ -192,7 +199,8 @@ impl Answer {
     pub fn with_records(text: impl Into<String>, records: Value) -> Self {
         let records = LazyLock::new(Box::new(move || records) as MakeRecords);
         let hidden = Hidden::default();
-        Self { text: text.into(), records, found: true, truncated_by: None, problem: None, hidden }
+        let head = Arc::default();
+        Self { text: text.into(), records, found: true, truncated_by: None, problem: None, hidden, head }
     }
 
     /// Returns the records, for programs: made when they are asked for first.
@@ -207,7 +215,7 @@ impl Answer {
 
     /// Of an outcome that has passed the border.
     pub(crate) fn of<R: Serialize + Render + Send + 'static>(outcome: ToolOutcome<R>, budget: usize) -> Self {
-        let (mut text, mut cut) = match outcome.others.is_empty() {
+        let Rendered { mut text, is_cut: mut cut, shown } = match outcome.others.is_empty() {
             true => R::render(&outcome, budget),
             false => several::render(&outcome, budget),
         };
@@ -237,9 +245,10 @@ impl Answer {
             };
             CallProblem { text: text.to_owned(), code }
         });
+        let head = Arc::new(AnswerHead::of(&outcome, cut, shown));
         let content = R::CONTENT_IN_RECORDS.then(|| text.clone());
         let told = problem.clone();
         let records = LazyLock::new(Box::new(move || records(&outcome, cut, content, told)) as MakeRecords);
-        Self { text, records, found, truncated_by, problem, hidden }
+        Self { text, records, found, truncated_by, problem, hidden, head }
     }
 }

@@ -13,12 +13,16 @@ use crate::correction;
 use crate::error::ToolError;
 use crate::file_names::with_nearest;
 use crate::finish::{Begun, internal};
+use crate::journal::JournalTarget;
+use crate::limits;
 use crate::names::ToolNames;
 use crate::outcome::{Answer, ToolOutcome};
 use crate::records::loose_schema;
+use crate::sanitize::sanitize_line;
 use crate::schema;
 use crate::several::{self, AboutRoots};
 use crate::telemetry::target::TelemetryTarget;
+use crate::text::clip;
 pub use crate::tool::AnyTool;
 use crate::tool::{Egress, Tool};
 use crate::tools::{GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex};
@@ -97,6 +101,7 @@ impl<T: Tool> AnyTool for RegistryEntry<T> {
         // Whether the tool takes it is found out by a call that ends before it does anything.
         let mut context = context.clone();
         context.telemetry = TelemetryTarget::default();
+        context.journal = JournalTarget::default();
         context.stop = Stop::never();
         context.stop.cancel();
         context.filter.mode = FilterMode::Lexical;
@@ -116,6 +121,23 @@ impl<T: Tool> AnyTool for RegistryEntry<T> {
         let (request, notes) = arguments::parse(&definition, request)?;
         Ok(Answer::of(call_with::<T>(context, request, notes)?, context.text_bytes))
     }
+}
+
+/// Calls a tool. Where it refuses a pattern that can be meant in one way only, it is called in that way, and the answer says so.
+///
+/// # Errors
+/// That of the call as it was written.
+pub fn call_as_meant(tool: &dyn AnyTool, context: &Context, request: Value) -> Result<Answer, ToolError> {
+    let error = match tool.call(context, request.clone()) {
+        Err(error @ ToolError::Pattern { .. }) => error,
+        result => return result,
+    };
+    let Some(corrected) = tool.corrected(context, request, &error) else { return Err(error) };
+    let mut context = context.clone();
+    let pattern = sanitize_line(corrected["pattern"].as_str().unwrap_or_default()).into_owned();
+    let pattern = clip(&pattern, limits::QUOTED_BYTES);
+    context.notices.push(format!("`pattern` is no regular expression: this was searched for: {pattern}"));
+    tool.call(&context, corrected).map_err(|_| error)
 }
 
 /// Runs a call from its typed request, which [`AnyTool::call`] makes of JSON. The outcome has passed the border; nothing is

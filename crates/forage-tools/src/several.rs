@@ -16,6 +16,7 @@ use crate::notes::with_notes;
 use crate::outcome::{Limit, Render, ToolOutcome};
 use crate::registry::run;
 use crate::sanitize::sanitize_line;
+use crate::shown::Rendered;
 use crate::text::{absolute, clip};
 use crate::tool::Tool;
 
@@ -247,7 +248,7 @@ const NOTES_BYTES: usize = 16;
 const ONE_ALONE: &str = "path=\"root:NAME\" asks one root alone";
 
 /// The text of several roots' answers within a budget, each below the name of its root.
-pub(crate) fn render<R: Render>(outcome: &ToolOutcome<R>, budget: usize) -> (String, bool) {
+pub(crate) fn render<R: Render>(outcome: &ToolOutcome<R>, budget: usize) -> Rendered {
     let own = outcome.root.as_ref().map_or("", |(root, _)| root.as_str());
     let others = outcome.others.iter().map(|other| (other.root.as_str(), other.outcome.as_ref()));
     let mut parts: Vec<(&str, Result<&ToolOutcome<R>, &String>)> =
@@ -269,7 +270,8 @@ pub(crate) fn render<R: Render>(outcome: &ToolOutcome<R>, budget: usize) -> (Str
     };
     let heads: usize = parts.iter().map(|(root, _)| head(root).len() + 1).sum();
     let mut room = budget.saturating_sub(heads + rest.len() + ONE_ALONE.len() + NOTES_BYTES);
-    let mut texts: Vec<(String, bool)> = parts.iter().map(|_| (String::new(), true)).collect();
+    let mut texts: Vec<Rendered> =
+        parts.iter().map(|_| Rendered::without_files(String::new(), true)).collect();
     let mut open: Vec<usize> = (0..parts.len()).collect();
     // Each round those that need less than their share leave the rest to the others.
     for _ in 0..limits::ROOT_ROUNDS {
@@ -278,13 +280,14 @@ pub(crate) fn render<R: Render>(outcome: &ToolOutcome<R>, budget: usize) -> (Str
             texts[nth] = match parts[nth].1 {
                 Ok(outcome) => R::render(outcome, share),
                 Err(error) => {
-                    (with_notes(String::new(), &[format!("error: {error}")]).trim_start().to_owned(), false)
+                    let text = with_notes(String::new(), &[format!("error: {error}")]);
+                    Rendered::without_files(text.trim_start().to_owned(), false)
                 }
             };
         }
         let before = open.len();
         open.retain(|&nth| {
-            let (text, is_cut) = &texts[nth];
+            let Rendered { text, is_cut, .. } = &texts[nth];
             if !is_cut {
                 room = room.saturating_sub(text.len());
             }
@@ -295,17 +298,18 @@ pub(crate) fn render<R: Render>(outcome: &ToolOutcome<R>, budget: usize) -> (Str
         }
     }
     let mut text = String::new();
-    for ((root, _), (part, _)) in parts.iter().zip(&texts) {
+    for ((root, _), part) in parts.iter().zip(&texts) {
         if !text.is_empty() {
             text.push('\n');
         }
         text.push_str(&head(root));
-        text.push_str(part);
+        text.push_str(&part.text);
     }
-    let is_cut = !left_out.is_empty() || texts.iter().any(|(_, is_cut)| *is_cut);
+    let is_cut = !left_out.is_empty() || texts.iter().any(|part| part.is_cut);
     let rest = Some(rest).filter(|rest| !rest.is_empty());
     let notes: Vec<String> = rest.into_iter().chain(is_cut.then(|| ONE_ALONE.to_owned())).collect();
-    (with_notes(text, &notes), is_cut)
+    let shown = texts.into_iter().flat_map(|part| part.shown).collect();
+    Rendered { text: with_notes(text, &notes), is_cut, shown }
 }
 
 /// A path below a root, as it is shown where another root is the first: whole. `shown` is as it is shown below its own.

@@ -11,10 +11,10 @@ use crate::limits;
 
 /// The lines that one caller has been shown, by file. They are forgotten when their file has other text.
 #[derive(Debug, Default)]
-pub struct ShownEarlier(Mutex<HashMap<ShownFile, ShownText>>);
+pub struct ShownEarlier(Mutex<HashMap<ShownPath, ShownText>>);
 
 /// A root and a path below it.
-type ShownFile = (PathBuf, String);
+type ShownPath = (PathBuf, String);
 
 #[derive(Debug)]
 struct ShownText {

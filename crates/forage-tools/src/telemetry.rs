@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::context::Context;
 use crate::error::ToolError;
+use crate::journal::{AskedModels, AskedTool, JournaledCall, taken};
 use crate::outcome::{Answer, Limit};
 use crate::tool::AnyTool;
 use crate::tools::search::Streamed;
@@ -21,7 +22,9 @@ pub use target::{Telemetry, TelemetryTarget, add_usage, of_model};
 /// # Errors
 /// Those of the call.
 pub fn call(tool: &dyn AnyTool, context: &Context, request: Value) -> Result<Answer, ToolError> {
-    watched(tool.name(), context, |context| tool.call(context, request))
+    let arguments = context.journal.to.is_some().then(|| request.clone());
+    let asked = AskedTool::of(tool, arguments.as_ref());
+    watched(&asked, context, |context| tool.call(context, request))
 }
 
 /// As [`call`], for a call that takes more than one attempt.
@@ -29,15 +32,39 @@ pub fn call(tool: &dyn AnyTool, context: &Context, request: Value) -> Result<Ans
 /// # Errors
 /// Those of the call.
 pub fn watched(
+    asked: &AskedTool<'_>,
+    context: &Context,
+    call: impl FnOnce(&Context) -> Result<Answer, ToolError>,
+) -> Result<Answer, ToolError> {
+    let Some(journaled) = JournaledCall::begin(asked, context) else {
+        return told(asked.name, context, &AskedModels::default(), call);
+    };
+    let models = AskedModels::default();
+    let result = match asked.asks_models {
+        true => {
+            let mut inner = context.clone();
+            inner.telemetry.asked = Some(Arc::clone(&models));
+            told(asked.name, &inner, &models, call)
+        }
+        // To copy a context takes longer than all else that is done here.
+        false => told(asked.name, context, &models, call),
+    };
+    journaled.end(asked, context, result.as_ref(), taken(&models));
+    result
+}
+
+/// Makes a call and tells whoever is told of calls; `models` are those that it asks.
+fn told(
     tool: &str,
     context: &Context,
+    models: &AskedModels,
     call: impl FnOnce(&Context) -> Result<Answer, ToolError>,
 ) -> Result<Answer, ToolError> {
     let Some(to) = &context.telemetry.to else { return call(context) };
     let began = Instant::now();
-    let (asked, lookup) = (Arc::<Mutex<Vec<Value>>>::default(), Arc::<LookupTelemetry>::default());
+    let lookup = Arc::<LookupTelemetry>::default();
     let mut inner = context.clone();
-    inner.telemetry.asked = Some(Arc::clone(&asked));
+    inner.telemetry.asked = Some(Arc::clone(models));
     inner.lookup.telemetry = Some(Arc::clone(&lookup) as _);
     let result = call(&inner);
     let mut event = head(tool, &context.telemetry);
@@ -46,8 +73,7 @@ pub fn watched(
         Err(error) => add_error(&mut event, error),
     }
     event.insert("latency_ms".to_owned(), milliseconds(began.elapsed()));
-    let asked = std::mem::take(&mut *asked.lock().unwrap_or_else(PoisonError::into_inner));
-    add_models(&mut event, asked);
+    add_models(&mut event, models.lock().unwrap_or_else(PoisonError::into_inner).clone());
     let mut of_lookup = std::mem::take(&mut *lookup.0.lock().unwrap_or_else(PoisonError::into_inner));
     if let Some(name) = of_lookup.get_mut("retrieval.tool") {
         *name = json!(tool);

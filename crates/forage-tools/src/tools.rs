@@ -21,6 +21,7 @@ pub use keyword_search::{
     FromCache, KeywordFile, KeywordLine, KeywordRequest, KeywordResponse, KeywordSearch, LineRange,
     ModelRecord, ShownRecord, TermRecord,
 };
+pub(crate) use list_directory::{FileLineCounter, UncountedLines};
 pub use list_directory::{ListDirectory, ListEntry, ListRequest, ListResponse};
 pub use read_file::{OutlineEntry, ReadFile, ReadRequest, ReadResponse};
 pub use search::{

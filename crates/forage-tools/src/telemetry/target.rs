@@ -1,10 +1,12 @@
 //! Who is told of calls, and what is told of a model.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use forage_llm::{ChatAnswer, ChatError, ChatModel};
 use serde_json::{Map, Value, json};
+
+use crate::journal::AskedModels;
 
 /// Takes events. Telling of a call must not fail it: what can't be written is lost.
 pub trait Telemetry: Send + Sync {
@@ -23,7 +25,7 @@ pub struct TelemetryTarget {
     /// The client, if it is one that is known: what it calls itself can be anything.
     pub client: Option<&'static str>,
     /// Collects the models that one call asks.
-    pub(super) asked: Option<Arc<Mutex<Vec<Value>>>>,
+    pub(super) asked: Option<AskedModels>,
 }
 
 /// Returns what is told of a model, `provider/model`, that was asked, as a JSON object.

@@ -3,9 +3,11 @@
 mod find;
 mod symbols;
 
+use crate::head::Counts;
 use crate::several::{AboutRoots, whole_path};
 use forage_fs::Root;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
@@ -26,6 +28,7 @@ use crate::notes::{notes, notes_bytes, with_notes};
 use crate::outcome::{Limit, Render, ToolOutcome};
 use crate::place::PathTarget;
 use crate::sanitize::path_bytes;
+use crate::shown::Rendered;
 use crate::text::{count, grouped};
 use crate::tool::Tool;
 
@@ -209,10 +212,7 @@ impl Tool for ListDirectory {
             &start,
             &options,
             &stop,
-            || FileLineCounter {
-                index: index.as_ref().map(|index| index.cursor(&options)),
-                buffer: ReadBuffer::default(),
-            },
+            || FileLineCounter::new(index.as_ref().map(|index| index.cursor(&options))),
             |counter, entry, skipped| {
                 let record = describe(entry, counter, skipped);
                 WalkStep::Item(record, size_of::<ListEntry>() + 64)
@@ -294,21 +294,43 @@ fn describe(entry: &Entry<'_>, counter: &mut FileLineCounter<'_>, skipped: &mut 
         }
         EntryKind::File => match counter.count(entry, skipped) {
             Ok(lines) => record.lines = Some(lines),
-            Err(note) => record.note = Some(note),
+            Err(uncounted) => record.note = Some(uncounted.to_string()),
         },
     }
     record
 }
 
+/// Why the lines of a file were not counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum UncountedLines {
+    /// It has so many bytes.
+    TooLarge(u64),
+    /// It is no text, or can't be read.
+    Unread(&'static str),
+}
+
+impl fmt::Display for UncountedLines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TooLarge(bytes) => write!(f, "{} bytes", grouped(*bytes)),
+            Self::Unread(reason) => f.write_str(reason),
+        }
+    }
+}
+
 /// What a worker counts lines with.
-struct FileLineCounter<'a> {
+pub(crate) struct FileLineCounter<'a> {
     index: Option<LookupCursor<'a>>,
     buffer: ReadBuffer,
 }
 
-impl FileLineCounter<'_> {
+impl<'a> FileLineCounter<'a> {
+    pub(crate) fn new(index: Option<LookupCursor<'a>>) -> Self {
+        Self { index, buffer: ReadBuffer::default() }
+    }
+
     /// The lines of a text file, or what to say instead.
-    fn count(&mut self, entry: &Entry<'_>, skipped: &mut Skipped) -> Result<u64, String> {
+    pub(crate) fn count(&mut self, entry: &Entry<'_>, skipped: &mut Skipped) -> Result<u64, UncountedLines> {
         let most = limits::LIST_COUNT_BYTES;
         if let Some(lines) = self.index.as_mut().and_then(|index| index.lines(entry, most as u64)) {
             return Ok(lines);
@@ -316,20 +338,17 @@ impl FileLineCounter<'_> {
         let mut reasons = Skipped::default();
         let Some(mut file) = entry.open(&mut reasons) else {
             skipped.merge(&reasons);
-            return Err(reasons
-                .iter()
-                .next()
-                .map_or("unreadable", |(reason, _)| match reason.name() {
-                    "denied" => "not read: may hold secrets",
-                    name => name,
-                })
-                .to_owned());
+            let reason = reasons.iter().next().map_or("unreadable", |(reason, _)| match reason.name() {
+                "denied" => "not read: may hold secrets",
+                name => name,
+            });
+            return Err(UncountedLines::Unread(reason));
         };
         match file.read_into(&mut self.buffer, most) {
-            Err(_) => Err("unreadable".to_owned()),
-            Ok(Contents::TooLarge) => Err(format!("{} bytes", grouped(file.size()))),
+            Err(_) => Err(UncountedLines::Unread("unreadable")),
+            Ok(Contents::TooLarge) => Err(UncountedLines::TooLarge(file.size())),
             Ok(Contents::Whole) => match decode(&self.buffer) {
-                DecodedText::Binary => Err("binary".to_owned()),
+                DecodedText::Binary => Err(UncountedLines::Unread("binary")),
                 DecodedText::Text { bytes, .. } => Ok(count_lines(&bytes)),
             },
         }
@@ -378,7 +397,11 @@ impl Render for ListResponse {
         std::iter::once(&mut self.path).chain(entries).for_each(|path| whole_path(root, path));
     }
 
-    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {
+    fn counts(&self) -> Counts<'_> {
+        Counts::plain(self.entry_count, "entries", 0)
+    }
+
+    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> Rendered {
         let response = &outcome.response;
         if let Some(name) = &response.name {
             return find::render(outcome, name, budget);
@@ -420,7 +443,8 @@ impl Render for ListResponse {
             });
             let notes: Vec<String> = room.into_iter().chain(notes.iter().cloned()).collect();
             if text.len() + notes_bytes(&notes) <= budget || entries <= 20 {
-                return (with_notes(text, &notes), is_cut);
+                // Names in a listing tell of no file in particular.
+                return Rendered::without_files(with_notes(text, &notes), is_cut);
             }
             entries = entries * 3 / 4;
         }

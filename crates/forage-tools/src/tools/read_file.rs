@@ -21,11 +21,13 @@ use crate::border::{Border, BorderLine, Hidden, without_cut_word};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_text::{is_binary, whole_text};
+use crate::head::Counts;
 use crate::limits;
 use crate::notes::{notes, with_notes};
 use crate::outcome::{Limit, Render, ToolOutcome};
 use crate::place::PathTarget;
 use crate::sanitize::{line_text, path_bytes, record_text};
+use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, grouped};
 use crate::tool::Tool;
 pub use structure::OutlineEntry;
@@ -549,7 +551,11 @@ impl Render for ReadResponse {
         // The path is the caller's own.
     }
 
-    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {
+    fn counts(&self) -> Counts<'_> {
+        Counts::plain(self.lines.len().max(self.outline.len()) as u64, "lines", 1)
+    }
+
+    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> Rendered {
         let response = &outcome.response;
         if response.is_outline {
             return structure::render(outcome, budget);
@@ -592,6 +598,17 @@ impl Render for ReadResponse {
         if response.crlf {
             notes.push("lines end with CR LF".to_owned());
         }
-        (with_notes(text, &notes), outcome.truncated_by == Some(Limit::TextBytes))
+        let mut shown = ShownFiles::default();
+        if response.lines.is_empty() {
+            shown.named(&response.path, 0);
+        } else {
+            shown.read(
+                &response.path,
+                response.start_line,
+                response.start_line + response.lines.len() as u64 - 1,
+            );
+        }
+        let is_cut = outcome.truncated_by == Some(Limit::TextBytes);
+        Rendered { text: with_notes(text, &notes), is_cut, shown: shown.into_files() }
     }
 }

@@ -1,5 +1,6 @@
 //! The text of an answer of `grep_search`.
 
+use crate::head::Counts;
 use crate::several::whole_path;
 use forage_fs::Root;
 use std::fmt::Write as _;
@@ -11,6 +12,7 @@ use crate::limits;
 use crate::lines::{ContextDetail, shown_line};
 use crate::notes::{MORE, most_that_fits, notes, notes_bytes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
+use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, grouped, quoted};
 
 impl Render for GrepResponse {
@@ -32,6 +34,15 @@ impl Render for GrepResponse {
         all.for_each(|path| whole_path(root, path));
     }
 
+    fn counts(&self) -> Counts<'_> {
+        Counts {
+            at_least: !self.totals_exact,
+            searched: Some(self.files_searched),
+            verdict: Some(&self.not_searched),
+            ..Counts::plain(self.match_count, "matches", self.file_count)
+        }
+    }
+
     fn results(&self) -> u64 {
         match self.output {
             GrepOutput::Files | GrepOutput::Counts => self.files.len() as u64,
@@ -39,11 +50,12 @@ impl Render for GrepResponse {
         }
     }
 
-    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {
+    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> Rendered {
         let response = &outcome.response;
         let searched = Some(response.files_searched);
         if response.match_count == 0 {
-            return (with_notes(no_matches(outcome), &notes(outcome, searched)), false);
+            let text = with_notes(no_matches(outcome), &notes(outcome, searched));
+            return Rendered::without_files(text, false);
         }
         if matches!(response.output, GrepOutput::Files | GrepOutput::Counts) {
             return by_file(outcome, budget);
@@ -57,10 +69,14 @@ impl Render for GrepResponse {
             (body(response, (detail, budget), shown), all)
         };
         let fits = |(text, notes): &(String, Vec<String>)| text.len() + notes_bytes(notes) <= budget;
+        let rendered = |(text, notes): (String, Vec<String>), is_cut: bool, detail, matches: u64| {
+            let shown = shown_lines(response, detail, matches).into_files();
+            Rendered { text: with_notes(text, &notes), is_cut, shown }
+        };
         if !is_too_much || !has_context {
             let whole = texts(shown, ContextDetail::Context, None);
             if fits(&whole) {
-                return (with_notes(whole.0, &whole.1), false);
+                return rendered(whole, false, ContextDetail::Context, shown);
             }
         }
         let note = match (has_context, is_too_much) {
@@ -70,7 +86,7 @@ impl Render for GrepResponse {
         };
         let matches = texts(shown, ContextDetail::Matches, note.clone());
         if fits(&matches) {
-            return (with_notes(matches.0, &matches.1), has_context);
+            return rendered(matches, has_context, ContextDetail::Matches, shown);
         }
         // As many as there is room for, and a cursor behind them.
         let note = "the answer has room for no more; narrow `path`, `file_pattern` or `pattern`, or go on with the cursor";
@@ -84,8 +100,7 @@ impl Render for GrepResponse {
         };
         let most =
             most_that_fits(usize::try_from(shown).unwrap_or(usize::MAX), |shown| fits(&cut(shown as u64)));
-        let (text, notes) = cut(most as u64);
-        (with_notes(text, &notes), true)
+        rendered(cut(most as u64), true, ContextDetail::Matches, most as u64)
     }
 }
 
@@ -126,7 +141,7 @@ fn headline(response: &GrepResponse, shown: u64) -> String {
 }
 
 /// Files with their numbers, or without, as many as there is room for, and a cursor behind them.
-fn by_file(outcome: &ToolOutcome<GrepResponse>, budget: usize) -> (String, bool) {
+fn by_file(outcome: &ToolOutcome<GrepResponse>, budget: usize) -> Rendered {
     let response = &outcome.response;
     let text = |files: &[GrepFile]| {
         let mut text = headline_of_files(response, files.len() as u64);
@@ -152,7 +167,9 @@ fn by_file(outcome: &ToolOutcome<GrepResponse>, budget: usize) -> (String, bool)
     let files = &response.files[..];
     let shown = most_that_fits(files.len(), |shown| fits(&files[..shown]));
     let (text, notes) = text(&files[..shown]);
-    (with_notes(text, &notes), shown < files.len())
+    let mut named = ShownFiles::default();
+    files[..shown].iter().for_each(|file| named.named(&file.path, file.match_count));
+    Rendered { text: with_notes(text, &notes), is_cut: shown < files.len(), shown: named.into_files() }
 }
 
 fn headline_of_files(response: &GrepResponse, shown: u64) -> String {
@@ -163,6 +180,27 @@ fn headline_of_files(response: &GrepResponse, shown: u64) -> String {
     let showing =
         if shown < response.file_count { format!(" (showing {})", grouped(shown)) } else { String::new() };
     format!("{at_least}{files} with {at_least}{matches}{showing}:\n")
+}
+
+/// What [`body`] shows.
+fn shown_lines(response: &GrepResponse, detail: ContextDetail, matches: u64) -> ShownFiles {
+    let (mut shown, mut left) = (ShownFiles::default(), matches);
+    for file in &response.files {
+        if left == 0 {
+            break;
+        }
+        for line in &file.lines {
+            let is_match = line.kind == "match";
+            if is_match && left == 0 {
+                break;
+            }
+            left -= u64::from(is_match);
+            if is_match || detail == ContextDetail::Context {
+                shown.line(&file.path, line.line_number, is_match);
+            }
+        }
+    }
+    shown
 }
 
 /// The first `shown` matches.

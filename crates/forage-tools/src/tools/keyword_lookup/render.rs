@@ -7,11 +7,13 @@ use serde_json::Value;
 
 use super::records::{Has, LookupHit, LookupResponse, LookupStatus, Presence};
 use crate::border::Border;
+use crate::head::Counts;
 use crate::limits;
 use crate::lines::fit_steps;
 use crate::notes::{notes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
 use crate::sanitize::sanitize_line;
+use crate::shown::{Rendered, ShownFiles};
 use crate::text::{clip_line, count, quoted};
 
 /// How much is shown of each hit; each step less.
@@ -31,15 +33,34 @@ impl Render for LookupResponse {
         // Nothing of it lies below a root.
     }
 
-    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {
+    fn counts(&self) -> Counts<'_> {
+        Counts::plain(self.hits.len() as u64, "hits", 0)
+    }
+
+    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> Rendered {
         let response = &outcome.response;
         let notes = notes(outcome, None);
         if response.hits.is_empty() {
-            return (with_notes(nothing(response), &notes), false);
+            return Rendered::without_files(with_notes(nothing(response), &notes), false);
         }
         let steps = [(LookupDetail::Places, "lines are left out; ask for fewer results".to_owned())];
-        fit_steps(LookupDetail::Lines, steps, |detail| body(response, detail), notes, budget)
+        let fitted = fit_steps(LookupDetail::Lines, steps, |detail| body(response, detail), notes, budget);
+        let shown = shown_places(response, fitted.detail);
+        fitted.showing(shown)
     }
+}
+
+/// What [`body`] shows, of points that have a path.
+fn shown_places(response: &LookupResponse, detail: LookupDetail) -> ShownFiles {
+    let mut files = ShownFiles::default();
+    for hit in &response.hits {
+        let Some(path) = hit.payload.get("path").and_then(Value::as_str) else { continue };
+        let path = shown(path);
+        files.named(&path, 0);
+        let lines = hit.lines.iter().filter(|_| detail == LookupDetail::Lines);
+        lines.filter_map(|line| line.line_number).for_each(|number| files.line(&path, number, true));
+    }
+    files
 }
 
 fn nothing(response: &LookupResponse) -> String {

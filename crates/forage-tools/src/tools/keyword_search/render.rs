@@ -8,9 +8,11 @@ use super::answer::LineRange;
 use super::{KeywordFile, KeywordResponse, ShownRecord, TermRecord};
 use crate::border::Border;
 use crate::context::FilterBreadth;
+use crate::head::Counts;
 use crate::notes::{notes, notes_bytes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
 use crate::sanitize::sanitize_line;
+use crate::shown::{Rendered, ShownFile, ShownFiles};
 use crate::text::{clip, count, grouped, quoted};
 
 /// Line numbers shown per file.
@@ -31,28 +33,52 @@ impl Render for KeywordResponse {
         self.names_whole_paths = true;
     }
 
-    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {
+    fn counts(&self) -> Counts<'_> {
+        Counts {
+            searched: Some(self.files_searched),
+            verdict: Some(&self.not_searched),
+            ..Counts::plain(self.files.len() as u64, "files", self.candidate_files + self.ranked_files)
+        }
+    }
+
+    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> Rendered {
         let response = &outcome.response;
         let mut all = term_notes(response, outcome.truncated_by.is_some_and(|limit| !limit.is_overrun()));
         all.extend(model_notes(response));
         all.extend(notes(outcome, Some(response.files_searched)));
         if response.files.is_empty() {
-            return (with_notes(nothing(outcome), &all), false);
+            return Rendered::without_files(with_notes(nothing(outcome), &all), false);
         }
         // Without a model's order there is no telling which file can go; with one, the last is the least relevant.
         let room = budget.saturating_sub(notes_bytes(&all));
         for (lines, evidence) in [(LINES_SHOWN, true), (LINES_SHOWN, false), (3, false)] {
             let text = files(response, response.files.len(), lines, evidence);
             if text.len() <= room {
-                return (with_notes(text, &all), !evidence);
+                let shown = shown(response, response.files.len(), evidence);
+                return Rendered { text: with_notes(text, &all), is_cut: !evidence, shown };
             }
         }
         let fits = |shown: usize| files(response, shown, 0, false).len() <= room;
-        let shown = (1..response.files.len()).rev().find(|&shown| fits(shown)).unwrap_or(1);
-        let left = count((response.files.len() - shown) as u64, "less relevant file");
+        let most = (1..response.files.len()).rev().find(|&shown| fits(shown)).unwrap_or(1);
+        let left = count((response.files.len() - most) as u64, "less relevant file");
         all.insert(0, format!("{left} left out because the answer was too long"));
-        (with_notes(clip(&files(response, shown, 0, false), room), &all), true)
+        let text = with_notes(clip(&files(response, most, 0, false), room), &all);
+        Rendered { text, is_cut: true, shown: shown(response, most, false) }
     }
+}
+
+/// What [`files`] shows.
+fn shown(response: &KeywordResponse, most: usize, evidence: bool) -> Vec<ShownFile> {
+    let mut shown = ShownFiles::default();
+    for file in response.files.iter().take(most) {
+        let path = below(&file.path, &response.project);
+        shown.named(&path, file.match_lines.len() as u64 + file.more_match_lines);
+        file.evidence
+            .iter()
+            .filter(|_| evidence)
+            .for_each(|line| shown.lines(&path, line.line_number, line.line_number));
+    }
+    shown.into_files()
 }
 
 fn nothing(outcome: &ToolOutcome<KeywordResponse>) -> String {

@@ -16,6 +16,7 @@ use crate::limits;
 use crate::notes::{most_that_fits, notes, notes_bytes, with_notes};
 use crate::outcome::{Limit, ToolOutcome};
 use crate::sanitize::path_bytes;
+use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, grouped, quoted};
 
 /// What files are asked for by.
@@ -154,7 +155,7 @@ pub(super) fn run(
 }
 
 /// The text: a path on each line, as many as there is room for.
-pub(super) fn render(outcome: &ToolOutcome<ListResponse>, name: &str, budget: usize) -> (String, bool) {
+pub(super) fn render(outcome: &ToolOutcome<ListResponse>, name: &str, budget: usize) -> Rendered {
     let response = &outcome.response;
     let within = if response.path == "." { String::new() } else { format!(" in {}", response.path) };
     let is_whole = !matches!(outcome.truncated_by, Some(limit) if limit != Limit::MaxResults);
@@ -169,7 +170,7 @@ pub(super) fn render(outcome: &ToolOutcome<ListResponse>, name: &str, budget: us
         if !is_whole {
             text.push_str(" The search did not finish: this says nothing about what was not reached.");
         }
-        return (with_notes(text, &notes), false);
+        return Rendered::without_files(with_notes(text, &notes), false);
     }
     let at_least = if is_whole { "" } else { "at least " };
     let text = |shown: usize| {
@@ -188,5 +189,9 @@ pub(super) fn render(outcome: &ToolOutcome<ListResponse>, name: &str, budget: us
     };
     let fits = |shown: usize| text(shown).len() + notes_bytes(&notes) <= budget;
     let shown = most_that_fits(response.entries.len(), fits);
-    (with_notes(text(shown), &notes), shown < response.entries.len())
+    let mut named = ShownFiles::default();
+    let files = response.entries[..shown].iter().filter(|entry| entry.kind == "file");
+    files.for_each(|entry| named.named(&entry.path, 0));
+    let is_cut = shown < response.entries.len();
+    Rendered { text: with_notes(text(shown), &notes), is_cut, shown: named.into_files() }
 }

@@ -23,6 +23,7 @@ use crate::notes::{notes as notes_of, notes_bytes, with_notes};
 use crate::outcome::ToolOutcome;
 use crate::place::PathTarget;
 use crate::sanitize::{line_text, path_bytes};
+use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, quoted};
 
 /// A definition of the outline.
@@ -155,7 +156,7 @@ fn entry(definition: &Definition, line: &str, most: usize) -> OutlineEntry {
 }
 
 /// The text of an outline.
-pub(super) fn render(outcome: &ToolOutcome<ReadResponse>, budget: usize) -> (String, bool) {
+pub(super) fn render(outcome: &ToolOutcome<ReadResponse>, budget: usize) -> Rendered {
     let response = &outcome.response;
     let mut notes = vec![format!("{} of {}", response.path, count(response.total_lines, "line"))];
     if response.outline.is_empty() {
@@ -167,7 +168,8 @@ pub(super) fn render(outcome: &ToolOutcome<ReadResponse>, budget: usize) -> (Str
     }
     notes.extend(notes_of(outcome, None));
     let room = budget.saturating_sub(notes_bytes(&notes));
-    let mut text = String::new();
+    let (mut text, mut files) = (String::new(), ShownFiles::default());
+    files.named(&response.path, 0);
     for (nth, entry) in response.outline.iter().enumerate() {
         let line = shown(entry);
         if text.len() + line.len() > room {
@@ -176,11 +178,12 @@ pub(super) fn render(outcome: &ToolOutcome<ReadResponse>, budget: usize) -> (Str
                 0,
                 format!("{rest} behind line {} left out for the length of the answer", entry.line - 1),
             );
-            return (with_notes(text, &notes), true);
+            return Rendered { text: with_notes(text, &notes), is_cut: true, shown: files.into_files() };
         }
         text.push_str(&line);
+        files.lines(&response.path, entry.line.into(), entry.line.into());
     }
-    (with_notes(text, &notes), false)
+    Rendered { text: with_notes(text, &notes), is_cut: false, shown: files.into_files() }
 }
 
 /// An entry as a line of text.

@@ -1,5 +1,6 @@
 //! The text of a `Search` answer: `path:line:text`, as grep has printed for fifty years.
 
+use crate::head::Counts;
 use crate::several::whole_path;
 use forage_fs::Root;
 use std::fmt::Write as _;
@@ -10,6 +11,7 @@ use crate::border::Border;
 use crate::lines::{ContextDetail, fit, shown_line, summary};
 use crate::notes::{notes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
+use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, quoted};
 
 impl Render for SearchResponse {
@@ -25,21 +27,50 @@ impl Render for SearchResponse {
         self.matches.iter_mut().for_each(|record| whole_path(root, &mut record.data.path.text));
     }
 
+    fn counts(&self) -> Counts<'_> {
+        let mut paths: Vec<&str> = self.matches.iter().filter(|record| record.is_match()).map(path).collect();
+        paths.sort_unstable();
+        paths.dedup();
+        Counts {
+            searched: Some(self.files_searched),
+            verdict: Some(&self.not_searched),
+            ..Counts::plain(self.match_count, "matches", paths.len() as u64)
+        }
+    }
+
     fn results(&self) -> u64 {
         self.count
     }
 
-    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {
+    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> Rendered {
         let response = &outcome.response;
         let mut notes = notes(outcome, Some(response.files_searched));
         if let Some(stderr) = &response.stderr {
             notes.push(format!("{} wrote: {stderr}", response.engine));
         }
         if response.count == 0 {
-            return (with_notes(no_matches(outcome), &notes), false);
+            return Rendered::without_files(with_notes(no_matches(outcome), &notes), false);
         }
-        fit(|detail| body(outcome, detail), notes, "`path`, `glob` or `pattern`", &outcome.names, budget)
+        let narrow = "`path`, `glob` or `pattern`";
+        let fitted = fit(|detail| body(outcome, detail), notes, narrow, &outcome.names, budget);
+        let shown = shown(response, fitted.detail);
+        fitted.showing(shown)
     }
+}
+
+/// What [`body`] shows.
+fn shown(response: &SearchResponse, detail: ContextDetail) -> ShownFiles {
+    let mut shown = ShownFiles::default();
+    for record in &response.matches {
+        match detail {
+            ContextDetail::Context => shown.line(path(record), record.data.line_number, record.is_match()),
+            _ if !record.is_match() => {}
+            ContextDetail::Matches => shown.line(path(record), record.data.line_number, true),
+            ContextDetail::Files => shown.named(path(record), 1),
+            ContextDetail::Directories => {}
+        }
+    }
+    shown
 }
 
 fn no_matches(outcome: &ToolOutcome<SearchResponse>) -> String {

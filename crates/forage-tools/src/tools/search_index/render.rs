@@ -6,10 +6,12 @@ use std::fmt::Write as _;
 
 use super::{EarlierLines, RankResponse, RankedCode, RankedFile, RankedReason, UnshownDefinition};
 use crate::border::Border;
+use crate::head::Counts;
 use crate::lines::fit_steps;
 use crate::names::ToolNames;
 use crate::notes::{notes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
+use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, grouped, quoted};
 
 /// How much is shown of each file; each step less.
@@ -33,27 +35,59 @@ impl Render for RankResponse {
         // Each file was named as its own root asks for.
     }
 
-    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> (String, bool) {
+    fn counts(&self) -> Counts<'_> {
+        Counts {
+            searched: Some(self.files_searched),
+            verdict: Some(&self.not_searched),
+            roots: &self.roots,
+            depends_on_session: self.files.iter().any(|file| !file.shown_earlier.is_empty()),
+            ..Counts::plain(self.matching_files, "files", self.matching_files)
+        }
+    }
+
+    fn render(outcome: &ToolOutcome<Self>, budget: usize) -> Rendered {
         let response = &outcome.response;
         let notes = notes(outcome, None);
         if response.files.is_empty() {
-            return (with_notes(nothing(response, &outcome.names), &notes), false);
+            return Rendered::without_files(with_notes(nothing(response, &outcome.names), &notes), false);
         }
         if let Some(code) = &response.code {
             let steps = [(IndexDetail::Paths, "only paths are shown; ask for fewer files".to_owned())];
-            let (text, is_cut) =
+            let fitted =
                 fit_steps(IndexDetail::Lines, steps, |detail| with_code(response, detail), notes, budget);
-            if !is_cut {
+            let shown = shown(response, fitted.detail);
+            let rendered = fitted.showing(shown);
+            if !rendered.is_cut {
                 code.remember();
             }
-            return (text, is_cut);
+            return rendered;
         }
         let steps = [
             (IndexDetail::Ranges, outcome.names.fill("lines are left out[[; read them with {read_file}]]")),
             (IndexDetail::Paths, "only paths are shown; ask for fewer files".to_owned()),
         ];
-        fit_steps(IndexDetail::Lines, steps, |detail| body(response, detail), notes, budget)
+        let fitted = fit_steps(IndexDetail::Lines, steps, |detail| body(response, detail), notes, budget);
+        let shown = shown(response, fitted.detail);
+        fitted.showing(shown)
     }
+}
+
+/// What [`body`] and [`with_code`] show.
+fn shown(response: &RankResponse, detail: IndexDetail) -> ShownFiles {
+    let mut shown = ShownFiles::default();
+    for file in &response.files {
+        shown.named(&file.path, 0);
+        if detail != IndexDetail::Lines {
+            continue;
+        }
+        for code in &file.code {
+            shown.lines(&file.path, code.start_line.into(), code.end_line.into());
+        }
+        for line in file.chunks.iter().flat_map(|chunk| &chunk.lines) {
+            shown.line(&file.path, line.line_number.into(), true);
+        }
+    }
+    shown
 }
 
 fn nothing(response: &RankResponse, names: &ToolNames) -> String {

@@ -1,0 +1,188 @@
+//! What an answer amounts to, without any text of files: counts, what was left out, and which lines were shown.
+
+use std::collections::BTreeMap;
+
+use forage_fs::{SkipReason, Skipped};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::outcome::{Limit, Render, ToolOutcome};
+use crate::shown::ShownFile;
+use crate::verdict::CallVerdict;
+
+/// The counts of a response, by its tool.
+pub(crate) struct Counts<'a> {
+    /// Results, whether shown or not.
+    pub(crate) results: u64,
+    /// What a result is, in the plural.
+    pub(crate) of: &'static str,
+    /// There may be more.
+    pub(crate) at_least: bool,
+    /// Files that have any.
+    pub(crate) files: u64,
+    /// Files whose text was searched, of a search.
+    pub(crate) searched: Option<u64>,
+    /// What is known of files that were not, of a search.
+    pub(crate) verdict: Option<&'a CallVerdict>,
+    /// The text leaves out what an earlier answer of the same session has shown.
+    pub(crate) depends_on_session: bool,
+    /// The roots of an answer that is about several by itself.
+    pub(crate) roots: &'a [String],
+}
+
+impl Counts<'_> {
+    /// Of something that is no search.
+    pub(crate) fn plain(results: u64, of: &'static str, files: u64) -> Self {
+        Self {
+            results,
+            of,
+            files,
+            at_least: false,
+            searched: None,
+            verdict: None,
+            depends_on_session: false,
+            roots: &[],
+        }
+    }
+}
+
+/// Files at one step of a search.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct FunnelStep {
+    /// `visited`, `searched`, `matched` or `shown`.
+    pub step: String,
+    /// Files that came so far.
+    pub files: u64,
+}
+
+/// What an answer amounts to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct AnswerHead {
+    /// The roots that the call was about.
+    pub roots: Vec<String>,
+    /// Results, whether shown or not.
+    pub results: u64,
+    /// What a result is: `matches`, `files`, `lines`, `entries` or `hits`.
+    pub results_of: String,
+    /// Whether there may be more results than were counted.
+    pub at_least: bool,
+    /// Files that have any.
+    pub files: u64,
+    /// Files at each step of a search, from those of the root to those that are shown.
+    pub funnel: Vec<FunnelStep>,
+    /// Files that were not searched, counted by reason.
+    pub skipped: BTreeMap<String, u64>,
+    /// Names of directories of dependencies and caches that were not entered.
+    pub not_entered: Vec<String>,
+    /// Of a search without results: where there are some that a rule hides, a sentence each.
+    pub hidden_matches: Vec<String>,
+    /// Of a search without results: whether what was searched for is nowhere; null where nobody knows, or something was found.
+    pub absent: Option<bool>,
+    /// The limit that cut the answer.
+    pub truncated_by: Option<Limit>,
+    /// The text shows less than was found, for the number of its bytes.
+    pub text_cut: bool,
+    /// A cursor leads to what follows.
+    pub has_more: bool,
+    /// Secrets that were taken out.
+    pub redacted: u64,
+    /// The files of which something stands in the text.
+    pub shown: Vec<ShownFile>,
+    /// The text depends on what earlier answers have shown.
+    pub depends_on_session: bool,
+}
+
+impl AnswerHead {
+    /// Of an outcome and of what its text shows.
+    pub(crate) fn of<R: Render>(outcome: &ToolOutcome<R>, text_cut: bool, shown: Vec<ShownFile>) -> Self {
+        let mut head = Self { text_cut, shown, ..Self::default() };
+        let (mut searched, mut absent) = (None, Vec::new());
+        absent.push(head.add(outcome, &mut searched));
+        for other in &outcome.others {
+            absent.push(match &other.outcome {
+                Ok(outcome) => head.add(outcome, &mut searched),
+                Err(_) => {
+                    head.roots.push(other.root.clone());
+                    None
+                }
+            });
+        }
+        if head.results > 0 {
+            head.hidden_matches.clear();
+        } else if absent.contains(&Some(false)) {
+            head.absent = Some(false);
+        } else if absent.iter().all(|it| *it == Some(true)) {
+            head.absent = Some(true);
+        }
+        if let Some(searched) = searched {
+            let unread = [SkipReason::Binary, SkipReason::TooLarge, SkipReason::Denied];
+            let unread: u64 = unread.iter().filter_map(|reason| head.skipped.get(reason.name())).sum();
+            let shown = head.shown.len() as u64;
+            let steps = [
+                ("visited", searched + unread),
+                ("searched", searched),
+                ("matched", head.files),
+                ("shown", shown),
+            ];
+            head.funnel = steps.map(|(step, files)| FunnelStep { step: step.to_owned(), files }).into();
+        }
+        head.place();
+        head
+    }
+
+    /// Adds what one root has; returns whether what was searched for is certain to be nowhere in it, or to be there.
+    fn add<R: Render>(&mut self, outcome: &ToolOutcome<R>, searched: &mut Option<u64>) -> Option<bool> {
+        let counts = outcome.response.counts();
+        let own = outcome.root.iter().map(|(root, _)| root);
+        for root in own.chain(counts.roots) {
+            if !self.roots.contains(root) {
+                self.roots.push(root.clone());
+            }
+        }
+        self.results += counts.results;
+        counts.of.clone_into(&mut self.results_of);
+        self.at_least |= counts.at_least || outcome.truncated_by.is_some_and(Limit::ends_early);
+        self.files += counts.files;
+        self.depends_on_session |= counts.depends_on_session;
+        if let Some(more) = counts.searched {
+            *searched = Some(searched.unwrap_or_default() + more);
+        }
+        self.add_skipped(&outcome.skipped);
+        self.not_entered.extend(outcome.noise_directories.iter().cloned());
+        self.truncated_by = self.truncated_by.or(outcome.truncated_by);
+        self.has_more |= outcome.next_cursor.is_some();
+        self.redacted += outcome.hidden.total() as u64;
+        let verdict = counts.verdict.filter(|_| counts.results == 0)?;
+        self.hidden_matches.extend(verdict.hidden_matches.iter().cloned());
+        match (verdict.hidden_matches.is_empty(), verdict.complete) {
+            (true, true) if outcome.truncated_by.is_none() => Some(true),
+            (true, _) => None,
+            (false, _) => Some(false),
+        }
+    }
+
+    fn add_skipped(&mut self, skipped: &Skipped) {
+        for (reason, count) in skipped.iter() {
+            *self.skipped.entry(reason.name().to_owned()).or_default() += count;
+        }
+    }
+
+    /// Names each file from its own root: those of other roots than the first are shown by whole paths.
+    fn place(&mut self) {
+        let Self { roots, shown, .. } = self;
+        for file in shown {
+            let below = |root: &String| {
+                let (root, quoted) = (root.trim_end_matches('/'), file.path.strip_prefix('"'));
+                match quoted {
+                    Some(quoted) => Some(format!("\"{}", quoted.strip_prefix(root)?.strip_prefix('/')?)),
+                    None => Some(file.path.strip_prefix(root)?.strip_prefix('/')?.to_owned()),
+                }
+            };
+            // The innermost, of roots within roots.
+            let found = roots.iter().enumerate().filter_map(|(nth, root)| Some((nth, below(root)?)));
+            if let Some((root, path)) = found.min_by_key(|(_, path)| path.len()) {
+                (file.root, file.path) = (root, path);
+            }
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! What is kept of calls for whoever looks at them: what was asked, and the head of the answer. Never text of files.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use forage_fs::RelPath;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::head::AnswerHead;
+use crate::limits;
+use crate::outcome::Answer;
+use crate::sanitize::sanitize_line;
+use crate::text::{absolute, clip};
+use crate::tool::{AnyTool, Egress};
+
+/// Keeps heads of calls. Keeping must not fail a call, and hardly delay it.
+pub trait CallJournal: Send + Sync {
+    /// Takes a call that has ended.
+    fn enter(&self, call: CallHead);
+}
+
+/// How a call has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallStatus {
+    /// Something was found.
+    Found,
+    /// Nothing was found.
+    Nothing,
+    /// A part was looked at.
+    Partial,
+    /// There is no answer.
+    Error,
+    /// Whoever asked did not wait.
+    Cancelled,
+}
+
+/// The call of another program that this one belongs to, by its W3C trace context.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct TraceParent {
+    /// 32 hexadecimal digits.
+    pub trace_id: String,
+    /// 16 hexadecimal digits.
+    pub parent_id: String,
+}
+
+impl TraceParent {
+    /// Reads a `traceparent` as the W3C's Trace Context defines it; `None` for anything else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split('-');
+        let (version, trace_id, parent_id, flags) =
+            (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
+        let is_hex = |part: &str, digits: usize| {
+            part.len() == digits && part.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        };
+        let is_set = |part: &str| part.bytes().any(|b| b != b'0');
+        // A later version may have more parts behind these.
+        let is_known = is_hex(version, 2) && version != "ff" && (version != "00" || parts.next().is_none());
+        let is_valid = is_known && is_hex(trace_id, 32) && is_hex(parent_id, 16) && is_hex(flags, 2);
+        (is_valid && is_set(trace_id) && is_set(parent_id))
+            .then(|| Self { trace_id: trace_id.to_owned(), parent_id: parent_id.to_owned() })
+    }
+}
+
+/// A call that has ended.
+#[derive(Clone, Debug, JsonSchema, Serialize, Deserialize)]
+pub struct CallHead {
+    /// When it began, in microseconds since 1970.
+    pub began_us: u64,
+    /// How long it took, in microseconds.
+    pub elapsed_us: u64,
+    /// `mcp`, `ask`, or what a program calls itself.
+    pub surface: String,
+    /// The client, if it is one that is known.
+    pub client: Option<String>,
+    /// The tool.
+    pub tool: String,
+    /// The arguments as they were written, without secrets.
+    pub arguments: Value,
+    /// Arguments were too long to be kept whole.
+    pub arguments_cut: bool,
+    /// Bytes that the text of the answer was to have at the most.
+    pub text_bytes: u64,
+    /// The text names the root.
+    pub names_root: bool,
+    /// The directory that relative paths of arguments are below, in the first root.
+    pub base: String,
+    /// How it ended.
+    pub status: CallStatus,
+    /// What programs know an error by.
+    pub code: Option<String>,
+    /// The error in a sentence.
+    pub error: Option<String>,
+    /// Bytes of the text of the answer.
+    pub bytes: u64,
+    /// A hash of that text, by which a text that is made again is compared.
+    pub digest: String,
+    /// What the answer amounts to.
+    #[serde(flatten)]
+    pub head: Arc<AnswerHead>,
+    /// The models that were asked.
+    pub models: Vec<Value>,
+    /// What it belongs to.
+    pub trace: Option<TraceParent>,
+}
+
+/// Who keeps the calls of a context, and what they belong to.
+#[derive(Clone, Default)]
+pub struct JournalTarget {
+    /// Is given each call that is made by [`crate::telemetry::call`] or [`crate::telemetry::watched`].
+    pub to: Option<Arc<dyn CallJournal>>,
+    /// What the calls belong to.
+    pub trace: Option<TraceParent>,
+}
+
+/// What is asked of a tool, for those who are told of it.
+pub struct AskedTool<'a> {
+    /// The name that it is called by.
+    pub name: &'a str,
+    /// Its own name.
+    pub id: &'a str,
+    /// The arguments, for the journal; nothing is kept of a call without them.
+    pub arguments: Option<&'a Value>,
+    /// Whether it may ask models.
+    pub asks_models: bool,
+}
+
+impl<'a> AskedTool<'a> {
+    /// A call of a tool with its arguments.
+    pub fn of(tool: &'a dyn AnyTool, arguments: Option<&'a Value>) -> Self {
+        Self { name: tool.name(), id: tool.id(), arguments, asks_models: tool.egress() != Egress::None }
+    }
+}
+
+/// A call that is going on.
+pub(crate) struct JournaledCall {
+    began: SystemTime,
+    at: Instant,
+    arguments: Value,
+    arguments_cut: bool,
+}
+
+impl JournaledCall {
+    /// Begins, if calls are kept at all.
+    pub(crate) fn begin(asked: &AskedTool<'_>, context: &Context) -> Option<Self> {
+        context.journal.to.as_ref()?;
+        let mut arguments = asked.arguments?.clone();
+        let mut room = limits::JOURNAL_ARGUMENT_BYTES;
+        let arguments_cut = bound(&mut arguments, &mut room);
+        Some(Self { began: SystemTime::now(), at: Instant::now(), arguments, arguments_cut })
+    }
+
+    /// Ends with what became of it.
+    pub(crate) fn end(
+        mut self,
+        asked: &AskedTool<'_>,
+        context: &Context,
+        result: Result<&Answer, &ToolError>,
+        models: Vec<Value>,
+    ) {
+        let elapsed = self.at.elapsed();
+        let Some(to) = &context.journal.to else { return };
+        without_secrets(&mut self.arguments, context);
+        let (status, error) = match result {
+            Ok(answer) if answer.partial() => (CallStatus::Partial, None),
+            Ok(answer) if answer.found => (CallStatus::Found, None),
+            Ok(_) => (CallStatus::Nothing, None),
+            Err(ToolError::Cancelled) => (CallStatus::Cancelled, None),
+            Err(error) => (CallStatus::Error, Some(error)),
+        };
+        let sentence = |error: &ToolError| {
+            clip(
+                &context.without_secrets(&sanitize_line(&error.told(&context.names))),
+                limits::JOURNAL_ERROR_BYTES,
+            )
+        };
+        let mut head = result.map(|answer| Arc::clone(&answer.head)).unwrap_or_default();
+        if head.roots.is_empty() {
+            let roots = context.roots.all().iter().map(|root| absolute(root, &RelPath::root()));
+            head = Arc::new(AnswerHead { roots: roots.collect(), ..AnswerHead::clone(&head) });
+        }
+        let told = result.err().map(|error| error.told(&context.names)).unwrap_or_default();
+        let text = result.map_or(told.as_str(), |answer| answer.text.as_str());
+        to.enter(CallHead {
+            began_us: microseconds(self.began.duration_since(UNIX_EPOCH).unwrap_or_default()),
+            elapsed_us: microseconds(elapsed),
+            surface: context.telemetry.surface.to_owned(),
+            client: context.telemetry.client.map(str::to_owned),
+            tool: asked.id.to_owned(),
+            arguments: self.arguments,
+            arguments_cut: self.arguments_cut,
+            text_bytes: context.text_bytes as u64,
+            names_root: context.names_root,
+            base: context.roots.base().display().into_owned(),
+            status,
+            code: error.and_then(|error| json!(error.code()).as_str().map(str::to_owned)),
+            error: error.map(sentence),
+            bytes: text.len() as u64,
+            digest: digest(text),
+            head,
+            models,
+            trace: context.journal.trace.clone(),
+        });
+    }
+}
+
+/// Returns the hash of a text by which [`CallHead::digest`] tells it from another.
+pub fn digest(text: &str) -> String {
+    format!("{:016x}", xxh3_64(text.as_bytes()))
+}
+
+fn microseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
+/// Takes secrets out of every string.
+fn without_secrets(value: &mut Value, context: &Context) {
+    match value {
+        Value::String(text) => *text = context.without_secrets(text),
+        Value::Array(values) => values.iter_mut().for_each(|value| without_secrets(value, context)),
+        Value::Object(fields) => fields.values_mut().for_each(|value| without_secrets(value, context)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Cuts strings, and leaves out what follows, once `room` is used up; returns whether it did.
+fn bound(value: &mut Value, room: &mut usize) -> bool {
+    let mut is_cut = false;
+    match value {
+        Value::String(text) => {
+            if text.len() > *room {
+                *text = clip(text, *room);
+                is_cut = true;
+            }
+            *room -= text.len().min(*room);
+        }
+        Value::Array(values) => {
+            values.retain_mut(|value| {
+                let is_kept = *room > 0;
+                is_cut |= !is_kept || bound(value, room);
+                is_kept
+            });
+        }
+        Value::Object(fields) => {
+            fields.retain(|name, value| {
+                let is_kept = *room > name.len();
+                *room -= name.len().min(*room);
+                is_cut |= !is_kept || bound(value, room);
+                is_kept
+            });
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => *room -= (*room).min(8),
+    }
+    is_cut
+}
+
+/// Collects the models that one call asks.
+pub(crate) type AskedModels = Arc<Mutex<Vec<Value>>>;
+
+/// What was collected.
+pub(crate) fn taken(models: &AskedModels) -> Vec<Value> {
+    std::mem::take(&mut *models.lock().unwrap_or_else(PoisonError::into_inner))
+}

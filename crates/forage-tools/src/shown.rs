@@ -1,0 +1,148 @@
+//! What of the files stands in a text: told by whoever writes it, as nobody else knows what was cut.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// How much of a file stands in an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShownKind {
+    /// Lines that the caller asked for by the file's name.
+    Read,
+    /// Lines that a search found.
+    Lines,
+    /// Its path alone.
+    Named,
+}
+
+/// A file of which something stands in an answer.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct ShownFile {
+    /// The root that it is below, by its place among the call's.
+    pub root: usize,
+    /// Its path below that root.
+    pub path: String,
+    /// How much of it is shown.
+    pub kind: ShownKind,
+    /// The first and the last line of each part that stands in the text, in order.
+    pub ranges: Vec<(u64, u64)>,
+    /// Matching lines of it, whether they are shown or not, as far as they were counted.
+    pub matches: u64,
+}
+
+/// A response as text.
+#[derive(Debug, Default)]
+pub(crate) struct Rendered {
+    pub(crate) text: String,
+    /// Something was left out for the budget.
+    pub(crate) is_cut: bool,
+    pub(crate) shown: Vec<ShownFile>,
+}
+
+impl Rendered {
+    /// A text in which nothing of files stands.
+    pub(crate) fn without_files(text: String, is_cut: bool) -> Self {
+        Self { text, is_cut, shown: Vec::new() }
+    }
+}
+
+/// Collects what a text shows while its parts are gone through.
+#[derive(Debug, Default)]
+pub(crate) struct ShownFiles(Vec<ShownFile>);
+
+impl ShownFiles {
+    /// The file alone, with the matches that it has.
+    pub(crate) fn named(&mut self, path: &str, matches: u64) {
+        self.of(path, ShownKind::Named).matches += matches;
+    }
+
+    /// Lines that a search found.
+    pub(crate) fn lines(&mut self, path: &str, first: u64, last: u64) {
+        self.add(path, ShownKind::Lines, (first, last));
+    }
+
+    /// One of them, and whether it is a match.
+    pub(crate) fn line(&mut self, path: &str, line: u64, is_match: bool) {
+        self.add(path, ShownKind::Lines, (line, line)).matches += u64::from(is_match);
+    }
+
+    /// Lines that were asked for.
+    pub(crate) fn read(&mut self, path: &str, first: u64, last: u64) {
+        self.add(path, ShownKind::Read, (first, last));
+    }
+
+    fn add(&mut self, path: &str, kind: ShownKind, range: (u64, u64)) -> &mut ShownFile {
+        let file = self.of(path, kind);
+        match file.ranges.last_mut() {
+            Some(last) if last.1 + 1 == range.0 => last.1 = range.1,
+            _ => file.ranges.push(range),
+        }
+        file
+    }
+
+    /// The file if it is the last one, else another entry of it.
+    fn of(&mut self, path: &str, kind: ShownKind) -> &mut ShownFile {
+        if self.0.last().is_none_or(|last| last.path != path) {
+            let path = path.to_owned();
+            self.0.push(ShownFile { root: 0, path, kind, ranges: Vec::new(), matches: 0 });
+        }
+        let at = self.0.len() - 1;
+        let file = &mut self.0[at];
+        file.kind = file.kind.min(kind);
+        file
+    }
+
+    /// Each file once, in the order of paths, and each line of it once.
+    pub(crate) fn into_files(self) -> Vec<ShownFile> {
+        let mut files = self.0;
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        files.dedup_by(|next, file| {
+            let is_same = next.path == file.path;
+            if is_same {
+                file.kind = file.kind.min(next.kind);
+                file.ranges.append(&mut next.ranges);
+                file.matches += next.matches;
+            }
+            is_same
+        });
+        files.iter_mut().for_each(|file| merge(&mut file.ranges));
+        files
+    }
+}
+
+fn merge(ranges: &mut Vec<(u64, u64)>) {
+    ranges.sort_unstable();
+    ranges.dedup_by(|next, range| {
+        let touches = next.0 <= range.1.saturating_add(1);
+        if touches {
+            range.1 = range.1.max(next.1);
+        }
+        touches
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_file_and_each_line_is_told_once() {
+        let mut shown = ShownFiles::default();
+        shown.line("b", 7, true);
+        shown.line("b", 8, false);
+        shown.line("a", 3, true);
+        shown.line("b", 5, true);
+        shown.line("b", 8, true);
+        shown.named("c", 4);
+        let told: Vec<_> =
+            shown.into_files().into_iter().map(|it| (it.path, it.kind, it.ranges, it.matches)).collect();
+        assert_eq!(
+            told,
+            [
+                ("a".to_owned(), ShownKind::Lines, vec![(3, 3)], 1),
+                ("b".to_owned(), ShownKind::Lines, vec![(5, 5), (7, 8)], 3),
+                ("c".to_owned(), ShownKind::Named, vec![], 4),
+            ]
+        );
+    }
+}

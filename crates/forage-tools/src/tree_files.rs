@@ -1,0 +1,158 @@
+//! All files of a tree that a search reads, with their lines, and what it does not read and why: for a map of it.
+
+use std::collections::{BTreeMap, HashSet};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use forage_fs::{RelPath, Root, WalkOptions, WalkStep, walk};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::tools::{FileLineCounter, UncountedLines};
+
+/// The files of a tree.
+#[derive(Clone, Debug, Default, JsonSchema, Serialize)]
+pub struct TreeFiles {
+    /// The root.
+    pub root: String,
+    /// Paths below it, in order, of the files that searches read.
+    pub paths: Vec<String>,
+    /// The lines of each, by its bytes where it is too large to be counted.
+    pub lines: Vec<u64>,
+    /// All of the tree was looked at.
+    pub complete: bool,
+    /// What searches do not read.
+    pub unsearched: Vec<UnsearchedPath>,
+    /// How many more there are of those.
+    pub more_unsearched: u64,
+}
+
+/// A file or a directory that searches do not read.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+pub struct UnsearchedPath {
+    /// Below the root.
+    pub path: String,
+    /// The rule that leaves it out, or what it is.
+    pub reason: String,
+    /// Whether it is a directory, of which nothing is searched.
+    pub directory: bool,
+}
+
+/// How much of a tree is told.
+#[derive(Clone, Copy, Debug)]
+pub struct TreeBounds {
+    /// Files that searches read.
+    pub files: usize,
+    /// Files and directories that they do not.
+    pub unsearched: usize,
+}
+
+/// Bytes of a line, for those of a file that is too large to be counted.
+const LINE_BYTES: u64 = 40;
+
+/// Files that are hidden from searches and looked at to tell their directories.
+const HIDDEN_FILES: usize = 200_000;
+
+/// Returns the files of a root, until `context.stop` says so or there are more than `bounds` allow, which both make it
+/// incomplete.
+///
+/// # Errors
+/// The root can't be read.
+pub fn tree_files(context: &Context, root: &Arc<Root>, bounds: TreeBounds) -> Result<TreeFiles, ToolError> {
+    let options = context.walk_options();
+    let index = context.index(root);
+    let options = index.as_ref().map(|index| index.walk_options(&options)).unwrap_or(options);
+    let start = RelPath::root();
+    let mut files: Vec<(RelPath, Result<u64, UncountedLines>)> = Vec::new();
+    let mut is_full = false;
+    let report = walk(
+        root,
+        &start,
+        &options,
+        &context.stop,
+        || FileLineCounter::new(index.as_ref().map(|index| index.cursor(&options))),
+        |counter, entry, skipped| {
+            WalkStep::Item((entry.path.clone(), counter.count(entry, skipped)), size_of::<RelPath>() + 64)
+        },
+        |file| {
+            is_full = files.len() >= bounds.files;
+            match is_full {
+                true => ControlFlow::Break(()),
+                false => {
+                    files.push(file);
+                    ControlFlow::Continue(())
+                }
+            }
+        },
+    )?;
+    let searched: HashSet<RelPath> =
+        files.iter().flat_map(|(path, _)| std::iter::successors(path.parent(), RelPath::parent)).collect();
+    let mut tree = TreeFiles {
+        root: crate::text::absolute(root, &start),
+        complete: report.stopped.is_none() && !is_full && !report.too_many_entries,
+        ..TreeFiles::default()
+    };
+    let mut unsearched = BTreeMap::new();
+    for (path, lines) in &files {
+        let shown = path.display().into_owned();
+        match lines {
+            Ok(lines) => {
+                tree.paths.push(shown);
+                tree.lines.push(*lines);
+            }
+            // It is searched, and too large to be counted for a map.
+            Err(UncountedLines::TooLarge(bytes)) => {
+                tree.paths.push(shown);
+                tree.lines.push(bytes / LINE_BYTES);
+            }
+            Err(UncountedLines::Unread(reason)) => {
+                unsearched.insert(shown, ((*reason).to_owned(), false));
+            }
+        }
+    }
+    // What rules hide, by the directory of which nothing is searched.
+    if !report.hiding.is_empty() && tree.complete {
+        let hidden = WalkOptions {
+            label_hidden: true,
+            only_hidden: Some(Arc::new(report.hiding)),
+            snapshot: None,
+            ..options.clone()
+        };
+        let mut seen = 0;
+        let second = walk(
+            root,
+            &start,
+            &hidden,
+            &context.stop,
+            || (),
+            |(), entry, _| match &entry.hidden_by {
+                Some(rule) => {
+                    WalkStep::Item((entry.path.clone(), Arc::clone(rule)), size_of::<RelPath>() + 64)
+                }
+                None => WalkStep::Nothing,
+            },
+            |(path, rule)| {
+                seen += 1;
+                let outermost = std::iter::successors(path.parent(), RelPath::parent)
+                    .take_while(|directory| !directory.is_root() && !searched.contains(directory))
+                    .last();
+                let (shown, is_directory) = match outermost {
+                    Some(directory) => (directory.display().into_owned(), true),
+                    None => (path.display().into_owned(), false),
+                };
+                unsearched.entry(shown).or_insert_with(|| (rule.to_string(), is_directory));
+                if seen < HIDDEN_FILES { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            },
+        )?;
+        tree.complete &= second.stopped.is_none() && seen < HIDDEN_FILES;
+    }
+    tree.more_unsearched = unsearched.len().saturating_sub(bounds.unsearched) as u64;
+    tree.unsearched = unsearched
+        .into_iter()
+        .take(bounds.unsearched)
+        .map(|(path, (reason, directory))| UnsearchedPath { path, reason, directory })
+        .collect();
+    Ok(tree)
+}
