@@ -66,6 +66,7 @@ fn main() -> anyhow::Result<()> {
             manner: &forage_tools::Plain,
             metrics: ServerMetrics::new(),
             observer: None,
+            journal: None,
         })
         .map_err(anyhow::Error::msg)
     };

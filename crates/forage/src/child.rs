@@ -38,6 +38,30 @@ pub(crate) fn command(
     command
 }
 
+/// Opens an address of this program's own in the user's browser, because the user asked for that, and waits for nothing.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place where a browser is started, because the user asked for that"
+)]
+pub(crate) fn open_in_browser(address: &str) -> anyhow::Result<()> {
+    let (opener, arguments): (&str, &[&str]) = match std::env::consts::OS {
+        "macos" => ("open", &[]),
+        "windows" => ("rundll32", &["url.dll,FileProtocolHandler"]),
+        _ => ("xdg-open", &[]),
+    };
+    let program = crate::config::program(opener).ok_or_else(|| anyhow::anyhow!("there is no {opener}"))?;
+    let mut child = Command::new(program)
+        .args(arguments)
+        .arg(address)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    // It ends when it has told the browser.
+    std::thread::spawn(move || child.wait());
+    Ok(())
+}
+
 /// Whether it has exited; it is left unreaped, so that its number and its group's stay its own.
 #[cfg(unix)]
 fn has_exited(child: &mut Child) -> bool {

@@ -37,6 +37,9 @@ mod sparse;
 mod telemetry;
 mod told;
 mod tools;
+mod ui;
+
+pub(crate) use features::version;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -81,7 +84,7 @@ struct Cli {
 }
 
 /// Options that every command takes.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
     #[command(flatten)]
@@ -157,6 +160,8 @@ enum Command {
     Sparse(sparse::Arguments),
     /// What calls cost: sums of the lines that `telemetry.path` collects, by tool, model and day
     Telemetry(telemetry::Arguments),
+    /// Look at what agents searched, what they saw, and what they never looked at: a page on this machine
+    Ui(ui::Arguments),
     /// Measure the ranking: on a set of queries, or on your own history; fit its weights to it
     Eval(eval::Arguments),
     /// Set Forage up in clients: Claude Code, Codex, Cursor, VS Code, Gemini CLI and others, with what they take beside
@@ -335,6 +340,7 @@ fn command(cli: &Cli, output: &mut Terminal) -> anyhow::Result<Status> {
         Command::Index(arguments) => index::run(arguments, &cli.global, output),
         Command::Sparse(arguments) => sparse::run(arguments, &cli.global, output),
         Command::Telemetry(arguments) => telemetry::run(arguments, &cli.global, output),
+        Command::Ui(arguments) => ui::run(arguments, &cli.global, output),
         Command::Eval(arguments) => eval::run(arguments, &cli.global, output),
         Command::Setup(arguments) => setup::run(arguments, &cli.global, output),
         Command::Completions(arguments) => completions::run(arguments, output),

@@ -6,6 +6,7 @@ mod environment;
 mod exchanges;
 mod filter;
 mod index;
+mod journal;
 mod kinds;
 mod mcp;
 mod model_lists;
@@ -37,10 +38,11 @@ use serde_json::Value;
 
 pub(crate) use ask::AgentServer;
 pub(crate) use environment::{
-    ClientDirectories, client_project, git_program, git_variables, is_outside, mcp_token, outside,
+    ClientDirectories, client_project, git_program, git_variables, is_outside, mcp_token, outside, program,
     this_program, variables, working_directory,
 };
 pub(crate) use exchanges::ExchangeFiles;
+pub(crate) use journal::call_sockets;
 pub(crate) use mcp::{UNUSABLE, output_form};
 pub(crate) use model_lists::KnownList;
 pub(crate) use models::ModelSetting;
@@ -50,7 +52,7 @@ pub(crate) use sandbox::{Needs, existing};
 pub(crate) use schema::schema;
 use settings::{Section as _, TableOf};
 pub(crate) use settings::{SettingsCommand, SourceSettings};
-pub(crate) use table::{Overrides, Settings};
+pub(crate) use table::{JournalFormat, Overrides, Settings};
 
 use crate::answer_cache::{self, FileCache};
 

@@ -101,3 +101,15 @@ pub(crate) const AUDIT_COMPLAINT: Duration = Duration::from_secs(60);
 
 /// Time for a store to answer when whoever sends clients to a server asks whether it is ready.
 pub(crate) const READINESS_TIME: Duration = Duration::from_secs(2);
+
+/// Calls that wait to be written into a journal.
+pub(crate) const JOURNAL_WAITING: usize = 1_000;
+
+/// How long a process that ends waits for its journal.
+pub(crate) const JOURNAL_END: Duration = Duration::from_millis(500);
+
+/// Pause between two looks at whether there is something to be written into a journal.
+pub(crate) const JOURNAL_PAUSE: Duration = Duration::from_millis(2);
+
+/// Looks in vain after which nobody looks until there is a call.
+pub(crate) const JOURNAL_LOOKS: u32 = 500;

@@ -9,10 +9,12 @@ mod child;
 mod cli;
 mod config;
 mod conversations;
+mod journal;
 mod limits;
 mod manner;
 mod private_file;
 mod retrieval;
+mod rotated_file;
 mod setup;
 mod telemetry;
 

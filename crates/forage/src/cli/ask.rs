@@ -18,6 +18,7 @@ use super::told::ToldError;
 use super::{Global, Status, session, signals};
 use crate::config::{self, CommandLineSettings, Config};
 use crate::conversations::Conversations;
+use crate::journal::LiveCalls;
 use crate::manner::ForAgents;
 use servers::Servers;
 use view::{Shown, View};
@@ -51,12 +52,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     // Both need what is outside of the wall.
     let mut outside = None;
     let needs = |config: &Config| {
-        outside = Some((config.ask_prompt(), start_servers(config, &stop)));
+        outside = Some((config.ask_prompt(), start_servers(config, &stop), config.live_calls("ask")));
         config.needs_of_agent()
     };
     let (mut context, config) = session::open_with_config(global, arguments.given(), needs, None, output)?;
-    let (prompt, mut servers) = outside.unwrap_or((Ok(None), Servers::default()));
+    let (prompt, mut servers, calls) = outside.unwrap_or((Ok(None), Servers::default(), None));
     context.telemetry.surface = "ask";
+    calls.iter().filter_map(|calls| calls.problem.as_ref()).for_each(|problem| output.note(problem));
+    context.journal = calls.as_ref().map(LiveCalls::target).unwrap_or_default();
     let told = context.telemetry.clone();
     context.indexes = session::indexes(&config, &context, Lifetime::Session);
     let tools = usable_tools(&context, config.tools())?;

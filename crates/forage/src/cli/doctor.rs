@@ -100,10 +100,11 @@ Try:
 `forage help` lists all commands, `forage help COMMAND` has examples.
 ";
 
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
+/// What is well and what is not, for people and as a record.
+pub(crate) fn diagnosis(global: &Global, online: bool) -> (String, Diagnosis) {
     let mut report = DoctorReport::default();
-    let (mut subject, problems) = DoctorSubject::new(global, arguments.online);
-    let mut diagnosis = Diagnosis {
+    let (mut subject, problems) = DoctorSubject::new(global, online);
+    let diagnosis = Diagnosis {
         versions: sections::versions(&mut report),
         roots: sections::roots(&mut report, &mut subject),
         configuration: sections::configuration(&mut report, &subject, &problems),
@@ -133,8 +134,13 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         "\n{}",
         if is_usable { "Forage is usable." } else { "Something is broken, see above." }
     );
+    (text, Diagnosis { warnings, problems, usable: is_usable, ..diagnosis })
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
+    let (text, diagnosis) = diagnosis(global, arguments.online);
+    let is_usable = diagnosis.usable;
     if output.wants_json() {
-        diagnosis = Diagnosis { warnings, problems, usable: is_usable, ..diagnosis };
         output.record(&diagnosis)?;
     } else {
         output.text(&sanitize(&text))?;

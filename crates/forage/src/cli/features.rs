@@ -20,7 +20,7 @@ pub(super) fn long_version() -> String {
 }
 
 /// The version with its commit.
-pub(super) fn version() -> String {
+pub(crate) fn version() -> String {
     match COMMIT {
         Some(commit) => format!("{} ({commit})", env!("CARGO_PKG_VERSION")),
         None => env!("CARGO_PKG_VERSION").to_owned(),

@@ -29,6 +29,7 @@ use super::setting_options::{self, SettingOptions};
 use super::{Global, Status};
 use crate::call_log::logged;
 use crate::config::{self, CommandLineSettings, Config, Needs};
+use crate::journal::LiveCalls;
 use crate::limits::READINESS_TIME;
 use crate::manner::ForAgents;
 use crate::retrieval::Home;
@@ -72,15 +73,16 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
-    let ReadyServer { server, indexes, team, readiness, metrics } = match served(arguments, global, output) {
-        Ok(served) => served,
-        // A person starts such a server, and reads why it ends.
-        Err(error) if arguments.http.is_some() => return Err(error),
-        Err(error) => {
-            let form = config::output_form(arguments.settings.said.mcp.output.as_ref());
-            return unusable::serve(error, form, arguments.require_sandbox, output);
-        }
-    };
+    let ReadyServer { server, indexes, team, readiness, metrics, calls: _calls } =
+        match served(arguments, global, output) {
+            Ok(served) => served,
+            // A person starts such a server, and reads why it ends.
+            Err(error) if arguments.http.is_some() => return Err(error),
+            Err(error) => {
+                let form = config::output_form(arguments.settings.said.mcp.output.as_ref());
+                return unusable::serve(error, form, arguments.require_sandbox, output);
+            }
+        };
     let shutdown = server.shutdown().clone();
     match arguments.http {
         None => {
@@ -119,6 +121,8 @@ struct ReadyServer {
     team: Vec<AccessToken>,
     readiness: ReadyCheck,
     metrics: ServerMetrics,
+    /// Hands calls on as long as it is held.
+    calls: Option<LiveCalls>,
 }
 
 /// The server of the settings as they are.
@@ -134,6 +138,8 @@ fn served(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyh
     let (tool_set, form) = (workspace.config.tool_set(), workspace.config.mcp_output());
     let (indexes, metrics) = (workspace.indexes.clone(), ServerMetrics::new());
     let (team, readiness) = (workspace.team.tokens.clone(), workspace.readiness());
+    let calls = workspace.calls.take();
+    calls.iter().filter_map(|calls| calls.problem.as_ref()).for_each(|problem| output.note(problem));
     let observer = workspace.audit.take().map(|file| Box::new(file) as Box<dyn CallObserver>);
     let server = McpServer::new(McpSettings {
         tools,
@@ -143,9 +149,10 @@ fn served(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyh
         manner: &ForAgents,
         metrics: metrics.clone(),
         observer,
+        journal: calls.as_ref().and_then(|calls| calls.target().to),
     })
     .map_err(anyhow::Error::msg)?;
-    Ok(ReadyServer { server, indexes, team, readiness, metrics })
+    Ok(ReadyServer { server, indexes, team, readiness, metrics, calls })
 }
 
 /// Says that the tool that looks words up is on and can't be offered, to whoever starts the server and to whoever reads
@@ -172,6 +179,7 @@ struct Directories {
     lookup: LookupSettings,
     team: Team,
     audit: Option<AuditFile>,
+    calls: Option<LiveCalls>,
     told: TelemetryTarget,
     working: PathBuf,
     own: Vec<PathBuf>,
@@ -209,6 +217,8 @@ impl Directories {
         let team =
             arguments.tokens.as_ref().map(|path| Team::read(&working.join(path), &lookup)).transpose()?;
         let audit = arguments.audit.as_ref().map(|path| AuditFile::open(&working.join(path))).transpose()?;
+        // What a team asks is nobody else's business, and its record is the audit.
+        let calls = if arguments.tokens.is_none() { config.live_calls("mcp") } else { None };
         let needs = Needs { listen: arguments.http.map(|address| address.port()), ..config.needs_of_tools() };
         let mut chosen = Self {
             config,
@@ -216,6 +226,7 @@ impl Directories {
             lookup,
             team: team.unwrap_or_default().with_token_of_all(config::mcp_token().is_some()),
             audit,
+            calls,
             told,
             working,
             own,

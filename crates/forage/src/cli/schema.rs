@@ -10,6 +10,7 @@ use forage_tools::schema::definitions_schema;
 use forage_tools::tools::{
     GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex, search,
 };
+use forage_ui::{CallRecord, ProcessRecord};
 use serde_json::{Value, json};
 
 use super::Status;
@@ -99,6 +100,8 @@ const DOCUMENTS: &[PrintedDocument] = &[
     document("eval", "forage eval", Answers::Once, schema_of::<Evaluation<'_>>),
     document("eval-tune", "forage eval tune", Answers::Once, schema_of::<Tuning<'_>>),
     document("audit-line", "forage mcp --audit FILE", Answers::Written, schema_of::<AuditLine<'_>>),
+    document("ui-process", "[journal] path", Answers::Written, schema_of::<ProcessRecord>),
+    document("ui-call", "[journal] path", Answers::Written, schema_of::<CallRecord>),
     document("error", "any command that fails", Answers::Never, schema_of::<ErrorRecord>),
 ];
 
@@ -161,6 +164,11 @@ fn with_error(mut schema: Value) -> Value {
         properties.entry("code").or_insert(code);
     }
     schema
+}
+
+/// The schema with this name.
+pub(crate) fn of(name: &str) -> Option<Value> {
+    DOCUMENTS.iter().find(|document| document.name == name).map(PrintedDocument::whole)
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &mut Terminal) -> anyhow::Result<Status> {

@@ -9,7 +9,7 @@ use forage_llm::Redactor;
 use forage_tools::kept::{self, Lifetime};
 use forage_tools::registry::{self, AnyTool};
 use forage_tools::{
-    Answer, CallProblem, Context, FilterSettings, Indexes, Tool, ToolError, ToolNames, telemetry,
+    Answer, AskedTool, CallProblem, Context, FilterSettings, Indexes, Tool, ToolError, ToolNames, telemetry,
 };
 use serde_json::Value;
 
@@ -94,6 +94,7 @@ pub(crate) fn beneath(
         None
     });
     config.notices.extend(config.telemetry_problem());
+    config.notices.extend(config.journal_problem());
     let mut context = context(&config, Roots::new(roots, base)?)?;
     context.search = search;
     context.filter = FilterSettings { cache, ..filter };
@@ -254,8 +255,10 @@ pub(crate) fn print(
 ) -> anyhow::Result<Status> {
     let answer = {
         let _progress = ProgressBar::of(&context.progress, "searching");
-        let name = context.names.called(tool);
-        telemetry::watched(name, context, call).map_err(|error| for_people(error, &context.names))?
+        // What a person asks for themselves is nothing to be kept.
+        let asked =
+            AskedTool { name: context.names.called(tool), id: tool, arguments: None, asks_models: true };
+        telemetry::watched(&asked, context, call).map_err(|error| for_people(error, &context.names))?
     };
     if output.wants_json() {
         output.value(answer.records())?;

@@ -14,6 +14,12 @@ pub(crate) struct SettingOptions<C> {
     command: PhantomData<C>,
 }
 
+impl<C> Clone for SettingOptions<C> {
+    fn clone(&self) -> Self {
+        Self { said: self.said.clone(), command: PhantomData }
+    }
+}
+
 /// Names a command.
 pub(crate) trait OfCommand {
     const COMMAND: SettingsCommand;

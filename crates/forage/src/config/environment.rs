@@ -58,6 +58,13 @@ pub(super) fn data_directory() -> Option<PrivatePlace> {
     Some(PrivatePlace::below(directory).join("forage"))
 }
 
+/// The directories in which processes of the user meet, the preferred one first: the system's for that, and one in the user's
+/// cache. Not every client hands the name of the first on to servers, so that whoever looks has to look into both.
+pub(super) fn runtime_directories() -> Vec<PrivatePlace> {
+    let runtime = absolute("XDG_RUNTIME_DIR").map(|directory| PrivatePlace::below(directory).join("forage"));
+    runtime.into_iter().chain(cache_directory().map(|cache| cache.join("run"))).collect()
+}
+
 /// The project that a client has started the server for.
 pub(crate) fn client_project() -> Option<PathBuf> {
     absolute("CLAUDE_PROJECT_DIR")
@@ -71,6 +78,17 @@ pub(crate) fn mcp_token() -> Option<String> {
 /// The directories in which programs are looked up.
 pub(super) fn search_path() -> Vec<PathBuf> {
     std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
+}
+
+/// A program of the user's by its name, which does not lie in the project that they stand in.
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
+    let working = std::env::current_dir().ok()?;
+    let name = if cfg!(windows) { format!("{name}.exe") } else { name.to_owned() };
+    let directories = std::env::var_os("PATH")?;
+    outside(&directories, &[&working])
+        .into_iter()
+        .map(|directory| directory.join(&name))
+        .find(|path| path.is_file())
 }
 
 /// Whether a program, or a directory of programs, is the user's own: nothing that a repository brings is run, by whatever
@@ -267,7 +285,9 @@ mod tests {
         };
         let read: Vec<&str> = source.split('"').filter(is_name).collect();
         assert!(read.len() > 12, "{read:?}");
-        for name in read.into_iter().filter(|name| *name != "FORAGE_MCP_TOKEN") {
+        // What is in the runtime directory is looked for elsewhere, too.
+        let untold = ["FORAGE_MCP_TOKEN", "XDG_RUNTIME_DIR"];
+        for name in read.into_iter().filter(|name| !untold.contains(name)) {
             assert!(OWN_VARIABLES.contains(&name), "{name}");
         }
     }

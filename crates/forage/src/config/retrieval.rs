@@ -15,6 +15,7 @@ use super::sandbox::port;
 use super::table::{EncoderName, Retrieval, StoreSetting};
 use super::{Config, environment};
 use crate::retrieval::{CollectionPlace, Home, OnDemand, encoder};
+use crate::rotated_file::RotatedFile;
 use crate::telemetry::TelemetryFile;
 
 /// The port of Qdrant's gRPC, where an address names none.
@@ -160,7 +161,7 @@ impl Config {
 
     /// Why nothing is told there, if something else is in place of the file.
     pub(crate) fn telemetry_problem(&self) -> Option<String> {
-        let problem = TelemetryFile::problem(self.telemetry_path()?)?;
+        let problem = RotatedFile::problem(self.telemetry_path()?)?;
         Some(format!("`telemetry.path` has no effect: {problem}"))
     }
 

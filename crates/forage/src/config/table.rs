@@ -208,6 +208,18 @@ settings! {
         rotate_bytes: u64 = 10 << 20;
     }
 
+    /// `[journal]`: what is kept of calls for `forage ui`: see [ui.md](ui.md).
+    JournalSettings JournalOverrides at "journal." {
+        /// Hand the last 500 calls of a server or an agent that runs to `forage ui` of the same user.
+        live: bool = true;
+        /// File that gets each call, with its arguments, for `forage ui`; nothing is written without it.
+        path: PathBuf;
+        /// Bytes after which another file is begun.
+        rotate_bytes: u64 = 10 << 20;
+        /// Form of its lines: Forage's own records, or spans of OpenTelemetry.
+        format: SettingWord<JournalFormat> = SettingWord::new(JournalFormat::Records);
+    }
+
     /// `[ask]`: the bounds of a conversation with the agent: see [ask.md](ask.md).
     Ask AskOverrides at "ask." {
         /// Calls of a turn that run at the same time; 1 runs them one after the other
@@ -257,6 +269,7 @@ words! {
     IndexUse: "auto" => Auto, "off" => Off, "always" => Always;
     Sandbox: "auto" => Auto, "off" => Off, "require" => Require;
     EngineName: "embedded" => Embedded, "external" => External, "ugrep" => Ugrep, "rg" => Rg;
+    JournalFormat: "records" => Records, "otlp" => Otlp;
     StoreSetting: "auto" => Auto, "embedded" => Embedded, "qdrant" => Qdrant;
     OutputForm: "auto" => ByClient, "text" => Text, "structured" => Structured;
     ToolSet: "auto" => ByClient, "agent" => Agent, "all" => All;
@@ -296,6 +309,14 @@ pub(crate) enum EngineName {
     External,
     Ugrep,
     Rg,
+}
+
+/// How a journal is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum JournalFormat {
+    #[default]
+    Records,
+    Otlp,
 }
 
 /// Where collections are.
@@ -444,6 +465,7 @@ sections! {
     "tools" tools: Tools,
     "retrieval" retrieval: Retrieval,
     "telemetry" telemetry: TelemetryFile,
+    "journal" journal: JournalSettings,
     "ask" ask: Ask,
     "mcp" mcp: Mcp,
 }

@@ -53,6 +53,7 @@ mod scripted;
 mod setup;
 mod telemetry;
 mod terminal;
+mod ui;
 mod wording;
 
 use std::io::Write as _;

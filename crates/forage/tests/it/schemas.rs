@@ -327,6 +327,11 @@ fn what_is_printed_keeps_to_its_schema() {
     print_evaluations(&mut printed);
     let written = crate::mcp::team::audit_lines().into_iter();
     printed.documents.extend(written.map(|line| json!(["audit-line", "mcp --audit", line])));
+    #[cfg(unix)]
+    printed.documents.extend(crate::ui::journal_lines().into_iter().map(|line| {
+        let name = if line["type"] == "process" { "ui-process" } else { "ui-call" };
+        json!([name, "mcp with a journal", line])
+    }));
     let schemas = printed.project.run(&["schema", "--json"]).json();
     for name in schemas.as_object().unwrap().keys() {
         assert_eq!(printed.project.run(&["schema", name]).json(), schemas[name], "{name}");

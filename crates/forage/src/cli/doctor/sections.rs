@@ -348,6 +348,7 @@ pub(super) fn caches(report: &mut DoctorReport, subject: &DoctorSubject) -> Opti
         None => ("there is no telling where your cache directory is".to_owned(), None),
     };
     report.warnings.extend(subject.config.telemetry_problem());
+    report.warnings.extend(subject.config.journal_problem());
     report.section("caches", &[line]);
     record
 }

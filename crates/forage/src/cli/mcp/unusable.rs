@@ -43,6 +43,7 @@ pub(super) fn serve(
         manner: &ForAgents,
         metrics: ServerMetrics::new(),
         observer: None,
+        journal: None,
     };
     let server = McpServer::new(settings).map_err(anyhow::Error::msg)?;
     let shutdown = server.shutdown().clone();

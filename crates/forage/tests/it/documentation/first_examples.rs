@@ -86,6 +86,11 @@ fn sources() -> Project {
 /// Runs a line as it is written. A build that a line begins with is the program that these tests have built.
 fn run(project: &Project, home: &Path, line: &str) -> Run {
     let line = line.replace("cargo run --release -- ", "forage ");
+    // A page is served until Ctrl-C, which comes once it has said where.
+    let line = match line == "forage ui" || line.starts_with("forage ui ") {
+        true => format!("timeout --preserve-status --signal=INT 3 {line}"),
+        false => line,
+    };
     let programs = Path::new(env!("CARGO_BIN_EXE_forage")).parent().unwrap();
     let path = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap_or_default());
     let output = Command::new("sh")

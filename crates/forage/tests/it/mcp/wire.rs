@@ -135,6 +135,12 @@ impl Pipes {
         Some(serde_json::from_str(&line).unwrap())
     }
 
+    /// Ends the session as a client does, and waits for the server's end.
+    pub(crate) fn close(mut self) {
+        drop(self.stdin.take());
+        self.server.child.wait().unwrap();
+    }
+
     pub(crate) fn ask(&mut self, message: &Value) -> Value {
         self.send(message);
         let answer = self.receive();

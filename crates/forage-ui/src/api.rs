@@ -1,0 +1,150 @@
+//! What the page asks, answered as records.
+
+mod cost;
+mod ranking;
+
+use std::sync::Arc;
+
+use forage_tools::journal::digest;
+use forage_tools::{CallHead, Context, ErrorCode, TreeBounds, registry, tree_files};
+use serde_json::{Value, json};
+
+use super::gathered::SeenCalls;
+use super::limits;
+use super::look::PageHost;
+use super::query::Query;
+
+/// What is looked at, and with what.
+pub(crate) struct Api {
+    pub(crate) gathered: Arc<SeenCalls>,
+    pub(crate) look: Arc<dyn PageHost>,
+}
+
+/// Why a question has no answer.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) problem: String,
+    pub(crate) code: ErrorCode,
+    /// The status of HTTP.
+    pub(crate) status: u16,
+}
+
+impl Refusal {
+    fn request(problem: impl Into<String>) -> Self {
+        Self { problem: problem.into(), code: ErrorCode::Request, status: 400 }
+    }
+
+    fn missing(problem: impl Into<String>) -> Self {
+        Self { problem: problem.into(), code: ErrorCode::Path, status: 404 }
+    }
+
+    fn failed(problem: impl Into<String>) -> Self {
+        Self { problem: problem.into(), code: ErrorCode::Failed, status: 200 }
+    }
+}
+
+type Answered = Result<Value, Refusal>;
+
+/// How calls of clients of the protocol are marked.
+const SERVER: &str = "mcp";
+
+impl Api {
+    /// Answers a question that may take a while: about files.
+    pub(crate) fn answer(&self, path: &str, query: &Query) -> Answered {
+        match path {
+            "text" => self.text(query),
+            "map" => self.map(query),
+            "rank" => self.rank(query),
+            "cost" => self.cost(query),
+            "health" => Ok(self.look.health()),
+            _ => match (path.strip_prefix("tools/"), path.strip_prefix("schemas/")) {
+                (Some(tool), _) => self.tool(tool, query),
+                (_, Some(name)) => self
+                    .look
+                    .schema(name)
+                    .ok_or_else(|| Refusal::missing(format!("there is no schema called {name}"))),
+                _ => Err(Refusal::missing("the page asks for nothing of this name")),
+            },
+        }
+    }
+
+    /// The text of an answer, made again.
+    fn text(&self, query: &Query) -> Answered {
+        let id = query.needed("id")?;
+        let call = self.gathered.call(id).ok_or_else(|| Refusal::missing("this call is no longer kept"))?;
+        let head = &call.head;
+        let tool = tool(&head.tool)?;
+        if head.arguments_cut {
+            return Err(Refusal::failed("its arguments were too long to be kept, so it can't be made again"));
+        }
+        if !head.models.is_empty() {
+            return Err(Refusal::failed(
+                "a model took part in the answer, and is not asked again: that would cost, and give another",
+            ));
+        }
+        let context = self.look.again(head).map_err(Refusal::failed)?;
+        let arguments = head.arguments.clone();
+        // As a server takes what it is asked.
+        let answer = match head.surface == SERVER {
+            true => registry::call_as_meant(tool, &context, arguments),
+            false => tool.call(&context, arguments),
+        };
+        let answer = answer.map_err(|error| Refusal::failed(error.told(&context.names)))?;
+        let (same, note) = likeness(head, &answer.text);
+        Ok(json!({ "id": id, "text": answer.text, "bytes": answer.text.len(), "same": same, "note": note }))
+    }
+
+    fn map(&self, query: &Query) -> Answered {
+        let context = self.beneath(query)?;
+        let bounds = TreeBounds { files: limits::MAP_FILES, unsearched: limits::MAP_UNSEARCHED };
+        let tree = tree_files(&context, context.roots.main(), bounds);
+        tree.map(|tree| json!(tree)).map_err(|error| Refusal::failed(error.told(&context.names)))
+    }
+
+    /// A call of a tool, made for the page: its records.
+    fn tool(&self, name: &str, query: &Query) -> Answered {
+        let tool = tool(name)?;
+        if tool.egress() != forage_tools::Egress::None {
+            return Err(Refusal::request("a page that only looks sends nothing to a model"));
+        }
+        let arguments = match query.get("arguments") {
+            Some(text) => serde_json::from_str(text)
+                .map_err(|error| Refusal::request(format!("`arguments` is no JSON: {error}")))?,
+            None => json!({}),
+        };
+        let context = self.beneath(query)?;
+        let answer = tool
+            .call(&context, arguments)
+            .map_err(|error| Refusal { code: error.code(), ..Refusal::failed(error.told(&context.names)) })?;
+        Ok(answer.records().clone())
+    }
+
+    /// Only roots that calls were about, or that the page was started in, are looked into.
+    fn beneath(&self, query: &Query) -> Result<Context, Refusal> {
+        let own = self.look.own_root();
+        let root = match query.get("root") {
+            Some(root) => root.to_owned(),
+            None => own.clone().ok_or_else(|| Refusal::request("`root` is missing"))?,
+        };
+        if own.as_ref() != Some(&root) && !self.gathered.has_root(&root) {
+            return Err(Refusal::missing("no call was about this root"));
+        }
+        self.look.beneath(&root).map_err(Refusal::failed)
+    }
+}
+
+fn tool(name: &str) -> Result<&'static dyn registry::AnyTool, Refusal> {
+    registry::find(name).map_err(|error| Refusal::missing(error.to_string()))
+}
+
+/// Whether a text is the one that was answered, and why that can't be told.
+fn likeness(head: &CallHead, text: &str) -> (Option<bool>, Option<&'static str>) {
+    match () {
+        () if head.digest.is_empty() => (None, Some("nothing is kept by which it could be compared")),
+        () if head.digest == digest(text) => (Some(true), None),
+        () if head.head.depends_on_session => {
+            (None, Some("the answer left out code that an earlier one had shown, which this text has"))
+        }
+        () => (Some(false), None),
+    }
+}

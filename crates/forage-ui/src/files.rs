@@ -1,0 +1,300 @@
+//! Journals, transcripts and recordings, read from files.
+
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::sync::Arc;
+use std::thread;
+
+use forage_tools::{AnswerHead, CallHead, CallStatus};
+use serde_json::{Value, json};
+
+use super::gathered::{CallSource, SeenCalls};
+use super::limits;
+use super::record::{CallRecord, ProcessRecord, timestamp};
+
+/// Reads a file that somebody named, whatever it is of those.
+///
+/// # Errors
+/// It is none of them, or can't be read.
+pub(crate) fn read(gathered: &SeenCalls, mut file: File, name: &str) -> Result<(), String> {
+    let told = |error: io::Error| format!("{name} can't be read: {error}");
+    let mut text = String::new();
+    let read = (&mut file).take(limits::FILE_BYTES).read_to_string(&mut text).map_err(told)?;
+    if read as u64 == limits::FILE_BYTES {
+        return Err(format!("{name} is larger than {} bytes", limits::FILE_BYTES));
+    }
+    add_text(gathered, &text, name)
+}
+
+/// Takes what a file holds.
+pub(crate) fn add_text(gathered: &SeenCalls, text: &str, name: &str) -> Result<(), String> {
+    let first: Option<Value> =
+        serde_json::Deserializer::from_str(text).into_iter().next().and_then(Result::ok);
+    let Some(first) = first else { return Err(format!("{name} holds no JSON")) };
+    if first["turns"].is_array() && first["question"].is_string() {
+        add_transcript(gathered, &first, name);
+        return Ok(());
+    }
+    if first["resourceSpans"].is_array() {
+        return Err(format!("{name} holds spans of OpenTelemetry; a collector shows them"));
+    }
+    if first["type"] == ProcessRecord::KIND || first["type"] == CallRecord::KIND {
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let from = lines.len().saturating_sub(limits::FILE_CALLS);
+        let unread =
+            lines[from..].iter().filter(|line| gathered.take_line(line, CallSource::Journal).is_none());
+        let unread = unread.count();
+        if from > 0 {
+            gathered.note(format!("{name}: the first {from} lines are left out"));
+        }
+        if unread > 0 {
+            gathered.note(format!("{name}: {unread} lines are no calls, or of another version"));
+        }
+        return Ok(());
+    }
+    if first["request"].is_object() && first["format"].is_number() {
+        return add_recording(gathered, text, name);
+    }
+    Err(format!("{name} is no transcript of `ask --json`, no recording and no journal"))
+}
+
+/// The file of a journal, or the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JournalPart {
+    /// What was full, and made room.
+    Before,
+    /// What is written now.
+    Now,
+}
+
+/// Reads a journal while others write it.
+pub(crate) fn follow(
+    gathered: &Arc<SeenCalls>,
+    mut open: impl FnMut(JournalPart) -> Option<File> + Send + 'static,
+) {
+    let inner = Arc::clone(gathered);
+    let follow = move || {
+        let mut at = 0;
+        if let Some(mut before) = open(JournalPart::Before) {
+            read_from(&inner, &mut before, 0);
+        }
+        loop {
+            if let Some(mut file) = open(JournalPart::Now) {
+                let size = file.metadata().map_or(0, |facts| facts.len());
+                // Another file has taken its place, and it may have got lines before that.
+                if size < at {
+                    if let Some(mut before) = open(JournalPart::Before) {
+                        read_from(&inner, &mut before, at);
+                    }
+                    at = 0;
+                }
+                at = read_from(&inner, &mut file, at);
+            }
+            thread::sleep(limits::LOOK_INTERVAL);
+        }
+    };
+    if let Err(error) = thread::Builder::new().name("journal".to_owned()).spawn(follow) {
+        gathered.note(format!("the journal can't be read: {error}"));
+    }
+}
+
+/// Takes the whole lines from a place on; returns where they end.
+fn read_from(gathered: &SeenCalls, file: &mut File, mut at: u64) -> u64 {
+    if file.seek(SeekFrom::Start(at)).is_err() {
+        return at;
+    }
+    let (mut reader, mut line) = (BufReader::new(file), Vec::new());
+    loop {
+        line.clear();
+        match reader.read_until(b'\n', &mut line) {
+            // One that is just being written is read when it is whole.
+            Ok(read) if line.last() == Some(&b'\n') => {
+                at += read as u64;
+                gathered.take_line(String::from_utf8_lossy(&line).trim(), CallSource::Journal);
+            }
+            _ => return at,
+        }
+    }
+}
+
+/// A call of which a file tells less than a process would.
+struct TranscribedCall<'a> {
+    tool: &'a str,
+    arguments: Value,
+    root: Option<&'a str>,
+    bytes: u64,
+    elapsed_ms: u64,
+    error: Option<&'a str>,
+    head: Option<AnswerHead>,
+}
+
+fn add(gathered: &SeenCalls, process: &str, sequence: u64, began_us: u64, call: TranscribedCall<'_>) {
+    let head = call.head.unwrap_or_else(|| AnswerHead {
+        roots: call.root.map(str::to_owned).into_iter().collect(),
+        ..AnswerHead::default()
+    });
+    let status = match (call.error, call.bytes) {
+        (Some(_), _) => CallStatus::Error,
+        (None, 0) => CallStatus::Nothing,
+        (None, _) => CallStatus::Found,
+    };
+    let head = CallHead {
+        began_us,
+        elapsed_us: call.elapsed_ms.saturating_mul(1000),
+        surface: "ask".to_owned(),
+        client: None,
+        tool: call.tool.to_owned(),
+        arguments: call.arguments,
+        arguments_cut: false,
+        text_bytes: 0,
+        names_root: false,
+        base: String::new(),
+        status,
+        code: None,
+        error: call.error.map(str::to_owned),
+        bytes: call.bytes,
+        digest: String::new(),
+        head: Arc::new(head),
+        models: Vec::new(),
+        trace: None,
+    };
+    let call = CallRecord {
+        kind: CallRecord::KIND.to_owned(),
+        id: format!("{process}-{sequence}"),
+        process: process.to_owned(),
+        sequence,
+        began: timestamp(began_us),
+        head,
+    };
+    gathered.add_call(call, CallSource::File);
+}
+
+fn process_of(gathered: &SeenCalls, name: &str) -> String {
+    let process = format!("file:{name}");
+    gathered.add_process(
+        ProcessRecord {
+            kind: ProcessRecord::KIND.to_owned(),
+            process: process.clone(),
+            surface: "ask".to_owned(),
+            pid: None,
+            version: String::new(),
+            began: timestamp(0),
+        },
+        CallSource::File,
+    );
+    process
+}
+
+/// A transcript tells how long each turn took and not when: its calls stand one turn behind the other from 1970 on.
+fn add_transcript(gathered: &SeenCalls, transcript: &Value, name: &str) {
+    let process = process_of(gathered, name);
+    let root = transcript["root"].as_str();
+    let (mut at, mut sequence) = (0, 0);
+    for turn in transcript["turns"].as_array().into_iter().flatten() {
+        let us = |name: &str| turn[name].as_u64().unwrap_or_default().saturating_mul(1000);
+        at = us("model_ms").saturating_add(at);
+        for call in turn["calls"].as_array().into_iter().flatten() {
+            sequence += 1;
+            let told = TranscribedCall {
+                tool: call["tool"].as_str().unwrap_or_default(),
+                arguments: call["arguments"].clone(),
+                root,
+                bytes: call["bytes"].as_u64().unwrap_or_default(),
+                elapsed_ms: call["elapsed_ms"].as_u64().unwrap_or_default(),
+                error: call["error"].as_str(),
+                head: serde_json::from_value(call["answer"].clone()).ok(),
+            };
+            add(gathered, &process, sequence, at, told);
+        }
+        at = us("tools_ms").saturating_add(at);
+    }
+    if sequence == 0 {
+        gathered.note(format!("{name}: the model called no tool"));
+    }
+}
+
+/// Of a recording the requests tell what the model called: the longest holds the whole conversation.
+fn add_recording(gathered: &SeenCalls, text: &str, name: &str) -> Result<(), String> {
+    let process = process_of(gathered, name);
+    let mut sequence = 0;
+    let mut seen = std::collections::HashSet::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let exchange: Value =
+            serde_json::from_str(line).map_err(|error| format!("{name} is no recording: {error}"))?;
+        let (mut calls, mut results) = (Vec::new(), Vec::new());
+        called(&exchange["request"]["body"], &mut calls, &mut results);
+        for (id, tool, arguments) in calls {
+            if !seen.insert((id.clone(), tool.clone(), arguments.to_string())) {
+                continue;
+            }
+            sequence += 1;
+            let bytes = results.iter().find(|(of, _)| *of == id).map_or(0, |(_, bytes)| *bytes);
+            let told = TranscribedCall {
+                tool: &tool,
+                arguments,
+                root: None,
+                bytes,
+                elapsed_ms: 0,
+                error: None,
+                head: None,
+            };
+            add(gathered, &process, sequence, sequence * 1000, told);
+        }
+    }
+    if sequence == 0 {
+        gathered.note(format!("{name}: no request of the recording holds a call of a tool"));
+    }
+    Ok(())
+}
+
+type Called = (String, String, Value);
+
+/// Calls and the bytes of their results, as the wire protocols write them, wherever they stand in a request.
+fn called(value: &Value, calls: &mut Vec<Called>, results: &mut Vec<(String, u64)>) {
+    let text = |value: &Value| value.as_str().map(str::to_owned);
+    let read = |value: &Value| match value {
+        Value::String(text) => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
+        other => other.clone(),
+    };
+    if let Value::Object(fields) = value {
+        let of = |name: &str| fields.get(name).unwrap_or(&Value::Null);
+        let id = ["id", "call_id", "tool_call_id", "tool_use_id"].iter().find_map(|name| text(of(name)));
+        let id = id.unwrap_or_default();
+        let name = text(of("name"));
+        match (of("type").as_str(), name) {
+            (Some("tool_use"), Some(name)) => calls.push((id, name, of("input").clone())),
+            (Some("function_call"), Some(name)) => {
+                calls.push((text(of("call_id")).unwrap_or(id), name, read(of("arguments"))));
+            }
+            (Some("tool_result" | "function_call_output"), _) => {
+                let result = if of("output").is_null() { of("content") } else { of("output") };
+                results.push((id, length(result)));
+            }
+            _ if of("role") == "tool" => results.push((id, length(of("content")))),
+            _ if of("function")["arguments"].is_string() => {
+                let name = text(&of("function")["name"]).unwrap_or_default();
+                calls.push((id, name, read(&of("function")["arguments"])));
+            }
+            _ if of("functionCall").is_object() => {
+                let name = text(&of("functionCall")["name"]).unwrap_or_default();
+                calls.push((name.clone(), name, of("functionCall")["args"].clone()));
+            }
+            _ => {}
+        }
+    }
+    match value {
+        Value::Array(values) => values.iter().for_each(|value| called(value, calls, results)),
+        Value::Object(fields) => fields.values().for_each(|value| called(value, calls, results)),
+        _ => {}
+    }
+}
+
+/// Bytes of the texts in a result.
+fn length(value: &Value) -> u64 {
+    match value {
+        Value::String(text) => text.len() as u64,
+        Value::Array(values) => values.iter().map(length).sum(),
+        Value::Object(fields) => fields.get("text").map_or(0, length),
+        _ => 0,
+    }
+}

@@ -1,0 +1,227 @@
+//! What the page shows: calls of processes that run and of files, each once, and the news of them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use tokio::sync::watch;
+
+use super::limits::ALL_CALLS;
+use super::record::{CallRecord, ProcessRecord};
+
+/// Where calls of a process come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum CallSource {
+    /// It runs, or did when the page began to look.
+    Socket,
+    /// A journal on the disk.
+    Journal,
+    /// A transcript or a recording.
+    File,
+}
+
+/// A process with what is known of its calls.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub(crate) struct SeenProcess {
+    #[serde(flatten)]
+    process: ProcessRecord,
+    /// The client that called last.
+    client: Option<String>,
+    /// The roots that its calls were about.
+    roots: Vec<String>,
+    /// Whether it runs.
+    live: bool,
+    /// Where its calls come from.
+    from: CallSource,
+    /// Calls that are no longer kept anywhere.
+    forgotten: u64,
+    #[serde(skip)]
+    last: u64,
+    #[serde(skip)]
+    known: u64,
+}
+
+/// All that is known.
+pub(crate) struct SeenCalls {
+    known: Mutex<Known>,
+    /// Grows with whatever is new.
+    news: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Known {
+    processes: Vec<SeenProcess>,
+    calls: Vec<Arc<CallRecord>>,
+    by_id: HashMap<String, usize>,
+    notes: Vec<String>,
+    /// More calls came than are shown.
+    is_full: bool,
+}
+
+/// What the page gets.
+#[derive(Serialize)]
+pub(crate) struct News {
+    /// What the next question names.
+    next: usize,
+    processes: Vec<SeenProcess>,
+    calls: Vec<Arc<CallRecord>>,
+    notes: Vec<String>,
+}
+
+impl News {
+    pub(crate) fn has_calls(&self) -> bool {
+        !self.calls.is_empty()
+    }
+}
+
+impl SeenCalls {
+    pub(crate) fn new() -> Self {
+        Self { known: Mutex::default(), news: watch::Sender::new(0) }
+    }
+
+    /// Tells when something is new.
+    pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
+        self.news.subscribe()
+    }
+
+    /// The calls behind the first `after`.
+    pub(crate) fn after(&self, after: usize) -> News {
+        let known = self.known();
+        let calls: Vec<_> = known.calls.iter().skip(after).cloned().collect();
+        News {
+            next: known.calls.len(),
+            processes: known.processes.clone(),
+            calls,
+            notes: known.notes.clone(),
+        }
+    }
+
+    pub(crate) fn call(&self, id: &str) -> Option<Arc<CallRecord>> {
+        let known = self.known();
+        known.by_id.get(id).map(|at| Arc::clone(&known.calls[*at]))
+    }
+
+    /// All calls, in the order in which they came.
+    pub(crate) fn calls(&self) -> Vec<Arc<CallRecord>> {
+        self.known().calls.clone()
+    }
+
+    /// Whether calls were about a root.
+    pub(crate) fn has_root(&self, root: &str) -> bool {
+        self.known().processes.iter().any(|process| process.roots.iter().any(|known| known == root))
+    }
+
+    pub(crate) fn note(&self, note: String) {
+        self.known().notes.push(note);
+        self.tell();
+    }
+
+    /// A process, and whether it runs.
+    pub(crate) fn add_process(&self, process: ProcessRecord, from: CallSource) {
+        {
+            let mut known = self.known();
+            let live = from == CallSource::Socket;
+            match known.processes.iter_mut().find(|seen| seen.process.process == process.process) {
+                Some(seen) => (seen.process, seen.live) = (process, seen.live || live),
+                None => known.processes.push(SeenProcess {
+                    process,
+                    client: None,
+                    roots: Vec::new(),
+                    live,
+                    from,
+                    forgotten: 0,
+                    last: 0,
+                    known: 0,
+                }),
+            }
+        }
+        self.tell();
+    }
+
+    pub(crate) fn add_call(&self, call: CallRecord, from: CallSource) {
+        {
+            let mut known = self.known();
+            if known.by_id.contains_key(&call.id) {
+                return;
+            }
+            if known.calls.len() >= ALL_CALLS {
+                if !known.is_full {
+                    known.is_full = true;
+                    known.notes.push(format!(
+                        "only the first {ALL_CALLS} calls are shown; start the page again for later ones"
+                    ));
+                }
+                return;
+            }
+            if !known.processes.iter().any(|seen| seen.process.process == call.process) {
+                let process = ProcessRecord {
+                    kind: ProcessRecord::KIND.to_owned(),
+                    process: call.process.clone(),
+                    surface: call.head.surface.clone(),
+                    pid: None,
+                    version: String::new(),
+                    began: call.began.clone(),
+                };
+                drop(known);
+                self.add_process(process, from);
+                known = self.known();
+            }
+            let seen = known.processes.iter_mut().find(|seen| seen.process.process == call.process);
+            if let Some(seen) = seen {
+                seen.client = call.head.client.clone().or(seen.client.take());
+                for root in &call.head.head.roots {
+                    if !seen.roots.contains(root) {
+                        seen.roots.push(root.clone());
+                    }
+                }
+                (seen.last, seen.known) = (seen.last.max(call.sequence), seen.known + 1);
+                seen.forgotten = seen.last.saturating_sub(seen.known);
+            }
+            let at = known.calls.len();
+            known.by_id.insert(call.id.clone(), at);
+            known.calls.push(Arc::new(call));
+        }
+        self.tell();
+    }
+
+    /// The process has ended.
+    #[cfg(unix)]
+    pub(crate) fn ended(&self, process: &str) {
+        for seen in &mut self.known().processes {
+            if seen.process.process == process {
+                seen.live = false;
+            }
+        }
+        self.tell();
+    }
+
+    fn tell(&self) {
+        self.news.send_modify(|version| *version += 1);
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a line of a socket or a journal; returns the name of the process that it is about, `None` when it is none of ours.
+    pub(crate) fn take_line(&self, line: &str, from: CallSource) -> Option<String> {
+        let value: serde_json::Value = serde_json::from_str(line).ok()?;
+        match value["type"].as_str()? {
+            ProcessRecord::KIND => {
+                let process: ProcessRecord = serde_json::from_value(value).ok()?;
+                let name = process.process.clone();
+                self.add_process(process, from);
+                Some(name)
+            }
+            CallRecord::KIND => {
+                let call: CallRecord = serde_json::from_value(value).ok()?;
+                let name = call.process.clone();
+                self.add_call(call, from);
+                Some(name)
+            }
+            _ => None,
+        }
+    }
+}

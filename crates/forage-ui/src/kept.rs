@@ -1,0 +1,107 @@
+//! The last calls of this process, in memory.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+#[cfg(unix)]
+use std::time::{Duration, Instant};
+
+use forage_tools::{CallHead, CallJournal};
+
+use super::limits::KEPT_CALLS;
+use super::record::{CallRecord, ProcessRecord, timestamp};
+
+/// Keeps the last calls, and hands each on to a journal on the disk if there is one.
+pub struct KeptCalls {
+    process: ProcessRecord,
+    ring: Mutex<Ring>,
+    changed: Condvar,
+    file: Option<Box<dyn CallSink>>,
+}
+
+/// Takes calls to where they last. It must not wait.
+pub trait CallSink: Send + Sync {
+    /// Takes a call.
+    fn take(&self, call: Arc<CallRecord>);
+
+    /// There will be no more: waits a little until what was taken is where it lasts.
+    fn finish(&self);
+}
+
+#[derive(Default)]
+struct Ring {
+    calls: VecDeque<Arc<CallRecord>>,
+    /// Calls that there have been.
+    all: u64,
+    is_closed: bool,
+}
+
+impl KeptCalls {
+    /// Keeps the calls of this process.
+    pub fn new(surface: &str, version: &str, file: Option<Box<dyn CallSink>>) -> Self {
+        let process = ProcessRecord::own(surface, version);
+        Self { process, ring: Mutex::default(), changed: Condvar::new(), file }
+    }
+
+    /// What is told of this process.
+    pub fn process(&self) -> &ProcessRecord {
+        &self.process
+    }
+
+    /// The calls behind the first `after`, once there are any; an empty list when the time is over, `None` when there will
+    /// be no more.
+    #[cfg(unix)]
+    pub(crate) fn next(&self, after: u64, wait: Duration) -> Option<Vec<Arc<CallRecord>>> {
+        let until = Instant::now() + wait;
+        let mut ring = self.ring();
+        loop {
+            if ring.all > after {
+                return Some(ring.calls.iter().filter(|call| call.sequence > after).cloned().collect());
+            }
+            if ring.is_closed {
+                return None;
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Some(Vec::new());
+            }
+            (ring, _) = self.changed.wait_timeout(ring, left).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// There will be no more.
+    pub fn close(&self) {
+        self.ring().is_closed = true;
+        self.changed.notify_all();
+        if let Some(file) = &self.file {
+            file.finish();
+        }
+    }
+
+    fn ring(&self) -> MutexGuard<'_, Ring> {
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl CallJournal for KeptCalls {
+    fn enter(&self, head: CallHead) {
+        let call = {
+            let mut ring = self.ring();
+            ring.all += 1;
+            let sequence = ring.all;
+            let began = timestamp(head.began_us);
+            let process = self.process.process.clone();
+            let id = format!("{process}-{sequence}");
+            let kind = CallRecord::KIND.to_owned();
+            let call = Arc::new(CallRecord { kind, id, process, sequence, began, head });
+            if ring.calls.len() == KEPT_CALLS {
+                ring.calls.pop_front();
+            }
+            ring.calls.push_back(Arc::clone(&call));
+            call
+        };
+        self.changed.notify_all();
+        if let Some(file) = &self.file {
+            file.take(call);
+        }
+    }
+}

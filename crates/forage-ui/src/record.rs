@@ -1,0 +1,104 @@
+//! What is told of processes and of their calls: the lines of a socket and of a journal, and what the page gets.
+
+use std::sync::LazyLock;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use forage_tools::CallHead;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+/// A process whose calls are told of.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize, Deserialize)]
+pub struct ProcessRecord {
+    /// `process`, which tells it from a call.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// A name that no other process on this machine has.
+    pub process: String,
+    /// `mcp`, `ask`, or what a program calls itself.
+    pub surface: String,
+    /// The number that the system gave it.
+    pub pid: Option<u32>,
+    /// The version of Forage.
+    pub version: String,
+    /// When it began, as `2026-01-11T08:30:00.123Z`.
+    pub began: String,
+}
+
+impl ProcessRecord {
+    pub(crate) const KIND: &str = "process";
+
+    /// Of this very process, which has one name for as long as it runs.
+    pub fn own(surface: &str, version: &str) -> Self {
+        static BEGAN: LazyLock<u64> = LazyLock::new(|| microseconds(SystemTime::now()));
+        let (pid, us) = (std::process::id(), *BEGAN);
+        Self {
+            kind: Self::KIND.to_owned(),
+            process: format!("{pid:x}{:08x}", (us / 1000) & 0xffff_ffff),
+            surface: surface.to_owned(),
+            pid: Some(pid),
+            version: version.to_owned(),
+            began: timestamp(us),
+        }
+    }
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug, JsonSchema, Serialize, Deserialize)]
+pub struct CallRecord {
+    /// `call`, which tells it from a process.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// A name that no other call has.
+    pub id: String,
+    /// The process that made it.
+    pub process: String,
+    /// How many calls of the process had ended with it.
+    pub sequence: u64,
+    /// When it began, as `2026-01-11T08:30:00.123Z`.
+    pub began: String,
+    /// What was asked, and what the answer amounts to.
+    #[serde(flatten)]
+    pub head: CallHead,
+}
+
+impl CallRecord {
+    pub(crate) const KIND: &str = "call";
+}
+
+/// Returns a time in microseconds since 1970.
+pub fn microseconds(time: SystemTime) -> u64 {
+    u64::try_from(time.duration_since(UNIX_EPOCH).unwrap_or_default().as_micros()).unwrap_or(u64::MAX)
+}
+
+/// Returns a time in microseconds since 1970 as `2026-01-11T08:30:00.123Z`.
+pub fn timestamp(us: u64) -> String {
+    let seconds = i64::try_from(us / 1_000_000).unwrap_or(i64::MAX);
+    // A clock beyond the year 9999 is as wrong as one before 1970.
+    let at = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    let (year, month, day) = at.to_calendar_date();
+    let (hour, minute, second) = at.to_hms();
+    // Put together here: the formats of `time` write a fraction as long as it happens to be, or round it.
+    let (month, milliseconds) = (u8::from(month), us / 1000 % 1000);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_those_of_the_calendar() {
+        let cases = [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_400, "2000-02-29T00:00:00.000Z"),
+            (1_772_323_199, "2026-02-28T23:59:59.000Z"),
+            (1_798_761_599, "2026-12-31T23:59:59.000Z"),
+            (4_107_542_400, "2100-03-01T00:00:00.000Z"),
+        ];
+        for (seconds, expected) in cases {
+            assert_eq!(timestamp(seconds * 1_000_000), expected);
+        }
+    }
+}

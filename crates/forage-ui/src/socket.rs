@@ -1,0 +1,169 @@
+//! A socket of this process's own, from which the same user reads its calls: a line of JSON for the process, and one for each
+//! call, those that are kept and then each as it ends.
+
+use std::fs::Permissions;
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use forage_fs::{PrivateDirectory, PrivateError, PrivatePlace};
+use thiserror::Error;
+
+use super::kept::KeptCalls;
+use super::limits;
+
+/// What sockets are called at the end.
+const EXTENSION: &str = "sock";
+
+/// Why there is no socket.
+#[derive(Debug, Error)]
+pub enum SocketError {
+    /// Its directory is none that can be trusted, or can't be made.
+    #[error(transparent)]
+    Directory(#[from] PrivateError),
+    /// It can't be made.
+    #[error("no socket can be made in {directory}: {source}")]
+    Bind {
+        /// Where.
+        directory: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// The socket, as long as it is held.
+pub struct CallSocket {
+    path: PathBuf,
+    kept: Arc<KeptCalls>,
+}
+
+impl CallSocket {
+    /// Serves calls from now on, on threads of their own.
+    ///
+    /// # Errors
+    /// [`SocketError`].
+    pub fn open(place: &PrivatePlace, kept: Arc<KeptCalls>) -> Result<Self, SocketError> {
+        let directory = place.create()?;
+        let path = directory.path().join(format!("{}.{EXTENSION}", kept.process().process));
+        let failed = |source| SocketError::Bind { directory: directory.path().to_owned(), source };
+        let listener = UnixListener::bind(&path).map_err(failed)?;
+        let socket = Self { path, kept: Arc::clone(&kept) };
+        // The directory is the user's alone, so nobody else has come in before this.
+        std::fs::set_permissions(&socket.path, Permissions::from_mode(0o600)).map_err(failed)?;
+        std::thread::Builder::new()
+            .name("calls".to_owned())
+            .spawn(move || accept(&listener, &kept))
+            .map_err(failed)?;
+        Ok(socket)
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a socket of our own, in a directory that is the user's alone")]
+fn remove(path: &Path) -> io::Result<()> {
+    std::fs::remove_file(path)
+}
+
+impl Drop for CallSocket {
+    fn drop(&mut self) {
+        self.kept.close();
+        // Behind the wall it can't be: who looks then finds that nobody listens, and removes it.
+        let _ = remove(&self.path);
+    }
+}
+
+fn accept(listener: &UnixListener, kept: &Arc<KeptCalls>) {
+    let readers = Arc::new(AtomicUsize::new(0));
+    for stream in listener.incoming() {
+        let Ok(stream) = stream else { continue };
+        if !is_own(&stream) || readers.fetch_add(1, Ordering::AcqRel) >= limits::READERS {
+            readers.fetch_sub(1, Ordering::AcqRel);
+            continue;
+        }
+        let (kept, held) = (Arc::clone(kept), Arc::clone(&readers));
+        let served = std::thread::Builder::new().name("calls".to_owned()).spawn(move || {
+            // A reader that has gone misses nothing.
+            let _ = tell(stream, &kept);
+            held.fetch_sub(1, Ordering::AcqRel);
+        });
+        if served.is_err() {
+            readers.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+}
+
+/// Whether the other end is a process of the same user.
+fn is_own(stream: &UnixStream) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        let own = rustix::process::geteuid();
+        rustix::net::sockopt::socket_peercred(stream).is_ok_and(|peer| peer.uid == own)
+    }
+    // The rights of the directory and of the socket keep others out.
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = stream;
+        true
+    }
+}
+
+fn tell(mut stream: UnixStream, kept: &KeptCalls) -> io::Result<()> {
+    stream.set_write_timeout(Some(limits::WRITE_TIME))?;
+    stream.write_all(line(kept.process())?.as_bytes())?;
+    let mut told = 0;
+    while let Some(calls) = kept.next(told, limits::READER_WAIT) {
+        if calls.is_empty() {
+            // Tells whether somebody still reads.
+            stream.write_all(b"\n")?;
+        }
+        for call in calls {
+            stream.write_all(line(&*call)?.as_bytes())?;
+            told = call.sequence;
+        }
+    }
+    Ok(())
+}
+
+fn line(record: &impl serde::Serialize) -> io::Result<String> {
+    let mut line = serde_json::to_string(record)?;
+    line.push('\n');
+    Ok(line)
+}
+
+/// Returns the sockets that there are, whether somebody listens or not.
+pub(crate) fn all(directory: &PrivateDirectory) -> Vec<PathBuf> {
+    let Ok(entries) = directory.entries() else { return Vec::new() };
+    let path = |name: &std::ffi::OsStr| directory.path().join(name);
+    let sockets = entries.iter().map(|entry| path(&entry.name));
+    sockets.filter(|path| path.extension().is_some_and(|it| it == EXTENSION)).collect()
+}
+
+/// Reads what a process tells until it ends. A socket that nobody listens to is removed.
+///
+/// # Errors
+/// It can't be connected to.
+pub(crate) fn read(path: &Path, mut take: impl FnMut(&str)) -> io::Result<()> {
+    let stream = UnixStream::connect(path).inspect_err(|error| {
+        if error.kind() == io::ErrorKind::ConnectionRefused {
+            let _ = remove(path);
+        }
+    })?;
+    if !is_own(&stream) {
+        return Err(io::Error::other("another user listens there"));
+    }
+    let mut reader = BufReader::new(stream);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let read = (&mut reader).take(limits::LINE_BYTES as u64).read_until(b'\n', &mut line)?;
+        if read == 0 || line.last() != Some(&b'\n') {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&line);
+        if !text.trim().is_empty() {
+            take(text.trim());
+        }
+    }
+}

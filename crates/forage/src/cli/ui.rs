@@ -1,0 +1,209 @@
+//! `forage ui`: a page on what agents searched, what they saw, and what they never looked at.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use forage_base::Stop;
+use forage_fs::{RelPath, Roots};
+use forage_mcp::Profile;
+use forage_rank::RankWeights;
+use forage_tools::kept::{self, KeptIndexes, Lifetime};
+use forage_tools::{CallHead, Context, FilterMode, FilterSettings, LookupSettings, ToolNames, registry};
+use forage_ui::{CallRecord, JournalPart, PageHost, Shown, otlp};
+use serde_json::{Value, json};
+
+use super::output::Terminal;
+use super::session::{self, load};
+use super::{Global, Status, doctor, features, schema, signals};
+use crate::config::{self, CommandLineSettings, Config};
+use crate::manner::ForAgents;
+use crate::{child, private_file, rotated_file};
+
+const EXAMPLES: &str = "\
+Examples:
+  forage ui                            the calls of all servers and agents of yours that run
+  forage ui --open                     the same, in your browser
+  forage ui transcript.json            what `forage ask --json` printed, a recording, or a journal
+  forage ui --export spans.json        the calls as spans of OpenTelemetry";
+
+/// How long processes that run are asked for what they keep, where the page is not served.
+const EXPORT_TIME: Duration = Duration::from_millis(700);
+
+/// How often Ctrl-C is looked for.
+const TICK: Duration = Duration::from_millis(50);
+
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// A transcript of `forage ask --json`, a recording or a journal [default: what runs, and the journal]
+    file: Option<PathBuf>,
+    /// Listen on this port of 127.0.0.1 [default: a free one]
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    port: u16,
+    /// Open the page in the browser
+    #[arg(long)]
+    open: bool,
+    /// Write the calls as spans of OpenTelemetry (OTLP as JSON) into this file, and serve no page
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["open", "port"])]
+    export: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
+    let stop = signals::stop()?;
+    let config = load(global, CommandLineSettings::default())?;
+    let shown = Shown::default();
+    match &arguments.file {
+        Some(path) => {
+            let name = path.display().to_string();
+            let file = opened(path).with_context(|| format!("can't read {name}"))?;
+            shown.file(file, &name).map_err(anyhow::Error::msg)?;
+        }
+        None => gather(&shown, &config),
+    }
+    if let Some(path) = &arguments.export {
+        return export(&shown, path, arguments.file.is_none(), output);
+    }
+    let look = Arc::new(LookAround::new(config, global.clone())?);
+    let opens = arguments.open;
+    let listening = |address: &str| {
+        // Whoever has closed stdout reads no address.
+        let _ = output.text(&format!("{address}\n")).and_then(|_| output.flush());
+        output.note("only this machine and whoever has this address is answered; Ctrl-C ends it");
+        if opens && let Err(error) = child::open_in_browser(address) {
+            output.note(&format!("no browser can be opened: {error:#}"));
+        }
+    };
+    forage_ui::serve(&shown, look, arguments.port, listening, ended(stop))?;
+    Ok(Status::Found)
+}
+
+async fn ended(stop: Stop) {
+    while stop.check().is_none() {
+        tokio::time::sleep(TICK).await;
+    }
+}
+
+/// The calls of what runs, and of the journal of the configuration.
+fn gather(shown: &Shown, config: &Config) {
+    let places = config::call_sockets();
+    if places.is_empty() {
+        shown.note("there is no telling where servers hand on their calls: HOME is not set".to_owned());
+    }
+    places.into_iter().for_each(|place| shown.processes(place));
+    if let Some(path) = config.journal_path() {
+        let path = path.to_owned();
+        let before = rotated_file::before(&path);
+        shown.journal(move |part| {
+            let path = if part == JournalPart::Before { &before } else { &path };
+            opened(path).ok()
+        });
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a file that the user names")]
+fn opened(path: &Path) -> std::io::Result<std::fs::File> {
+    std::fs::File::open(path)
+}
+
+fn export(shown: &Shown, path: &Path, waits: bool, output: &mut Terminal) -> anyhow::Result<Status> {
+    let until = Instant::now() + EXPORT_TIME;
+    while waits && Instant::now() < until {
+        std::thread::sleep(TICK);
+    }
+    let mut calls = shown.calls();
+    calls.sort_by_key(|call| call.head.began_us);
+    let all: Vec<&CallRecord> = calls.iter().map(|call| &**call).collect();
+    if all.is_empty() {
+        bail!("there are no calls: no server or agent of yours runs, and no journal is configured");
+    }
+    let mut file = private_file::create_new(path)
+        .with_context(|| format!("{} can't be made (what is there is left as it is)", path.display()))?;
+    let text = otlp::traces(&all, &features::version()).to_string();
+    file.write_all(text.as_bytes()).with_context(|| format!("{} can't be written", path.display()))?;
+    output.note(&format!("{} calls as spans in {}", all.len(), path.display()));
+    Ok(Status::Found)
+}
+
+/// What the page sees of everything else.
+struct LookAround {
+    config: Config,
+    global: Global,
+    filter: FilterSettings,
+    lookup: LookupSettings,
+    working: PathBuf,
+    indexes: Option<Arc<KeptIndexes>>,
+    own: Option<String>,
+}
+
+impl LookAround {
+    fn new(config: Config, global: Global) -> anyhow::Result<Self> {
+        let working = config::working_directory()?;
+        // Nobody asks a model here: where one took part, nothing is made again.
+        let filter = FilterSettings { mode: FilterMode::Lexical, ..FilterSettings::default() };
+        let lookup = config.lookup_settings();
+        let indexes = config.indexes(Lifetime::Server);
+        let own = session::directories(&config, &working, None);
+        let own = own.first().and_then(|directory| session::open_root(&config, directory).ok());
+        let own = own.map(|root| root.path().display().to_string());
+        Ok(Self { config, global, filter, lookup, working, indexes, own })
+    }
+
+    fn context(&self, roots: &[PathBuf], working: &Path) -> Result<Context, String> {
+        let opened = session::beneath(self.config.clone(), roots, working, self.filter.clone());
+        let (mut context, _) = opened.map_err(|error| format!("{error:#}"))?;
+        context.lookup = self.lookup.clone();
+        context.indexes = self.indexes.as_ref().and_then(|kept| kept::for_roots(kept, &context.roots));
+        Ok(context)
+    }
+}
+
+impl PageHost for LookAround {
+    fn again(&self, call: &CallHead) -> Result<Context, String> {
+        let roots: Vec<PathBuf> = call.head.roots.iter().map(PathBuf::from).collect();
+        let Some(first) = roots.first() else { return Err("its root is not known".to_owned()) };
+        let mut context = self.context(&roots, first)?;
+        let base = RelPath::parse(&call.base, &RelPath::root()).unwrap_or_else(|_| RelPath::root());
+        context.roots = Roots::new(context.roots.all().to_vec(), base).map_err(|error| error.to_string())?;
+        context.names = Arc::new(self.names(call).map_err(|error| format!("{error:#}"))?);
+        context.names_root = call.names_root;
+        if let Ok(bytes @ 1..) = usize::try_from(call.text_bytes) {
+            context.text_bytes = bytes;
+        }
+        Ok(context)
+    }
+
+    fn beneath(&self, root: &str) -> Result<Context, String> {
+        self.context(&[PathBuf::from(root)], &self.working)
+    }
+
+    fn own_root(&self) -> Option<String> {
+        self.own.clone()
+    }
+
+    fn weights(&self) -> Arc<RankWeights> {
+        self.config.ranking().unwrap_or_default()
+    }
+
+    fn health(&self) -> Value {
+        json!(doctor::diagnosis(&self.global, false).1)
+    }
+
+    fn schema(&self, name: &str) -> Option<Value> {
+        schema::of(name)
+    }
+}
+
+impl LookAround {
+    /// The names of the tools as whoever called had them.
+    fn names(&self, call: &CallHead) -> anyhow::Result<ToolNames> {
+        if call.surface != "mcp" {
+            return Ok(self.config.names());
+        }
+        let tools = registry::advertised(&self.config.served_tools())?;
+        let profile = call.client.as_deref().map_or_else(Profile::unknown, Profile::of);
+        Ok(self.config.tool_set().names(&tools, profile, &ForAgents))
+    }
+}

@@ -1,0 +1,213 @@
+//! Lines in a file of the user's choice, which several processes add to, and one generation before it.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use forage_fs::{NamedFile, PrivateError};
+use forage_tools::sanitize;
+
+use crate::private_file::create_directory;
+
+/// Times that a file is looked for again because another process has put a new one in its place.
+const ATTEMPTS: usize = 4;
+/// Time that another process may have the file to itself: a line takes far less, unless that process stands still.
+const LOCK_TIME: Duration = Duration::from_millis(200);
+
+/// One file, and one generation before it.
+pub(crate) struct RotatedFile {
+    path: PathBuf,
+    /// Bytes after which the file becomes the one before; 0 for never.
+    rotate_bytes: u64,
+    /// The setting that names it.
+    setting: &'static str,
+    /// One line at a time.
+    writing: Mutex<()>,
+    /// Is told once that nothing can be written.
+    complain: Box<dyn Fn(&str) + Send + Sync>,
+    has_complained: AtomicBool,
+}
+
+impl RotatedFile {
+    /// Opens nothing yet. What can't be written is told on standard error.
+    pub(crate) fn new(path: &Path, rotate_bytes: u64, setting: &'static str) -> Self {
+        let complain = |problem: &str| {
+            let _ = writeln!(io::stderr(), "forage: {}", sanitize(problem));
+        };
+        Self {
+            path: path.to_owned(),
+            rotate_bytes,
+            setting,
+            writing: Mutex::new(()),
+            complain: Box::new(complain),
+            has_complained: AtomicBool::new(false),
+        }
+    }
+
+    /// Adds a line. Whoever called must not fail for what nobody reads at the moment, so what can't be written is lost.
+    pub(crate) fn add(&self, line: &str) {
+        if let Err(error) = self.write(line)
+            && !self.has_complained.swap(true, Ordering::Relaxed)
+        {
+            let (path, setting) = (self.path.display(), self.setting);
+            (self.complain)(&format!(
+                "`{setting}`: {path} can't be written: {error}; calls go on, and nothing is told of them meanwhile"
+            ));
+        }
+    }
+
+    fn write(&self, line: &str) -> io::Result<()> {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(directory) = self.path.parent() {
+            create_directory(directory)?;
+        }
+        let named = NamedFile::at(&self.path)?;
+        for _ in 0..ATTEMPTS {
+            let mut file = named.append()?;
+            let is_alone = lock(&file);
+            // Another process may have put a new file in its place before this one had the lock.
+            if !named.is(&file)? {
+                continue;
+            }
+            let size = file.metadata()?.len();
+            let is_full = self.rotate_bytes > 0 && size > 0 && size + line.len() as u64 > self.rotate_bytes;
+            if is_full && is_alone {
+                named.rename(before(&self.path).file_name().unwrap_or_default())?;
+                continue;
+            }
+            // One write of a file that is appended to: lines of several processes do not mix, locked or not.
+            let written = file.write_all(line.as_bytes());
+            if written.is_err() && is_alone {
+                // The next line must not go on with half of this one.
+                let _ = file.set_len(size);
+            }
+            return written;
+        }
+        Err(io::Error::other("other processes replace it all the time"))
+    }
+
+    /// Why nothing is told, if something is in place of the file that can't be trusted.
+    pub(crate) fn problem(path: &Path) -> Option<PrivateError> {
+        NamedFile::at(path).and_then(|named| named.check()).err().filter(PrivateError::is_distrust)
+    }
+}
+
+/// The path of the file before this one.
+pub(crate) fn before(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".1");
+    path.with_file_name(name)
+}
+
+/// Waits a little for the file to be this process's alone; where files can't be locked, it is taken for that.
+fn lock(file: &File) -> bool {
+    let until = Instant::now() + LOCK_TIME;
+    loop {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                thread::sleep(Duration::from_millis(2))
+            }
+            Err(TryLockError::WouldBlock) => return false,
+            Ok(()) | Err(TryLockError::Error(_)) => return true,
+        }
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the tests read files of their own")]
+mod tests {
+    use serde_json::{Value, json};
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn a_full_file_becomes_the_one_before() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("logs/telemetry.jsonl");
+        let file = RotatedFile::new(&path, 300, "telemetry.path");
+        for number in 0..20 {
+            file.add(&format!("{}\n", json!({ "number": number, "ts": "2026-01-11T08:30:00.123Z" })));
+        }
+        let lines = |path: &Path| -> Vec<Value> {
+            fs::read_to_string(path)
+                .unwrap()
+                .lines()
+                .map(|line| serde_json::from_str(line).unwrap())
+                .collect()
+        };
+        let (now, before) = (lines(&path), lines(&directory.path().join("logs/telemetry.jsonl.1")));
+        assert_eq!(now.last().unwrap()["number"], 19);
+        let numbers: Vec<_> =
+            before.iter().chain(&now).map(|line| line["number"].as_u64().unwrap()).collect();
+        assert!(numbers.windows(2).all(|pair| pair[0] + 1 == pair[1]) && numbers.len() > 6, "{numbers:?}");
+        assert!(fs::metadata(&path).unwrap().len() <= 300);
+    }
+
+    #[test]
+    fn what_can_not_be_written_fails_nobody_and_is_said_once() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("file"), "").unwrap();
+        let said = std::sync::Arc::<Mutex<Vec<String>>>::default();
+        let heard = std::sync::Arc::clone(&said);
+        let file = RotatedFile {
+            complain: Box::new(move |problem| heard.lock().unwrap().push(problem.to_owned())),
+            ..RotatedFile::new(&directory.path().join("file/telemetry.jsonl"), 0, "telemetry.path")
+        };
+        for _ in 0..3 {
+            file.add("{}\n");
+        }
+        let said = said.lock().unwrap();
+        assert!(said.len() == 1 && said[0].contains("file/telemetry.jsonl can't be written"), "{said:?}");
+    }
+
+    /// As several processes would, each with an open file of its own.
+    #[test]
+    fn many_writers_lose_and_mix_no_lines() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("telemetry.jsonl");
+        let (writers, lines) = (6, 60);
+        // Large enough for one rotation: of what was before the one before, nothing is kept.
+        let bytes = 60 * writers * lines * 2 / 3;
+        thread::scope(|scope| {
+            for writer in 0..writers {
+                let path = &path;
+                scope.spawn(move || {
+                    let file = RotatedFile::new(path, bytes, "telemetry.path");
+                    for number in 0..lines {
+                        let number = writer * 1_000 + number;
+                        file.add(&format!(
+                            "{}\n",
+                            json!({ "ts": "2026-01-11T08:30:00.123Z", "line": number })
+                        ));
+                    }
+                });
+            }
+        });
+        let mut numbers = Vec::new();
+        for name in ["telemetry.jsonl.1", "telemetry.jsonl"] {
+            let Ok(text) = fs::read_to_string(directory.path().join(name)) else { continue };
+            assert!(text.ends_with('\n') && text.len() as u64 <= bytes, "{name}: {}", text.len());
+            let number = |line: &str| serde_json::from_str::<Value>(line).unwrap()["line"].as_u64().unwrap();
+            numbers.extend(text.lines().map(number));
+        }
+        numbers.sort_unstable();
+        let all: Vec<u64> =
+            (0..writers).flat_map(|writer| (0..lines).map(move |line| writer * 1_000 + line)).collect();
+        assert_eq!(numbers, all);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_file_is_its_owners_alone() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("telemetry.jsonl");
+        RotatedFile::new(&path, 0, "telemetry.path").add("{}\n");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}

@@ -1,0 +1,554 @@
+//! `forage ui`: what servers and agents keep of their calls, who is handed it, and what the page is answered.
+#![cfg(unix)]
+#![expect(clippy::panic, reason = "an answer that does not come, or is none, is a failed test")]
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::Project;
+use crate::mcp::call;
+use crate::mcp::wire::Pipes;
+
+/// Time after which what has not come never will.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+const REVISION: &str = "2025-11-25";
+
+/// What a hostile repository calls a file.
+const HOSTILE: &str = "src/<img src=x onerror=alert(1)>.rs";
+
+fn project() -> Project {
+    Project::new(&[
+        ("src/main.rs", "fn main() {\n    retry(3);\n}\n"),
+        ("src/retry.rs", "/// Tries again.\npub fn retry(times: u32) {\n    let _ = times;\n}\n"),
+        (HOSTILE, "fn hostile() {}\n"),
+        (".gitignore", "target/\n"),
+        ("target/out.rs", "fn only_in_target() {}\n"),
+    ])
+}
+
+/// The page's server, ended with the test.
+struct Page {
+    child: Child,
+    host: String,
+    token: String,
+}
+
+impl Page {
+    fn start(project: &Project, arguments: &[&str]) -> Self {
+        let arguments = [&["ui"], arguments].concat();
+        let mut command = project.command(&project.root, &arguments, &[]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut address = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        let address = address.trim().strip_prefix("http://").unwrap_or_else(|| panic!("{address:?}"));
+        let (host, token) = address.split_once("/?token=").unwrap();
+        Self { child, host: host.to_owned(), token: token.to_owned() }
+    }
+
+    /// The status, the head and the body of what a request is answered with.
+    fn send(&self, request: &str) -> (u16, String, String) {
+        let mut stream = TcpStream::connect(&self.host).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{answer}"));
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, head.to_owned(), body.to_owned())
+    }
+
+    fn request(&self, path: &str, headers: &[(&str, &str)]) -> (u16, String, String) {
+        let mut request = format!("GET {path} HTTP/1.1\r\nConnection: close\r\n");
+        let has = |name: &str| headers.iter().any(|(known, _)| known.eq_ignore_ascii_case(name));
+        if !has("host") {
+            request += &format!("Host: {}\r\n", self.host);
+        }
+        if !has("authorization") {
+            request += &format!("Authorization: Bearer {}\r\n", self.token);
+        }
+        for (name, value) in headers {
+            request += &format!("{name}: {value}\r\n");
+        }
+        self.send(&(request + "\r\n"))
+    }
+
+    fn ask(&self, path: &str) -> Value {
+        let (status, _, body) = self.request(path, &[]);
+        let value: Value = serde_json::from_str(&body).unwrap_or_else(|_| panic!("{status}: {body}"));
+        value
+    }
+
+    /// All calls, once there are so many.
+    fn calls(&self, at_least: usize) -> Vec<Value> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let told = self.ask("/api/calls?after=0");
+            let calls = told["calls"].as_array().unwrap();
+            if calls.len() >= at_least {
+                return calls.clone();
+            }
+            assert!(Instant::now() < until, "{told}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn socket(project: &Project) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(project.home.join(".cache/forage/run")).ok()?;
+    entries.map(|entry| entry.unwrap().path()).next()
+}
+
+/// The calls that the tests look at, with what is written in their answers.
+fn make_calls(pipes: &mut Pipes) -> Vec<String> {
+    let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+    let calls = [
+        ("grep_search", json!({ "pattern": "retry" })),
+        ("read_file", json!({ "path": "src/retry.rs", "start_line": 2, "end_line": 3 })),
+        ("grep_search", json!({ "pattern": "nowhere_at_all" })),
+        ("grep_search", json!({ "pattern": "only_in_target" })),
+        ("grep_search", json!({ "pattern": "(unclosed", "path": "nowhere" })),
+        ("no_such_tool", json!({ "anything": 1 })),
+        ("grep_search", json!({ "pattern": "hostile|ghp_0123456789abcdefABCDEF0123456789abcd" })),
+    ];
+    let mut texts = Vec::new();
+    for (nth, (tool, arguments)) in calls.into_iter().enumerate() {
+        let mut message = call(REVISION, nth as u64 + 1, tool, arguments);
+        message["params"]["_meta"] = json!({ "traceparent": trace });
+        let answer = pipes.ask(&message);
+        texts.push(answer["result"]["content"][0]["text"].as_str().unwrap_or_default().to_owned());
+    }
+    texts
+}
+
+#[test]
+fn calls_of_a_server_are_shown_as_they_were() {
+    let project = project();
+    let mut pipes = Pipes::connect(&project, &[], REVISION);
+    let page = Page::start(&project, &[]);
+    let texts = make_calls(&mut pipes);
+    let calls = page.calls(7);
+    let of = |nth: usize, fields: &[&str]| {
+        json!(fields.iter().map(|field| calls[nth][*field].clone()).collect::<Vec<_>>())
+    };
+    let verdict = ["tool", "status", "results", "files", "absent", "code"];
+    let refused = calls[4]["code"].clone();
+    assert_eq!(of(0, &verdict), json!(["grep_search", "found", 2, 2, null, null]));
+    assert_eq!(of(1, &verdict), json!(["read_file", "found", 2, 1, null, null]));
+    assert_eq!(of(2, &verdict), json!(["grep_search", "nothing", 0, 0, true, null]));
+    assert_eq!(of(3, &verdict), json!(["grep_search", "nothing", 0, 0, false, null]));
+    assert_eq!(of(4, &["status"]), json!(["error"]));
+    assert!(refused.is_string(), "{refused}");
+    assert_eq!(of(5, &["tool", "status"]), json!(["unknown", "error"]));
+    assert!(calls[3]["hidden_matches"][0].as_str().unwrap().contains(".gitignore"), "{}", calls[3]);
+    // Lines that stand in the text, and no others.
+    let shown = |nth: usize| calls[nth]["shown"].clone();
+    assert_eq!(
+        shown(1),
+        json!([{ "root": 0, "path": "src/retry.rs", "kind": "read", "ranges": [[2, 3]], "matches": 0 }])
+    );
+    for file in shown(0).as_array().unwrap() {
+        let (path, ranges) = (file["path"].as_str().unwrap(), file["ranges"].as_array().unwrap());
+        let lines = ranges.iter().map(|range| range[1].as_u64().unwrap() - range[0].as_u64().unwrap() + 1);
+        let listed = texts[0].split(&format!("\n{path}:\n")).nth(1).unwrap();
+        let listed = listed.lines().take_while(|line| line.starts_with("  "));
+        assert_eq!(
+            lines.sum::<u64>() as usize,
+            listed.filter(|line| !line.starts_with("  ---")).count(),
+            "{}",
+            texts[0]
+        );
+    }
+    assert_eq!(calls[0]["bytes"], texts[0].len());
+    assert_eq!(
+        calls[0]["trace"],
+        json!({ "trace_id": "0af7651916cd43dd8448eb211c80319c", "parent_id": "b7ad6b7169203331" })
+    );
+    // A secret that is asked for is none that is kept.
+    let whole = page.ask("/api/calls?after=0").to_string();
+    assert!(whole.contains("hostile|[redacted:") && !whole.contains("ghp_0123"), "{}", calls[6]);
+    assert_eq!(calls[6]["shown"][0]["path"], HOSTILE);
+    let processes = page.ask("/api/calls?after=7")["processes"].clone();
+    assert_eq!((&processes[0]["live"], &processes[0]["surface"]), (&json!(true), &json!("mcp")));
+    // It goes with its process.
+    drop(pipes);
+    let until = Instant::now() + PATIENCE;
+    while page.ask("/api/calls?after=7")["processes"][0]["live"] == true {
+        assert!(Instant::now() < until);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_text_is_made_again_and_says_whether_it_is_the_same() {
+    let project = project();
+    let mut pipes = Pipes::connect(&project, &[], REVISION);
+    let page = Page::start(&project, &[]);
+    let texts = make_calls(&mut pipes);
+    let calls = page.calls(7);
+    let again = |nth: usize| page.ask(&format!("/api/text?id={}", calls[nth]["id"].as_str().unwrap()));
+    for nth in [0, 1, 2, 3] {
+        let made = again(nth);
+        assert_eq!((&made["text"], &made["same"]), (&json!(texts[nth]), &json!(true)));
+    }
+    project.write("src/more.rs", "fn more() { retry(1) }\n");
+    assert_eq!(again(0)["same"], false);
+    assert_eq!(again(1)["same"], true);
+    assert_eq!(page.ask("/api/text?id=nobody")["type"], "error");
+}
+
+#[test]
+fn the_page_answers_what_it_asks() {
+    let project = project();
+    let mut pipes = Pipes::connect(&project, &[], REVISION);
+    let page = Page::start(&project, &[]);
+    make_calls(&mut pipes);
+    let calls = page.calls(7);
+    let root = project.root.display().to_string();
+    let map = page.ask(&format!("/api/map?root={root}"));
+    assert_eq!(map["paths"], json!([HOSTILE, "src/main.rs", "src/retry.rs"]));
+    assert_eq!((&map["lines"], &map["complete"]), (&json!([1, 3, 4]), &json!(true)));
+    let unsearched = map["unsearched"].as_array().unwrap();
+    assert!(unsearched.iter().any(|it| it["path"] == "target" && it["directory"] == true), "{map}");
+    let rank = page.ask(&format!("/api/rank?root={root}&query=retry&expected=src/main.rs"));
+    assert_eq!(rank["answer"]["files"][0]["path"], "src/retry.rs");
+    assert_eq!(rank["expected"]["rank"], 2);
+    assert!(rank["weights"].as_array().unwrap().len() > 10 && rank["keep"]["weights"].is_null());
+    let rule = rank["weights"][0]["rule"].as_str().unwrap().to_owned();
+    let moved = page.ask(&format!("/api/rank?root={root}&query=retry&weights=%7B%22{rule}%22:9.5%7D"));
+    assert_eq!(moved["weights"][0]["used"], 9.5);
+    assert!(moved["keep"]["weights"].as_str().unwrap().contains(&format!("{rule} = 9.5")));
+    assert_eq!(
+        page.ask(&format!("/api/rank?root={root}&query=retry&weights=%7B%22none%22:1%7D"))["type"],
+        "error"
+    );
+    let id = |nth: usize| calls[nth]["id"].as_str().unwrap();
+    let cost = page.ask(&format!("/api/cost?ids={},{}", id(0), id(1)));
+    let sizes =
+        ["src/main.rs", "src/retry.rs"].map(|path| std::fs::metadata(project.root.join(path)).unwrap().len());
+    assert_eq!(cost["calls"][0]["whole_bytes"], sizes.iter().sum::<u64>());
+    assert!(
+        cost["calls"][0]["grep_bytes"].as_u64().unwrap() > 100 && cost["calls"][1]["grep_bytes"].is_null()
+    );
+    assert!(page.ask("/api/health")["roots"].is_object());
+    let read =
+        page.ask(&format!("/api/tools/read_file?arguments=%7B%22path%22:%22src/main.rs%22%7D&root={root}"));
+    assert_eq!(read["lines"][0], "fn main() {");
+    assert!(page.ask("/api/schemas/grep")["$schema"].is_string());
+    // Nothing but roots of calls is looked into, and no model is asked.
+    for path in
+        ["/api/map?root=/", "/api/tools/keyword_search?arguments=%7B%7D", "/api/tools/none", "/api/none"]
+    {
+        assert_eq!(page.ask(path)["type"], "error", "{path}");
+    }
+}
+
+/// Files of other roots than the first are named from their own.
+#[test]
+fn files_of_several_roots_are_told_from_their_roots() {
+    let (project, other) = (project(), project());
+    let roots = [&project, &other].map(|it| it.root.display().to_string());
+    let mut pipes = Pipes::connect(&project, &["--root", &roots[0], "--root", &roots[1]], REVISION);
+    let page = Page::start(&project, &[]);
+    pipes.ask(&call(REVISION, 1, "grep_search", json!({ "pattern": "retry" })));
+    pipes.ask(&call(REVISION, 2, "search_index", json!({ "query": "retry" })));
+    for seen in page.calls(2) {
+        assert_eq!(seen["roots"], json!(roots), "{seen}");
+        let mut places: Vec<(u64, &str)> = seen["shown"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|file| (file["root"].as_u64().unwrap(), file["path"].as_str().unwrap()))
+            .collect();
+        places.sort_unstable();
+        let both = [(0, "src/main.rs"), (0, "src/retry.rs"), (1, "src/main.rs"), (1, "src/retry.rs")];
+        assert!(both.iter().all(|place| places.contains(place)), "{places:?}");
+        let again = page.ask(&format!("/api/text?id={}", seen["id"].as_str().unwrap()));
+        assert_eq!(again["same"], true, "{again}");
+    }
+}
+
+#[test]
+fn strangers_get_nothing() {
+    let project = project();
+    let page = Page::start(&project, &[]);
+    let status = |path: &str, headers: &[(&str, &str)]| page.request(path, headers).0;
+    let calls = "/api/calls?after=0";
+    assert_eq!(status(calls, &[]), 200);
+    assert_eq!(status(calls, &[("Authorization", "Bearer wrong")]), 401);
+    assert_eq!(status(calls, &[("Authorization", "")]), 401);
+    assert_eq!(status(&format!("{calls}&token={}", page.token), &[("Authorization", "")]), 401);
+    assert_eq!(status("/?token=wrong", &[("Authorization", "")]), 401);
+    assert_eq!(status(&format!("/?token={}", page.token), &[("Authorization", "")]), 200);
+    let port = page.host.rsplit(':').next().unwrap();
+    for host in ["evil.example", &format!("evil.example:{port}"), "127.0.0.1", "127.0.0.1:1", ""] {
+        assert_eq!(status(calls, &[("Host", host)]), 421, "{host}");
+    }
+    assert_eq!(status(calls, &[("Host", &format!("localhost:{port}"))]), 200);
+    for origin in
+        ["http://evil.example", "null", "https://127.0.0.1", &format!("http://127.0.0.1:{port}.evil.example")]
+    {
+        assert_eq!(status(calls, &[("Origin", origin)]), 403, "{origin}");
+    }
+    assert_eq!(status(calls, &[("Origin", &format!("http://{}", page.host))]), 200);
+    assert_eq!(status(calls, &[("Sec-Fetch-Site", "cross-site")]), 403);
+    let post = page.send(&format!(
+        "POST {calls} HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n",
+        page.host, page.token
+    ));
+    assert_eq!(post.0, 405);
+    let (_, head, body) = page.request(&format!("/?token={}", page.token), &[]);
+    let head = head.to_ascii_lowercase();
+    assert!(head.contains("content-security-policy: default-src 'none'; script-src 'sha256-"), "{head}");
+    assert!(
+        head.contains("referrer-policy: no-referrer") && head.contains("x-content-type-options: nosniff")
+    );
+    assert!(!body.contains("/*css*/") && !body.contains("/*js*/") && !body.contains(&page.token));
+    assert!(body.len() < 100_000, "{}", body.len());
+}
+
+#[test]
+fn the_socket_is_the_users_alone_and_can_be_turned_off() {
+    let project = project();
+    let pipes = Pipes::connect(&project, &[], REVISION);
+    let path = socket(&project).expect("a socket");
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert!(std::fs::metadata(&path).unwrap().file_type().is_socket());
+    assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+    drop(pipes);
+    // One that was killed leaves a name, which whoever looks next removes.
+    let page = Page::start(&project, &[]);
+    let until = Instant::now() + PATIENCE;
+    while socket(&project).is_some() {
+        assert!(Instant::now() < until);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    drop(page);
+    project.configure("[journal]\nlive = false\n");
+    let _pipes = Pipes::connect(&project, &[], REVISION);
+    assert_eq!(socket(&project), None);
+}
+
+/// Of a process that is killed at any moment whole lines are left, without secrets and without text of files.
+#[test]
+fn a_journal_survives_a_kill() {
+    let project = project();
+    let path = project.home.join("logs/calls.jsonl");
+    project.configure(&format!("[journal]\npath = {:?}\nlive = false\n", path.display().to_string()));
+    for calls in [1, 7, 30] {
+        let mut pipes = Pipes::connect(&project, &[], REVISION);
+        for nth in 0..calls {
+            pipes.ask(&call(
+                REVISION,
+                100 + nth,
+                "grep_search",
+                json!({ "pattern": "retry|ghp_0123456789abcdefABCDEF0123456789abcd" }),
+            ));
+        }
+        // Dropped, it is killed.
+        drop(pipes);
+    }
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.ends_with('\n') && !text.contains("ghp_0123") && !text.contains("let _ = times"), "{text}");
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |kind: &str| lines.iter().filter(|line| line["type"] == kind).count();
+    assert_eq!(of("process"), 3);
+    assert!(of("call") >= 30, "{}", of("call"));
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    // It is shown, and so is a file of spans refused.
+    let page = Page::start(&project, &[]);
+    assert_eq!(page.calls(of("call")).len(), of("call"));
+    let page = Page::start(&project, &[path.to_str().unwrap()]);
+    assert_eq!(page.calls(of("call")).len(), of("call"));
+    project.write("none.json", "{\"a\": 1}");
+    let refused = project.run(&["ui", "none.json"]);
+    assert!(refused.status == 2 && refused.stderr.contains("no transcript"), "{}", refused.stderr);
+}
+
+/// The lines of the journal of a session with all kinds of answers.
+pub(crate) fn journal_lines() -> Vec<Value> {
+    let project = project();
+    let path = project.home.join("calls.jsonl");
+    project.configure(&format!("[journal]\npath = {:?}\n", path.display().to_string()));
+    let mut pipes = Pipes::connect(&project, &[], REVISION);
+    make_calls(&mut pipes);
+    pipes.close();
+    let text = std::fs::read_to_string(&path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn calls_are_written_as_spans() {
+    let project = project();
+    let path = project.home.join("spans.jsonl");
+    project.configure(&format!("[journal]\npath = {:?}\nformat = \"otlp\"\n", path.display().to_string()));
+    let mut pipes = Pipes::connect(&project, &[], REVISION);
+    make_calls(&mut pipes);
+    let exported = project.run(&["ui", "--export", "export.json"]);
+    assert_eq!(exported.status, 0, "{}", exported.stderr);
+    pipes.close();
+    let journal: Vec<Value> = std::fs::read_to_string(&path)
+        .unwrap()
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<Value>(line).unwrap()["resourceSpans"][0]["scopeSpans"][0]["spans"][0]
+                .clone()
+        })
+        .collect();
+    let text = std::fs::read_to_string(project.root.join("export.json")).unwrap();
+    let export: Value = serde_json::from_str(&text).unwrap();
+    let spans = export["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().unwrap();
+    assert_eq!(spans, &journal);
+    let value = |span: &Value, key: &str| {
+        let attributes = span["attributes"].as_array().unwrap();
+        attributes.iter().find(|it| it["key"] == key).map(|it| it["value"].clone())
+    };
+    for (span, failed) in spans.iter().zip([false, false, false, false, true, true, false]) {
+        assert_eq!(span["traceId"], "0af7651916cd43dd8448eb211c80319c");
+        assert_eq!(span["parentSpanId"], "b7ad6b7169203331");
+        assert_eq!((span["kind"].clone(), span["spanId"].as_str().unwrap().len()), (json!(2), 16));
+        assert_eq!(value(span, "gen_ai.operation.name"), Some(json!({ "stringValue": "execute_tool" })));
+        assert_eq!(value(span, "mcp.method.name"), Some(json!({ "stringValue": "tools/call" })));
+        assert_eq!(value(span, "error.type").is_some(), failed, "{span}");
+        assert_eq!(span["status"]["code"] == 2, failed);
+    }
+    assert_eq!(spans[0]["name"], "tools/call grep_search");
+}
+
+/// The page in Debian's Chromium, driven by what `FORAGE_TEST_PAGE` names, which `cargo xtask ui` sets: without it nothing is driven.
+mod browser {
+    use std::fmt::Write as _;
+    use std::fs;
+    use std::path::{Path, PathBuf};
+    use std::process::{Command, Stdio};
+
+    use serde_json::{Value, json};
+
+    use super::{HOSTILE, PATIENCE, Page, REVISION, project};
+    use crate::Project;
+    use crate::mcp::call;
+    use crate::mcp::wire::Pipes;
+
+    /// What is looked at, beside what drives the browser.
+    const CHECK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../forage-ui/tests/page/check.mjs");
+
+    fn driver() -> Option<PathBuf> {
+        std::env::var_os("FORAGE_TEST_PAGE").map(PathBuf::from)
+    }
+
+    /// Runs the check, which prints a line for each thing that it looked at. Times are told by it and bound by nothing here: the
+    /// machine may do other things.
+    fn check(driver: &Path, page: &Page, arguments: &[&str]) {
+        let script = driver.join("check.mjs");
+        fs::copy(CHECK, &script).unwrap();
+        let address = format!("http://{}/?token={}", page.host, page.token);
+        let slow = ["first", "switch", "typing", "map", "live"].map(|what| format!("--{what}-ms=60000"));
+        let output = Command::new("node")
+            .arg(&script)
+            .arg(address)
+            .args(slow)
+            .args(arguments)
+            .stdin(Stdio::null())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.lines().count() > 20, "{said}{complaint}");
+    }
+
+    /// A session of a hostile repository and of an agent that asks hostile things.
+    fn hostile_calls(pipes: &mut Pipes, rounds: u64) {
+        let long = "x".repeat(4_000);
+        let calls = [
+            ("grep_search", json!({ "pattern": "retry" })),
+            ("read_file", json!({ "path": "src/retry.rs", "start_line": 2 })),
+            ("search_index", json!({ "query": "retry </script><script>alert(1)</script>" })),
+            ("grep_search", json!({ "pattern": "hostile" })),
+            ("read_file", json!({ "path": HOSTILE })),
+            ("grep_search", json!({ "pattern": "only_in_target" })),
+            ("grep_search", json!({ "pattern": "\u{202e}gnp.exe\u{0}<img src=x onerror=alert(1)>" })),
+            ("grep_search", json!({ "pattern": long })),
+            ("grep_search", json!({ "pattern": "retry" })),
+            ("read_file", json!({ "path": "../<svg onload=alert(1)>" })),
+            ("list_directory", json!({})),
+        ];
+        for round in 0..rounds {
+            for (nth, (tool, arguments)) in calls.iter().enumerate() {
+                pipes.ask(&call(REVISION, round * 100 + nth as u64 + 1, tool, arguments.clone()));
+            }
+        }
+    }
+
+    fn session() -> Project {
+        let project = project();
+        project.write("src/\u{202e}evil\u{2066}.rs", "fn retry_hidden() {}\n");
+        project.write("binary.bin", "a\0b");
+        project
+    }
+
+    #[test]
+    fn every_view_of_a_hostile_session_is_as_the_calls_were() {
+        let Some(driver) = driver() else { return };
+        let project = session();
+        let mut pipes = Pipes::connect(&project, &[], REVISION);
+        let page = Page::start(&project, &[]);
+        hostile_calls(&mut pipes, 1);
+        page.calls(11);
+        // Another server, which makes one call and ends.
+        let messages: [Value; 3] = [
+            json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+                "protocolVersion": REVISION, "capabilities": {}, "clientInfo": { "name": "raw", "version": "1" } } }),
+            json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+            call(REVISION, 1, "grep_search", json!({ "pattern": "fn main" })),
+        ];
+        let mut input = String::new();
+        messages.iter().for_each(|message| writeln!(input, "{message}").unwrap());
+        let file = project.home.join("messages");
+        fs::write(&file, input).unwrap();
+        let live = format!(
+            "(cat '{}'; sleep 2) | HOME='{}' '{}' mcp --root '{}'",
+            file.display(),
+            project.home.display(),
+            env!("CARGO_BIN_EXE_forage"),
+            project.root.display()
+        );
+        let pictures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/screenshots/page");
+        fs::create_dir_all(&pictures).unwrap();
+        check(&driver, &page, &["--live", &live, "--screenshots", pictures.to_str().unwrap()]);
+    }
+
+    #[test]
+    fn five_hundred_calls_are_shown() {
+        let Some(driver) = driver() else { return };
+        let project = session();
+        let mut pipes = Pipes::connect(&project, &[], REVISION);
+        let page = Page::start(&project, &[]);
+        hostile_calls(&mut pipes, 46);
+        let until = std::time::Instant::now() + PATIENCE;
+        while page.calls(500).len() < 506 {
+            assert!(std::time::Instant::now() < until);
+        }
+        check(&driver, &page, &["--calls", "4"]);
+    }
+
+    #[test]
+    fn a_page_without_calls_says_what_to_do() {
+        let Some(driver) = driver() else { return };
+        let project = session();
+        let page = Page::start(&project, &[]);
+        check(&driver, &page, &[]);
+    }
+}
