@@ -68,7 +68,7 @@ fn copy(workspace: &Workspace, pages: &[String], source: &Path) -> Result<(), St
     }
     let docs = workspace.path("docs");
     for path in files_below(&docs)? {
-        if path.extension().is_some_and(|end| end == "svg" || end == "json") {
+        if path.extension().is_some_and(|end| ["svg", "png", "json"].iter().any(|shown| end == *shown)) {
             let copy = source.join(path.strip_prefix(&docs).unwrap_or(&path));
             let made = copy.parent().map_or(Ok(()), std::fs::create_dir_all);
             made.and_then(|()| std::fs::copy(&path, &copy))

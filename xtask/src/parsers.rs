@@ -417,6 +417,10 @@ const READERS: &[(&str, &[Cover])] = &[
         "forage-mcp/src/http/door.rs",
         &[Target("forage-mcp/src/http/door.rs", "fuzz_a_head_is_read_once_it_is_whole_and_no_sooner")],
     ),
+    ("forage-ui/src/files.rs", &[Target("forage-ui/src/fuzz.rs", "any_file_is_shown_or_refused")]),
+    ("forage-ui/src/gathered.rs", &[Target("forage-ui/src/fuzz.rs", "any_file_is_shown_or_refused")]),
+    ("forage-ui/src/api.rs", &[Target("forage-ui/src/fuzz.rs", "any_question_is_answered")]),
+    ("forage-ui/src/api/ranking.rs", &[Target("forage-ui/src/fuzz.rs", "any_question_is_answered")]),
 ];
 
 /// The part of a source that is in the product: up to the module with its tests.

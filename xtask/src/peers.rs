@@ -145,6 +145,12 @@ const PEERS: &[Peer] = &[
         is_large: true,
     },
     Peer {
+        name: "what drives a browser",
+        source: Source::Npm { folder: "page", list: "forage-ui/tests/page/package.json" },
+        variables: &["FORAGE_TEST_PAGE"],
+        is_large: true,
+    },
+    Peer {
         name: "the agent frameworks of Python",
         source: Source::Python {
             folder: "frameworks/python",
@@ -307,6 +313,12 @@ pub(crate) fn install_for_site(workspace: &Workspace) -> Result<(), String> {
 /// Returns the program that checks spelling.
 pub(crate) fn spell_checker(workspace: &Workspace) -> PathBuf {
     folder(workspace).join(SPELLING).join("bin/typos")
+}
+
+/// Installs what drives the browser.
+pub(crate) fn install_for_page(workspace: &Workspace) -> Result<(), String> {
+    let is_driver = |peer: &Peer| matches!(peer.source, Source::Npm { folder: "page", .. });
+    install_those(workspace, Versions::Pinned, is_driver)
 }
 
 /// Installs what the site is looked at with.

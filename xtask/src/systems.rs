@@ -19,7 +19,7 @@ const PACKAGES: [&str; 2] = ["rustc-web", "rust-web-src"];
 const DEPENDENCIES: [&str; 2] = ["libstd-rust-web", "libllvm"];
 
 /// The crates whose tests run on Windows: all but what is built on request.
-const TESTED: [&str; 12] = [
+const TESTED: [&str; 13] = [
     "forage-agent",
     "forage-base",
     "forage-cli",
@@ -32,6 +32,7 @@ const TESTED: [&str; 12] = [
     "forage-search",
     "forage-sparse",
     "forage-tools",
+    "forage-ui",
 ];
 
 /// Tests that can't pass under Wine, or not soon enough, by parts of their names.
