@@ -52,6 +52,9 @@ pub(crate) const REASONS: [SkipReason; 13] = [
 ];
 
 impl SkipReason {
+    /// The reasons for which a file that a walk visits is not read.
+    pub const UNREAD: [Self; 3] = [Self::Binary, Self::TooLarge, Self::Denied];
+
     /// The word for this reason in records.
     pub fn name(self) -> &'static str {
         match self {

@@ -315,8 +315,7 @@ pub struct WalkReport {
 impl WalkReport {
     /// Files of which the text was looked at: those that were visited and were not left out for what they are.
     pub fn searched(&self) -> u64 {
-        let unread = [SkipReason::Binary, SkipReason::TooLarge, SkipReason::Denied];
-        self.visited.saturating_sub(unread.iter().map(|reason| self.skipped.get(*reason)).sum())
+        self.visited.saturating_sub(SkipReason::UNREAD.iter().map(|reason| self.skipped.get(*reason)).sum())
     }
 
     /// Adds the report of a walk that went on in the file in which this one ended, which both have counted.

@@ -2,8 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
+use forage_tools::journal::{microseconds, since_1970};
 use forage_tools::{CallHead, CallJournal, CallStatus, TraceParent, clip, sanitize_line};
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorData};
@@ -66,12 +67,10 @@ impl JournaledOnce {
             Err(error) => Some(error.message.clone().into_owned()),
         };
         let is_cancelled = outcome == "cancelled";
-        let since = |from: SystemTime| from.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let us = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
         let problem = problem.unwrap_or_default();
         self.to.enter(CallHead {
-            began_us: us(since(self.began)),
-            elapsed_us: us(self.began.elapsed().unwrap_or_default()),
+            began_us: since_1970(self.began),
+            elapsed_us: microseconds(self.began.elapsed().unwrap_or_default()),
             surface: "mcp".to_owned(),
             client: self.client.map(str::to_owned),
             tool: self.tool.clone(),

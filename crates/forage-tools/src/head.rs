@@ -115,8 +115,8 @@ impl AnswerHead {
             head.absent = Some(true);
         }
         if let Some(searched) = searched {
-            let unread = [SkipReason::Binary, SkipReason::TooLarge, SkipReason::Denied];
-            let unread: u64 = unread.iter().filter_map(|reason| head.skipped.get(reason.name())).sum();
+            let unread: u64 =
+                SkipReason::UNREAD.iter().filter_map(|reason| head.skipped.get(reason.name())).sum();
             let shown = head.shown.len() as u64;
             let steps = [
                 ("visited", searched + unread),

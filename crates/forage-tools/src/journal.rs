@@ -173,12 +173,6 @@ impl JournaledCall {
             Err(ToolError::Cancelled) => (CallStatus::Cancelled, None),
             Err(error) => (CallStatus::Error, Some(error)),
         };
-        let sentence = |error: &ToolError| {
-            clip(
-                &context.without_secrets(&sanitize_line(&error.told(&context.names))),
-                limits::JOURNAL_ERROR_BYTES,
-            )
-        };
         let mut head = result.map(|answer| Arc::clone(&answer.head)).unwrap_or_default();
         if head.roots.is_empty() {
             let roots = context.roots.all().iter().map(|root| absolute(root, &RelPath::root()));
@@ -187,7 +181,7 @@ impl JournaledCall {
         let told = result.err().map(|error| error.told(&context.names)).unwrap_or_default();
         let text = result.map_or(told.as_str(), |answer| answer.text.as_str());
         to.enter(CallHead {
-            began_us: microseconds(self.began.duration_since(UNIX_EPOCH).unwrap_or_default()),
+            began_us: since_1970(self.began),
             elapsed_us: microseconds(elapsed),
             surface: context.telemetry.surface.to_owned(),
             client: context.telemetry.client.map(str::to_owned),
@@ -199,7 +193,8 @@ impl JournaledCall {
             base: context.roots.base().display().into_owned(),
             status,
             code: error.and_then(|error| json!(error.code()).as_str().map(str::to_owned)),
-            error: error.map(sentence),
+            error: error
+                .map(|_| clip(&context.without_secrets(&sanitize_line(&told)), limits::JOURNAL_ERROR_BYTES)),
             bytes: text.len() as u64,
             digest: digest(text),
             head,
@@ -214,7 +209,13 @@ pub fn digest(text: &str) -> String {
     format!("{:016x}", xxh3_64(text.as_bytes()))
 }
 
-fn microseconds(time: Duration) -> u64 {
+/// Returns a point in time as the microseconds since 1970 that [`CallHead::began_us`] has.
+pub fn since_1970(time: SystemTime) -> u64 {
+    microseconds(time.duration_since(UNIX_EPOCH).unwrap_or_default())
+}
+
+/// Returns a time in microseconds, as [`CallHead::elapsed_us`] has it.
+pub fn microseconds(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 

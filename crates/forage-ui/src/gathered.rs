@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use schemars::JsonSchema;
 use serde::Serialize;
 use tokio::sync::watch;
 
@@ -11,7 +10,7 @@ use super::limits::ALL_CALLS;
 use super::record::{CallRecord, ProcessRecord};
 
 /// Where calls of a process come from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CallSource {
     /// It runs, or did when the page began to look.
@@ -23,7 +22,7 @@ pub(crate) enum CallSource {
 }
 
 /// A process with what is known of its calls.
-#[derive(Clone, Debug, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct SeenProcess {
     #[serde(flatten)]
     process: ProcessRecord,

@@ -1,9 +1,10 @@
 //! What is told of processes and of their calls: the lines of a socket and of a journal, and what the page gets.
 
 use std::sync::LazyLock;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::SystemTime;
 
 use forage_tools::CallHead;
+use forage_tools::journal::since_1970;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
@@ -31,7 +32,7 @@ impl ProcessRecord {
 
     /// Of this very process, which has one name for as long as it runs.
     pub fn own(surface: &str, version: &str) -> Self {
-        static BEGAN: LazyLock<u64> = LazyLock::new(|| microseconds(SystemTime::now()));
+        static BEGAN: LazyLock<u64> = LazyLock::new(|| since_1970(SystemTime::now()));
         let (pid, us) = (std::process::id(), *BEGAN);
         Self {
             kind: Self::KIND.to_owned(),
@@ -65,11 +66,6 @@ pub struct CallRecord {
 
 impl CallRecord {
     pub(crate) const KIND: &str = "call";
-}
-
-/// Returns a time in microseconds since 1970.
-pub fn microseconds(time: SystemTime) -> u64 {
-    u64::try_from(time.duration_since(UNIX_EPOCH).unwrap_or_default().as_micros()).unwrap_or(u64::MAX)
 }
 
 /// Returns a time in microseconds since 1970 as `2026-01-11T08:30:00.123Z`.

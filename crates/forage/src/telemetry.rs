@@ -4,14 +4,14 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use forage_tools::Telemetry;
-use forage_ui::record::microseconds;
+use forage_tools::journal::since_1970;
 use serde_json::{Map, Value, json};
 
 use crate::rotated_file::RotatedFile;
 
 /// A time as `2026-01-11T08:30:00.123Z`.
 pub(crate) fn timestamp(time: SystemTime) -> String {
-    forage_ui::record::timestamp(microseconds(time))
+    forage_ui::record::timestamp(since_1970(time))
 }
 
 /// The file.
