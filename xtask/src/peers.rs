@@ -98,6 +98,17 @@ const PEERS: &[Peer] = &[
         is_large: false,
     },
     Peer {
+        name: "OpenTelemetry's packages for Python",
+        source: Source::Python {
+            folder: "mcp/spans",
+            list: "forage/tests/clients/requirements-spans.txt",
+            least: PYTHON,
+            beside: None,
+        },
+        variables: &["FORAGE_TEST_MCP_PEERS"],
+        is_large: false,
+    },
+    Peer {
         name: "Qdrant's client and engine for Python, and a small model",
         source: Source::Python {
             folder: LOOKUP,

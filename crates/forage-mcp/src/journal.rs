@@ -9,7 +9,7 @@ use forage_tools::{CallHead, CallJournal, CallStatus, TraceParent, clip, sanitiz
 use rmcp::RoleServer;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, ErrorData};
 use rmcp::service::RequestContext;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::client;
 use super::client_model::Questions;
@@ -68,25 +68,17 @@ impl JournaledOnce {
         };
         let is_cancelled = outcome == "cancelled";
         let problem = problem.unwrap_or_default();
+        let status = if is_cancelled { CallStatus::Cancelled } else { CallStatus::Error };
         self.to.enter(CallHead {
             began_us: since_1970(self.began),
             elapsed_us: microseconds(self.began.elapsed().unwrap_or_default()),
-            surface: "mcp".to_owned(),
             client: self.client.map(str::to_owned),
-            tool: self.tool.clone(),
-            arguments: json!({}),
             arguments_cut: self.has_arguments,
-            text_bytes: 0,
-            names_root: false,
-            base: String::new(),
-            status: if is_cancelled { CallStatus::Cancelled } else { CallStatus::Error },
             code: (!is_cancelled).then(|| outcome.to_owned()),
             error: (!is_cancelled).then(|| clip(&sanitize_line(&problem), limits::SHOWN_BYTES)),
             bytes: problem.len() as u64,
-            digest: String::new(),
-            head: Arc::default(),
-            models: Vec::new(),
             trace: self.trace.clone(),
+            ..CallHead::of("mcp", &self.tool, status)
         });
     }
 }

@@ -109,6 +109,32 @@ pub struct CallHead {
     pub trace: Option<TraceParent>,
 }
 
+impl CallHead {
+    /// A call of which nothing is known but its tool and how it ended.
+    pub fn of(surface: &str, tool: &str, status: CallStatus) -> Self {
+        Self {
+            began_us: 0,
+            elapsed_us: 0,
+            surface: surface.to_owned(),
+            client: None,
+            tool: tool.to_owned(),
+            arguments: json!({}),
+            arguments_cut: false,
+            text_bytes: 0,
+            names_root: false,
+            base: String::new(),
+            status,
+            code: None,
+            error: None,
+            bytes: 0,
+            digest: String::new(),
+            head: Arc::default(),
+            models: Vec::new(),
+            trace: None,
+        }
+    }
+}
+
 /// Who keeps the calls of a context, and what they belong to.
 #[derive(Clone, Default)]
 pub struct JournalTarget {
@@ -183,15 +209,12 @@ impl JournaledCall {
         to.enter(CallHead {
             began_us: since_1970(self.began),
             elapsed_us: microseconds(elapsed),
-            surface: context.telemetry.surface.to_owned(),
             client: context.telemetry.client.map(str::to_owned),
-            tool: asked.id.to_owned(),
             arguments: self.arguments,
             arguments_cut: self.arguments_cut,
             text_bytes: context.text_bytes as u64,
             names_root: context.names_root,
             base: context.roots.base().display().into_owned(),
-            status,
             code: error.and_then(|error| json!(error.code()).as_str().map(str::to_owned)),
             error: error
                 .map(|_| clip(&context.without_secrets(&sanitize_line(&told)), limits::JOURNAL_ERROR_BYTES)),
@@ -200,6 +223,7 @@ impl JournaledCall {
             head,
             models,
             trace: context.journal.trace.clone(),
+            ..CallHead::of(context.telemetry.surface, asked.id, status)
         });
     }
 }

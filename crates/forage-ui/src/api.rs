@@ -9,10 +9,10 @@ use forage_tools::journal::digest;
 use forage_tools::{CallHead, Context, ErrorCode, TreeBounds, registry, tree_files};
 use serde_json::{Value, json};
 
-use super::gathered::SeenCalls;
 use super::limits;
 use super::look::PageHost;
 use super::query::Query;
+use super::seen::SeenCalls;
 
 /// What is looked at, and with what.
 pub(crate) struct Api {

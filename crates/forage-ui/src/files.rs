@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::thread;
 
 use forage_tools::{AnswerHead, CallHead, CallStatus};
+use same_file::Handle;
 use serde_json::{Value, json};
 
-use super::gathered::{CallSource, SeenCalls};
 use super::limits;
 use super::record::{CallRecord, ProcessRecord, timestamp};
+use super::seen::{CallSource, SeenCalls};
 
 /// Reads a file that somebody named, whatever it is of those.
 ///
@@ -74,27 +75,43 @@ pub(crate) fn follow(
 ) {
     let inner = Arc::clone(gathered);
     let follow = move || {
-        let mut at = 0;
-        if let Some(mut before) = open(JournalPart::Before) {
-            read_from(&inner, &mut before, 0);
-        }
+        let mut followed = JournalReader::default();
         loop {
-            if let Some(mut file) = open(JournalPart::Now) {
-                let size = file.metadata().map_or(0, |facts| facts.len());
-                // Another file has taken its place, and it may have got lines before that.
-                if size < at {
-                    if let Some(mut before) = open(JournalPart::Before) {
-                        read_from(&inner, &mut before, at);
-                    }
-                    at = 0;
-                }
-                at = read_from(&inner, &mut file, at);
-            }
+            followed.look(&inner, &mut open);
             thread::sleep(limits::LOOK_INTERVAL);
         }
     };
     if let Err(error) = thread::Builder::new().name("journal".to_owned()).spawn(follow) {
         gathered.note(format!("the journal can't be read: {error}"));
+    }
+}
+
+/// The file that is read, and how far it was.
+#[derive(Default)]
+struct JournalReader(Option<(Handle, u64)>);
+
+impl JournalReader {
+    /// Takes what has come since it looked last.
+    fn look(&mut self, gathered: &SeenCalls, open: &mut impl FnMut(JournalPart) -> Option<File>) {
+        let Some(mut now) = open(JournalPart::Now).and_then(|file| Handle::from_file(file).ok()) else {
+            return;
+        };
+        let size = now.as_file().metadata().map_or(0, |facts| facts.len());
+        let at = match &mut self.0 {
+            Some((last, at)) if *last == now && *at <= size => *at,
+            // Another file has taken its place. It may have got lines before that, and not be the one before.
+            last => {
+                if let Some((last, at)) = last {
+                    read_from(gathered, last.as_file_mut(), *at);
+                }
+                if let Some(mut before) = open(JournalPart::Before) {
+                    read_from(gathered, &mut before, 0);
+                }
+                0
+            }
+        };
+        let at = read_from(gathered, now.as_file_mut(), at);
+        self.0 = Some((now, at));
     }
 }
 
@@ -141,22 +158,11 @@ fn add(gathered: &SeenCalls, process: &str, sequence: u64, began_us: u64, call: 
     let head = CallHead {
         began_us,
         elapsed_us: call.elapsed_ms.saturating_mul(1000),
-        surface: "ask".to_owned(),
-        client: None,
-        tool: call.tool.to_owned(),
         arguments: call.arguments,
-        arguments_cut: false,
-        text_bytes: 0,
-        names_root: false,
-        base: String::new(),
-        status,
-        code: None,
         error: call.error.map(str::to_owned),
         bytes: call.bytes,
-        digest: String::new(),
         head: Arc::new(head),
-        models: Vec::new(),
-        trace: None,
+        ..CallHead::of("ask", call.tool, status)
     };
     let call = CallRecord {
         kind: CallRecord::KIND.to_owned(),
@@ -296,5 +302,58 @@ fn length(value: &Value) -> u64 {
         Value::Array(values) => values.iter().map(length).sum(),
         Value::Object(fields) => fields.get("text").map_or(0, length),
         _ => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Adds a call to the file of a name.
+    fn write(path: &std::path::Path, sequence: u64) {
+        let mut line = json!({
+            "type": "call", "id": format!("p-{sequence}"), "process": "p", "sequence": sequence, "began": "",
+        });
+        let head = json!(CallHead::of("mcp", "grep_search", CallStatus::Found));
+        line.as_object_mut().unwrap().extend(head.as_object().unwrap().clone());
+        let mut file = File::options().create(true).append(true).open(path).unwrap();
+        io::Write::write_all(&mut file, format!("{line}\n").as_bytes()).unwrap();
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "files of the test")]
+    fn no_call_is_lost_where_a_file_makes_room_however_large_the_next_one_is() {
+        let directory = tempfile::tempdir().unwrap();
+        let (now, before) = (directory.path().join("now"), directory.path().join("before"));
+        let gathered = SeenCalls::new();
+        let mut open = |part| File::open(if part == JournalPart::Now { &now } else { &before }).ok();
+        let mut reader = JournalReader::default();
+        let mut seen = |wanted: &[u64]| {
+            reader.look(&gathered, &mut open);
+            let mut seen: Vec<u64> = gathered.calls().iter().map(|call| call.sequence).collect();
+            seen.sort_unstable();
+            assert_eq!(seen, wanted);
+        };
+        seen(&[]);
+        write(&before, 1);
+        write(&now, 2);
+        seen(&[1, 2]);
+        write(&now, 3);
+        std::fs::rename(&now, &before).unwrap();
+        for call in 4..9 {
+            write(&now, call);
+        }
+        seen(&[1, 2, 3, 4, 5, 6, 7, 8]);
+        // Twice at once: what was read is none of the two that are there.
+        write(&now, 9);
+        for call in 10..12 {
+            std::fs::rename(&now, &before).unwrap();
+            write(&now, call);
+        }
+        seen(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+        std::fs::remove_file(&now).unwrap();
+        seen(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+        write(&now, 12);
+        seen(&[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
     }
 }

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 
 use crate::api::Api;
 use crate::files;
-use crate::gathered::SeenCalls;
 use crate::look::PageHost;
 use crate::query::Query;
+use crate::seen::SeenCalls;
 
 const JOURNAL: &str = r#"{"type":"process","process":"1f","surface":"mcp","pid":31,"version":"0.1.0","began":"2026-01-11T08:30:00.123Z"}
 {"type":"call","id":"1f-1","process":"1f","sequence":1,"began":"2026-01-11T08:30:00.123Z","began_us":1,"elapsed_us":2,"surface":"mcp","client":null,"tool":"grep_search","arguments":{"pattern":"a"},"arguments_cut":false,"text_bytes":20000,"names_root":false,"base":".","status":"found","code":null,"error":null,"bytes":7,"digest":"0f","roots":["/p"],"results":1,"results_of":"matches","at_least":false,"files":1,"funnel":[{"step":"visited","files":1}],"skipped":{},"not_entered":[],"hidden_matches":[],"absent":null,"truncated_by":null,"text_cut":false,"has_more":false,"redacted":0,"shown":[{"root":0,"path":"a.rs","kind":"lines","ranges":[[1,2]],"matches":1}],"depends_on_session":false,"models":[],"trace":null}

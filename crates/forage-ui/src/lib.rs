@@ -9,7 +9,6 @@ mod api;
 mod files;
 #[cfg(test)]
 mod fuzz;
-mod gathered;
 mod kept;
 pub mod limits;
 mod look;
@@ -18,6 +17,7 @@ pub mod otlp;
 mod processes;
 mod query;
 pub mod record;
+mod seen;
 mod server;
 #[cfg(unix)]
 mod socket;
@@ -28,7 +28,7 @@ use std::sync::Arc;
 use forage_fs::PrivatePlace;
 
 use self::api::Api;
-use self::gathered::SeenCalls;
+use self::seen::SeenCalls;
 
 pub use self::files::JournalPart;
 pub use self::kept::{CallSink, KeptCalls};

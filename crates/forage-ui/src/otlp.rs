@@ -13,6 +13,12 @@ const SERVER: u8 = 2;
 /// `STATUS_CODE_ERROR`.
 const FAILED: u8 = 2;
 
+/// `SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK`: whether the parent is of another process is known, and said by the next one.
+const KNOWS_ITS_PARENT: u32 = 0x100;
+
+/// `SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK`.
+const PARENT_IS_REMOTE: u32 = 0x200;
+
 /// Returns calls as one `TracesData`.
 pub fn traces(calls: &[&CallRecord], version: &str) -> Value {
     let resource = attributes(&[("service.name", json!("forage")), ("service.version", json!(version))]);
@@ -66,16 +72,17 @@ fn span(call: &CallRecord) -> Value {
         status = json!({ "code": FAILED, "message": head.error.as_deref().unwrap_or_default() });
     }
     let hash = |salt: &str, of: &str| format!("{:016x}", Hash64::of(&[salt.as_bytes(), of.as_bytes()]));
-    let (trace_id, parent) = match &head.trace {
-        Some(trace) => (trace.trace_id.clone(), trace.parent_id.clone()),
+    let (trace_id, parent, flags) = match &head.trace {
+        Some(trace) => (trace.trace_id.clone(), trace.parent_id.clone(), KNOWS_ITS_PARENT | PARENT_IS_REMOTE),
         // All calls of one process are one trace where nobody says what they belong to.
-        None => (hash("trace", &call.process) + &hash("of", &call.process), String::new()),
+        None => (hash("trace", &call.process) + &hash("of", &call.process), String::new(), KNOWS_ITS_PARENT),
     };
     let end = head.began_us.saturating_add(head.elapsed_us);
     json!({
         "traceId": trace_id,
         "spanId": hash("span", &call.id),
         "parentSpanId": parent,
+        "flags": flags,
         "name": name,
         "kind": if is_mcp { SERVER } else { INTERNAL },
         "startTimeUnixNano": nanoseconds(head.began_us),

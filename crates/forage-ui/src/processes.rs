@@ -7,7 +7,7 @@ use std::thread;
 
 use forage_fs::PrivatePlace;
 
-use super::gathered::{CallSource, SeenCalls};
+use super::seen::{CallSource, SeenCalls};
 use super::{limits, socket};
 
 /// Sockets that are being read, or were a moment ago.

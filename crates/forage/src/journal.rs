@@ -59,6 +59,7 @@ impl Drop for LiveCalls {
 
 /// A file that calls are written into by a thread in front of the wall, which no call waits for.
 pub(crate) struct JournalFile {
+    file: Arc<RotatedFile>,
     handed: Arc<HandedRecords>,
     writer: Option<Thread>,
 }
@@ -119,12 +120,13 @@ impl HandedRecords {
 
 impl JournalFile {
     pub(crate) fn new(path: &Path, rotate_bytes: u64, format: JournalFormat, surface: &str) -> Self {
-        let file = RotatedFile::new(path, rotate_bytes, "journal.path");
+        let file = Arc::new(RotatedFile::new(path, rotate_bytes, "journal.path"));
         let handed = Arc::<HandedRecords>::default();
-        let inner = Arc::clone(&handed);
+        let (inner, written) = (Arc::clone(&handed), Arc::clone(&file));
         let writer = thread::Builder::new().name("journal".to_owned());
-        let writer = writer.spawn(move || inner.write(&file, format));
-        let journal = Self { handed, writer: writer.ok().map(|writer| writer.thread().clone()) };
+        let writer = writer.spawn(move || inner.write(&written, format)).map_err(|error| file.lose(&error));
+        let writer = writer.ok().map(|writer| writer.thread().clone());
+        let journal = Self { file, handed, writer };
         journal.hand(WrittenRecord::Process(Box::new(ProcessRecord::own(surface, &version()))));
         journal
     }
@@ -133,6 +135,7 @@ impl JournalFile {
         let Some(writer) = &self.writer else { return };
         if self.handed.unwritten.fetch_add(1, Ordering::AcqRel) >= JOURNAL_WAITING {
             self.handed.unwritten.fetch_sub(1, Ordering::AcqRel);
+            self.file.lose(&format_args!("{JOURNAL_WAITING} calls wait for it"));
             return;
         }
         self.handed.records().push(record);

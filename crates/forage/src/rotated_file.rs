@@ -1,5 +1,6 @@
 //! Lines in a file of the user's choice, which several processes add to, and one generation before it.
 
+use std::fmt::Display;
 use std::fs::{File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
@@ -50,12 +51,17 @@ impl RotatedFile {
 
     /// Adds a line. Whoever called must not fail for what nobody reads at the moment, so what can't be written is lost.
     pub(crate) fn add(&self, line: &str) {
-        if let Err(error) = self.write(line)
-            && !self.has_complained.swap(true, Ordering::Relaxed)
-        {
+        if let Err(error) = self.write(line) {
+            self.lose(&error);
+        }
+    }
+
+    /// Says once why lines are lost.
+    pub(crate) fn lose(&self, why: &dyn Display) {
+        if !self.has_complained.swap(true, Ordering::Relaxed) {
             let (path, setting) = (self.path.display(), self.setting);
             (self.complain)(&format!(
-                "`{setting}`: {path} can't be written: {error}; calls go on, and nothing is told of them meanwhile"
+                "`{setting}`: {path} can't be written: {why}; calls go on, and nothing is told of them meanwhile"
             ));
         }
     }

@@ -162,9 +162,6 @@ pub struct GrepLine {
     /// Where uses are asked for, the innermost definition around the line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<GrepWithin>,
-    /// It stands among the definitions.
-    #[serde(skip)]
-    is_told: bool,
 }
 
 impl Tool for GrepSearch {
@@ -455,6 +452,5 @@ fn line_record(event: &SearchEvent) -> GrepLine {
         cut_after: event.cut.after,
         mention: None,
         within: None,
-        is_told: false,
     }
 }

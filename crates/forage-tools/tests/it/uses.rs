@@ -296,3 +296,24 @@ fn pages_of_a_tree_that_changes_are_those_of_the_tree_as_it_is() {
     }
     watched.close();
 }
+
+#[test]
+fn a_definition_that_the_list_has_no_room_for_stands_among_the_uses() {
+    let tree = Tree::new();
+    for nth in 0..16 {
+        tree.write(
+            format!("src/{nth:02}.rs"),
+            format!("pub fn needle(it: [u8; {nth}], {}: u8) {{}}\n", "long_".repeat(20)),
+        );
+    }
+    let mut context = tree.context();
+    context.text_bytes = 5_000;
+    let answer = answer(&context, "grep_search", json!({"pattern": "needle", "output": "uses"}));
+    assert!(answer.text.contains("16 definitions (the first "), "{}", answer.text);
+    for nth in 0..16 {
+        assert_eq!(answer.text.matches(&format!("[u8; {nth}]")).count(), 1, "{nth}: {}", answer.text);
+        assert_eq!(answer.text.matches(&format!("src/{nth:02}.rs:\n")).count(), 1, "{nth}: {}", answer.text);
+    }
+    let shown: Vec<_> = answer.head.shown.iter().map(|file| (file.ranges.as_slice(), file.matches)).collect();
+    assert_eq!(shown, [([(1, 1)].as_slice(), 1); 16]);
+}

@@ -26,7 +26,7 @@ impl Peers {
             return None;
         }
         // They are copied there when all else has been installed.
-        for list in ["package.json", "requirements-1.txt", "requirements-2.txt"] {
+        for list in ["package.json", "requirements-1.txt", "requirements-2.txt", "requirements-spans.txt"] {
             let wanted = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(SCRIPTS).join(list)).unwrap();
             let found = fs::read(folder.join(list)).unwrap_or_default();
             assert!(
@@ -41,6 +41,14 @@ impl Peers {
     /// The Python that has the client of a line, and what that needs.
     pub(crate) fn python(&self, line: u8) -> PathBuf {
         self.0.join(format!("python-{line}/bin/python"))
+    }
+
+    /// Has OpenTelemetry's packages read files of spans, of which there are so many.
+    pub(crate) fn read_spans(&self, files: &[&Path], spans: usize) {
+        let mut python = Command::new(self.0.join("spans/bin/python"));
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(SCRIPTS).join("spans.py");
+        let printed = printed(python.arg(script).args(files));
+        assert_eq!(printed.trim_end(), format!("{spans} spans: all are as OpenTelemetry has them"));
     }
 
     fn node(&self) -> Command {

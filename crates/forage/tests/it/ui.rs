@@ -11,9 +11,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::Project;
 use crate::mcp::call;
 use crate::mcp::wire::Pipes;
+use crate::peer::Peer;
+use crate::{Project, ask};
 
 /// Time after which what has not come never will.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -426,6 +427,21 @@ fn calls_are_written_as_spans() {
         assert_eq!(span["status"]["code"] == 2, failed);
     }
     assert_eq!(spans[0]["name"], "tools/call grep_search");
+
+    // Calls that belong to no trace: one of a server, a good and a refused one of the agent.
+    let mut pipes = Pipes::connect(&project, &[], REVISION);
+    pipes.ask(&call(REVISION, 1, "list_directory", json!({})));
+    pipes.close();
+    let calls =
+        [("read_file", json!({ "path": "src/main.rs" })), ("read_file", json!({ "path": "nowhere" }))];
+    let peer = Peer::start([ask::calls(&calls), ask::say("It is Rust.")]);
+    let journal = format!("[journal]\npath = {:?}\nformat = \"otlp\"\n", path.display().to_string());
+    ask::configure(&project, &[&peer], &journal);
+    let run = project.run(&["ask", "q"]);
+    assert_eq!(run.status, 0, "{run:?}");
+    if let Some(peers) = crate::mcp_clients::Peers::find() {
+        peers.read_spans(&[&path, &project.root.join("export.json")], spans.len() * 2 + 3);
+    }
 }
 
 /// The page in Debian's Chromium, driven by what `FORAGE_TEST_PAGE` names, which `cargo xtask ui` sets: without it nothing is driven.

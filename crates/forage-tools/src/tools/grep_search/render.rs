@@ -70,7 +70,7 @@ impl Render for GrepResponse {
         };
         let fits = |(text, notes): &(String, Vec<String>)| text.len() + notes_bytes(notes) <= budget;
         let rendered = |(text, notes): (String, Vec<String>), is_cut: bool, detail, matches: u64| {
-            let shown = shown_lines(response, detail, matches).into_files();
+            let shown = shown_lines(response, (detail, budget), matches).into_files();
             Rendered { text: with_notes(text, &notes), is_cut, shown }
         };
         if !is_too_much || !has_context {
@@ -182,9 +182,21 @@ fn headline_of_files(response: &GrepResponse, shown: u64) -> String {
     format!("{at_least}{files} with {at_least}{matches}{showing}:\n")
 }
 
+/// The list of definitions gets a third of an answer.
+const DEFINED_PART: usize = 3;
+
 /// What [`body`] shows.
-fn shown_lines(response: &GrepResponse, detail: ContextDetail, matches: u64) -> ShownFiles {
+fn shown_lines(
+    response: &GrepResponse,
+    (detail, budget): (ContextDetail, usize),
+    matches: u64,
+) -> ShownFiles {
     let (mut shown, mut left) = (ShownFiles::default(), matches);
+    let listed = match response.output {
+        GrepOutput::Uses => uses::defined(response, budget / DEFINED_PART).1,
+        _ => &[],
+    };
+    listed.iter().for_each(|it| shown.line(&it.path, it.line.into(), true));
     for file in &response.files {
         if left == 0 {
             break;
@@ -195,7 +207,8 @@ fn shown_lines(response: &GrepResponse, detail: ContextDetail, matches: u64) -> 
                 break;
             }
             left -= u64::from(is_match);
-            if is_match || detail == ContextDetail::Context {
+            let is_wanted = is_match || detail == ContextDetail::Context;
+            if is_wanted && !uses::is_listed(listed, &file.path, line) {
                 shown.line(&file.path, line.line_number, is_match);
             }
         }
@@ -206,9 +219,12 @@ fn shown_lines(response: &GrepResponse, detail: ContextDetail, matches: u64) -> 
 /// The first `shown` matches.
 fn body(response: &GrepResponse, (detail, budget): (ContextDetail, usize), shown: u64) -> String {
     let is_of_uses = response.output == GrepOutput::Uses;
-    let mut text = match is_of_uses {
-        true => uses::headline(response, shown) + &uses::defined(response, budget / 3),
-        false => headline(response, shown),
+    let (mut text, listed) = match is_of_uses {
+        true => {
+            let (defined, listed) = uses::defined(response, budget / DEFINED_PART);
+            (uses::headline(response, shown) + &defined, listed)
+        }
+        false => (headline(response, shown), &[][..]),
     };
     let mut left = shown;
     for file in response.files.iter() {
@@ -216,7 +232,7 @@ fn body(response: &GrepResponse, (detail, budget): (ContextDetail, usize), shown
             break;
         }
         if is_of_uses {
-            uses::used(file, left, detail, &mut text);
+            uses::used(file, left, listed, detail, &mut text);
             left -= left.min(file.match_count);
             continue;
         }

@@ -182,7 +182,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
         Some(_) => (Vec::new(), 0),
         None => reader.definitions(files, &mut notes),
     };
-    let page = reader.page(files, cursor.as_ref(), max_results, &defined);
+    let page = reader.page(files, cursor.as_ref(), max_results);
     let found = !files.is_empty();
     let not_searched = match !found && complete && cursor.is_none() {
         true => unseen(context, (&root, &start), &walk, &pattern, report, &stop),
@@ -431,13 +431,7 @@ impl UseReader<'_> {
     }
 
     /// The lines behind the cursor, until there are enough.
-    fn page(
-        &mut self,
-        files: &[MentioningFile],
-        cursor: Option<&Cursor>,
-        max_results: u64,
-        defined: &[GrepDefinition],
-    ) -> UsesPage {
+    fn page(&mut self, files: &[MentioningFile], cursor: Option<&Cursor>, max_results: u64) -> UsesPage {
         let mut page = UsesPage::default();
         for MentioningFile { part, path, matches, .. } in files {
             let place = (*part, path);
@@ -456,7 +450,7 @@ impl UseReader<'_> {
                 continue;
             }
             let most = usize::try_from(room + 1).unwrap_or(usize::MAX);
-            let found = self.file(path, given, most, defined, &mut page.skipped);
+            let found = self.file(path, given, most, &mut page.skipped);
             let Some((record, last, has_more)) = found else {
                 // What it has is known, and it is not there.
                 page.is_cut |= self.stop.check().is_some();
@@ -477,7 +471,6 @@ impl UseReader<'_> {
         path: &RelPath,
         behind: u64,
         most: usize,
-        defined: &[GrepDefinition],
         skipped: &mut Skipped,
     ) -> Option<(GrepFile, u64, bool)> {
         let after = (behind > 0).then(|| Delivered::Matches(path.clone(), behind));
@@ -504,7 +497,7 @@ impl UseReader<'_> {
         record.lines.retain(|line| line.line_number <= last + self.around.1 as u64);
         // Of what is too large for that, lines are found and nothing is told of them.
         if let Some(file) = self.outlined(path) {
-            tell(&mut record, path, &file, self.name, defined);
+            tell(&mut record, path, &file, self.name);
         }
         Some((record, last, has_more))
     }
@@ -529,17 +522,12 @@ fn defines(kind: DefinitionKind) -> bool {
     !matches!(kind, DefinitionKind::Extension | DefinitionKind::Heading)
 }
 
-/// Says of each line what it has the name in, and in which definition it stands. Definitions that are told by themselves are left out.
-fn tell(record: &mut GrepFile, path: &RelPath, file: &OutlinedFile, name: &str, told: &[GrepDefinition]) {
+/// Says of each line what it has the name in, and in which definition it stands.
+fn tell(record: &mut GrepFile, path: &RelPath, file: &OutlinedFile, name: &str) {
     let OutlinedFile { text, definitions: outline } = file;
     let path = file_name(path);
     let is_own = |definition: &&Definition| definition.name == name && defines(definition.kind);
     let own: HashSet<u32> = outline.iter().filter(is_own).map(|definition| definition.line).collect();
-    let told: HashSet<u32> = told
-        .iter()
-        .filter(|definition| definition.path == record.path)
-        .map(|definition| definition.line)
-        .collect();
     let numbers: Vec<u32> = record.lines.iter().map(|line| line.line_number as u32).collect();
     let kinds = mentions(&path, text, name, &numbers);
     // The definitions around a line, the innermost last.
@@ -554,7 +542,6 @@ fn tell(record: &mut GrepFile, path: &RelPath, file: &OutlinedFile, name: &str, 
         while around.pop_if(|definition| definition.end_line < number).is_some() {}
         let is_definition = own.contains(&number);
         line.mention = (line.kind == "match").then(|| if is_definition { "definition" } else { kind.name() });
-        line.is_told = is_definition && told.contains(&number);
         // Of a line that defines the name itself, the one around that.
         let is_itself = around.last().is_some_and(|definition| is_definition && definition.line == number);
         line.within = within(&around[..around.len() - usize::from(is_itself)]);
@@ -589,15 +576,13 @@ pub(super) fn headline(response: &GrepResponse, shown: u64) -> String {
     )
 }
 
-/// The definitions, in so many bytes at the most but for the first.
-pub(super) fn defined(response: &GrepResponse, room: usize) -> String {
-    let mut text = String::new();
+/// The definitions, in so many bytes at the most but for the first, and those that stand there. What goes on has none.
+pub(super) fn defined(response: &GrepResponse, room: usize) -> (String, &[GrepDefinition]) {
     if response.continued {
-        return text;
+        return (String::new(), &[]);
     }
     if response.definitions.is_empty() {
-        text.push_str("\nNo definition of it is seen.\n");
-        return text;
+        return ("\nNo definition of it is seen.\n".to_owned(), &[]);
     }
     let (mut list, mut shown, mut path) = (String::new(), 0, "");
     for definition in &response.definitions {
@@ -618,14 +603,27 @@ pub(super) fn defined(response: &GrepResponse, room: usize) -> String {
         list.push_str(&entry);
         shown += 1;
     }
-    let is_cut = shown < response.definition_count;
-    let first = if is_cut { format!(" (the first {})", grouped(shown)) } else { String::new() };
-    let _ = write!(text, "\n{}{first}:\n{list}", count(response.definition_count, "definition"));
-    text
+    let is_cut = (shown as u64) < response.definition_count;
+    let first = if is_cut { format!(" (the first {})", grouped(shown as u64)) } else { String::new() };
+    let text = format!("\n{}{first}:\n{list}", count(response.definition_count, "definition"));
+    (text, &response.definitions[..shown])
 }
 
-/// The first `left` matches of a file, by the definitions that they stand in; those for people behind the others.
-pub(super) fn used(file: &GrepFile, left: u64, detail: ContextDetail, text: &mut String) {
+/// Whether a line stands among the definitions that are listed.
+pub(super) fn is_listed(listed: &[GrepDefinition], path: &str, line: &GrepLine) -> bool {
+    let is_it = |it: &GrepDefinition| u64::from(it.line) == line.line_number && it.path == path;
+    line.mention == Some("definition") && listed.iter().any(is_it)
+}
+
+/// The first `left` matches of a file, by the definitions that they stand in; those for people behind the others, and those that
+/// are listed not again.
+pub(super) fn used(
+    file: &GrepFile,
+    left: u64,
+    listed: &[GrepDefinition],
+    detail: ContextDetail,
+    text: &mut String,
+) {
     let mut shown: Vec<&GrepLine> = Vec::new();
     let mut matches = 0;
     for line in &file.lines {
@@ -633,7 +631,8 @@ pub(super) fn used(file: &GrepFile, left: u64, detail: ContextDetail, text: &mut
         if matches > left {
             break;
         }
-        if !line.is_told && (detail == ContextDetail::Context || line.kind == "match") {
+        let is_wanted = detail == ContextDetail::Context || line.kind == "match";
+        if is_wanted && !is_listed(listed, &file.path, line) {
             shown.push(line);
         }
     }
