@@ -418,7 +418,7 @@ const READERS: &[(&str, &[Cover])] = &[
         &[Target("forage-mcp/src/http/door.rs", "fuzz_a_head_is_read_once_it_is_whole_and_no_sooner")],
     ),
     ("forage-ui/src/files.rs", &[Target("forage-ui/src/fuzz.rs", "any_file_is_shown_or_refused")]),
-    ("forage-ui/src/gathered.rs", &[Target("forage-ui/src/fuzz.rs", "any_file_is_shown_or_refused")]),
+    ("forage-ui/src/seen.rs", &[Target("forage-ui/src/fuzz.rs", "any_file_is_shown_or_refused")]),
     ("forage-ui/src/api.rs", &[Target("forage-ui/src/fuzz.rs", "any_question_is_answered")]),
     ("forage-ui/src/api/ranking.rs", &[Target("forage-ui/src/fuzz.rs", "any_question_is_answered")]),
 ];
