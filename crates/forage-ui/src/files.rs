@@ -75,7 +75,7 @@ pub(crate) fn follow(
 ) {
     let inner = Arc::clone(gathered);
     let follow = move || {
-        let mut followed = JournalReader::default();
+        let mut followed = FollowedJournal::default();
         loop {
             followed.look(&inner, &mut open);
             thread::sleep(limits::LOOK_INTERVAL);
@@ -88,9 +88,9 @@ pub(crate) fn follow(
 
 /// The file that is read, and how far it was.
 #[derive(Default)]
-struct JournalReader(Option<(Handle, u64)>);
+struct FollowedJournal(Option<(Handle, u64)>);
 
-impl JournalReader {
+impl FollowedJournal {
     /// Takes what has come since it looked last.
     fn look(&mut self, gathered: &SeenCalls, open: &mut impl FnMut(JournalPart) -> Option<File>) {
         let Some(mut now) = open(JournalPart::Now).and_then(|file| Handle::from_file(file).ok()) else {
@@ -327,7 +327,7 @@ mod tests {
         let (now, before) = (directory.path().join("now"), directory.path().join("before"));
         let gathered = SeenCalls::new();
         let mut open = |part| File::open(if part == JournalPart::Now { &now } else { &before }).ok();
-        let mut reader = JournalReader::default();
+        let mut reader = FollowedJournal::default();
         let mut seen = |wanted: &[u64]| {
             reader.look(&gathered, &mut open);
             let mut seen: Vec<u64> = gathered.calls().iter().map(|call| call.sequence).collect();
