@@ -4,7 +4,6 @@
 //! beside it; else Debian's security archive has a compiler with its source.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::cargo::{Workspace, printed, remove, succeed};
 use crate::peers;
@@ -308,6 +307,8 @@ fn of_debian(workspace: &Workspace) -> Result<PathBuf, String> {
     let making = place.with_extension("new");
     remove(&making)?;
     std::fs::create_dir_all(&making).map_err(|error| error.to_string())?;
+    // The lists of an image are often older than what they list, or lack the security archive, which has the newer compiler.
+    peers::update_package_lists(workspace)?;
     let mut packages = PACKAGES.map(str::to_owned).to_vec();
     let mut at = 0;
     while let Some(package) = packages.get(at) {
@@ -321,16 +322,9 @@ fn of_debian(workspace: &Workspace) -> Result<PathBuf, String> {
         }
         at += 1;
     }
-    let download = || -> Command {
-        let mut command = workspace.program("apt-get");
-        command.args(["download", "--quiet"]).args(&packages).current_dir(&making);
-        command
-    };
-    // The lists of an image are often older than what they list.
-    succeed(&mut download(), "`apt-get download`").or_else(|_| {
-        peers::update_package_lists(workspace)?;
-        succeed(&mut download(), "`apt-get download`")
-    })?;
+    let mut download = workspace.program("apt-get");
+    download.args(["download", "--quiet"]).args(&packages).current_dir(&making);
+    succeed(&mut download, "`apt-get download`")?;
     let files = std::fs::read_dir(&making).map_err(|error| error.to_string())?;
     for file in files.flatten().map(|file| file.path()) {
         succeed(workspace.program("dpkg").arg("-x").arg(&file).arg(&making), "`dpkg -x`")?;
