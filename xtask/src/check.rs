@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::cargo::{FEATURES, Workspace};
 use crate::{
     bench, browser, clients, direction, docs, frameworks, generate, house, package, page, parsers, peers,
-    systems, type_names,
+    python, systems, type_names,
 };
 
 type Step = fn(&Workspace) -> Result<(), String>;
@@ -49,6 +49,7 @@ const FURTHER: &[(&str, Step)] = &[
     ("other systems", systems::check),
     ("site", |workspace| docs::build(workspace).and_then(|()| browser::check(workspace))),
     ("page", page::check),
+    ("Python package", python::check),
     ("installation", package::check),
     // Each as it would be published, built from its own package and those that it depends on.
     ("packages", |workspace| {

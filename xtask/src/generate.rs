@@ -66,6 +66,7 @@ fn generated(workspace: &Workspace) -> Result<Vec<(String, String)>, String> {
         ("docs/terminal.svg".to_owned(), picture::render(workspace)?),
     ];
     files.extend(crate::records::files(&workspace.forage_json(&["schema", "--json"])?)?);
+    files.extend(crate::bindings::files(workspace)?);
     files.extend(front_page::readmes(workspace)?);
     let plugin = workspace.forage_json(&[&setup[..], &["--plugin-files"]].concat())?;
     for (path, text) in plugin.as_object().ok_or("`forage setup --plugin-files` prints no object")? {

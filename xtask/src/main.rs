@@ -13,6 +13,7 @@
 //! - `cargo xtask docs`: the site, in `target/book`, with `llms.txt`; a link that leads nowhere and a word that is spelled
 //!   wrongly are errors. With `--look`, a browser shows it on a telephone and on a screen, by day and by night.
 //! - `cargo xtask ui`: the page of `forage ui` in a real browser, with pictures of its views in `target/screenshots/page`.
+//! - `cargo xtask python`: the Python package built, installed and used.
 //! - `cargo xtask systems`: what can be checked of Windows, macOS and ARM on Linux: types, and tests under Wine and an emulator.
 //! - `cargo xtask release notes`: what the changelog says of this version; `release check TAG`: whether a tag is its.
 //! - `cargo xtask generate`: writes the files that are made from the program; with `--check`, only compares them.
@@ -24,6 +25,7 @@
 
 mod advisories;
 mod bench;
+mod bindings;
 mod browser;
 mod cargo;
 mod check;
@@ -40,6 +42,7 @@ mod page;
 mod parsers;
 mod peers;
 mod picture;
+mod python;
 mod records;
 mod systems;
 mod type_names;
@@ -60,6 +63,7 @@ const USAGE: &str = "usage: cargo xtask check [--all]
        cargo xtask release check TAG
        cargo xtask docs [--look]
        cargo xtask ui
+       cargo xtask python
        cargo xtask systems
        cargo xtask advisories PATH-OF-ADVISORY-DB";
 
@@ -83,6 +87,7 @@ fn main() -> ExitCode {
         ["docs"] => docs::build(&workspace),
         ["docs", "--look"] => docs::build(&workspace).and_then(|()| browser::check(&workspace)),
         ["ui"] => page::check(&workspace.with_peers()),
+        ["python"] => python::check(&workspace.with_peers()),
         ["systems"] => {
             peers::install_for_systems(&workspace).and_then(|()| systems::check(&workspace.with_peers()))
         }

@@ -283,6 +283,10 @@ const READERS: &[(&str, &[Cover])] = &[
         ],
     ),
     (
+        "forage-python/src/lib.rs",
+        &[NoneForeign("serde_json reads settings and arguments, which the tools then read as everybody's")],
+    ),
+    (
         "forage-sparse/src/filter.rs",
         &[Target(
             "forage-sparse/src/filter.rs",

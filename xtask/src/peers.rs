@@ -229,6 +229,17 @@ const PEERS: &[Peer] = &[
         is_large: true,
     },
     Peer {
+        name: "what checks the Python package",
+        source: Source::Python {
+            folder: BINDINGS,
+            list: "forage-python/tests/requirements.txt",
+            least: PYTHON,
+            beside: None,
+        },
+        variables: &[],
+        is_large: true,
+    },
+    Peer {
         name: "what looks at bundles and workflows",
         source: Source::Npm { folder: "packaging/npm", list: "forage/tests/clients/packaging/package.json" },
         variables: &[],
@@ -240,6 +251,7 @@ const PEERS: &[Peer] = &[
 const PACKAGING: &str = "packaging/";
 const LOOKUP: &str = "lookup";
 const SPELLING: &str = "spelling";
+const BINDINGS: &str = "bindings/python";
 const QDRANT_PYTHON: &str = "FORAGE_TEST_QDRANT_PYTHON";
 const MINILM: &str = "FORAGE_TEST_MINILM";
 
@@ -324,6 +336,12 @@ pub(crate) fn install_for_site(workspace: &Workspace) -> Result<(), String> {
 /// Returns the program that checks spelling.
 pub(crate) fn spell_checker(workspace: &Workspace) -> PathBuf {
     folder(workspace).join(SPELLING).join("bin/typos")
+}
+
+/// Installs what the Python package is tested with.
+pub(crate) fn install_for_python(workspace: &Workspace) -> Result<(), String> {
+    let is_wanted = |peer: &Peer| matches!(peer.source, Source::Python { folder, .. } if folder == BINDINGS);
+    install_those(workspace, Versions::Pinned, is_wanted)
 }
 
 /// Installs what drives the browser.

@@ -94,7 +94,7 @@ pub use shown::{ShownFile, ShownKind};
 pub use shown_earlier::ShownEarlier;
 pub use telemetry::{Telemetry, TelemetryTarget};
 pub use text::clip;
-pub use tool::{Egress, Tool};
+pub use tool::{Egress, RecordReceiver, Tool};
 pub use tree_files::{TreeBounds, TreeFiles, UnsearchedPath, tree_files};
 pub use verdict::CallVerdict;
 pub use workspace::{Workspace, WorkspaceError};

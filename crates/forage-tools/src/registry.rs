@@ -17,14 +17,14 @@ use crate::journal::JournalTarget;
 use crate::limits;
 use crate::names::ToolNames;
 use crate::outcome::{Answer, ToolOutcome};
-use crate::records::loose_schema;
+use crate::records::{answer_schema, loose_schema};
 use crate::sanitize::sanitize_line;
 use crate::schema;
 use crate::several::{self, AboutRoots};
 use crate::telemetry::target::TelemetryTarget;
 use crate::text::clip;
 pub use crate::tool::AnyTool;
-use crate::tool::{Egress, Tool};
+use crate::tool::{Egress, RecordReceiver, Tool};
 use crate::tools::{GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex};
 
 struct RegistryEntry<T> {
@@ -46,6 +46,10 @@ impl<T: Tool> RegistryEntry<T> {
 impl<T: Tool> AnyTool for RegistryEntry<T> {
     fn name(&self) -> &str {
         T::NAME
+    }
+
+    fn method(&self) -> &str {
+        T::METHOD
     }
 
     fn aliases(&self) -> &[&'static str] {
@@ -84,6 +88,10 @@ impl<T: Tool> AnyTool for RegistryEntry<T> {
         loose_schema::<T::Response>()
     }
 
+    fn answer_schema(&self) -> Value {
+        answer_schema::<T>()
+    }
+
     fn is_quick(&self) -> bool {
         T::IS_QUICK
     }
@@ -120,6 +128,25 @@ impl<T: Tool> AnyTool for RegistryEntry<T> {
         let definition = ArgumentDefinition::of::<T>(self.schema(), &context.names);
         let (request, notes) = arguments::parse(&definition, request)?;
         Ok(Answer::of(call_with::<T>(context, request, notes)?, context.text_bytes))
+    }
+
+    fn piece_schema(&self) -> Option<Value> {
+        T::piece_schema()
+    }
+
+    fn each(
+        &self,
+        context: &Context,
+        request: Value,
+        receive: RecordReceiver<'_>,
+    ) -> Result<Answer, ToolError> {
+        let definition = ArgumentDefinition::of::<T>(self.schema(), &context.names);
+        let (request, notes) = arguments::parse(&definition, request)?;
+        let outcome = catch_unwind(AssertUnwindSafe(|| T::each(context, request, receive)));
+        let mut outcome =
+            outcome.unwrap_or_else(|panic| Err(internal::<T>(context, panic_message(&*panic))))?;
+        outcome.warnings.splice(0..0, notes);
+        Ok(Answer::of(outcome, context.text_bytes))
     }
 }
 
@@ -375,6 +402,27 @@ impl AnyTool for Worded {
 
     fn id(&self) -> &str {
         self.tool.id()
+    }
+
+    fn method(&self) -> &str {
+        self.tool.method()
+    }
+
+    fn answer_schema(&self) -> Value {
+        self.tool.answer_schema()
+    }
+
+    fn piece_schema(&self) -> Option<Value> {
+        self.tool.piece_schema()
+    }
+
+    fn each(
+        &self,
+        context: &Context,
+        request: Value,
+        receive: RecordReceiver<'_>,
+    ) -> Result<Answer, ToolError> {
+        self.tool.each(context, request, receive)
     }
 
     fn aliases(&self) -> &[&'static str] {

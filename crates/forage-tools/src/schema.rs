@@ -25,6 +25,22 @@ pub enum SchemaFormat {
     Gemini,
 }
 
+impl SchemaFormat {
+    /// All there are.
+    pub const ALL: [Self; 5] = [Self::Mcp, Self::OpenAi, Self::OpenAiStrict, Self::Anthropic, Self::Gemini];
+
+    /// Returns what it is called where it is asked for.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Mcp => "mcp",
+            Self::OpenAi => "openai",
+            Self::OpenAiStrict => "openai-strict",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+        }
+    }
+}
+
 /// The definition of a tool in a provider's shape, beside others by these names.
 pub fn definition(tool: &dyn AnyTool, names: &ToolNames, format: SchemaFormat) -> Value {
     definition_with(tool, names, tool.input_schema(), format)

@@ -1,5 +1,7 @@
 //! What a tool is.
 
+use std::ops::ControlFlow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -43,6 +45,8 @@ pub enum Egress {
 pub trait Tool {
     /// The name that callers use.
     const NAME: &'static str;
+    /// The name of the method that programs call it by.
+    const METHOD: &'static str = Self::NAME;
     /// Other names that are resolved when called and never advertised.
     const ALIASES: &'static [&'static str] = &[];
     /// A short title for people.
@@ -85,7 +89,26 @@ pub trait Tool {
     }
     /// Runs a call.
     fn run(context: &Context, request: Self::Request) -> Result<ToolOutcome<Self::Response>, ToolError>;
+    /// Returns the schema of what [`Tool::each`] hands over, of a tool that has it.
+    fn piece_schema() -> Option<Value> {
+        None
+    }
+    /// Runs a call that hands over all there is, piece by piece as records, until `receive` breaks off. The outcome has counts
+    /// and no pieces.
+    ///
+    /// # Errors
+    /// As of [`Tool::run`].
+    fn each(
+        context: &Context,
+        request: Self::Request,
+        _receive: RecordReceiver<'_>,
+    ) -> Result<ToolOutcome<Self::Response>, ToolError> {
+        Self::run(context, request)
+    }
 }
+
+/// Is given records one by one, and says whether it wants more.
+pub type RecordReceiver<'a> = &'a mut (dyn FnMut(Value) -> ControlFlow<()> + Send);
 
 /// A tool without its types.
 ///
@@ -96,6 +119,10 @@ pub trait AnyTool: Send + Sync {
     fn name(&self) -> &str;
     /// The name that it has by itself, whatever callers use.
     fn id(&self) -> &str {
+        self.name()
+    }
+    /// The name of the method that programs call it by.
+    fn method(&self) -> &str {
         self.name()
     }
     /// Names that are resolved and not advertised.
@@ -129,6 +156,10 @@ pub trait AnyTool: Send + Sync {
     fn output_schema(&self) -> Value {
         common_schema()
     }
+    /// The same as every answer that is none has them, with what they are made of under `$defs`.
+    fn answer_schema(&self) -> Value {
+        self.output_schema()
+    }
     /// Whether a call reads one file or lists one directory, and ends soon on any tree.
     fn is_quick(&self) -> bool {
         false
@@ -143,6 +174,23 @@ pub trait AnyTool: Send + Sync {
     }
     /// Runs a call from JSON. A panic is this call's error and nobody else's.
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError>;
+    /// The schema of what [`AnyTool::each`] hands over, of a tool that has it.
+    fn piece_schema(&self) -> Option<Value> {
+        None
+    }
+    /// Runs a call from JSON that hands over all there is, piece by piece as records, until `receive` breaks off. The answer has
+    /// counts and no pieces. A tool that can't hands over nothing and answers as to [`AnyTool::call`].
+    ///
+    /// # Errors
+    /// As of [`AnyTool::call`].
+    fn each(
+        &self,
+        context: &Context,
+        request: Value,
+        _receive: RecordReceiver<'_>,
+    ) -> Result<Answer, ToolError> {
+        self.call(context, request)
+    }
 }
 
 impl<'a> AsRef<dyn AnyTool + 'a> for dyn AnyTool + 'a {

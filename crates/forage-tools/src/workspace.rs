@@ -84,7 +84,12 @@ impl Workspace {
         let roots: Vec<_> =
             directories.into_iter().map(|directory| open(directory.as_ref())).collect::<Result<_, _>>()?;
         let context = Context::new(Roots::new(roots, RelPath::root())?);
-        Ok(Self { context, kept: None })
+        Ok(Self::of(context))
+    }
+
+    /// Calls by a context that is there already.
+    pub fn of(context: Context) -> Self {
+        Self { context, kept: None }
     }
 
     /// Uses the indexes below this directory, in which each root has one of its own: a search reads the files alone that can

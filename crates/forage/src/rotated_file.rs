@@ -56,13 +56,15 @@ impl RotatedFile {
         }
     }
 
-    /// Says once why lines are lost.
+    /// Says why lines are lost.
     pub(crate) fn lose(&self, why: &dyn Display) {
+        let what = "calls go on, and nothing is told of them meanwhile";
+        self.complain_once(&format_args!("can't be written: {why}; {what}"));
+    }
+
+    fn complain_once(&self, what: &dyn Display) {
         if !self.has_complained.swap(true, Ordering::Relaxed) {
-            let (path, setting) = (self.path.display(), self.setting);
-            (self.complain)(&format!(
-                "`{setting}`: {path} can't be written: {why}; calls go on, and nothing is told of them meanwhile"
-            ));
+            (self.complain)(&format!("`{}`: {} {what}", self.setting, self.path.display()));
         }
     }
 
@@ -82,8 +84,11 @@ impl RotatedFile {
             let size = file.metadata()?.len();
             let is_full = self.rotate_bytes > 0 && size > 0 && size + line.len() as u64 > self.rotate_bytes;
             if is_full && is_alone {
-                named.rename(before(&self.path).file_name().unwrap_or_default())?;
-                continue;
+                match named.rename(before(&self.path).file_name().unwrap_or_default()) {
+                    Ok(()) => continue,
+                    // As on Windows while another process has it open: it grows until it can make room.
+                    Err(error) => self.complain_once(&format_args!("can't make room and grows: {error}")),
+                }
             }
             // One write of a file that is appended to: lines of several processes do not mix, locked or not.
             let written = file.write_all(line.as_bytes());
@@ -126,8 +131,10 @@ fn lock(file: &File) -> bool {
 #[cfg(test)]
 #[expect(clippy::disallowed_methods, reason = "the tests read files of their own")]
 mod tests {
-    use serde_json::{Value, json};
     use std::fs;
+    use std::sync::Arc;
+
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -154,16 +161,38 @@ mod tests {
         assert!(fs::metadata(&path).unwrap().len() <= 300);
     }
 
+    /// A file whose complaints are heard.
+    fn heard(path: &Path, rotate_bytes: u64) -> (RotatedFile, Arc<Mutex<Vec<String>>>) {
+        let said = Arc::<Mutex<Vec<String>>>::default();
+        let heard = Arc::clone(&said);
+        let file = RotatedFile {
+            complain: Box::new(move |problem| heard.lock().unwrap().push(problem.to_owned())),
+            ..RotatedFile::new(path, rotate_bytes, "telemetry.path")
+        };
+        (file, said)
+    }
+
+    #[test]
+    fn what_can_not_make_room_grows_and_loses_nothing() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("telemetry.jsonl");
+        // In the place of the file before it is what can't be replaced.
+        fs::create_dir_all(directory.path().join("telemetry.jsonl.1/within")).unwrap();
+        let (file, said) = heard(&path, 10);
+        for number in 0..9 {
+            file.add(&format!("{number}{number}{number}\n"));
+        }
+        let lines: Vec<_> = fs::read_to_string(&path).unwrap().lines().map(str::to_owned).collect();
+        assert_eq!(lines.len(), 9);
+        let said = said.lock().unwrap();
+        assert!(said.len() == 1 && said[0].contains("can't make room and grows"), "{said:?}");
+    }
+
     #[test]
     fn what_can_not_be_written_fails_nobody_and_is_said_once() {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("file"), "").unwrap();
-        let said = std::sync::Arc::<Mutex<Vec<String>>>::default();
-        let heard = std::sync::Arc::clone(&said);
-        let file = RotatedFile {
-            complain: Box::new(move |problem| heard.lock().unwrap().push(problem.to_owned())),
-            ..RotatedFile::new(&directory.path().join("file/telemetry.jsonl"), 0, "telemetry.path")
-        };
+        let (file, said) = heard(&directory.path().join("file/telemetry.jsonl"), 0);
         for _ in 0..3 {
             file.add("{}\n");
         }

@@ -17,7 +17,7 @@ use forage_fs::{RelPath, Root, SkipReason, WalkOptions, WalkReport};
 use forage_search::{Delivered, EventKind, FileEvents, Pattern, ScanOptions, SearchEvent, search};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 pub use self::gathered::GatheredUses;
 use self::request::PreparedGrep;
@@ -35,8 +35,9 @@ use crate::limits;
 use crate::lines::{event_text, kind_name};
 use crate::outcome::{Limit, ToolOutcome};
 use crate::place::no_file_fits;
+use crate::records::schema_of;
 use crate::several::AboutRoots;
-use crate::tool::Tool;
+use crate::tool::{RecordReceiver, Tool};
 use crate::verdict::{CallVerdict, unseen_matches};
 
 /// The tool.
@@ -166,6 +167,7 @@ pub struct GrepLine {
 
 impl Tool for GrepSearch {
     const NAME: &'static str = "grep_search";
+    const METHOD: &'static str = "grep";
     const TITLE: &'static str = "Search file contents";
     const DESCRIPTION: &'static str = include_str!("grep_search.md");
     const UNADVERTISED: &'static [&'static str] = GrepRequest::UNADVERTISED;
@@ -251,6 +253,18 @@ impl Tool for GrepSearch {
             GrepOutput::Files | GrepOutput::Counts => by_file::run(context, request),
             GrepOutput::Uses => uses::run(context, request),
         }
+    }
+
+    fn piece_schema() -> Option<Value> {
+        Some(schema_of::<GrepFile>())
+    }
+
+    fn each(
+        context: &Context,
+        request: GrepRequest,
+        receive: RecordReceiver<'_>,
+    ) -> Result<ToolOutcome<GrepResponse>, ToolError> {
+        each::each(context, request, |file| receive(json!(file)))
     }
 }
 

@@ -73,6 +73,7 @@ impl LookupRequest {
 
 impl Tool for KeywordLookup {
     const NAME: &'static str = "keyword_lookup";
+    const METHOD: &'static str = "lookup";
     const TITLE: &'static str = "Look words up in a collection";
     const DESCRIPTION: &'static str = include_str!("keyword_lookup.md");
     const ON_BY_DEFAULT: bool = false;

@@ -131,6 +131,7 @@ pub struct ListEntry {
 
 impl Tool for ListDirectory {
     const NAME: &'static str = "list_directory";
+    const METHOD: &'static str = "list";
     const TITLE: &'static str = "List a directory";
     const DESCRIPTION: &'static str = include_str!("list_directory.md");
     const IS_QUICK: bool = true;

@@ -117,6 +117,7 @@ pub struct ReadResponse {
 
 impl Tool for ReadFile {
     const NAME: &'static str = "read_file";
+    const METHOD: &'static str = "read";
     const TITLE: &'static str = "Read a file";
     const DESCRIPTION: &'static str = include_str!("read_file.md");
     const IS_QUICK: bool = true;

@@ -11,7 +11,7 @@ mod stream;
 use forage_base::Stopped;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::adapted;
 use crate::arguments::Foreign;
@@ -20,8 +20,9 @@ use crate::context::Context;
 use crate::error::ToolError;
 use crate::outcome::{Limit, ToolOutcome};
 use crate::place::no_file_fits;
+use crate::records::schema_of;
 use crate::several::AboutRoots;
-use crate::tool::Tool;
+use crate::tool::{RecordReceiver, Tool};
 use crate::verdict::{CallVerdict, unseen_matches};
 
 pub use record::{SearchData, SearchRecord, SearchText, Submatch};
@@ -71,6 +72,7 @@ pub struct SearchResponse {
 
 impl Tool for Search {
     const NAME: &'static str = "Search";
+    const METHOD: &'static str = "search";
     const ALIASES: &'static [&'static str] = &["search", "rg", "ripgrep", "ugrep", "ug"];
     const TITLE: &'static str = "Search lines";
     const DESCRIPTION: &'static str = include_str!("search.md");
@@ -128,6 +130,18 @@ impl Tool for Search {
         let prepared = request.prepare(context, false)?;
         let limit = prepared.max_results;
         run(context, prepared, Some(limit), &mut |_| true)
+    }
+
+    fn piece_schema() -> Option<Value> {
+        Some(schema_of::<SearchRecord>())
+    }
+
+    fn each(
+        context: &Context,
+        request: SearchRequest,
+        receive: RecordReceiver<'_>,
+    ) -> Result<ToolOutcome<SearchResponse>, ToolError> {
+        each(context, request, |records| records.iter().try_for_each(|record| receive(json!(record))))
     }
 }
 

@@ -220,6 +220,7 @@ pub(super) fn rank(
 
 impl Tool for SearchIndex {
     const NAME: &'static str = "search_index";
+    const METHOD: &'static str = "rank";
     const TITLE: &'static str = "Rank files for a question";
     const DESCRIPTION: &'static str = include_str!("search_index.md");
     const UNADVERTISED: &'static [&'static str] = &["explain", "history", "languages"];

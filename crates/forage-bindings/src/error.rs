@@ -1,0 +1,75 @@
+//! Errors as other languages have them: a code, a sentence, and what can be done about it.
+
+use std::fmt;
+
+use forage_agent::AskError;
+use forage_tools::records::schema_of;
+use forage_tools::{ErrorCode, ToolError, ToolNames, sanitize};
+use serde_json::Value;
+
+/// Why a call has no answer.
+#[derive(Clone, Debug)]
+pub struct BindingError {
+    /// What programs know it by.
+    pub code: ErrorCode,
+    /// What happened, in a sentence.
+    pub message: String,
+    /// What can be done about it beside what the message says.
+    pub hint: Option<String>,
+    /// The transcript of a question without an answer.
+    pub transcript: Option<Box<Value>>,
+}
+
+impl BindingError {
+    pub(crate) fn new(code: ErrorCode, message: impl fmt::Display) -> Self {
+        Self { code, message: sanitize(&message.to_string()), hint: None, transcript: None }
+    }
+
+    pub(crate) fn of(error: &ToolError, names: &ToolNames) -> Self {
+        let hint = names.hint(error.hint()).trim_start_matches(['.', ';', ' ']).to_owned();
+        Self { hint: (!hint.is_empty()).then_some(hint), ..Self::new(error.code(), error) }
+    }
+
+    /// That of a call that panicked.
+    pub fn panicked() -> Self {
+        Self::new(ErrorCode::Internal, "the call panicked, which is a fault of Forage; please report it")
+    }
+
+    /// Returns the code as it is written, such as `pattern`.
+    pub fn code_name(&self) -> String {
+        serde_json::to_value(self.code)
+            .ok()
+            .and_then(|code| code.as_str().map(str::to_owned))
+            .unwrap_or_default()
+    }
+}
+
+impl fmt::Display for BindingError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.message)?;
+        match &self.hint {
+            Some(hint) => write!(formatter, " ({hint})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for BindingError {}
+
+impl From<AskError> for BindingError {
+    fn from(error: AskError) -> Self {
+        let code = match error {
+            AskError::NoModel => ErrorCode::NoModel,
+            AskError::NoQuestion | AskError::LongQuestion { .. } => ErrorCode::Argument,
+        };
+        Self::new(code, error)
+    }
+}
+
+/// Returns every code with what it says: what happened, and what to do.
+pub fn error_codes() -> Vec<(String, String)> {
+    let schema = schema_of::<ErrorCode>();
+    let codes = schema["oneOf"].as_array().into_iter().flatten();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    codes.map(|code| (text(&code["const"]), text(&code["description"]))).collect()
+}

@@ -1,0 +1,31 @@
+//! What the packages for other languages share: a workspace whose tools are called by name, with JSON in and out.
+//!
+//! A package adds what its language wants (objects, cancellation, iteration) and knows no tool: [`methods`] is what it makes its
+//! methods of, from the one registry. A program in Rust takes `forage-tools`, which has types.
+//!
+//! ```
+//! use forage_bindings::{Toolbox, ToolboxSettings};
+//! use forage_tools::Stop;
+//! use serde_json::json;
+//!
+//! # fn main() -> Result<(), forage_bindings::BindingError> {
+//! let settings: ToolboxSettings = ToolboxSettings { index: false.into(), ..ToolboxSettings::default() };
+//! let toolbox = Toolbox::open(&[env!("CARGO_MANIFEST_DIR").into()], settings)?;
+//! let answer = toolbox.call("grep_search", json!({ "pattern": "^name = ", "path": "Cargo.toml" }), &Stop::never())?;
+//! assert!(answer.text.contains("forage-bindings"));
+//! assert_eq!(answer.records()["match_count"], 1);
+//! # Ok(())
+//! # }
+//! ```
+
+mod error;
+mod method;
+mod settings;
+mod sparse;
+mod toolbox;
+
+pub use error::{BindingError, error_codes};
+pub use method::{Method, methods};
+pub use settings::{IndexSetting, ModelSettings, ToolboxSettings};
+pub use sparse::Bm25;
+pub use toolbox::{Asked, Toolbox};

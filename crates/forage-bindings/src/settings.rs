@@ -1,0 +1,151 @@
+//! What a workspace of another language is opened with.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use forage_llm::{
+    ApiKey, ChatModel, Endpoint, EndpointSettings, Exchanges, ProviderTable, Wire, is_loopback_url,
+};
+use forage_tools::ErrorCode;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use crate::error::BindingError;
+
+/// Settings of a workspace. What is left out is as the command line has it.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ToolboxSettings {
+    /// Whether indexes make calls fast, and the directory in which they are kept: that of the command line unless another is
+    /// named. `false` writes nothing anywhere.
+    pub index: IndexSetting,
+    /// Whether the tree is watched and its index kept in memory, for a program that goes on. An `index` is needed.
+    pub watch: bool,
+    /// The models that `keyword_search` and `ask` use, in order of preference.
+    pub models: Vec<ModelSettings>,
+    /// `keyword_search` asks no model and ranks the files that it finds.
+    pub without_model: bool,
+    /// Shows secrets, which are taken out of answers otherwise.
+    pub show_secrets: bool,
+    /// Bytes of a text answer.
+    pub text_bytes: Option<usize>,
+    /// Time for a call, in milliseconds.
+    pub timeout_ms: Option<u64>,
+    /// Worker threads of a call; one for each processor unless it is named.
+    pub threads: Option<usize>,
+    /// Bytes of a file; larger ones are not searched.
+    pub max_file_bytes: Option<u64>,
+    /// Files that are left out of everything, as globs.
+    pub exclude: Vec<String>,
+    /// Permits a root as broad as a home directory.
+    pub allow_broad_root: bool,
+}
+
+/// See [`ToolboxSettings::index`].
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum IndexSetting {
+    /// Whether there is one.
+    Wanted(bool),
+    /// The directory.
+    Directory(PathBuf),
+}
+
+impl Default for IndexSetting {
+    fn default() -> Self {
+        Self::Wanted(true)
+    }
+}
+
+impl From<bool> for IndexSetting {
+    fn from(wanted: bool) -> Self {
+        Self::Wanted(wanted)
+    }
+}
+
+/// A model, and where it is asked.
+#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ModelSettings {
+    /// A provider that is known, such as `openai`; beside `base_url` a name for messages.
+    pub provider: Option<String>,
+    /// The id that the provider knows the model by.
+    pub model: String,
+    /// The address, where it is not that of the provider.
+    pub base_url: Option<String>,
+    /// The key. Without one that of the provider's environment variable is used.
+    pub api_key: Option<String>,
+    /// The protocol; that of the provider, else OpenAI's.
+    #[schemars(with = "Option<String>")]
+    pub wire: Option<Wire>,
+    /// Permits plain `http` to another machine.
+    pub allow_insecure: bool,
+}
+
+impl std::fmt::Debug for ModelSettings {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { provider, model, base_url, .. } = self;
+        write!(formatter, "{model} of {provider:?} at {base_url:?}")
+    }
+}
+
+impl ModelSettings {
+    /// A client of the model.
+    pub(crate) fn open(&self, table: &ProviderTable) -> Result<Arc<dyn ChatModel>, BindingError> {
+        let refused = |why: &dyn std::fmt::Display| {
+            BindingError::new(
+                ErrorCode::NoModel,
+                format_args!("the model `{}` can't be asked: {why}", self.model),
+            )
+        };
+        if self.model.is_empty() {
+            return Err(refused(&"`model` is its id, as the provider knows it"));
+        }
+        let key = self.api_key.as_deref().map(ApiKey::new).transpose().map_err(|error| refused(&error))?;
+        let known = self.provider.as_deref().filter(|name| table.provider(name).is_some());
+        let (wire, endpoint) = match (&self.base_url, known) {
+            (Some(base_url), _) => {
+                if key.is_none() && !is_loopback_url(base_url) {
+                    return Err(refused(&"`api_key` is missing"));
+                }
+                let at = known.or_else(|| table.provider_at(base_url));
+                let provider = self.provider.as_deref().or(at).unwrap_or("model");
+                let mut settings = EndpointSettings::new(provider, base_url, &self.model);
+                settings.key = key;
+                settings.allow_insecure = self.allow_insecure;
+                settings.facts = table.facts(at.unwrap_or_default(), &self.model);
+                let wire = at.and_then(|name| table.provider(name)).map(forage_llm::Provider::wire);
+                (wire.unwrap_or_default(), Endpoint::new(settings).map_err(|error| refused(&error))?)
+            }
+            (None, Some(name)) => {
+                let own = table.key_variables(name);
+                let variable = |asked: &str| match &self.api_key {
+                    Some(key) if own.iter().any(|it| it == asked) => Some(key.clone()),
+                    _ => environment(asked),
+                };
+                let Some(resolved) = table.resolve(name, &variable) else {
+                    return Err(refused(&"its provider is not known"));
+                };
+                if let Some(obstacle) = &resolved.obstacle {
+                    return Err(refused(obstacle));
+                }
+                let endpoint = resolved.endpoint(&self.model, table.facts(name, &self.model));
+                (resolved.wire, endpoint.map_err(|error| refused(&error))?)
+            }
+            (None, None) => {
+                let known: Vec<&str> = table.provider_names().collect();
+                let known = known.join(", ");
+                return Err(refused(&format_args!("name its `provider` ({known}) or its `base_url`")));
+            }
+        };
+        Ok(self.wire.unwrap_or(wire).client_with(endpoint, Exchanges::default()))
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the keys of providers are where every client of theirs looks for them"
+)]
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.trim().is_empty())
+}

@@ -1,0 +1,271 @@
+//! A workspace whose tools are called by name.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use forage_agent::{Agent, AgentEvent, TurnEnd, usable_tools};
+use forage_base::Stop;
+use forage_fs::{Globs, PrivatePlace, RelPath, Root, RootPolicy, Roots, SecretPolicy};
+use forage_llm::{ChatModel, ProviderTable, Redactor};
+use forage_tools::kept::shared_place;
+use forage_tools::registry::{self, AnyTool, TOOLS, ToolSelection, advertised};
+use forage_tools::schema::{SchemaFormat, definition};
+use forage_tools::{
+    Answer, Context, ErrorCode, FilterMode, FilterSettings, RecordReceiver, ToolNames, Workspace,
+};
+use serde_json::{Value, json};
+
+use crate::error::BindingError;
+use crate::settings::{IndexSetting, ToolboxSettings};
+
+/// Directories with the tools that are called on what is below them, from any thread, several at once.
+pub struct Toolbox {
+    workspace: Workspace,
+    /// Those that agents are told of.
+    told: Vec<&'static dyn AnyTool>,
+    models: Vec<Arc<dyn ChatModel>>,
+    /// The process that opened it. What it has in the background does not live on in one that was forked off.
+    process: u32,
+    is_closed: AtomicBool,
+}
+
+/// The answer to a question.
+pub struct Asked {
+    /// For people: the answer, and what must be known of it.
+    pub text: String,
+    /// The transcript.
+    pub records: Value,
+}
+
+impl Toolbox {
+    /// Opens directories.
+    ///
+    /// # Errors
+    /// One of them is no directory or too broad, or a setting can't be used.
+    pub fn open(directories: &[PathBuf], settings: ToolboxSettings) -> Result<Self, BindingError> {
+        let policy = RootPolicy { allow_broad: settings.allow_broad_root, ..RootPolicy::default() };
+        let root = |directory: &PathBuf| Root::open(directory, &policy, SecretPolicy::standard(&[]));
+        let roots: Vec<_> = directories
+            .iter()
+            .map(root)
+            .collect::<Result<_, _>>()
+            .map_err(|error| BindingError::new(ErrorCode::Path, error))?;
+        let roots = Roots::new(roots, RelPath::root());
+        let roots = roots.map_err(|error| BindingError::new(ErrorCode::Path, error))?;
+        let told = advertised(&ToolSelection::default())
+            .map_err(|error| BindingError::of(&error, &ToolNames::of(TOOLS)))?;
+        let mut context = Context::new(roots);
+        set(&mut context, &settings)?;
+        context.names = Arc::new(ToolNames::of(&told));
+        let table =
+            ProviderTable::built_in().map_err(|error| BindingError::new(ErrorCode::Internal, error))?;
+        let models: Vec<_> =
+            settings.models.iter().map(|model| model.open(&table)).collect::<Result<_, _>>()?;
+        context.filter = FilterSettings {
+            mode: if settings.without_model { FilterMode::Lexical } else { FilterMode::Model },
+            models: models.clone().into(),
+            looked_for: "No model was handed to the workspace as one of `models`.".to_owned(),
+            ..FilterSettings::default()
+        };
+        let place = match &settings.index {
+            IndexSetting::Wanted(true) => shared_place(),
+            IndexSetting::Wanted(false) => None,
+            IndexSetting::Directory(directory) => Some(PrivatePlace::below(directory)),
+        };
+        let mut workspace = Workspace::of(context);
+        if let Some(place) = place {
+            workspace = match settings.watch {
+                true => workspace.keep_indexes_and_watch(place),
+                false => workspace.keep_indexes(place),
+            }
+            .map_err(|error| BindingError::new(ErrorCode::Index, error))?;
+        }
+        Ok(Self { workspace, told, models, process: std::process::id(), is_closed: AtomicBool::new(false) })
+    }
+
+    /// Calls a tool by its name or that of its method.
+    ///
+    /// # Errors
+    /// Of the tool, or it ended before it found anything.
+    pub fn call(&self, tool: &str, arguments: Value, stop: &Stop) -> Result<Answer, BindingError> {
+        let (tool, context) = self.begin(tool, stop)?;
+        finished(registry::call_as_meant(tool, &context, arguments), &context)
+    }
+
+    /// The same for all there is: hands over its records one by one until `receive` breaks off.
+    ///
+    /// # Errors
+    /// As of [`Toolbox::call`].
+    pub fn each(
+        &self,
+        tool: &str,
+        arguments: Value,
+        stop: &Stop,
+        receive: RecordReceiver<'_>,
+    ) -> Result<Answer, BindingError> {
+        let (tool, context) = self.begin(tool, stop)?;
+        finished(tool.each(&context, arguments, receive), &context)
+    }
+
+    /// Answers a question with an agent over the tools, which `watch` is told of.
+    ///
+    /// # Errors
+    /// There is no model, or no answer.
+    pub fn ask(
+        &self,
+        question: &str,
+        stop: &Stop,
+        watch: &(dyn Fn(Value) + Sync),
+    ) -> Result<Asked, BindingError> {
+        self.check()?;
+        let context = self.workspace.stopped_by(stop.clone()).context().clone();
+        let problem = |error| BindingError::of(&error, &context.names);
+        let tools = usable_tools(&context, ToolSelection::default()).map_err(problem)?;
+        let mut agent = Agent::new(self.models.clone(), tools, context);
+        agent.streams = true;
+        let transcript = agent.ask(question, &|event| watch(told(event)))?;
+        let internal = |error| BindingError::new(ErrorCode::Internal, error);
+        let records = transcript.records().map_err(internal)?;
+        match transcript.why_no_answer() {
+            None => Ok(Asked { text: transcript.text(), records }),
+            Some(why) => {
+                let code = match transcript.stop_reason {
+                    TurnEnd::Answered | TurnEnd::NoAnswer | TurnEnd::Refused => ErrorCode::NoAnswer,
+                    TurnEnd::ModelsFailed => ErrorCode::ModelsFailed,
+                    TurnEnd::Time => ErrorCode::Unfinished,
+                    TurnEnd::Interrupted => ErrorCode::Cancelled,
+                };
+                Err(BindingError { transcript: Some(Box::new(records)), ..BindingError::new(code, why) })
+            }
+        }
+    }
+
+    /// Returns the definitions of the tools that agents are told of, as `openai`, `openai-strict`, `anthropic`, `gemini` or `mcp`
+    /// has them.
+    ///
+    /// # Errors
+    /// There is no such format.
+    pub fn definitions(&self, format: &str) -> Result<Vec<Value>, BindingError> {
+        let Some(shape) = SchemaFormat::ALL.iter().find(|shape| shape.name() == format) else {
+            let known: Vec<&str> = SchemaFormat::ALL.iter().map(|shape| shape.name()).collect();
+            let problem = format!("`format` is one of {}, not {format:?}", known.join(", "));
+            return Err(BindingError::new(ErrorCode::Argument, problem));
+        };
+        let names = &self.workspace.context().names;
+        Ok(self.told.iter().map(|tool| definition(*tool, names, *shape)).collect())
+    }
+
+    /// Makes the index of lines, or brings it up to date.
+    ///
+    /// # Errors
+    /// It can't be written, or the work was stopped.
+    pub fn build_index(&self, stop: &Stop) -> Result<(), BindingError> {
+        self.check()?;
+        let workspace = self.workspace.stopped_by(stop.clone());
+        workspace.build_index().map_err(|error| BindingError::new(ErrorCode::Index, error))
+    }
+
+    /// Returns the directories, as they are named in answers.
+    pub fn roots(&self) -> Vec<String> {
+        let roots = self.workspace.context().roots.all();
+        roots.iter().map(|root| root.path().display().to_string()).collect()
+    }
+
+    /// Ends what goes on in the background. Calls that come later are refused.
+    pub fn close(&self) {
+        if !self.is_closed.swap(true, Ordering::AcqRel) && self.process == std::process::id() {
+            self.workspace.clone().close();
+        }
+    }
+
+    fn check(&self) -> Result<(), BindingError> {
+        let refused = |why| Err(BindingError::new(ErrorCode::Failed, why));
+        if self.process != std::process::id() {
+            return refused(
+                "this workspace was opened by the process that this one was forked from; open it again here",
+            );
+        }
+        match self.is_closed.load(Ordering::Acquire) {
+            true => refused("this workspace is closed"),
+            false => Ok(()),
+        }
+    }
+
+    fn begin(&self, name: &str, stop: &Stop) -> Result<(&'static dyn AnyTool, Context), BindingError> {
+        self.check()?;
+        let context = self.workspace.stopped_by(stop.clone()).context().clone();
+        let by_method = TOOLS.iter().copied().find(|tool| tool.method() == name);
+        let tool = by_method.map_or_else(|| registry::find(name), Ok);
+        Ok((tool.map_err(|error| BindingError::of(&error, &context.names))?, context))
+    }
+}
+
+impl Drop for Toolbox {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// What came of a call.
+fn finished(
+    answer: Result<Answer, forage_tools::ToolError>,
+    context: &Context,
+) -> Result<Answer, BindingError> {
+    let answer = answer.map_err(|error| {
+        let mut told = BindingError::of(&error, &context.names);
+        told.message = context.without_secrets(&told.message);
+        told
+    })?;
+    match &answer.problem {
+        Some(problem) => Err(BindingError::new(problem.code, &problem.text)),
+        None => Ok(answer),
+    }
+}
+
+fn set(context: &mut Context, settings: &ToolboxSettings) -> Result<(), BindingError> {
+    if settings.show_secrets {
+        context.redactor = Arc::new(Redactor::off());
+    }
+    context.text_bytes = settings.text_bytes.unwrap_or(context.text_bytes);
+    context.timeout = settings.timeout_ms.map_or(context.timeout, Duration::from_millis);
+    context.threads = settings.threads.unwrap_or(context.threads);
+    context.max_file_bytes = settings.max_file_bytes.or(context.max_file_bytes);
+    if !settings.exclude.is_empty() {
+        let globs: Vec<String> = settings.exclude.iter().map(|glob| format!("!{glob}")).collect();
+        let globs = Globs::new(&globs);
+        let globs =
+            globs.map_err(|error| BindingError::new(ErrorCode::Argument, format!("`exclude`: {error}")))?;
+        context.excludes = Some(globs.labelled("`exclude` of the workspace"));
+    }
+    Ok(())
+}
+
+/// An event as a record.
+fn told(event: &AgentEvent<'_>) -> Value {
+    match event {
+        AgentEvent::Asking { turn, turns, model, last } => {
+            json!({ "type": "asking", "turn": turn, "turns": turns, "model": model, "last": last })
+        }
+        AgentEvent::Text(text) => json!({ "type": "text", "text": text }),
+        AgentEvent::Said { calls, usage, cost_usd, elapsed } => json!({
+            "type": "said", "calls": calls, "cost_usd": cost_usd, "elapsed_ms": milliseconds(*elapsed),
+            "input_tokens": usage.as_ref().map(|usage| usage.input_tokens),
+            "output_tokens": usage.as_ref().map(|usage| usage.output_tokens),
+        }),
+        AgentEvent::Failed { error, then } => json!({ "type": "failed", "error": error, "then": then }),
+        AgentEvent::CallStarted { number, tool, arguments } => {
+            json!({ "type": "call_started", "number": number, "tool": tool, "arguments": arguments })
+        }
+        AgentEvent::CallEnded { number, tool, bytes, elapsed, error } => json!({
+            "type": "call_ended", "number": number, "tool": tool, "bytes": bytes,
+            "elapsed_ms": milliseconds(*elapsed), "error": error,
+        }),
+        AgentEvent::MadeRoom { results } => json!({ "type": "made_room", "results": results }),
+    }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,109 @@
+//! The toolbox as a package of another language uses it.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    reason = "tests make files of their own, and fail by panicking"
+)]
+
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use forage_bindings::{BindingError, Toolbox, ToolboxSettings, error_codes, methods};
+use forage_tools::{ErrorCode, Stop};
+use serde_json::{Value, json};
+
+fn tree() -> tempfile::TempDir {
+    let tree = tempfile::tempdir().unwrap();
+    let lines: String = (0..300).map(|nth| format!("needle {nth}\n")).collect();
+    for (name, text) in [("a.txt", lines.as_str()), ("b.rs", "fn main() {}\n")] {
+        std::fs::write(tree.path().join(name), text).unwrap();
+    }
+    tree
+}
+
+fn open(directory: &Path, settings: &Value) -> Result<Toolbox, BindingError> {
+    let settings: ToolboxSettings = serde_json::from_value(settings.clone()).unwrap();
+    Toolbox::open(&[directory.to_owned()], settings)
+}
+
+#[test]
+fn every_tool_has_a_method_of_its_own() {
+    let methods = methods();
+    let names: BTreeSet<&str> = methods.iter().map(|method| method.name.as_str()).collect();
+    let expected = ["grep", "keyword_search", "list", "lookup", "rank", "read", "search"];
+    assert_eq!(names.into_iter().collect::<Vec<_>>(), expected);
+    for method in &methods {
+        assert!(method.answer["properties"]["elapsed_ms"].is_object(), "{}", method.name);
+        assert!(!method.description.contains("[["), "{}", method.description);
+    }
+}
+
+#[test]
+fn a_tool_is_found_by_its_name_and_by_that_of_its_method() {
+    let tree = tree();
+    let toolbox = open(tree.path(), &json!({ "index": false })).unwrap();
+    let call = |name: &str| toolbox.call(name, json!({ "pattern": "needle 29.$" }), &Stop::never()).unwrap();
+    assert_eq!(call("grep").text, call("grep_search").text);
+    assert_eq!(call("grep").records()["match_count"], 10);
+}
+
+#[test]
+fn pieces_are_all_there_is_and_end_where_nobody_wants_more() {
+    let tree = tree();
+    let toolbox = open(tree.path(), &json!({ "index": false })).unwrap();
+    let each = |most: usize| {
+        let mut pieces = Vec::new();
+        let mut receive = |piece: Value| {
+            pieces.push(piece);
+            if pieces.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let answer = toolbox.each("search", json!({ "pattern": "needle" }), &Stop::never(), &mut receive);
+        answer.unwrap();
+        pieces
+    };
+    let all = each(usize::MAX);
+    assert_eq!(all.iter().filter(|piece| piece["type"] == "match").count(), 300);
+    assert_eq!(each(5), all[..5]);
+    let mut nothing = |_: Value| ControlFlow::Continue(());
+    let refused = toolbox.each("grep", json!({ "pattern": "(" }), &Stop::never(), &mut nothing).unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Pattern);
+}
+
+#[test]
+fn what_is_refused_says_why() {
+    let tree = tree();
+    let refused = |settings: Value| open(tree.path(), &settings).err().map(|error| error.to_string());
+    let model = |model: Value| refused(json!({ "index": false, "models": [model] })).unwrap_or_default();
+    assert!(model(json!({ "model": "x" })).contains("`provider` (anthropic, "));
+    assert!(model(json!({ "model": "x", "base_url": "https://example.com/v1" })).contains("`api_key`"));
+    assert!(model(json!({ "provider": "openai" })).contains("`model` is its id"));
+    assert_eq!(model(json!({ "model": "x", "base_url": "http://127.0.0.1:1/v1" })), "");
+    assert_eq!(model(json!({ "provider": "openai", "model": "x", "api_key": "k" })), "");
+    assert!(refused(json!({ "exclude": ["["] })).unwrap().starts_with("`exclude`: "));
+    assert!(refused(json!({ "index": tree.path() })).unwrap().contains("lies in the workspace"));
+
+    let toolbox = open(tree.path(), &json!({ "index": false })).unwrap();
+    let code = |name: &str, arguments: Value| toolbox.call(name, arguments, &Stop::never()).unwrap_err().code;
+    assert_eq!(code("no_such_tool", json!({})), ErrorCode::UnknownTool);
+    assert_eq!(code("read", json!({ "path": "../outside" })), ErrorCode::Path);
+    let no_model =
+        toolbox.call("keyword_search", json!({ "query": "q", "search_terms": ["n"] }), &Stop::never());
+    assert_eq!(no_model.unwrap_err().code, ErrorCode::NoModel);
+    assert_eq!(toolbox.ask("where?", &Stop::never(), &|_| ()).err().unwrap().code, ErrorCode::NoModel);
+    assert_eq!(toolbox.definitions("nonsense").unwrap_err().code, ErrorCode::Argument);
+    let stopped = Stop::never();
+    stopped.cancel();
+    let cancelled = toolbox.call("grep", json!({ "pattern": "x" }), &stopped).unwrap_err();
+    assert_eq!(cancelled.code, ErrorCode::Cancelled);
+    toolbox.close();
+    assert_eq!(code("grep", json!({ "pattern": "x" })), ErrorCode::Failed);
+}
+
+#[test]
+fn every_code_is_described() {
+    let codes = error_codes();
+    assert!(codes.len() > 15 && codes.iter().all(|(name, text)| !name.is_empty() && !text.is_empty()));
+    let error = Toolbox::open(&["/no/such/directory".into()], ToolboxSettings::default()).err().unwrap();
+    assert!(codes.iter().any(|(name, _)| *name == error.code_name()), "{error}");
+}

@@ -1,0 +1,80 @@
+//! Calls while Python goes on.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::time::Duration;
+
+use forage_base::Stop;
+use forage_bindings::BindingError;
+use pyo3::prelude::*;
+use serde_json::Value;
+
+use crate::{raised, workers};
+
+/// Time between two looks for signals.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Makes a call and waits for it without Python's lock. Signals are handled on the main thread alone, which looks for them while
+/// another thread works; an exception that a handler raises ends the call.
+pub(crate) fn wait<T: Send + 'static>(
+    py: Python<'_>,
+    stop: &Stop,
+    main: bool,
+    call: impl FnOnce() -> Result<T, BindingError> + Send + 'static,
+) -> PyResult<Result<T, BindingError>> {
+    if !main {
+        return Ok(py.detach(|| guarded(call)));
+    }
+    let (sender, answer) = sync_channel(1);
+    workers::run(move || {
+        let _ = sender.send(guarded(call));
+    });
+    py.detach(move || {
+        loop {
+            match answer.recv_timeout(LOOK) {
+                Ok(answer) => return Ok(answer),
+                Err(RecvTimeoutError::Disconnected) => return Ok(Err(BindingError::panicked())),
+                Err(RecvTimeoutError::Timeout) => {
+                    if let Err(interrupted) = Python::attach(|py| py.check_signals()) {
+                        stop.cancel();
+                        let _ = answer.recv();
+                        return Err(interrupted);
+                    }
+                }
+            }
+        }
+    })
+}
+
+/// A panic is the call's error.
+pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T, BindingError>) -> Result<T, BindingError> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(BindingError::panicked()))
+}
+
+/// Tells a Python function of an answer, or of an error as its second argument.
+pub(crate) fn tell<T, A: for<'py> IntoPyObject<'py>>(
+    done: &Py<PyAny>,
+    answer: Result<T, BindingError>,
+    made: impl FnOnce(T) -> A,
+) {
+    // There is no interpreter any more where it ends meanwhile.
+    Python::try_attach(|py| {
+        let told = match answer {
+            Ok(answer) => done.call1(py, (made(answer), py.None())),
+            Err(error) => done.call1(py, (py.None(), raised(py, &error))),
+        };
+        if let Err(error) = told {
+            error.write_unraisable(py, None);
+        }
+    });
+}
+
+/// Tells a Python function of an event.
+pub(crate) fn watch(watch: Option<&Py<PyAny>>, event: &Value) {
+    let Some(watch) = watch else { return };
+    Python::try_attach(|py| {
+        if let Err(error) = watch.call1(py, (event.to_string(),)) {
+            error.write_unraisable(py, None);
+        }
+    });
+}

@@ -1,0 +1,210 @@
+//! The native part of the Python package: a toolbox, calls that Ctrl-C ends, and pieces that are iterated over.
+//!
+//! It hands JSON to and fro. Objects, methods and errors are made of it by the package's Python.
+
+mod calls;
+mod each;
+mod sparse;
+mod workers;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use forage_base::Stop;
+use forage_bindings::{BindingError, Toolbox, ToolboxSettings, error_codes, methods};
+use forage_tools::Answer;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use serde_json::{Value, json};
+
+use self::each::Pieces;
+
+/// Ends a call from another thread.
+#[pyclass(frozen, name = "Stop", module = "forage._forage")]
+#[derive(Clone)]
+struct PyStop(Stop);
+
+#[pymethods]
+impl PyStop {
+    #[new]
+    fn new() -> Self {
+        Self(Stop::never())
+    }
+
+    fn cancel(&self) {
+        self.0.cancel();
+    }
+}
+
+/// An answer, whose records are written when they are asked for.
+#[pyclass(frozen, name = "RawAnswer", module = "forage._forage")]
+struct PyAnswer {
+    answer: Answer,
+}
+
+#[pymethods]
+impl PyAnswer {
+    #[getter]
+    fn text(&self) -> &str {
+        &self.answer.text
+    }
+
+    #[getter]
+    fn found(&self) -> bool {
+        self.answer.found
+    }
+
+    /// The records as JSON.
+    fn records(&self, py: Python<'_>) -> String {
+        py.detach(|| self.answer.records().to_string())
+    }
+}
+
+/// What a question came to.
+#[pyclass(frozen, name = "RawAsked", module = "forage._forage")]
+struct RawAsked {
+    #[pyo3(get)]
+    text: String,
+    records: Value,
+}
+
+#[pymethods]
+impl RawAsked {
+    fn records(&self, py: Python<'_>) -> String {
+        py.detach(|| self.records.to_string())
+    }
+}
+
+/// Directories and their tools.
+#[pyclass(frozen, name = "RawToolbox", module = "forage._forage")]
+struct RawToolbox(Arc<Toolbox>);
+
+#[pymethods]
+impl RawToolbox {
+    /// `settings` are JSON.
+    #[new]
+    fn open(py: Python<'_>, directories: Vec<PathBuf>, settings: &str) -> PyResult<Self> {
+        let settings: ToolboxSettings =
+            serde_json::from_str(settings).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        py.detach(|| Toolbox::open(&directories, settings))
+            .map(|toolbox| Self(Arc::new(toolbox)))
+            .map_err(|error| raised(py, &error))
+    }
+
+    /// Calls a tool with arguments in JSON, and waits. A call of the main thread looks for signals meanwhile.
+    #[pyo3(signature = (tool, arguments, stop, main))]
+    fn call(
+        &self,
+        py: Python<'_>,
+        tool: String,
+        arguments: &str,
+        stop: &PyStop,
+        main: bool,
+    ) -> PyResult<PyAnswer> {
+        let (toolbox, arguments, ends) = (Arc::clone(&self.0), parsed(arguments)?, stop.0.clone());
+        let call = move || toolbox.call(&tool, arguments, &ends);
+        let answer = calls::wait(py, &stop.0, main, call)?;
+        answer.map(|answer| PyAnswer { answer }).map_err(|error| raised(py, &error))
+    }
+
+    /// Calls a tool and tells `done` of its answer, or of its error, from another thread.
+    fn start(&self, tool: String, arguments: &str, stop: &PyStop, done: Py<PyAny>) -> PyResult<()> {
+        let (toolbox, arguments, ends) = (Arc::clone(&self.0), parsed(arguments)?, stop.0.clone());
+        workers::run(move || {
+            let answer = calls::guarded(|| toolbox.call(&tool, arguments, &ends));
+            calls::tell(&done, answer, |answer| PyAnswer { answer });
+        });
+        Ok(())
+    }
+
+    /// The pieces of all there is.
+    fn each(&self, tool: String, arguments: &str, stop: &PyStop) -> PyResult<Pieces> {
+        Ok(Pieces::begin(&self.0, tool, parsed(arguments)?, stop.0.clone()))
+    }
+
+    /// Answers a question. `watch` is told of events in JSON, on the thread that asks.
+    fn ask(
+        &self,
+        py: Python<'_>,
+        question: String,
+        stop: &PyStop,
+        main: bool,
+        watch: Option<Py<PyAny>>,
+    ) -> PyResult<RawAsked> {
+        let (toolbox, ends) = (Arc::clone(&self.0), stop.0.clone());
+        let ask = move || toolbox.ask(&question, &ends, &|event| calls::watch(watch.as_ref(), &event));
+        let asked = calls::wait(py, &stop.0, main, ask)?;
+        asked
+            .map(|asked| RawAsked { text: asked.text, records: asked.records })
+            .map_err(|error| raised(py, &error))
+    }
+
+    /// The same, told as by `start`.
+    fn start_ask(&self, question: String, stop: &PyStop, watch: Option<Py<PyAny>>, done: Py<PyAny>) {
+        let (toolbox, ends) = (Arc::clone(&self.0), stop.0.clone());
+        workers::run(move || {
+            let watched = |event| calls::watch(watch.as_ref(), &event);
+            let asked = calls::guarded(|| toolbox.ask(&question, &ends, &watched));
+            calls::tell(&done, asked, |asked| RawAsked { text: asked.text, records: asked.records });
+        });
+    }
+
+    /// The definitions of tools in JSON.
+    fn definitions(&self, py: Python<'_>, format: &str) -> PyResult<String> {
+        let definitions = self.0.definitions(format).map_err(|error| raised(py, &error))?;
+        Ok(json!(definitions).to_string())
+    }
+
+    fn build_index(&self, py: Python<'_>, stop: &PyStop, main: bool) -> PyResult<()> {
+        let (toolbox, ends) = (Arc::clone(&self.0), stop.0.clone());
+        let built = calls::wait(py, &stop.0, main, move || toolbox.build_index(&ends))?;
+        built.map_err(|error| raised(py, &error))
+    }
+
+    fn roots(&self) -> Vec<String> {
+        self.0.roots()
+    }
+
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.0.close());
+    }
+}
+
+fn parsed(json: &str) -> PyResult<Value> {
+    serde_json::from_str(json).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// An error as an exception of the package, which makes it of a code, a sentence, a hint and a transcript in JSON.
+fn raised(py: Python<'_>, error: &BindingError) -> PyErr {
+    let transcript = error.transcript.as_ref().map(|transcript| transcript.to_string());
+    let made = || -> PyResult<Bound<'_, PyAny>> {
+        let make = py.import("forage._errors")?.getattr("make")?;
+        make.call1((error.code_name(), error.message.as_str(), error.hint.as_deref(), transcript))
+    };
+    made().map_or_else(|failed| failed, PyErr::from_value)
+}
+
+/// The methods of a workspace in JSON.
+#[pyfunction(name = "methods")]
+fn all_methods() -> String {
+    json!(methods()).to_string()
+}
+
+/// The codes of errors, each with what it says.
+#[pyfunction(name = "error_codes")]
+fn all_error_codes() -> Vec<(String, String)> {
+    error_codes()
+}
+
+#[pymodule]
+fn _forage(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add_class::<PyStop>()?;
+    module.add_class::<PyAnswer>()?;
+    module.add_class::<RawAsked>()?;
+    module.add_class::<RawToolbox>()?;
+    module.add_class::<Pieces>()?;
+    module.add_class::<sparse::RawBm25>()?;
+    module.add_function(wrap_pyfunction!(all_methods, module)?)?;
+    module.add_function(wrap_pyfunction!(all_error_codes, module)?)
+}

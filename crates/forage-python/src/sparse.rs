@@ -1,0 +1,44 @@
+//! Sparse vectors as bytes, which numpy has arrays of without copying them one by one.
+
+use forage_bindings::Bm25;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::{calls, raised};
+
+type Vectors<'py> = Vec<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)>;
+
+/// An encoder.
+#[pyclass(frozen, name = "RawBm25", module = "forage._forage")]
+pub(crate) struct RawBm25(Bm25);
+
+#[pymethods]
+impl RawBm25 {
+    #[new]
+    fn open(py: Python<'_>, language: &str, stems: bool) -> PyResult<Self> {
+        Bm25::open(language, stems).map(Self).map_err(|error| raised(py, &error))
+    }
+
+    /// The ids (32 bits, unsigned) and the weights (32 bits, floating) of each document.
+    fn documents<'py>(&self, py: Python<'py>, texts: Vec<String>, threads: usize) -> PyResult<Vectors<'py>> {
+        let vectors = py.detach(|| calls::guarded(|| self.0.documents(&texts, threads)));
+        let vectors = vectors.map_err(|error| raised(py, &error))?;
+        Ok(vectors.iter().map(|vector| pair(py, vector.ids(), vector.weights())).collect())
+    }
+
+    /// Those of a query.
+    fn query<'py>(
+        &self,
+        py: Python<'py>,
+        text: &str,
+    ) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+        let vector = self.0.query(text).map_err(|error| raised(py, &error))?;
+        Ok(pair(py, vector.ids(), vector.weights()))
+    }
+}
+
+fn pair<'py>(py: Python<'py>, ids: &[u32], weights: &[f32]) -> (Bound<'py, PyBytes>, Bound<'py, PyBytes>) {
+    let ids: Vec<u8> = ids.iter().flat_map(|id| id.to_ne_bytes()).collect();
+    let weights: Vec<u8> = weights.iter().flat_map(|weight| weight.to_ne_bytes()).collect();
+    (PyBytes::new(py, &ids), PyBytes::new(py, &weights))
+}

@@ -1,0 +1,371 @@
+"""The package as a program uses it. `FORAGE` names the command line that answers are compared with."""
+
+import asyncio
+import doctest
+import importlib
+import inspect
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import forage
+import pytest
+
+# Nothing matches it, and to find that out takes long on each line.
+SLOW = {"pattern": "(a?){3000}a{3000}[bc]?[de]", "timeout_ms": 30000}
+
+CALLS = [
+    ("grep", "grep_search", {"pattern": "retry"}),
+    ("grep", "grep_search", {"pattern": "again", "output": "uses"}),
+    ("search", "Search", {"pattern": "def", "max_results": 2}),
+    ("list", "list_directory", {"path": "src"}),
+    ("read", "read_file", {"path": "src/main.py", "start_line": 2}),
+    ("rank", "search_index", {"query": "where is it tried again"}),
+]
+
+
+def without_time(records):
+    """Records without what differs from one call to the next."""
+    if isinstance(records, dict):
+        return {key: without_time(value) for key, value in records.items() if key != "elapsed_ms"}
+    if isinstance(records, list):
+        return [without_time(value) for value in records]
+    return records
+
+
+@pytest.mark.parametrize("method, tool, arguments", CALLS)
+def test_an_answer_is_that_of_the_command_line(tree, command, method, tool, arguments):
+    with forage.Workspace(tree, index=False) as workspace:
+        typed, untyped = getattr(workspace, method)(**arguments), workspace.call(tool, arguments)
+        from_json = workspace.call(tool, json.dumps(arguments))
+
+    async def awaited():
+        async with forage.AsyncWorkspace(tree, index=False) as workspace:
+            return await getattr(workspace, method)(**arguments)
+
+    for answer in (typed, untyped, from_json, asyncio.run(awaited())):
+        assert answer.text.rstrip("\n") == command("call", tool, json.dumps(arguments), cwd=tree).rstrip("\n")
+        printed = json.loads(command("call", tool, json.dumps(arguments), "--json", cwd=tree))
+        assert without_time(answer.to_dict()) == without_time(printed)
+
+
+def test_fields_are_attributes_of_their_types(tree):
+    workspace = forage.Workspace(tree, index=False)
+    answer = workspace.grep("def ", file_pattern="*.py")
+    assert isinstance(answer, forage.GrepAnswer) and answer.found and answer.match_count == 2
+    assert [file.path for file in answer.files] == ["src/main.py", "src/retry.py"]
+    assert isinstance(answer.files[0], forage.GrepFile) and answer.files[0].lines[0].line_number == 2
+    assert answer.next_cursor is None and answer.definitions is None
+    assert "GrepFile(" in repr(answer.files[0]) and answer.files[0] == answer.files[0]
+    with pytest.raises(AttributeError, match="nonsense"):
+        answer.nonsense
+    read = workspace.read("src/main.py", start_line=4)
+    assert isinstance(read, forage.ReadAnswer) and "def main" in str(read)
+
+
+def test_several_directories(tree):
+    workspace = forage.Workspace(tree / "src", tree / "notes", index=False)
+    answer = workspace.grep("needle 7$|def main")
+    assert answer.match_count == 1 and answer.other_roots[0].match_count == 1
+    assert isinstance(answer.other_roots[0].files[0], forage.GrepFile)
+    assert len(workspace.roots) == 2
+
+
+def test_errors_have_classes_and_hints(tree):
+    workspace = forage.Workspace(tree, index=False)
+    cases = [
+        (lambda: workspace.grep("(?P<unclosed"), forage.PatternError),
+        (lambda: workspace.read("src/mian.py"), forage.PathError),
+        (lambda: workspace.call("no_such_tool"), forage.UnknownToolError),
+        (lambda: workspace.grep("x", file_pattern="a["), forage.ArgumentError),
+        (lambda: workspace.grep(), forage.RequestError),
+        (lambda: workspace.keyword_search("retries", ["retry"]), forage.NoModelError),
+        (lambda: workspace.ask("where is it?"), forage.NoModelError),
+        (lambda: workspace.tools("nonsense"), forage.ArgumentError),
+        (lambda: forage.Workspace(tree / "nowhere"), forage.PathError),
+        (lambda: forage.Workspace(tree, models=[{"model": "x"}]), forage.NoModelError),
+    ]
+    for call, kind in cases:
+        with pytest.raises(kind) as raised:
+            call()
+        assert isinstance(raised.value, forage.ForageError) and raised.value.message, raised.value
+    with pytest.raises(forage.PathError, match="main.py"):
+        workspace.read("src/mian.py")
+    with pytest.raises(TypeError, match="given twice"):
+        workspace.grep("x", pattern="y")
+    with pytest.raises(ValueError, match="unknown field"):
+        forage._forage.RawToolbox([str(tree)], '{"nonsense": 1}')
+
+
+def test_what_there_is_comes_while_it_is_found(tree):
+    workspace = forage.Workspace(tree, index=False)
+    with workspace.grep_each("needle") as each:
+        pieces = list(each)
+    assert sum(piece.match_count for piece in pieces) == 5000 == each.answer.match_count
+    assert all(isinstance(piece, forage.GrepFile) for piece in pieces)
+    records = [record for record in workspace.search_each("def ")]
+    assert [record.type for record in records].count("match") == 2
+    with pytest.raises(forage.ArgumentError):
+        list(workspace.grep_each("needle", max_results=3))
+
+    async def awaited():
+        workspace = forage.AsyncWorkspace(tree, index=False)
+        return [piece.match_count async for piece in workspace.grep_each("needle")]
+
+    assert sum(asyncio.run(awaited())) == 5000
+
+
+def test_whoever_stops_reading_ends_the_search(large_tree):
+    workspace = forage.Workspace(large_tree, index=False)
+    for piece in workspace.grep_each("a"):
+        assert piece.match_count
+        break
+    began = time.monotonic()
+    workspace.close()
+    assert time.monotonic() - began < 5
+
+
+def test_a_cancelled_call_ends_its_work(large_tree):
+    async def cancelled():
+        workspace = forage.AsyncWorkspace(large_tree, index=False, timeout_ms=60000)
+        call = asyncio.ensure_future(workspace.search(**SLOW))
+        await asyncio.sleep(0.2)
+        beats = 0
+        for _ in range(10):
+            await asyncio.sleep(0.01)
+            beats += 1
+        was_done = call.done()
+        call.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await call
+        return beats, was_done
+
+    beats, was_done = asyncio.run(cancelled())
+    assert beats == 10 and not was_done
+    until = time.monotonic() + 5
+    while busy() and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not busy()
+
+
+def busy():
+    """Whether this process uses a processor."""
+    before = time.process_time()
+    time.sleep(0.2)
+    return time.process_time() - before > 0.1
+
+
+def test_other_threads_go_on_meanwhile(large_tree):
+    workspace = forage.Workspace(large_tree, index=False)
+    beats = []
+    ended = threading.Event()
+
+    def beat():
+        while not ended.is_set():
+            beats.append(time.monotonic())
+            time.sleep(0.005)
+
+    thread = threading.Thread(target=beat)
+    thread.start()
+    began = time.monotonic()
+    with pytest.raises(forage.UnfinishedError):
+        workspace.search(SLOW["pattern"], timeout_ms=1000)
+    took = time.monotonic() - began
+    ended.set()
+    thread.join()
+    assert took > 0.3
+    pauses = [later - earlier for earlier, later in zip(beats, beats[1:])]
+    assert max(pauses) < took / 2, (max(pauses), took)
+
+
+def test_ctrl_c_ends_a_call(large_tree):
+    program = textwrap.dedent(
+        f"""
+        import forage, time
+        workspace = forage.Workspace({str(large_tree)!r}, index=False, timeout_ms=60000)
+        print("begun", flush=True)
+        began = time.monotonic()
+        try:
+            workspace.search(**{SLOW!r})
+        except KeyboardInterrupt:
+            print("interrupted", time.monotonic() - began, flush=True)
+        print(workspace.grep("0$", max_results=1).match_count > 0)
+        """
+    )
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "begun\n"
+    time.sleep(0.3)
+    child.send_signal(signal.SIGINT)
+    said = child.communicate(timeout=30)[0].splitlines()
+    assert said[0].startswith("interrupted") and float(said[0].split()[1]) < 5 and said[1] == "True", said
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is none")
+def test_a_forked_process_is_told_to_open_its_own(tree):
+    workspace = forage.Workspace(tree, index=False)
+    workspace.grep("retry")
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            workspace.grep("retry")
+            said = "answered"
+        except forage.ForageError as error:
+            said = str(error)
+        said += "|" + str(forage.Workspace(tree, index=False).grep("retry").match_count)
+        os.write(write, said.encode())
+        os._exit(0)
+    os.close(write)
+    said = os.read(read, 1000).decode()
+    os.waitpid(child, 0)
+    assert "open it again here" in said and said.endswith("|2"), said
+    assert workspace.grep("retry").match_count == 2
+
+
+def test_many_threads_at_once(tree):
+    workspace = forage.Workspace(tree, index=False)
+    answers = []
+
+    def call():
+        for _ in range(20):
+            answers.append(workspace.grep("retry").match_count)
+
+    threads = [threading.Thread(target=call) for _ in range(8)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert answers == [2] * 160
+
+
+def test_memory_stays_over_ten_thousand_calls(tree):
+    def resident():
+        return int(open("/proc/self/statm").read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    workspace = forage.Workspace(tree, index=False)
+    for _ in range(1000):
+        workspace.read("src/main.py").to_dict()
+    before = resident()
+    for _ in range(10000):
+        workspace.read("src/main.py").to_dict()
+    assert resident() - before < 4 << 20, (before, resident())
+
+
+def test_closed_is_closed(tree):
+    workspace = forage.Workspace(tree, index=False)
+    workspace.close()
+    workspace.close()
+    with pytest.raises(forage.ForageError, match="closed"):
+        workspace.grep("x")
+
+
+def test_an_index_of_ones_own(tree, tmp_path):
+    with forage.Workspace(tree, index=tmp_path / "indexes", watch=True) as workspace:
+        workspace.build_index()
+        assert workspace.grep("needle 4999").match_count == 1
+    assert any((tmp_path / "indexes").rglob("*"))
+
+
+def test_tools_are_described_for_each_provider(tree):
+    workspace = forage.Workspace(tree, index=False)
+    for format in ("openai", "openai-strict", "anthropic", "gemini", "mcp"):
+        names = [tool.get("name") or tool["function"]["name"] for tool in workspace.tools(format)]
+        assert "grep_search" in names and "read_file" in names, names
+
+
+def test_methods_say_what_they_take(tree):
+    signature = inspect.signature(forage.Workspace.grep)
+    assert list(signature.parameters)[:2] == ["self", "pattern"]
+    assert signature.return_annotation is forage.GrepAnswer
+    assert "Arguments:" in forage.Workspace.grep.__doc__
+
+
+def test_an_interpreter_within_has_a_package_of_its_own(tree):
+    interpreters = pytest.importorskip("_xxsubinterpreters")
+    within = interpreters.create()
+    check = f"""
+import forage
+workspace = forage.Workspace({str(tree)!r}, index=False)
+assert workspace.grep("retry").match_count == 2
+try:
+    workspace.read("nowhere")
+except forage.PathError:
+    pass
+"""
+    interpreters.run_string(within, check)
+    assert forage.Workspace(tree, index=False).grep("retry").match_count == 2
+    with pytest.raises(forage.PathError):
+        forage.Workspace(tree, index=False).read("nowhere")
+
+
+@pytest.fixture
+def model(tmp_path):
+    """Starts a model that says what a script has it say, from the tests of the command line."""
+    children = []
+
+    def start(turns):
+        command = [sys.executable, os.environ["MODEL_SCRIPT"], json.dumps(turns), str(tmp_path / "model.log")]
+        child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        children.append(child)
+        return child.stdout.readline().split()[-1] + "/v1"
+
+    yield start
+    for child in children:
+        child.kill()
+        child.wait()
+
+
+READS_MAIN = [{"calls": [{"tool": "read_file", "arguments": {"path": "src/main.py"}}]}, {"text": "In `src/main.py:5`."}]
+
+
+def test_a_question_is_answered(tree, model):
+    models = [{"provider": "scripted", "model": "scripted", "base_url": model(READS_MAIN)}]
+    events = []
+    workspace = forage.Workspace(tree, index=False, models=models)
+    asked = workspace.ask("Where is it retried?", watch=events.append)
+    assert asked.answer == "In `src/main.py:5`." and asked.answer in asked.text
+    assert asked.to_dict()["turns"][0]["calls"][0]["tool"] == "read_file"
+    assert {"asking", "call_started", "call_ended"} <= {event["type"] for event in events}
+
+    async def awaited():
+        heard = []
+        workspace = forage.AsyncWorkspace(tree, index=False, models=models)
+        asked = await workspace.ask("Where is it retried?", watch=heard.append)
+        await asyncio.sleep(0)
+        return asked.answer, [event["type"] for event in heard]
+
+    answer, heard = asyncio.run(awaited())
+    assert answer == "In `src/main.py:5`." and "call_ended" in heard
+
+
+def test_a_question_without_an_answer_has_its_transcript(tree):
+    models = [{"provider": "nobody", "model": "x", "base_url": "http://127.0.0.1:9/v1"}]
+    with pytest.raises(forage.ModelsFailedError) as raised:
+        forage.Workspace(tree, index=False, models=models).ask("Where?")
+    assert raised.value.transcript["question"] == "Where?"
+
+
+def example(name, *arguments, **variables):
+    path = os.path.join(os.path.dirname(__file__), "../examples", name)
+    done = subprocess.run([sys.executable, path, *arguments], env={**os.environ, **variables}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_examples_run(tree, model):
+    said = example("search.py", str(tree))
+    assert "src/main.py" in said and "path None" in said
+    said = example("agent.py", str(tree), "Where is it retried?", BASE_URL=model(READS_MAIN), MODEL="scripted")
+    assert said == "In `src/main.py:5`.\n"
+
+
+def test_examples_in_the_documentation_of_the_package_run(tree, monkeypatch):
+    monkeypatch.chdir(tree)
+    modules = ["forage", "forage._workspace", "forage.sparse", "forage.integrations.langchain"]
+    for name in [*modules, "forage.integrations.llama_index"]:
+        module = importlib.import_module(name)
+        failed, tried = doctest.testmod(module)
+        assert failed == 0 and tried > 0, module
