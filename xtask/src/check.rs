@@ -53,7 +53,7 @@ const FURTHER: &[(&str, Step)] = &[
     ("installation", package::check),
     // Each as it would be published, built from its own package and those that it depends on.
     ("packages", |workspace| {
-        let unpublished = ["--exclude", "xtask", "--exclude", "forage-fuzz"];
+        let unpublished = ["--exclude", "xtask", "--exclude", "forage-fuzz", "--exclude", "forage-python"];
         workspace.cargo(&[&["package", "--workspace", "--allow-dirty", "--quiet"], &unpublished[..]].concat())
     }),
 ];

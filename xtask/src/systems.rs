@@ -18,9 +18,10 @@ const PACKAGES: [&str; 2] = ["rustc-web", "rust-web-src"];
 const DEPENDENCIES: [&str; 2] = ["libstd-rust-web", "libllvm"];
 
 /// The crates whose tests run on Windows: all but what is built on request.
-const TESTED: [&str; 13] = [
+const TESTED: [&str; 14] = [
     "forage-agent",
     "forage-base",
+    "forage-bindings",
     "forage-cli",
     "forage-fs",
     "forage-git",
