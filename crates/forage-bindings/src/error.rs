@@ -35,6 +35,29 @@ impl BindingError {
         Self::new(ErrorCode::Internal, "the call panicked, which is a fault of Forage; please report it")
     }
 
+    /// That of a call for which the system has no thread.
+    pub fn no_thread(error: &std::io::Error) -> Self {
+        Self::new(ErrorCode::Failed, format_args!("the system has no thread for the call: {error}"))
+    }
+
+    /// That of a request that can't be read, such as what a model wrote in place of JSON.
+    pub fn unreadable(what: &str) -> Self {
+        Self::new(ErrorCode::Request, what)
+    }
+
+    /// That of a stream of which more is asked after it was closed.
+    pub fn closed_early() -> Self {
+        Self::new(ErrorCode::Cancelled, "the search was ended before all there is was handed over")
+    }
+
+    /// That of a process which was forked off the one that opened the workspace.
+    pub fn forked() -> Self {
+        Self::new(
+            ErrorCode::Failed,
+            "this workspace was opened by the process that this one was forked from; open it again here",
+        )
+    }
+
     /// Returns the code as it is written, such as `pattern`.
     pub fn code_name(&self) -> String {
         serde_json::to_value(self.code)

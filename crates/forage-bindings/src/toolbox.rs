@@ -20,12 +20,17 @@ use serde_json::{Value, json};
 use crate::error::BindingError;
 use crate::settings::{IndexSetting, ToolboxSettings};
 
+/// Time for a call that hands over all there is, where none was given: nobody waits for so long.
+const EACH_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Directories with the tools that are called on what is below them, from any thread, several at once.
 pub struct Toolbox {
     workspace: Workspace,
     /// Those that agents are told of.
     told: Vec<&'static dyn AnyTool>,
     models: Vec<Arc<dyn ChatModel>>,
+    /// A time for calls was given.
+    is_timed: bool,
     /// The process that opened it. What it has in the background does not live on in one that was forked off.
     process: u32,
     is_closed: AtomicBool,
@@ -82,7 +87,14 @@ impl Toolbox {
             }
             .map_err(|error| BindingError::new(ErrorCode::Index, error))?;
         }
-        Ok(Self { workspace, told, models, process: std::process::id(), is_closed: AtomicBool::new(false) })
+        Ok(Self {
+            workspace,
+            told,
+            models,
+            is_timed: settings.timeout_ms.is_some(),
+            process: std::process::id(),
+            is_closed: AtomicBool::new(false),
+        })
     }
 
     /// Calls a tool by its name or that of its method.
@@ -94,10 +106,11 @@ impl Toolbox {
         finished(registry::call_as_meant(tool, &context, arguments), &context)
     }
 
-    /// The same for all there is: hands over its records one by one until `receive` breaks off.
+    /// The same for all there is: hands over its records one by one until `receive` breaks off. It has as much time as it takes,
+    /// unless one was given.
     ///
     /// # Errors
-    /// As of [`Toolbox::call`].
+    /// As of [`Toolbox::call`], or the time ended it before its end.
     pub fn each(
         &self,
         tool: &str,
@@ -105,8 +118,19 @@ impl Toolbox {
         stop: &Stop,
         receive: RecordReceiver<'_>,
     ) -> Result<Answer, BindingError> {
-        let (tool, context) = self.begin(tool, stop)?;
-        finished(tool.each(&context, arguments, receive), &context)
+        let (tool, mut context) = self.begin(tool, stop)?;
+        // Whoever takes the pieces takes the time that they need.
+        if !self.is_timed {
+            context.timeout = EACH_TIMEOUT;
+        }
+        let answer = finished(tool.each(&context, arguments, receive), &context)?;
+        match answer.partial() && !stop.is_cancelled() {
+            true => {
+                let problem = "the time for the call ended the search before all there is was handed over";
+                Err(BindingError::new(ErrorCode::Unfinished, problem))
+            }
+            false => Ok(answer),
+        }
     }
 
     /// Answers a question with an agent over the tools, which `watch` is told of.
@@ -181,14 +205,11 @@ impl Toolbox {
     }
 
     fn check(&self) -> Result<(), BindingError> {
-        let refused = |why| Err(BindingError::new(ErrorCode::Failed, why));
         if self.process != std::process::id() {
-            return refused(
-                "this workspace was opened by the process that this one was forked from; open it again here",
-            );
+            return Err(BindingError::forked());
         }
         match self.is_closed.load(Ordering::Acquire) {
-            true => refused("this workspace is closed"),
+            true => Err(BindingError::new(ErrorCode::Failed, "this workspace is closed")),
             false => Ok(()),
         }
     }

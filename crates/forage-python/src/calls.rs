@@ -26,9 +26,12 @@ pub(crate) fn wait<T: Send + 'static>(
         return Ok(py.detach(|| guarded(call)));
     }
     let (sender, answer) = sync_channel(1);
-    workers::run(move || {
+    let begun = workers::run(move || {
         let _ = sender.send(guarded(call));
     });
+    if let Err(error) = begun {
+        return Ok(Err(BindingError::no_thread(&error)));
+    }
     py.detach(move || {
         loop {
             match answer.recv_timeout(LOOK) {
@@ -53,7 +56,7 @@ pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T, BindingError>) -> Resu
 
 /// Tells a Python function of an answer, or of an error as its second argument.
 pub(crate) fn tell<T, A: for<'py> IntoPyObject<'py>>(
-    done: &Py<PyAny>,
+    done: Py<PyAny>,
     answer: Result<T, BindingError>,
     made: impl FnOnce(T) -> A,
 ) {
@@ -63,6 +66,7 @@ pub(crate) fn tell<T, A: for<'py> IntoPyObject<'py>>(
             Ok(answer) => done.call1(py, (made(answer), py.None())),
             Err(error) => done.call1(py, (py.None(), raised(py, &error))),
         };
+        drop(done);
         if let Err(error) = told {
             error.write_unraisable(py, None);
         }

@@ -13,7 +13,6 @@ use std::sync::Arc;
 use forage_base::Stop;
 use forage_bindings::{BindingError, Toolbox, ToolboxSettings, error_codes, methods};
 use forage_tools::Answer;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
@@ -85,7 +84,7 @@ impl RawToolbox {
     #[new]
     fn open(py: Python<'_>, directories: Vec<PathBuf>, settings: &str) -> PyResult<Self> {
         let settings: ToolboxSettings =
-            serde_json::from_str(settings).map_err(|error| PyValueError::new_err(error.to_string()))?;
+            serde_json::from_str(settings).map_err(|error| raised(py, &unreadable(&error)))?;
         py.detach(|| Toolbox::open(&directories, settings))
             .map(|toolbox| Self(Arc::new(toolbox)))
             .map_err(|error| raised(py, &error))
@@ -101,25 +100,33 @@ impl RawToolbox {
         stop: &PyStop,
         main: bool,
     ) -> PyResult<PyAnswer> {
-        let (toolbox, arguments, ends) = (Arc::clone(&self.0), parsed(arguments)?, stop.0.clone());
+        let (toolbox, arguments, ends) = (Arc::clone(&self.0), parsed(py, arguments)?, stop.0.clone());
         let call = move || toolbox.call(&tool, arguments, &ends);
         let answer = calls::wait(py, &stop.0, main, call)?;
         answer.map(|answer| PyAnswer { answer }).map_err(|error| raised(py, &error))
     }
 
     /// Calls a tool and tells `done` of its answer, or of its error, from another thread.
-    fn start(&self, tool: String, arguments: &str, stop: &PyStop, done: Py<PyAny>) -> PyResult<()> {
-        let (toolbox, arguments, ends) = (Arc::clone(&self.0), parsed(arguments)?, stop.0.clone());
-        workers::run(move || {
+    fn start(
+        &self,
+        py: Python<'_>,
+        tool: String,
+        arguments: &str,
+        stop: &PyStop,
+        done: Py<PyAny>,
+    ) -> PyResult<()> {
+        let (toolbox, arguments, ends) = (Arc::clone(&self.0), parsed(py, arguments)?, stop.0.clone());
+        let begun = workers::run(move || {
             let answer = calls::guarded(|| toolbox.call(&tool, arguments, &ends));
-            calls::tell(&done, answer, |answer| PyAnswer { answer });
+            calls::tell(done, answer, |answer| PyAnswer { answer });
         });
-        Ok(())
+        begun.map_err(|error| raised(py, &BindingError::no_thread(&error)))
     }
 
     /// The pieces of all there is.
-    fn each(&self, tool: String, arguments: &str, stop: &PyStop) -> PyResult<Pieces> {
-        Ok(Pieces::begin(&self.0, tool, parsed(arguments)?, stop.0.clone()))
+    fn each(&self, py: Python<'_>, tool: String, arguments: &str, stop: &PyStop) -> PyResult<Pieces> {
+        let pieces = Pieces::begin(&self.0, tool, parsed(py, arguments)?, stop.0.clone());
+        pieces.map_err(|error| raised(py, &BindingError::no_thread(&error)))
     }
 
     /// Answers a question. `watch` is told of events in JSON, on the thread that asks.
@@ -140,13 +147,21 @@ impl RawToolbox {
     }
 
     /// The same, told as by `start`.
-    fn start_ask(&self, question: String, stop: &PyStop, watch: Option<Py<PyAny>>, done: Py<PyAny>) {
+    fn start_ask(
+        &self,
+        py: Python<'_>,
+        question: String,
+        stop: &PyStop,
+        watch: Option<Py<PyAny>>,
+        done: Py<PyAny>,
+    ) -> PyResult<()> {
         let (toolbox, ends) = (Arc::clone(&self.0), stop.0.clone());
-        workers::run(move || {
+        let begun = workers::run(move || {
             let watched = |event| calls::watch(watch.as_ref(), &event);
             let asked = calls::guarded(|| toolbox.ask(&question, &ends, &watched));
-            calls::tell(&done, asked, |asked| RawAsked { text: asked.text, records: asked.records });
+            calls::tell(done, asked, |asked| RawAsked { text: asked.text, records: asked.records });
         });
+        begun.map_err(|error| raised(py, &BindingError::no_thread(&error)))
     }
 
     /// The definitions of tools in JSON.
@@ -170,8 +185,23 @@ impl RawToolbox {
     }
 }
 
-fn parsed(json: &str) -> PyResult<Value> {
-    serde_json::from_str(json).map_err(|error| PyValueError::new_err(error.to_string()))
+fn parsed(py: Python<'_>, json: &str) -> PyResult<Value> {
+    serde_json::from_str(json).map_err(|error| {
+        raised(py, &BindingError::unreadable(&format!("the arguments are no JSON object: {error}")))
+    })
+}
+
+/// Settings that can't be read; their values are not told, as one can be a key.
+fn unreadable(error: &serde_json::Error) -> BindingError {
+    let told = error.to_string();
+    let what = match told.split_once(", expected ") {
+        Some((unknown, known)) if unknown.starts_with("unknown field") => {
+            format!("{unknown}, expected {known}")
+        }
+        Some((_, known)) => format!("a value is of another type than expected: {known}"),
+        None => "a value can't be used".to_owned(),
+    };
+    BindingError::unreadable(&format!("the settings of the workspace: {what}"))
 }
 
 /// An error as an exception of the package, which makes it of a code, a sentence, a hint and a transcript in JSON.

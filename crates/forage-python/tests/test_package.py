@@ -64,6 +64,8 @@ def test_fields_are_attributes_of_their_types(tree):
     assert "GrepFile(" in repr(answer.files[0]) and answer.files[0] == answer.files[0]
     with pytest.raises(AttributeError, match="nonsense"):
         answer.nonsense
+    called = workspace.call("grep_search", {"pattern": "def "})
+    assert isinstance(called, forage.GrepAnswer) and called.match_count == 2
     read = workspace.read("src/main.py", start_line=4)
     assert isinstance(read, forage.ReadAnswer) and "def main" in str(read)
 
@@ -98,8 +100,20 @@ def test_errors_have_classes_and_hints(tree):
         workspace.read("src/mian.py")
     with pytest.raises(TypeError, match="given twice"):
         workspace.grep("x", pattern="y")
-    with pytest.raises(ValueError, match="unknown field"):
+    for text in ('{"pattern": ', "[1]", '{"pattern": NaN}'):
+        with pytest.raises(forage.RequestError):
+            workspace.call("grep_search", text)
+    with pytest.raises(TypeError, match="bytes"):
+        workspace.grep(b"x")
+    with pytest.raises(forage.RequestError, match="unknown field"):
         forage._forage.RawToolbox([str(tree)], '{"nonsense": 1}')
+    for secret in (["sk-secret"], [{"model": "x", "api_key": 1234567}]):
+        with pytest.raises(forage.RequestError) as raised:
+            forage.Workspace(tree, models=secret)
+        assert "secret" not in str(raised.value) and "1234567" not in str(raised.value)
+    with pytest.raises(forage.NoModelError) as raised:
+        workspace.keyword_search("retries", ["retry"])
+    assert raised.value.hint and raised.value.hint in str(raised.value) and raised.value.code == "no_model"
 
 
 def test_what_there_is_comes_while_it_is_found(tree):
@@ -125,9 +139,44 @@ def test_whoever_stops_reading_ends_the_search(large_tree):
     for piece in workspace.grep_each("a"):
         assert piece.match_count
         break
-    began = time.monotonic()
-    workspace.close()
-    assert time.monotonic() - began < 5
+    idle()
+    each = workspace.grep_each("a")
+    next(each)
+    each.close()
+    idle()
+    with pytest.raises(forage.CancelledError):
+        next(each)
+
+
+def test_a_slow_reader_gets_all_there_is(tree):
+    workspace = forage.Workspace(tree, index=False)
+    lines = 0
+    for piece in workspace.grep_each("needle"):
+        lines += piece.match_count
+        time.sleep(0.01)
+    assert lines == 5000
+
+
+def test_a_stream_that_its_time_ends_says_so(large_tree):
+    workspace = forage.Workspace(large_tree, index=False, timeout_ms=300)
+    with pytest.raises(forage.UnfinishedError):
+        for _ in workspace.grep_each("a"):
+            time.sleep(0.02)
+
+
+def test_several_readers_share_a_stream(tree):
+    for file in range(2000):
+        (tree / "notes" / f"{file}.txt").write_text("pin\n")
+    each = forage.Workspace(tree, index=False).grep_each("pin")
+    counts = []
+
+    def read():
+        counts.append(sum(piece.match_count for piece in each))
+
+    threads = [threading.Thread(target=read) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert sum(counts) == 2000, counts
 
 
 def test_a_cancelled_call_ends_its_work(large_tree):
@@ -147,6 +196,11 @@ def test_a_cancelled_call_ends_its_work(large_tree):
 
     beats, was_done = asyncio.run(cancelled())
     assert beats == 10 and not was_done
+    idle()
+
+
+def idle():
+    """Waits until this process uses no processor."""
     until = time.monotonic() + 5
     while busy() and time.monotonic() < until:
         time.sleep(0.05)
@@ -209,6 +263,7 @@ def test_ctrl_c_ends_a_call(large_tree):
 def test_a_forked_process_is_told_to_open_its_own(tree):
     workspace = forage.Workspace(tree, index=False)
     workspace.grep("retry")
+    each = workspace.grep_each("needle")
     read, write = os.pipe()
     child = os.fork()
     if child == 0:
@@ -217,13 +272,18 @@ def test_a_forked_process_is_told_to_open_its_own(tree):
             said = "answered"
         except forage.ForageError as error:
             said = str(error)
+        try:
+            next(each)
+        except forage.ForageError as error:
+            said += "|" + str(error)
         said += "|" + str(forage.Workspace(tree, index=False).grep("retry").match_count)
         os.write(write, said.encode())
         os._exit(0)
     os.close(write)
     said = os.read(read, 1000).decode()
     os.waitpid(child, 0)
-    assert "open it again here" in said and said.endswith("|2"), said
+    assert said.count("open it again here") == 2 and said.endswith("|2"), said
+    assert sum(piece.match_count for piece in each) == 5000
     assert workspace.grep("retry").match_count == 2
 
 

@@ -55,5 +55,12 @@ def test_a_vector_is_handed_on_as_fastembeds():
 def test_what_is_not_there_is_told():
     with pytest.raises(ValueError, match="Qdrant/bm25"):
         SparseTextEmbedding("prithivida/Splade_PP_en_v1")
+    for settings in ({"k": 3.0}, {"langage": "german"}):
+        with pytest.raises(TypeError):
+            SparseTextEmbedding(**settings)
+    for settings in ({"batch_size": 0}, {"parallel": -1}):
+        with pytest.raises(ValueError):
+            list(SparseTextEmbedding().embed(["x"], **settings))
+    assert next(SparseTextEmbedding().embed("retries")).values.flags.writeable
     with pytest.raises(forage.ArgumentError, match="german"):
         SparseTextEmbedding(language="klingon")

@@ -10,6 +10,7 @@ import inspect
 import json
 import os
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any, Optional
 
@@ -31,11 +32,19 @@ def _json(arguments: dict[str, Any] | str | None) -> str:
     """Arguments as JSON; a model's are that already."""
     if isinstance(arguments, str):
         return arguments or "{}"
-    return json.dumps(arguments or {}, default=os.fspath)
+    return json.dumps(arguments or {}, default=_path)
+
+
+def _path(value: Any) -> str:
+    """A path as text, which is all that is taken beside JSON's own types."""
+    path = os.fspath(value) if isinstance(value, os.PathLike) else None
+    if not isinstance(path, str):
+        raise TypeError(f"{type(value).__name__} is neither a path nor what JSON has")
+    return path
 
 
 def _settings(given: dict[str, Any]) -> str:
-    return json.dumps({name: value for name, value in given.items() if value is not None}, default=os.fspath)
+    return json.dumps({name: value for name, value in given.items() if value is not None}, default=_path)
 
 
 class Asked(Answer):
@@ -60,27 +69,32 @@ class Each(Iterator[Record]):
     def __init__(self, pieces: Any, piece: type[Record], answer: type[Answer]) -> None:
         self._pieces = pieces
         self._of_piece, self._of_answer = piece, answer
-        self._ready: list[str] = []
+        self._ready: deque[str] = deque()
         self.answer: Answer | None = None
 
     def __iter__(self) -> Each:
         return self
 
     def __next__(self) -> Record:
-        while not self._ready:
+        while True:
+            piece = self._next()
+            if piece is not None:
+                return piece
             told = self._pieces.next()
             if told is None:
                 raise StopIteration
             self._take(told)
-        return self._next()
 
-    def _next(self) -> Record:
-        return self._of_piece(json.loads(self._ready.pop()))
+    def _next(self) -> Record | None:
+        """One of those that are there; another reader may take the last of them."""
+        try:
+            return self._of_piece(json.loads(self._ready.popleft()))
+        except IndexError:
+            return None
 
     def _take(self, told: tuple[list[str], Any]) -> None:
         pieces, answer = told
-        pieces.reverse()
-        self._ready = pieces
+        self._ready.extend(pieces)
         if answer is not None:
             self.answer = self._of_answer(answer)
 
@@ -110,7 +124,10 @@ class AsyncEach(AsyncIterator[Record]):
 
     async def __anext__(self) -> Record:
         each = self._each
-        while not each._ready:
+        while True:
+            piece = each._next()
+            if piece is not None:
+                return piece
             try:
                 told = await asyncio.get_running_loop().run_in_executor(None, each._pieces.next)
             except asyncio.CancelledError:
@@ -119,7 +136,6 @@ class AsyncEach(AsyncIterator[Record]):
             if told is None:
                 raise StopAsyncIteration
             each._take(told)
-        return each._next()
 
     def close(self) -> None:
         """Ends the search."""
@@ -186,7 +202,7 @@ class Workspace(_Opened):
 
     def call(self, name: str, arguments: dict[str, Any] | str | None = None) -> Answer:
         """Calls a tool by its name, as a model does: with arguments as a dictionary, or in the JSON that it wrote."""
-        return Answer(self._raw.call(name, _json(arguments), _forage.Stop(), _on_main_thread()))
+        return _of_tool(name)(self._raw.call(name, _json(arguments), _forage.Stop(), _on_main_thread()))
 
     def ask(self, question: str, watch: Callable[[dict[str, Any]], None] | None = None) -> Asked:
         """Answers a question with an agent over the tools. ``watch`` is told of what happens meanwhile, from another thread."""
@@ -210,7 +226,7 @@ class AsyncWorkspace(_Opened):
     async def call(self, name: str, arguments: dict[str, Any] | str | None = None) -> Answer:
         """Calls a tool by its name, as a model does."""
         given = _json(arguments)
-        return Answer(await _awaited(lambda stop, done: self._raw.start(name, given, stop, done)))
+        return _of_tool(name)(await _awaited(lambda stop, done: self._raw.start(name, given, stop, done)))
 
     async def ask(self, question: str, watch: Callable[[dict[str, Any]], None] | None = None) -> Asked:
         """Answers a question with an agent over the tools. ``watch`` is told of what happens meanwhile, in the event loop."""
@@ -239,6 +255,14 @@ class AsyncWorkspace(_Opened):
         await asyncio.get_running_loop().run_in_executor(None, self.close)
 
 
+#: The class of the answers of each tool, by its name and by that of its method.
+ANSWERS: dict[str, type[Answer]] = {}
+
+
+def _of_tool(name: str) -> type[Answer]:
+    return ANSWERS.get(name, Answer)
+
+
 def _watcher(watch: Callable[[dict[str, Any]], None] | None) -> Callable[[str], None] | None:
     return None if watch is None else lambda event: watch(json.loads(event))
 
@@ -264,7 +288,8 @@ async def _awaited(start: Callable[[Any, Callable[[Any, Any], None]], None]) -> 
     start(stop, done)
     try:
         return await future
-    except asyncio.CancelledError:
+    except BaseException:
+        # Cancelled, or closed by whoever held the coroutine.
         stop.cancel()
         raise
 
@@ -319,7 +344,7 @@ def _add(method: dict[str, Any]) -> None:
     tool, name = method["tool"], method["name"]
     signature = _signature(method, Answer)
     schema, called = method["answer"], class_of_answer(name)
-    of_answer = SCHEMAS.answer(called, schema)
+    of_answer = ANSWERS[tool] = ANSWERS[name] = SCHEMAS.answer(called, schema)
     # That of another root has no text of its own.
     fields = {field: of for field, of in schema["properties"].items() if field != "other_roots"}
     of_root = SCHEMAS.record(f"{called}OfRoot", {**schema, "properties": fields}, schema["$defs"])

@@ -48,17 +48,31 @@ class SparseEmbedding:
 def _embedding(vector: tuple[bytes, bytes]) -> SparseEmbedding:
     indices, values = vector
     ids = np.frombuffer(indices, dtype=np.uint32).astype(np.int64)
-    return SparseEmbedding(np.frombuffer(values, dtype=np.float32), ids)
+    return SparseEmbedding(np.frombuffer(values, dtype=np.float32).copy(), ids)
 
 
 class SparseTextEmbedding:
     """FastEmbed's `Qdrant/bm25`: the same ids and weights for the same texts, rounded to 32 bits as Qdrant keeps them.
 
-    ``language`` and ``disable_stemmer`` mean what they do there. Nothing is downloaded. Settings of FastEmbed that are about
-    downloads and devices are taken and have no meaning.
+    ``language`` and ``disable_stemmer`` mean what they do there. Nothing is downloaded: what FastEmbed takes for that, and for
+    devices, has no meaning here. Other numbers than its own (``k``, ``b``, ``avg_len``) are not taken.
     """
 
-    def __init__(self, model_name: str = BM25, *, language: str = "english", disable_stemmer: bool = False, **_: Any) -> None:
+    def __init__(
+        self,
+        model_name: str = BM25,
+        cache_dir: str | None = None,
+        threads: int | None = None,
+        *,
+        language: str = "english",
+        disable_stemmer: bool = False,
+        providers: Any = None,
+        cuda: Any = None,
+        device_ids: Any = None,
+        lazy_load: bool = False,
+        local_files_only: bool = False,
+        specific_model_path: str | None = None,
+    ) -> None:
         if model_name != BM25:
             raise ValueError(f"{model_name!r} is not one of the models here: {BM25}")
         self.model_name = model_name
@@ -69,6 +83,8 @@ class SparseTextEmbedding:
     ) -> Iterator[SparseEmbedding]:
         """Returns the vectors of documents. ``parallel`` is how many threads make those of a batch; 0 for all there are."""
         texts = iter([documents] if isinstance(documents, str) else documents)
+        if batch_size < 1 or (parallel is not None and parallel < 0):
+            raise ValueError("`batch_size` is at least 1, and `parallel` at least 0")
         threads = 1 if parallel is None else parallel
         while batch := list(islice(texts, batch_size)):
             yield from map(_embedding, self._raw.documents(batch, threads))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any, Optional
 
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -39,7 +40,7 @@ class ForageRetriever(BaseRetriever):
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         if self._async_workspace is None:
-            return self._retrieve(query_bundle)
+            return await asyncio.to_thread(self._retrieve, query_bundle)
         return _nodes(await self._async_workspace.rank(query_bundle.query_str, **self._arguments))
 
 
