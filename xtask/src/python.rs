@@ -22,15 +22,14 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
         command.args(arguments).current_dir(workspace.path(PACKAGE));
         command.env("PYTHONPATH", &installed).env("MYPYPATH", &installed);
         command.env("PYTHONDONTWRITEBYTECODE", "1").env("FORAGE", workspace.forage()?);
+        command.env("MYPY_CACHE_DIR", workspace.path("target/bindings/mypy"));
         command.env("MODEL_SCRIPT", workspace.path("crates/forage/tests/clients/model.py"));
         succeed(&mut command, shown)
     };
     run(&["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"], "pytest")?;
-    let cache = workspace.path("target/bindings/mypy").display().to_string();
-    let types = ["-m", "mypy", "--strict", "--cache-dir", &cache, "examples"];
-    run(&types, "mypy on the examples")?;
+    run(&["-m", "mypy", "--strict", "examples"], "mypy on the examples")?;
     let own = installed.join("forage").display().to_string();
-    run(&["-m", "mypy", "--strict", "--cache-dir", &cache, &own], "mypy on the package")?;
+    run(&["-m", "mypy", "--strict", &own], "mypy on the package")?;
     run(&["-m", "mypy.stubtest", "forage", "--allowlist", "tests/stubtest.txt"], "stubtest")
 }
 

@@ -240,7 +240,9 @@ def test_other_threads_go_on_meanwhile(large_tree):
 def test_ctrl_c_ends_a_call(large_tree):
     program = textwrap.dedent(
         f"""
-        import forage, time
+        import forage, signal, time
+        # A shell has what runs in its background ignore it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         workspace = forage.Workspace({str(large_tree)!r}, index=False, timeout_ms=60000)
         print("begun", flush=True)
         began = time.monotonic()
