@@ -7,13 +7,12 @@ use forage_llm::{
     ApiKey, ChatModel, Endpoint, EndpointSettings, Exchanges, ProviderTable, Wire, is_loopback_url,
 };
 use forage_tools::ErrorCode;
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::error::BindingError;
 
 /// Settings of a workspace. What is left out is as the command line has it.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ToolboxSettings {
     /// Whether indexes make calls fast, and the directory in which they are kept: that of the command line unless another is
@@ -42,7 +41,7 @@ pub struct ToolboxSettings {
 }
 
 /// See [`ToolboxSettings::index`].
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum IndexSetting {
     /// Whether there is one.
@@ -64,7 +63,7 @@ impl From<bool> for IndexSetting {
 }
 
 /// A model, and where it is asked.
-#[derive(Clone, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelSettings {
     /// A provider that is known, such as `openai`; beside `base_url` a name for messages.
@@ -76,7 +75,6 @@ pub struct ModelSettings {
     /// The key. Without one that of the provider's environment variable is used.
     pub api_key: Option<String>,
     /// The protocol; that of the provider, else OpenAI's.
-    #[schemars(with = "Option<String>")]
     pub wire: Option<Wire>,
     /// Permits plain `http` to another machine.
     pub allow_insecure: bool,

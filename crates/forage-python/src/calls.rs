@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::{raised, workers};
 
 /// Time between two looks for signals.
-const LOOK: Duration = Duration::from_millis(20);
+pub(crate) const LOOK: Duration = Duration::from_millis(20);
 
 /// Makes a call and waits for it without Python's lock. Signals are handled on the main thread alone, which looks for them while
 /// another thread works; an exception that a handler raises ends the call.

@@ -16,9 +16,6 @@ use crate::{PyAnswer, calls, raised, workers};
 /// Pieces that were found and not asked for yet: a reader that is slow holds the search up.
 const AHEAD: usize = 64;
 
-/// Time between two looks for signals.
-const LOOK: Duration = Duration::from_millis(20);
-
 enum Told {
     Piece(String),
     End(Result<Answer, BindingError>),
@@ -82,7 +79,7 @@ impl Pieces {
                 return Err(BindingError::closed_early());
             }
         };
-        let (mut wait, mut failed) = (LOOK, None);
+        let (mut wait, mut failed) = (calls::LOOK, None);
         while pieces.len() < AHEAD {
             match told.recv_timeout(wait) {
                 Ok(Told::Piece(piece)) => pieces.push(piece),
