@@ -2,87 +2,20 @@
 
     assemble.py PROGRAM OUT VERSION TARGET EPOCH
 
-PROGRAM has been built for TARGET. OUT has `man/` and `completions/` of it, and the bill of materials, `forage.cdx.json`.
-Archives hold the same bytes wherever and whenever they are made: names in order, no owner, EPOCH as every time.
+PROGRAM has been built for TARGET. OUT has `man/` and `completions/` of it, its wheel, and the bill of materials, `forage.cdx.json`.
+EPOCH is the time of every file.
 """
 
-import base64
-import gzip
 import hashlib
-import io
 import json
-import re
 import shutil
 import sys
-import tarfile
-import time
-import zipfile
 from pathlib import Path
 
-SOURCE = Path(__file__).resolve().parent.parent
-REPOSITORY = "https://github.com/forage-search/forage"
-LICENCES = ["LICENSE-APACHE", "LICENSE-MIT"]
-
-# What npm and bundles call the systems and processors that there are packages for.
-PLATFORMS = {
-    "x86_64-unknown-linux-gnu": ("linux", "x64"),
-    "aarch64-unknown-linux-gnu": ("linux", "arm64"),
-    "aarch64-apple-darwin": ("darwin", "arm64"),
-    "x86_64-pc-windows-msvc": ("win32", "x64"),
-}
+from archives import PLATFORMS, SOURCE, Entry, for_platform, json_bytes, licences, npm_package, tarball, with_whole_links, without_place, zipped
 
 # The launcher is the same for all; of a release it comes from the build for this platform.
 LAUNCHER_OF = "x86_64-unknown-linux-gnu"
-
-
-class Entry:
-    """A file of an archive."""
-
-    def __init__(self, name, content, executable=False):
-        self.name = name
-        self.content = content if isinstance(content, bytes) else Path(content).read_bytes()
-        self.mode = 0o755 if executable else 0o644
-
-
-def tarball(path, entries, epoch):
-    plain = io.BytesIO()
-    with tarfile.open(fileobj=plain, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            member = tarfile.TarInfo(entry.name)
-            member.size, member.mode, member.mtime = len(entry.content), entry.mode, epoch
-            archive.addfile(member, io.BytesIO(entry.content))
-    with open(path, "wb") as file:
-        with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=9, mtime=epoch) as packed:
-            packed.write(plain.getvalue())
-
-
-def zipped(path, entries, epoch):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for entry in sorted(entries, key=lambda entry: entry.name):
-            member = zipfile.ZipInfo(entry.name, time.gmtime(epoch)[:6])
-            member.create_system = 3
-            member.external_attr = (0o100000 | entry.mode) << 16
-            member.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(member, entry.content)
-
-
-def licences(below=""):
-    return [Entry(below + name, SOURCE / name) for name in LICENCES]
-
-
-def with_whole_links(page, version):
-    """A page of the repository as it is read elsewhere: links and pictures by their addresses, as of this version."""
-
-    def whole(match):
-        mark, label, target = match.groups()
-        place = f"{REPOSITORY.replace('github.com', 'raw.githubusercontent.com')}/v{version}/{target}?sanitize=true" if mark else f"{REPOSITORY}/blob/v{version}/{target}"
-        return f"{mark}[{label}]({place})"
-
-    return re.sub(r"(!?)\[([^\]]*)\]\((?![a-z]+:|#)([^)\s]+)\)", whole, page)
-
-
-def json_bytes(value):
-    return (json.dumps(value, indent=2) + "\n").encode()
 
 
 class Release:
@@ -95,25 +28,9 @@ class Release:
         self.readme, self.changelog = pages
 
     def without_place(self):
-        """Takes what holds in this directory alone out of what there is: its path of the bill of materials, here and in the
-        wheel, and links to its files of the wheel's description."""
-        bill = self.bill.read_bytes().replace(str(SOURCE).encode(), b"/forage")
-        self.bill.write_bytes(bill)
+        """Takes what holds in this directory alone out of the wheel, and out of the bill of materials beside it."""
         (wheel,) = self.out.glob("*.whl")
-        with zipfile.ZipFile(wheel) as archive:
-            entries = [Entry(member.filename, archive.read(member), member.external_attr >> 16 & 0o100) for member in archive.infolist()]
-        (told,) = [entry for entry in entries if "/sboms/" in entry.name]
-        (metadata,) = [entry for entry in entries if entry.name.endswith(".dist-info/METADATA")]
-        (record,) = [entry for entry in entries if entry.name.endswith(".dist-info/RECORD")]
-        told.content = bill
-        metadata.content = with_whole_links(metadata.content.decode(), self.version).encode()
-        lines = record.content.decode().splitlines()
-        for changed in [told, metadata]:
-            digest = base64.urlsafe_b64encode(hashlib.sha256(changed.content).digest()).rstrip(b"=").decode()
-            line = f"{changed.name},sha256={digest},{len(changed.content)}"
-            lines = [line if old.startswith(changed.name + ",") else old for old in lines]
-        record.content = "".join(f"{line}\n" for line in lines).encode()
-        zipped(wheel, entries, self.epoch)
+        self.bill.write_bytes(without_place(wheel, self.version, self.epoch))
 
     def archive(self):
         """The program with what belongs to it, for whoever puts it in place by hand."""
@@ -131,7 +48,7 @@ class Release:
         launcher = json.loads((SOURCE / "packaging/npm/package.json").read_text())
         launcher["version"] = self.version
         launcher["optionalDependencies"] = {name: self.version for name in sorted(names.values())}
-        self.npm_package(launcher, [Entry("forage.js", SOURCE / "packaging/npm/forage.js", True), Entry("README.md", self.readme)])
+        npm_package(self.out, launcher, [Entry("forage.js", SOURCE / "packaging/npm/forage.js", True), Entry("README.md", self.readme)], self.epoch)
         if self.target not in PLATFORMS:
             return
         system, processor = PLATFORMS[self.target]
@@ -141,20 +58,9 @@ class Release:
             "description": f"The program of forage-search for {system} on {processor}",
             "license": launcher["license"],
             "repository": launcher["repository"],
-            "os": [system],
-            "cpu": [processor],
-            "preferUnplugged": True,
         }
-        if system == "linux":
-            package["libc"] = ["glibc"]
-        self.npm_package(package, [Entry(self.executable, self.program, True), Entry(self.bill.name, self.bill), *licences()])
-
-    def npm_package(self, package, entries):
-        name = package["name"].removeprefix("@").replace("/", "-")
-        entries = [Entry("package.json", json_bytes(package)), *entries]
-        for entry in entries:
-            entry.name = f"package/{entry.name}"
-        tarball(self.out / f"{name}-{self.version}.tgz", entries, self.epoch)
+        entries = [Entry(self.executable, self.program, True), Entry(self.bill.name, self.bill), *licences()]
+        npm_package(self.out, for_platform(package, self.target), entries, self.epoch)
 
     def bundle(self):
         """The bundle that desktop clients install with a click."""

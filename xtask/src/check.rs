@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use crate::cargo::{FEATURES, Workspace};
 use crate::{
-    bench, browser, clients, direction, docs, frameworks, generate, house, package, page, parsers, peers,
-    python, systems, type_names,
+    bench, browser, clients, direction, docs, frameworks, generate, house, node, package, page, parsers,
+    peers, python, systems, type_names,
 };
 
 type Step = fn(&Workspace) -> Result<(), String>;
@@ -50,10 +50,20 @@ const FURTHER: &[(&str, Step)] = &[
     ("site", |workspace| docs::build(workspace).and_then(|()| browser::check(workspace))),
     ("page", page::check),
     ("Python package", python::check),
+    ("Node package", node::check),
     ("installation", package::check),
     // Each as it would be published, built from its own package and those that it depends on.
     ("packages", |workspace| {
-        let unpublished = ["--exclude", "xtask", "--exclude", "forage-fuzz", "--exclude", "forage-python"];
+        let unpublished = [
+            "--exclude",
+            "xtask",
+            "--exclude",
+            "forage-fuzz",
+            "--exclude",
+            "forage-python",
+            "--exclude",
+            "forage-node",
+        ];
         workspace.cargo(&[&["package", "--workspace", "--allow-dirty", "--quiet"], &unpublished[..]].concat())
     }),
 ];

@@ -10,7 +10,7 @@ use crate::cargo::Workspace;
 const HOUSE: &str = "forage-";
 
 /// What is handed out, on which nothing depends.
-const PRODUCTS: [&str; 2] = ["forage-cli", "forage-python"];
+const PRODUCTS: [&str; 3] = ["forage-cli", "forage-python", "forage-node"];
 
 /// Per crate, those that may depend on it directly.
 type Rules = BTreeMap<String, BTreeSet<String>>;

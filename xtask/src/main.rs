@@ -13,7 +13,7 @@
 //! - `cargo xtask docs`: the site, in `target/book`, with `llms.txt`; a link that leads nowhere and a word that is spelled
 //!   wrongly are errors. With `--look`, a browser shows it on a telephone and on a screen, by day and by night.
 //! - `cargo xtask ui`: the page of `forage ui` in a real browser, with pictures of its views in `target/screenshots/page`.
-//! - `cargo xtask python`: the Python package built, installed and used.
+//! - `cargo xtask python`, `cargo xtask node`: the package for that language built, installed and used.
 //! - `cargo xtask systems`: what can be checked of Windows, macOS and ARM on Linux: types, and tests under Wine and an emulator.
 //! - `cargo xtask release notes`: what the changelog says of this version; `release check TAG`: whether a tag is its.
 //! - `cargo xtask generate`: writes the files that are made from the program; with `--check`, only compares them.
@@ -37,6 +37,7 @@ mod frameworks;
 mod front_page;
 mod generate;
 mod house;
+mod node;
 mod package;
 mod page;
 mod parsers;
@@ -64,6 +65,7 @@ const USAGE: &str = "usage: cargo xtask check [--all]
        cargo xtask docs [--look]
        cargo xtask ui
        cargo xtask python
+       cargo xtask node
        cargo xtask systems
        cargo xtask advisories PATH-OF-ADVISORY-DB";
 
@@ -88,6 +90,7 @@ fn main() -> ExitCode {
         ["docs", "--look"] => docs::build(&workspace).and_then(|()| browser::check(&workspace)),
         ["ui"] => page::check(&workspace.with_peers()),
         ["python"] => python::check(&workspace.with_peers()),
+        ["node"] => node::check(&workspace.with_peers()),
         ["systems"] => {
             peers::install_for_systems(&workspace).and_then(|()| systems::check(&workspace.with_peers()))
         }

@@ -110,6 +110,21 @@ fn tool(name: &str) -> PathBuf {
     Workspace::of_this_source().path("target/peers/packaging/python").join(folder).join(name)
 }
 
+/// The Node module of a build, in the directory that cargo leaves it in.
+pub(crate) fn node_module(directory: &Path) -> PathBuf {
+    use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+    directory.join(format!("{DLL_PREFIX}forage_node{DLL_SUFFIX}"))
+}
+
+/// Makes the packages for npm of a Node module.
+pub(crate) fn node_packages(workspace: &Workspace, module: &Path, out: &Path) -> Result<(), String> {
+    let metadata = workspace.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
+    let mut command = workspace.program("python3");
+    command.arg("-B").arg(workspace.path("packaging/node.py")).args([module, out]);
+    command.args([&version(&metadata)?, &host(workspace)?, &epoch(workspace)?]);
+    succeed(&mut command, "packaging/node.py")
+}
+
 impl Release {
     /// Writes what the program says of itself, and its bill of materials, for the archives.
     fn describe(&self, workspace: &Workspace) -> Result<(), String> {
@@ -151,7 +166,7 @@ impl Release {
     /// Makes the archives and the checksums.
     fn assemble(&self, workspace: &Workspace) -> Result<(), String> {
         let mut command = workspace.program("python3");
-        command.arg(workspace.path("packaging/assemble.py")).args([&self.program, &self.out]);
+        command.arg("-B").arg(workspace.path("packaging/assemble.py")).args([&self.program, &self.out]);
         command.args([&self.version, &self.target, &epoch(workspace)?]);
         succeed(&mut command, "packaging/assemble.py")
     }

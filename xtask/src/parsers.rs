@@ -283,8 +283,16 @@ const READERS: &[(&str, &[Cover])] = &[
         ],
     ),
     (
+        "forage-bindings/src/settings.rs",
+        &[NoneForeign("serde_json reads settings, which are those of the program that opens a workspace")],
+    ),
+    (
+        "forage-node/src/lib.rs",
+        &[NoneForeign("serde_json reads arguments, which the tools then read as everybody's")],
+    ),
+    (
         "forage-python/src/lib.rs",
-        &[NoneForeign("serde_json reads settings and arguments, which the tools then read as everybody's")],
+        &[NoneForeign("serde_json reads arguments, which the tools then read as everybody's")],
     ),
     (
         "forage-sparse/src/filter.rs",

@@ -16,13 +16,15 @@ pub struct BindingError {
     pub message: String,
     /// What can be done about it beside what the message says.
     pub hint: Option<String>,
+    /// What a model that wrote the call is told, where that is more.
+    pub refusal: Option<String>,
     /// The transcript of a question without an answer.
     pub transcript: Option<Box<Value>>,
 }
 
 impl BindingError {
     pub(crate) fn new(code: ErrorCode, message: impl fmt::Display) -> Self {
-        Self { code, message: sanitize(&message.to_string()), hint: None, transcript: None }
+        Self { code, message: sanitize(&message.to_string()), hint: None, refusal: None, transcript: None }
     }
 
     pub(crate) fn of(error: &ToolError, names: &ToolNames) -> Self {
@@ -36,7 +38,7 @@ impl BindingError {
     }
 
     /// That of a call for which the system has no thread.
-    pub fn no_thread(error: &std::io::Error) -> Self {
+    pub(crate) fn no_thread(error: &std::io::Error) -> Self {
         Self::new(ErrorCode::Failed, format_args!("the system has no thread for the call: {error}"))
     }
 
@@ -46,16 +48,21 @@ impl BindingError {
     }
 
     /// That of a stream of which more is asked after it was closed.
-    pub fn closed_early() -> Self {
+    pub(crate) fn closed_early() -> Self {
         Self::new(ErrorCode::Cancelled, "the search was ended before all there is was handed over")
     }
 
     /// That of a process which was forked off the one that opened the workspace.
-    pub fn forked() -> Self {
+    pub(crate) fn forked() -> Self {
         Self::new(
             ErrorCode::Failed,
             "this workspace was opened by the process that this one was forked from; open it again here",
         )
+    }
+
+    /// Returns what a model that wrote the call is told.
+    pub fn text(&self) -> String {
+        self.refusal.clone().unwrap_or_else(|| self.to_string())
     }
 
     /// Returns the code as it is written, such as `pattern`.

@@ -20,12 +20,16 @@
 
 mod error;
 mod method;
+mod pieces;
 mod settings;
 mod sparse;
 mod toolbox;
+mod workers;
 
 pub use error::{BindingError, error_codes};
 pub use method::{Method, methods};
+pub use pieces::{PieceBatch, Pieces};
 pub use settings::{IndexSetting, ModelSettings, ToolboxSettings};
 pub use sparse::Bm25;
 pub use toolbox::{Asked, Toolbox};
+pub use workers::{guarded, receive, run};

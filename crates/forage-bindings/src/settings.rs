@@ -40,6 +40,29 @@ pub struct ToolboxSettings {
     pub allow_broad_root: bool,
 }
 
+impl ToolboxSettings {
+    /// Reads settings in JSON.
+    ///
+    /// # Errors
+    /// They can't be read.
+    pub fn parse(json: &str) -> Result<Self, BindingError> {
+        serde_json::from_str(json).map_err(|error| unreadable(&error))
+    }
+}
+
+/// Settings that can't be read; their values are not told, as one can be a key.
+fn unreadable(error: &serde_json::Error) -> BindingError {
+    let told = error.to_string();
+    let what = match told.split_once(", expected ") {
+        Some((unknown, known)) if unknown.starts_with("unknown field") => {
+            format!("{unknown}, expected {known}")
+        }
+        Some((_, known)) => format!("a value is of another type than expected: {known}"),
+        None => "a value can't be used".to_owned(),
+    };
+    BindingError::unreadable(&format!("the settings of the workspace: {what}"))
+}
+
 /// See [`ToolboxSettings::index`].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]

@@ -13,7 +13,7 @@ use forage_tools::kept::shared_place;
 use forage_tools::registry::{self, AnyTool, TOOLS, ToolSelection, advertised};
 use forage_tools::schema::{SchemaFormat, definition};
 use forage_tools::{
-    Answer, Context, ErrorCode, FilterMode, FilterSettings, RecordReceiver, ToolNames, Workspace,
+    Answer, Context, ErrorCode, FilterMode, FilterSettings, RecordReceiver, ToolError, ToolNames, Workspace,
 };
 use serde_json::{Value, json};
 
@@ -103,7 +103,8 @@ impl Toolbox {
     /// Of the tool, or it ended before it found anything.
     pub fn call(&self, tool: &str, arguments: Value, stop: &Stop) -> Result<Answer, BindingError> {
         let (tool, context) = self.begin(tool, stop)?;
-        finished(registry::call_as_meant(tool, &context, arguments), &context)
+        let answer = registry::call_as_meant(tool, &context, arguments.clone());
+        finished(tool, &context, arguments, answer)
     }
 
     /// The same for all there is: hands over its records one by one until `receive` breaks off. It has as much time as it takes,
@@ -123,7 +124,8 @@ impl Toolbox {
         if !self.is_timed {
             context.timeout = EACH_TIMEOUT;
         }
-        let answer = finished(tool.each(&context, arguments, receive), &context)?;
+        let answer = tool.each(&context, arguments.clone(), receive);
+        let answer = finished(tool, &context, arguments, answer)?;
         match answer.partial() && !stop.is_cancelled() {
             true => {
                 let problem = "the time for the call ended the search before all there is was handed over";
@@ -231,13 +233,18 @@ impl Drop for Toolbox {
 
 /// What came of a call.
 fn finished(
-    answer: Result<Answer, forage_tools::ToolError>,
+    tool: &dyn AnyTool,
     context: &Context,
+    arguments: Value,
+    answer: Result<Answer, ToolError>,
 ) -> Result<Answer, BindingError> {
     let answer = answer.map_err(|error| {
-        let mut told = BindingError::of(&error, &context.names);
-        told.message = context.without_secrets(&told.message);
-        told
+        let told = BindingError::of(&error, &context.names);
+        BindingError {
+            message: context.without_secrets(&told.message),
+            refusal: Some(registry::refusal(tool, context, arguments, &error)),
+            ..told
+        }
     })?;
     match &answer.problem {
         Some(problem) => Err(BindingError::new(problem.code, &problem.text)),

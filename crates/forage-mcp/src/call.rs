@@ -4,6 +4,7 @@ use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
 use forage_base::Stop;
+use forage_tools::limits::ERROR_BYTES;
 use forage_tools::records::ErrorRecord;
 use forage_tools::registry::{self, AnyTool};
 use forage_tools::{Answer, AskedTool, CallProgress, Context, ErrorCode, Telemetry, clip, telemetry};
@@ -198,9 +199,7 @@ async fn answer(
                     known.tell(root_paths);
                     CallEnd::Answered(answer)
                 }
-                Err(CallFailure { problem, code }) => {
-                    CallEnd::Failed(CallFailure { problem: context.without_secrets(&problem), code })
-                }
+                Err(failure) => CallEnd::Failed(failure),
             }
         }
     };
@@ -319,11 +318,7 @@ fn called(tool: &dyn AnyTool, context: &Context, arguments: Value) -> Result<Ans
         Ok(answer) => return Ok(answer),
         Err(error) => error,
     };
-    let mut problem = error.told(&context.names);
-    if let Some(corrected) = tool.corrected(context, arguments, &error) {
-        problem += &format!("\nCall it like this: {} {corrected}", context.names.called(tool.id()));
-    }
-    Err(CallFailure { problem, code: error.code() })
+    Err(CallFailure { problem: registry::refusal(tool, context, arguments, &error), code: error.code() })
 }
 
 /// How a call has ended, in a word, and how many bytes its text has.
@@ -353,7 +348,7 @@ fn without_record(mut answer: CallToolResponse) -> CallToolResponse {
 
 /// An error that the model is to read and act on, with its record beside the text.
 fn failure(problem: &str, code: ErrorCode) -> CallToolResponse {
-    let problem = clip(problem, limits::ERROR_BYTES);
+    let problem = clip(problem, ERROR_BYTES);
     let mut result = CallToolResult::error(vec![ContentBlock::text(problem.clone())]);
     result.structured_content = Some(json!(ErrorRecord::new(problem, code)));
     result.into()

@@ -61,9 +61,6 @@ pub const MODEL_LOOK: Duration = Duration::from_millis(300);
 /// Time after which a client is no longer told that there is a model.
 pub const MODEL_WAIT: Duration = Duration::from_secs(60);
 
-/// Bytes of the text of an error; Claude Code shows about as many.
-pub const ERROR_BYTES: usize = 8_000;
-
 /// Bytes of what a client sent that are shown to it again.
 pub const SHOWN_BYTES: usize = 100;
 

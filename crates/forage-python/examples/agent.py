@@ -39,7 +39,7 @@ def ask(path: str, question: str) -> str:
                 try:
                     text = workspace.call(call["function"]["name"], call["function"]["arguments"]).text
                 except forage.ForageError as error:
-                    text = str(error)
+                    text = error.text
                 messages.append({"role": "tool", "tool_call_id": call["id"], "content": text})
     return "no answer"
 

@@ -1,15 +1,14 @@
 //! Calls while Python goes on.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::time::Duration;
 
 use forage_base::Stop;
-use forage_bindings::BindingError;
+use forage_bindings::{BindingError, guarded, receive, run};
 use pyo3::prelude::*;
 use serde_json::Value;
 
-use crate::{raised, workers};
+use crate::raised;
 
 /// Time between two looks for signals.
 pub(crate) const LOOK: Duration = Duration::from_millis(20);
@@ -26,15 +25,15 @@ pub(crate) fn wait<T: Send + 'static>(
         return Ok(py.detach(|| guarded(call)));
     }
     let (sender, answer) = sync_channel(1);
-    let begun = workers::run(move || {
+    let begun = run(move || {
         let _ = sender.send(guarded(call));
     });
     if let Err(error) = begun {
-        return Ok(Err(BindingError::no_thread(&error)));
+        return Ok(Err(error));
     }
     py.detach(move || {
         loop {
-            match answer.recv_timeout(LOOK) {
+            match receive(&answer, LOOK) {
                 Ok(answer) => return Ok(answer),
                 Err(RecvTimeoutError::Disconnected) => return Ok(Err(BindingError::panicked())),
                 Err(RecvTimeoutError::Timeout) => {
@@ -47,11 +46,6 @@ pub(crate) fn wait<T: Send + 'static>(
             }
         }
     })
-}
-
-/// A panic is the call's error.
-pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T, BindingError>) -> Result<T, BindingError> {
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(BindingError::panicked()))
 }
 
 /// Tells a Python function of an answer, or of an error as its second argument.

@@ -5,18 +5,17 @@
 mod calls;
 mod each;
 mod sparse;
-mod workers;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use forage_base::Stop;
-use forage_bindings::{BindingError, Toolbox, ToolboxSettings, error_codes, methods};
+use forage_bindings::{BindingError, Toolbox, ToolboxSettings, error_codes, guarded, methods, run};
 use forage_tools::Answer;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
-use self::each::Pieces;
+use self::each::PyPieces;
 
 /// Ends a call from another thread.
 #[pyclass(frozen, name = "Stop", module = "forage._forage")]
@@ -83,8 +82,7 @@ impl RawToolbox {
     /// `settings` are JSON.
     #[new]
     fn open(py: Python<'_>, directories: Vec<PathBuf>, settings: &str) -> PyResult<Self> {
-        let settings: ToolboxSettings =
-            serde_json::from_str(settings).map_err(|error| raised(py, &unreadable(&error)))?;
+        let settings = ToolboxSettings::parse(settings).map_err(|error| raised(py, &error))?;
         py.detach(|| Toolbox::open(&directories, settings))
             .map(|toolbox| Self(Arc::new(toolbox)))
             .map_err(|error| raised(py, &error))
@@ -116,17 +114,16 @@ impl RawToolbox {
         done: Py<PyAny>,
     ) -> PyResult<()> {
         let (toolbox, arguments, ends) = (Arc::clone(&self.0), parsed(py, arguments)?, stop.0.clone());
-        let begun = workers::run(move || {
-            let answer = calls::guarded(|| toolbox.call(&tool, arguments, &ends));
+        let begun = run(move || {
+            let answer = guarded(|| toolbox.call(&tool, arguments, &ends));
             calls::tell(done, answer, |answer| PyAnswer { answer });
         });
-        begun.map_err(|error| raised(py, &BindingError::no_thread(&error)))
+        begun.map_err(|error| raised(py, &error))
     }
 
     /// The pieces of all there is.
-    fn each(&self, py: Python<'_>, tool: String, arguments: &str, stop: &PyStop) -> PyResult<Pieces> {
-        let pieces = Pieces::begin(&self.0, tool, parsed(py, arguments)?, stop.0.clone());
-        pieces.map_err(|error| raised(py, &BindingError::no_thread(&error)))
+    fn each(&self, py: Python<'_>, tool: String, arguments: &str, stop: &PyStop) -> PyResult<PyPieces> {
+        PyPieces::begin(py, &self.0, tool, parsed(py, arguments)?, stop.0.clone())
     }
 
     /// Answers a question. `watch` is told of events in JSON, on the thread that asks.
@@ -156,12 +153,12 @@ impl RawToolbox {
         done: Py<PyAny>,
     ) -> PyResult<()> {
         let (toolbox, ends) = (Arc::clone(&self.0), stop.0.clone());
-        let begun = workers::run(move || {
+        let begun = run(move || {
             let watched = |event| calls::watch(watch.as_ref(), &event);
-            let asked = calls::guarded(|| toolbox.ask(&question, &ends, &watched));
+            let asked = guarded(|| toolbox.ask(&question, &ends, &watched));
             calls::tell(done, asked, |asked| RawAsked { text: asked.text, records: asked.records });
         });
-        begun.map_err(|error| raised(py, &BindingError::no_thread(&error)))
+        begun.map_err(|error| raised(py, &error))
     }
 
     /// The definitions of tools in JSON.
@@ -191,25 +188,18 @@ fn parsed(py: Python<'_>, json: &str) -> PyResult<Value> {
     })
 }
 
-/// Settings that can't be read; their values are not told, as one can be a key.
-fn unreadable(error: &serde_json::Error) -> BindingError {
-    let told = error.to_string();
-    let what = match told.split_once(", expected ") {
-        Some((unknown, known)) if unknown.starts_with("unknown field") => {
-            format!("{unknown}, expected {known}")
-        }
-        Some((_, known)) => format!("a value is of another type than expected: {known}"),
-        None => "a value can't be used".to_owned(),
-    };
-    BindingError::unreadable(&format!("the settings of the workspace: {what}"))
-}
-
 /// An error as an exception of the package, which makes it of a code, a sentence, a hint and a transcript in JSON.
 fn raised(py: Python<'_>, error: &BindingError) -> PyErr {
     let transcript = error.transcript.as_ref().map(|transcript| transcript.to_string());
     let made = || -> PyResult<Bound<'_, PyAny>> {
         let make = py.import("forage._errors")?.getattr("make")?;
-        make.call1((error.code_name(), error.message.as_str(), error.hint.as_deref(), transcript))
+        make.call1((
+            error.code_name(),
+            error.message.as_str(),
+            error.hint.as_deref(),
+            error.text(),
+            transcript,
+        ))
     };
     made().map_or_else(|failed| failed, PyErr::from_value)
 }
@@ -233,7 +223,7 @@ fn _forage(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyAnswer>()?;
     module.add_class::<RawAsked>()?;
     module.add_class::<RawToolbox>()?;
-    module.add_class::<Pieces>()?;
+    module.add_class::<PyPieces>()?;
     module.add_class::<sparse::RawBm25>()?;
     module.add_function(wrap_pyfunction!(all_methods, module)?)?;
     module.add_function(wrap_pyfunction!(all_error_codes, module)?)

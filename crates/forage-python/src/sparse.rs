@@ -1,10 +1,10 @@
 //! Sparse vectors as bytes, which numpy has arrays of without copying them one by one.
 
-use forage_bindings::Bm25;
+use forage_bindings::{Bm25, guarded};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-use crate::{calls, raised};
+use crate::raised;
 
 type Vectors<'py> = Vec<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)>;
 
@@ -21,7 +21,7 @@ impl RawBm25 {
 
     /// The ids (32 bits, unsigned) and the weights (32 bits, floating) of each document.
     fn documents<'py>(&self, py: Python<'py>, texts: Vec<String>, threads: usize) -> PyResult<Vectors<'py>> {
-        let vectors = py.detach(|| calls::guarded(|| self.0.documents(&texts, threads)));
+        let vectors = py.detach(|| guarded(|| self.0.documents(&texts, threads)));
         let vectors = vectors.map_err(|error| raised(py, &error))?;
         Ok(vectors.iter().map(|vector| pair(py, vector.ids(), vector.weights())).collect())
     }

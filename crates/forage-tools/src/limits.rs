@@ -427,3 +427,6 @@ pub const JOURNAL_ARGUMENT_BYTES: usize = 16_384;
 
 /// Bytes of the sentence of an error that are kept of a call in a journal.
 pub const JOURNAL_ERROR_BYTES: usize = 500;
+
+/// Bytes of the text of an error; Claude Code shows about as many.
+pub const ERROR_BYTES: usize = 8_000;

@@ -167,6 +167,15 @@ pub fn call_as_meant(tool: &dyn AnyTool, context: &Context, request: Value) -> R
     tool.call(&context, corrected).map_err(|_| error)
 }
 
+/// Returns what a model is told of a call that was refused: what is wrong, and what the call would have to look like.
+pub fn refusal(tool: &dyn AnyTool, context: &Context, request: Value, error: &ToolError) -> String {
+    let mut told = error.told(&context.names);
+    if let Some(corrected) = tool.corrected(context, request, error) {
+        told += &format!("\nCall it like this: {} {corrected}", context.names.called(tool.id()));
+    }
+    clip(&context.without_secrets(&told), limits::ERROR_BYTES)
+}
+
 /// Runs a call from its typed request, which [`AnyTool::call`] makes of JSON. The outcome has passed the border; nothing is
 /// rendered. A panic is this call's error and nobody else's.
 ///

@@ -91,8 +91,9 @@ class ForageError(Exception):
     code: str
     message: str
     hint: str | None
+    text: str
     transcript: dict[str, Any] | None
-    def __init__(self, message: str, hint: str | None = None, transcript: dict[str, Any] | None = None) -> None: ...
+    def __init__(self, message: str, hint: str | None = None, text: str | None = None, transcript: dict[str, Any] | None = None) -> None: ...
 
 class Record:
     """An object of JSON, whose fields are attributes. An optional field that is left out is `None`."""
@@ -227,8 +228,6 @@ class EarlierLines(Record):
     def end_line(self) -> int:
         """The last line."""
 
-ErrorCode = Literal["usage", "request", "argument", "pattern", "path", "unknown_tool", "bad_name", "same_name", "too_broad", "no_model", "models_failed", "no_engine", "engine", "index", "collection", "unfinished", "no_answer", "cancelled", "rate_limited", "internal", "failed"]
-
 class FromCache(Record):
     """What came from the cache of answers."""
     @property
@@ -331,8 +330,6 @@ class GrepWithin(Record):
     def end_line(self) -> int:
         """Its last line."""
 
-Has = Literal["whole", "other_case", "other_spelling", "inside", "parts", "unknown"]
-
 class KeywordFile(Record):
     """A file of the answer."""
     @property
@@ -374,8 +371,6 @@ class KeywordLine(Record):
     @property
     def text(self) -> str:
         """The line without indent; of a long one the part around its first match."""
-
-Limit = Literal["max_results", "file_bytes", "text_bytes", "timeout", "cancelled", "entries", "engine", "root", "unavailable"]
 
 class LineRange(Record):
     """Lines of a file that a model points at."""
@@ -470,8 +465,6 @@ class LookupName(Record):
     def without_filter(self) -> int | None:
         """Where none has it under the filter: how many have it without the filter, in any case."""
 
-LookupStatus = Literal["found", "parts_only", "no_match", "no_match_under_filter", "no_usable_word", "encoder_unavailable", "store_unavailable"]
-
 class LookupWithoutFilter(Record):
     """What there is without the filter."""
     @property
@@ -540,8 +533,6 @@ class OutlineEntry(Record):
     @property
     def text(self) -> str:
         """The line that has the name, without white space in front, cut."""
-
-Presence = Literal["present", "other_case", "absent", "unknown"]
 
 class RankedChunk(Record):
     """A part of a file, cut at definitions."""
@@ -728,6 +719,16 @@ class UnshownDefinition(Record):
     @property
     def end_line(self) -> int:
         """Its last line."""
+
+ErrorCode = Literal["usage", "request", "argument", "pattern", "path", "unknown_tool", "bad_name", "same_name", "too_broad", "no_model", "models_failed", "no_engine", "engine", "index", "collection", "unfinished", "no_answer", "cancelled", "rate_limited", "internal", "failed"]
+
+Has = Literal["whole", "other_case", "other_spelling", "inside", "parts", "unknown"]
+
+Limit = Literal["max_results", "file_bytes", "text_bytes", "timeout", "cancelled", "entries", "engine", "root", "unavailable"]
+
+LookupStatus = Literal["found", "parts_only", "no_match", "no_match_under_filter", "no_usable_word", "encoder_unavailable", "store_unavailable"]
+
+Presence = Literal["present", "other_case", "absent", "unknown"]
 
 class KeywordSearchAnswer(Answer):
     """The records of `keyword_search`."""

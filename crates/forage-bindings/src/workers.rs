@@ -1,11 +1,13 @@
 //! Threads that make calls, kept for the next one: to start one takes longer than a small call does.
 
-use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use crate::error::BindingError;
 
 type CallJob = Box<dyn FnOnce() + Send>;
 
@@ -14,6 +16,9 @@ const WAITING: usize = 16;
 
 /// Time after which a thread that waits ends.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Time for which a thread looks for what it waits for before it sleeps.
+const AWAKE: Duration = Duration::from_micros(100);
 
 /// Threads that wait, by their numbers.
 struct IdleWorkers {
@@ -28,7 +33,7 @@ static IDLE: Mutex<IdleWorkers> = Mutex::new(IdleWorkers { process: 0, waiting: 
 ///
 /// # Errors
 /// The system has no thread for it.
-pub(crate) fn run(job: impl FnOnce() + Send + 'static) -> io::Result<()> {
+pub fn run(job: impl FnOnce() + Send + 'static) -> Result<(), BindingError> {
     let mut job: CallJob = Box::new(job);
     while let Some(worker) = waiting() {
         match worker.send(job) {
@@ -37,7 +42,32 @@ pub(crate) fn run(job: impl FnOnce() + Send + 'static) -> io::Result<()> {
             Err(back) => job = back.0,
         }
     }
-    thread::Builder::new().name("forage call".to_owned()).spawn(move || work(job)).map(drop)
+    let begun = thread::Builder::new().name("forage call".to_owned()).spawn(move || work(job));
+    begun.map(drop).map_err(|error| BindingError::no_thread(&error))
+}
+
+/// Makes a call, whose panic is its error.
+///
+/// # Errors
+/// That of the call.
+pub fn guarded<T>(call: impl FnOnce() -> Result<T, BindingError>) -> Result<T, BindingError> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(BindingError::panicked()))
+}
+
+/// Waits for what another thread sends. It looks for it without sleep for as long as a small call takes: to be woken takes as long again.
+///
+/// # Errors
+/// Nothing came in that time, or nothing will.
+pub fn receive<T>(receiver: &Receiver<T>, wait: Duration) -> Result<T, RecvTimeoutError> {
+    let began = Instant::now();
+    while began.elapsed() < AWAKE {
+        match receiver.try_recv() {
+            Ok(received) => return Ok(received),
+            Err(TryRecvError::Empty) => std::hint::spin_loop(),
+            Err(TryRecvError::Disconnected) => return Err(RecvTimeoutError::Disconnected),
+        }
+    }
+    receiver.recv_timeout(wait)
 }
 
 fn waiting() -> Option<Sender<CallJob>> {
@@ -77,7 +107,7 @@ fn work(first: CallJob) {
 
 /// Waits for a job, for a while. Whoever has taken this thread out of those that wait will send one, however late.
 fn next(own: u64, jobs: &Receiver<CallJob>) -> Option<CallJob> {
-    if let Ok(job) = jobs.recv_timeout(PATIENCE) {
+    if let Ok(job) = receive(jobs, PATIENCE) {
         return Some(job);
     }
     let mut idle = of_this_process(IDLE.lock().unwrap_or_else(PoisonError::into_inner));

@@ -1,0 +1,1 @@
+export { forageTools } from "./ai.js";

@@ -1,0 +1,39 @@
+// Errors: one class for each code, so that each can be told by itself, or all of them as `ForageError`.
+"use strict";
+
+const native = require("./native.js");
+
+class ForageError extends Error {
+  constructor(message, { code = "failed", hint, text, transcript } = {}) {
+    super(hint ? `${message} (${hint})` : message);
+    this.code = code;
+    this.hint = hint;
+    this.text = text ?? this.message;
+    this.transcript = transcript;
+  }
+}
+Object.defineProperty(ForageError.prototype, "name", { value: "ForageError" });
+
+function className(code) {
+  return code.replace(/(?:^|_)([a-z])/g, (_, letter) => letter.toUpperCase()) + "Error";
+}
+
+const classes = {};
+for (const [code] of JSON.parse(native.errorCodes())) {
+  const name = className(code);
+  classes[name] = { [name]: class extends ForageError {} }[name];
+  Object.defineProperty(classes[name].prototype, "name", { value: name });
+}
+
+/** Returns what the native part tells, or throws the error that it tells. */
+function unwrapped(told) {
+  // Of objects that are made for it, only an error has a code.
+  if (told === null || typeof told !== "object" || !Object.hasOwn(told, "code")) {
+    return told;
+  }
+  const { code, message, hint, text, transcript } = told;
+  const OfCode = classes[className(code)] ?? ForageError;
+  throw new OfCode(message, { code, hint, text, transcript: transcript && JSON.parse(transcript) });
+}
+
+module.exports = { ForageError, classes, unwrapped };

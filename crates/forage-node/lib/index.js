@@ -1,0 +1,258 @@
+// Workspaces: directories, and the tools on what is below them. The methods are made of the tools that the native part has,
+// so that all of them are here; their types stand in `index.d.ts`.
+"use strict";
+
+const { fileURLToPath } = require("node:url");
+
+const { ForageError, classes, unwrapped } = require("./errors.js");
+const native = require("./native.js");
+
+/** An answer: `text` for a model or a person, and the records of the tool as properties. */
+class Answer {
+  #raw;
+  #records;
+
+  constructor(raw) {
+    this.#raw = raw;
+  }
+
+  get text() {
+    return this.#raw.text;
+  }
+
+  get found() {
+    return this.#raw.found;
+  }
+
+  toJSON() {
+    this.#records ??= JSON.parse(this.#raw.records());
+    return this.#records;
+  }
+
+  toString() {
+    return this.text;
+  }
+}
+
+class Asked {
+  #records;
+
+  constructor(told) {
+    this.text = told.text;
+    this.#records = JSON.parse(told.records);
+  }
+
+  get answer() {
+    return this.#records.answer;
+  }
+
+  toJSON() {
+    return this.#records;
+  }
+
+  toString() {
+    return this.text;
+  }
+}
+
+/** What is found, while it is found. */
+class Each {
+  #pieces;
+  #OfAnswer;
+  #signal;
+  #ready = [];
+  #reading = Promise.resolve();
+  #abort = () => this.close();
+
+  constructor(pieces, OfAnswer, signal) {
+    this.#pieces = pieces;
+    this.#OfAnswer = OfAnswer;
+    this.#signal = signal;
+    this.answer = undefined;
+    signal?.addEventListener("abort", this.#abort, { once: true });
+  }
+
+  [Symbol.asyncIterator]() {
+    return this;
+  }
+
+  /** Readers take turns, as the pieces that one is given are those that the next waits for. */
+  next() {
+    const next = this.#reading.then(() => this.#next());
+    this.#reading = next.catch(() => {});
+    return next;
+  }
+
+  async #next() {
+    if (this.#ready.length === 0) {
+      await this.#read();
+    }
+    const piece = this.#ready.pop();
+    return piece === undefined ? { done: true, value: undefined } : { done: false, value: JSON.parse(piece) };
+  }
+
+  async #read() {
+    let batch;
+    try {
+      batch = unwrapped(await this.#pieces.next());
+    } catch (error) {
+      this.#signal?.throwIfAborted();
+      this.#release();
+      throw error;
+    }
+    this.#ready = batch?.pieces.reverse() ?? [];
+    if (batch?.answer) {
+      this.answer = new this.#OfAnswer(batch.answer);
+      this.#release();
+    }
+  }
+
+  #release() {
+    this.#signal?.removeEventListener("abort", this.#abort);
+  }
+
+  /** Whoever leaves a loop ends the search. */
+  async return(value) {
+    this.close();
+    return { done: true, value };
+  }
+
+  close() {
+    this.#ready = [];
+    this.#pieces.close();
+    this.#release();
+  }
+}
+if (Symbol.asyncDispose) {
+  Each.prototype[Symbol.asyncDispose] = Each.prototype.return;
+}
+
+/** Waits for a promise of the native part. A signal ends its work, and the wait for it at once. */
+async function waited(signal, begin) {
+  const stop = new native.NodeStop();
+  if (!signal) {
+    return unwrapped(await begin(stop));
+  }
+  signal.throwIfAborted();
+  let abort;
+  const aborted = new Promise((_, reject) => {
+    abort = () => {
+      stop.cancel();
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", abort, { once: true });
+  });
+  try {
+    return unwrapped(await Promise.race([begin(stop), aborted]));
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+/** Arguments as JSON; a model's are that already. */
+function json(given) {
+  if (typeof given === "string") {
+    return given || "{}";
+  }
+  if (given === null || typeof given !== "object" || Array.isArray(given)) {
+    throw new TypeError("the arguments are an object with the names of the tool's");
+  }
+  return JSON.stringify(given);
+}
+
+function directory(path) {
+  return path instanceof URL ? fileURLToPath(path) : String(path);
+}
+
+/** Settings with the names of the library. */
+function settings(given) {
+  const named = (value) => (value && Object.getPrototypeOf(value) === Object.prototype ? inSnakeCase(value) : value);
+  const inSnakeCase = (object) => {
+    const fields = Object.entries(object).filter(([, value]) => value !== undefined);
+    const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    return Object.fromEntries(fields.map(([name, value]) => [snake(name), Array.isArray(value) ? value.map(named) : value]));
+  };
+  const { index, ...others } = given;
+  return JSON.stringify({ ...inSnakeCase(others), index: index instanceof URL ? fileURLToPath(index) : index });
+}
+
+/** The class of the answers of each tool, by its name and by that of its method. */
+const answers = new Map();
+
+class Workspace {
+  #raw;
+
+  constructor(paths, given = {}) {
+    const directories = (Array.isArray(paths) ? paths : [paths]).map(directory);
+    this.#raw = unwrapped(native.NodeToolbox.open(directories, settings(given)));
+  }
+
+  get roots() {
+    return this.#raw.roots;
+  }
+
+  tools(format = "openai") {
+    return JSON.parse(unwrapped(this.#raw.definitions(format)));
+  }
+
+  async call(name, given = {}, { signal } = {}) {
+    const raw = await waited(signal, (stop) => this.#raw.call(name, json(given), stop));
+    return new (answers.get(name) ?? Answer)(raw);
+  }
+
+  async ask(question, { signal, watch } = {}) {
+    const told = watch && ((event) => watch(JSON.parse(event)));
+    return new Asked(await waited(signal, (stop) => this.#raw.ask(question, stop, told)));
+  }
+
+  async buildIndex({ signal } = {}) {
+    await waited(signal, (stop) => this.#raw.buildIndex(stop));
+  }
+
+  close() {
+    this.#raw.close();
+  }
+
+  static _add(method) {
+    const { name, tool } = method;
+    const OfAnswer = class extends Answer {};
+    Object.defineProperty(OfAnswer, "name", { value: camel(`_${name}_answer`) });
+    for (const field of Object.keys(method.answer.properties)) {
+      if (!(field in Answer.prototype)) {
+        Object.defineProperty(OfAnswer.prototype, field, {
+          get() {
+            return this.toJSON()[field];
+          },
+        });
+      }
+    }
+    answers.set(tool, OfAnswer).set(name, OfAnswer);
+    const called = camel(name);
+    const functions = {
+      [called](given, options) {
+        return this.call(tool, given, options);
+      },
+    };
+    if (method.piece) {
+      functions[`${called}Each`] = function (given = {}, { signal } = {}) {
+        signal?.throwIfAborted();
+        return new Each(unwrapped(this.#raw.each(tool, json(given))), OfAnswer, signal);
+      };
+    }
+    for (const [name, value] of Object.entries(functions)) {
+      Object.defineProperty(Workspace.prototype, name, { value, writable: true, configurable: true });
+    }
+  }
+}
+if (Symbol.dispose) {
+  Workspace.prototype[Symbol.dispose] = Workspace.prototype.close;
+}
+
+function camel(name) {
+  return name.replace(/_([a-z])/g, (_, letter) => letter.toUpperCase());
+}
+
+JSON.parse(native.methods()).forEach(Workspace._add);
+delete Workspace._add;
+
+module.exports = { Workspace, Answer, Asked, Each, ForageError, ...classes };

@@ -1,0 +1,31 @@
+// Written by `cargo xtask generate`; don't edit.
+import forage from "./index.js";
+
+export const {
+  Workspace,
+  Answer,
+  Asked,
+  Each,
+  ForageError,
+  UsageError,
+  RequestError,
+  ArgumentError,
+  PatternError,
+  PathError,
+  UnknownToolError,
+  BadNameError,
+  SameNameError,
+  TooBroadError,
+  NoModelError,
+  ModelsFailedError,
+  NoEngineError,
+  EngineError,
+  IndexError,
+  CollectionError,
+  UnfinishedError,
+  NoAnswerError,
+  CancelledError,
+  RateLimitedError,
+  InternalError,
+  FailedError,
+} = forage;

@@ -1,0 +1,1 @@
+export { addForageTools } from "./mcp.js";

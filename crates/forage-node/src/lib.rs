@@ -1,0 +1,237 @@
+//! The native part of the Node package: a toolbox whose calls are promises, and pieces that are waited for.
+//!
+//! It hands JSON to and fro. Objects, methods and errors are made of it by the package's JavaScript.
+
+mod promise;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use forage_base::Stop;
+use forage_bindings::{
+    BindingError, PieceBatch, Pieces, Toolbox, ToolboxSettings, error_codes, guarded, methods,
+};
+use forage_tools::Answer;
+use napi::bindgen_prelude::{Either, Function};
+use napi::threadsafe_function::ThreadsafeFunctionCallMode;
+use napi::{Env, bindgen_prelude::Object};
+use napi_derive::napi;
+use serde_json::{Value, json};
+
+use self::promise::{promised, told};
+
+/// Time between two looks for whether a stream was closed.
+const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
+
+/// Ends a call.
+#[napi]
+pub struct NodeStop(Stop);
+
+#[napi]
+impl NodeStop {
+    /// One that is not cancelled.
+    #[napi(constructor)]
+    #[allow(clippy::new_without_default, reason = "JavaScript makes it")]
+    pub fn new() -> Self {
+        Self(Stop::never())
+    }
+
+    /// Ends the calls that have it.
+    #[napi]
+    pub fn cancel(&self) {
+        self.0.cancel();
+    }
+}
+
+/// Why a call has no answer, of which the package makes an exception.
+#[napi(object)]
+pub struct NodeError {
+    /// What programs know it by.
+    pub code: String,
+    /// What happened, in a sentence.
+    pub message: String,
+    /// What a model that wrote the call is told.
+    pub text: String,
+    /// What can be done about it.
+    pub hint: Option<String>,
+    /// The transcript of a question without an answer, in JSON.
+    pub transcript: Option<String>,
+}
+
+/// An answer, whose records are written when they are asked for.
+#[napi]
+pub struct NodeAnswer(Answer);
+
+#[napi]
+impl NodeAnswer {
+    /// For a model or a person.
+    #[napi(getter)]
+    pub fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// Whether anything was found.
+    #[napi(getter)]
+    pub fn found(&self) -> bool {
+        self.0.found
+    }
+
+    /// The records as JSON.
+    #[napi]
+    pub fn records(&self) -> String {
+        self.0.records().to_string()
+    }
+}
+
+/// What a question came to.
+#[napi(object)]
+pub struct NodeAsked {
+    /// For people: the answer, and what must be known of it.
+    pub text: String,
+    /// The transcript in JSON.
+    pub records: String,
+}
+
+/// What was read of a search at once.
+#[napi(object, object_from_js = false)]
+pub struct NodeBatch {
+    /// Pieces in JSON.
+    pub pieces: Vec<String>,
+    /// The answer behind the last of them.
+    pub answer: Option<NodeAnswer>,
+}
+
+/// See [`Pieces`].
+#[napi]
+pub struct NodePieces(Arc<Pieces>);
+
+#[napi]
+impl NodePieces {
+    /// Waits for the next pieces; `null` behind the last of them.
+    #[napi]
+    pub fn next<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
+        let pieces = Arc::clone(&self.0);
+        promised(env, move || {
+            loop {
+                match pieces.read(LOOK)? {
+                    PieceBatch { pieces, answer: None, goes_on } if pieces.is_empty() => {
+                        if !goes_on {
+                            return Ok(None);
+                        }
+                    }
+                    PieceBatch { pieces, answer, .. } => {
+                        return Ok(Some(NodeBatch { pieces, answer: answer.map(NodeAnswer) }));
+                    }
+                }
+            }
+        })
+    }
+
+    /// Ends the search.
+    #[napi]
+    pub fn close(&self) {
+        self.0.close();
+    }
+}
+
+/// Directories and their tools.
+#[napi]
+pub struct NodeToolbox(Arc<Toolbox>);
+
+#[napi]
+impl NodeToolbox {
+    /// Opens directories with settings in JSON.
+    #[napi]
+    pub fn open(directories: Vec<String>, settings: String) -> Either<NodeError, NodeToolbox> {
+        let open = || {
+            let settings = ToolboxSettings::parse(&settings)?;
+            let directories: Vec<PathBuf> = directories.into_iter().map(PathBuf::from).collect();
+            Toolbox::open(&directories, settings).map(|toolbox| NodeToolbox(Arc::new(toolbox)))
+        };
+        told(guarded(open))
+    }
+
+    /// Calls a tool with arguments in JSON.
+    #[napi]
+    pub fn call<'env>(
+        &self,
+        env: &'env Env,
+        tool: String,
+        arguments: String,
+        stop: &NodeStop,
+    ) -> napi::Result<Object<'env>> {
+        let (toolbox, stop) = (Arc::clone(&self.0), stop.0.clone());
+        promised(env, move || toolbox.call(&tool, parsed(&arguments)?, &stop).map(NodeAnswer))
+    }
+
+    /// The pieces of all there is.
+    #[napi]
+    pub fn each(&self, tool: String, arguments: String) -> Either<NodeError, NodePieces> {
+        let begin = || Pieces::begin(&self.0, tool, parsed(&arguments)?, Stop::never());
+        told(begin().map(|pieces| NodePieces(Arc::new(pieces))))
+    }
+
+    /// Answers a question. `watch` is told of events in JSON.
+    #[napi]
+    pub fn ask<'env>(
+        &self,
+        env: &'env Env,
+        question: String,
+        stop: &NodeStop,
+        watch: Option<Function<'_, String, ()>>,
+    ) -> napi::Result<Object<'env>> {
+        let watch = watch.map(|watch| watch.build_threadsafe_function().build()).transpose()?;
+        let (toolbox, stop) = (Arc::clone(&self.0), stop.0.clone());
+        promised(env, move || {
+            let tell = |event: Value| {
+                if let Some(watch) = &watch {
+                    watch.call(event.to_string(), ThreadsafeFunctionCallMode::NonBlocking);
+                }
+            };
+            let asked = toolbox.ask(&question, &stop, &tell)?;
+            Ok(NodeAsked { text: asked.text, records: asked.records.to_string() })
+        })
+    }
+
+    /// The definitions of tools in JSON.
+    #[napi]
+    pub fn definitions(&self, format: String) -> Either<NodeError, String> {
+        told(self.0.definitions(&format).map(|definitions| json!(definitions).to_string()))
+    }
+
+    /// Makes the index of lines, or brings it up to date.
+    #[napi]
+    pub fn build_index<'env>(&self, env: &'env Env, stop: &NodeStop) -> napi::Result<Object<'env>> {
+        let (toolbox, stop) = (Arc::clone(&self.0), stop.0.clone());
+        promised(env, move || toolbox.build_index(&stop))
+    }
+
+    /// The directories.
+    #[napi(getter)]
+    pub fn roots(&self) -> Vec<String> {
+        self.0.roots()
+    }
+
+    /// Ends what goes on in the background.
+    #[napi]
+    pub fn close(&self) {
+        self.0.close();
+    }
+}
+
+fn parsed(json: &str) -> Result<Value, BindingError> {
+    serde_json::from_str(json)
+        .map_err(|error| BindingError::unreadable(&format!("the arguments are no JSON object: {error}")))
+}
+
+/// The methods of a workspace in JSON.
+#[napi(js_name = "methods")]
+pub fn all_methods() -> String {
+    json!(methods()).to_string()
+}
+
+/// The codes of errors, each with what it says, in JSON.
+#[napi(js_name = "errorCodes")]
+pub fn all_error_codes() -> String {
+    json!(error_codes()).to_string()
+}

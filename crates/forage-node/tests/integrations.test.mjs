@@ -1,0 +1,130 @@
+// The tools in the real packages of others.
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+import { test } from "node:test";
+
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
+import { Server } from "@modelcontextprotocol/sdk/server/index.js";
+import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { generateText, stepCountIs } from "ai";
+import { MockLanguageModelV3 } from "ai/test";
+
+import { Workspace } from "@forage-search/node";
+import { forageTools } from "@forage-search/node/ai";
+import { addForageTools } from "@forage-search/node/mcp";
+
+import { SLOW, largeTree, tree } from "./tree.mjs";
+
+const require = createRequire(import.meta.url);
+const workspace = new Workspace(tree, { index: false });
+
+/** A model that makes calls, then says something. */
+function scripted(calls, seen) {
+  const usage = { inputTokens: { total: 1 }, outputTokens: { total: 1 } };
+  let turn = 0;
+  return new MockLanguageModelV3({
+    doGenerate: async (given) => {
+      given.abortSignal?.throwIfAborted();
+      seen.push(given);
+      const content =
+        turn++ === 0
+          ? calls.map(([toolName, input], n) => ({ type: "tool-call", toolCallId: `${n}`, toolName, input: JSON.stringify(input) }))
+          : [{ type: "text", text: "done" }];
+      const reason = turn === 1 ? "tool-calls" : "stop";
+      return { content, finishReason: { unified: reason, raw: reason }, usage, warnings: [] };
+    },
+  });
+}
+
+test("the AI SDK calls the tools", async () => {
+  const seen = [];
+  const calls = [
+    ["grep_search", { pattern: "def again" }],
+    ["read_file", { path: "src/mian.py" }],
+  ];
+  const { text, steps } = await generateText({
+    model: scripted(calls, seen),
+    tools: forageTools(workspace),
+    stopWhen: stepCountIs(3),
+    prompt: "Where is it?",
+  });
+  assert.equal(text, "done");
+  const results = steps[0].toolResults.map((result) => result.output);
+  assert.equal(results[0], (await workspace.grep({ pattern: "def again" })).text);
+  assert.match(results[1], /^Error: .*src\/main\.py/s);
+  const told = seen[0].tools.map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+  const definitions = workspace.tools("mcp").map(({ name, description, inputSchema }) => ({ name, description, inputSchema }));
+  assert.deepEqual(told, definitions);
+  assert.deepEqual(Object.keys(require("@forage-search/node/ai").forageTools(workspace, { only: ["read_file"] })), ["read_file"]);
+});
+
+test("a signal of the AI SDK ends a call", async () => {
+  const large = new Workspace(largeTree, { index: false });
+  const model = scripted([["grep_search", { pattern: SLOW.pattern }]], []);
+  const abortSignal = AbortSignal.timeout(300);
+  await assert.rejects(generateText({ model, tools: forageTools(large), stopWhen: stepCountIs(3), prompt: "?", abortSignal }), {
+    name: "TimeoutError",
+  });
+});
+
+async function connected(server) {
+  const [own, other] = InMemoryTransport.createLinkedPair();
+  const client = new Client({ name: "test", version: "0" });
+  await Promise.all([server.connect(own), client.connect(other)]);
+  return client;
+}
+
+const info = { name: "host", version: "0" };
+
+for (const [kind, server] of [
+  ["McpServer", () => new McpServer(info)],
+  ["Server", () => new Server(info, { capabilities: { tools: {} } })],
+]) {
+  test(`a host with ${kind} has the tools`, async () => {
+    const host = server();
+    if (kind === "McpServer") {
+      host.registerTool("own", { description: "its own" }, () => ({ content: [] }));
+    }
+    addForageTools(host, workspace);
+    const client = await connected(host);
+    const { tools } = await client.listTools();
+    const listed = tools.filter((tool) => tool.name !== "own");
+    assert.equal(tools.length - listed.length, kind === "McpServer" ? 1 : 0);
+    const definitions = workspace.tools("mcp");
+    assert.deepEqual(listed.map((tool) => tool.name), definitions.map((tool) => tool.name));
+    for (const [n, tool] of listed.entries()) {
+      const { $schema, ...inputSchema } = tool.inputSchema;
+      assert.deepEqual(inputSchema, definitions[n].inputSchema);
+      assert.equal(tool.description, definitions[n].description);
+      assert.deepEqual(tool.annotations, definitions[n].annotations);
+    }
+    const found = await client.callTool({ name: "grep_search", arguments: { pattern: "def again" } });
+    assert.deepEqual(found, { content: [{ type: "text", text: (await workspace.grep({ pattern: "def again" })).text }] });
+    const refused = await client.callTool({ name: "grep_search", arguments: {} });
+    assert.equal(refused.isError, true);
+    assert.match(refused.content[0].text, /Call it like this/);
+    await client.close();
+  });
+}
+
+test("records are handed on where they are wanted", async () => {
+  const host = new McpServer(info);
+  addForageTools(host, workspace, { only: ["grep_search"], records: true });
+  const client = await connected(host);
+  assert.deepEqual((await client.listTools()).tools.map((tool) => tool.name), ["grep_search"]);
+  const found = await client.callTool({ name: "grep_search", arguments: { pattern: "def again" } });
+  assert.equal(found.structuredContent.match_count, 1);
+  await client.close();
+});
+
+test("a client that cancels ends a call", async () => {
+  const host = new McpServer(info);
+  addForageTools(host, new Workspace(largeTree, { index: false }));
+  const client = await connected(host);
+  const controller = new AbortController();
+  const call = client.callTool({ name: "grep_search", arguments: { pattern: SLOW.pattern } }, undefined, { signal: controller.signal });
+  setTimeout(() => controller.abort(), 200);
+  await assert.rejects(call);
+  await client.close();
+});

@@ -1,0 +1,349 @@
+// The package as a program uses it. `FORAGE` names the command line that answers are compared with.
+import assert from "node:assert/strict";
+import { execFileSync, fork, spawnSync } from "node:child_process";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
+
+import * as forage from "@forage-search/node";
+
+import { READS_MAIN, SLOW, command, largeTree, model, scratch, tree } from "./tree.mjs";
+
+const { Workspace } = forage;
+const require = createRequire(import.meta.url);
+
+const CALLS = [
+  ["grep", "grep_search", { pattern: "retry" }],
+  ["grep", "grep_search", { pattern: "again", output: "uses" }],
+  ["search", "Search", { pattern: "def", max_results: 2 }],
+  ["list", "list_directory", { path: "src" }],
+  ["read", "read_file", { path: "src/main.py", start_line: 2 }],
+  ["rank", "search_index", { query: "where is it tried again" }],
+];
+
+function opened(directory = tree, settings = {}) {
+  return new Workspace(directory, { index: false, ...settings });
+}
+
+/** Records without what differs from one call to the next. */
+function withoutTime(records) {
+  return JSON.parse(JSON.stringify(records, (name, value) => (name === "elapsed_ms" ? undefined : value)));
+}
+
+async function collected(each) {
+  const pieces = [];
+  for await (const piece of each) {
+    pieces.push(piece);
+  }
+  return pieces;
+}
+
+/** Waits until this process uses no processor. */
+async function idle() {
+  for (let tries = 0; tries < 25; tries++) {
+    const before = process.cpuUsage();
+    await sleep(200);
+    const { user, system } = process.cpuUsage(before);
+    if (user + system < 100_000) {
+      return;
+    }
+  }
+  assert.fail("the work goes on");
+}
+
+for (const [method, tool, given] of CALLS) {
+  test(`the answer of ${method} is that of the command line: ${JSON.stringify(given)}`, async () => {
+    const workspace = opened();
+    const answers = [
+      await workspace[method](given),
+      await workspace.call(tool, given),
+      await workspace.call(tool, JSON.stringify(given)),
+    ];
+    const text = command("call", tool, JSON.stringify(given)).trimEnd();
+    const printed = JSON.parse(command("call", tool, JSON.stringify(given), "--json"));
+    for (const answer of answers) {
+      assert.equal(answer.text.trimEnd(), text);
+      assert.deepEqual(withoutTime(answer), withoutTime(printed));
+    }
+  });
+}
+
+test("fields are properties", async () => {
+  const workspace = opened();
+  const answer = await workspace.grep({ pattern: "def ", file_pattern: "*.py" });
+  assert.equal(answer.found, true);
+  assert.equal(answer.match_count, 2);
+  assert.deepEqual(answer.files.map((file) => file.path), ["src/main.py", "src/retry.py"]);
+  assert.equal(answer.next_cursor, null);
+  assert.equal(answer.definitions, undefined);
+  assert.equal(answer.constructor.name, "GrepAnswer");
+  assert(answer instanceof forage.Answer);
+  assert.equal(`${answer}`, answer.text);
+  const several = await new Workspace([path.join(tree, "src"), pathToFileURL(path.join(tree, "notes"))], { index: false }).grep({
+    pattern: "needle 7$|def main",
+  });
+  assert.equal(several.match_count, 1);
+  assert.equal(several.other_roots[0].match_count, 1);
+});
+
+test("CommonJS has the same", () => {
+  const required = require("@forage-search/node");
+  assert.equal(required.Workspace, Workspace);
+  assert.deepEqual(Object.keys(required).sort(), Object.keys(forage).sort());
+});
+
+test("errors have classes and hints", async () => {
+  const workspace = opened();
+  const cases = [
+    [() => workspace.grep({ pattern: "(?P<unclosed" }), forage.PatternError],
+    [() => workspace.read({ path: "src/mian.py" }), forage.PathError],
+    [() => workspace.call("no_such_tool"), forage.UnknownToolError],
+    [() => workspace.grep({ pattern: "x", file_pattern: "a[" }), forage.ArgumentError],
+    [() => workspace.grep({}), forage.RequestError],
+    [() => workspace.grep(), forage.RequestError],
+    [() => workspace.grep("x"), forage.RequestError],
+    [() => workspace.grep(["x"]), TypeError],
+    [() => workspace.call("grep_search", '{"pattern": '), forage.RequestError],
+    [() => workspace.keywordSearch({ query: "retries", search_terms: ["retry"] }), forage.NoModelError],
+    [() => workspace.ask("where is it?"), forage.NoModelError],
+    [() => workspace.tools("nonsense"), forage.ArgumentError],
+    [() => opened(path.join(tree, "nowhere")), forage.PathError],
+    [() => opened(tree, { models: [{ model: "x" }] }), forage.NoModelError],
+    [() => opened(tree, { nonsense: 1 }), forage.RequestError],
+  ];
+  for (const [call, kind] of cases) {
+    await assert.rejects(async () => call(), (error) => {
+      assert(error instanceof kind, `${call}: ${error.stack}`);
+      assert(error instanceof forage.ForageError || kind === TypeError);
+      assert(error.message);
+      return true;
+    });
+  }
+  await assert.rejects(workspace.read({ path: "src/mian.py" }), /main\.py/);
+  await assert.rejects(workspace.keywordSearch({ query: "retries", search_terms: ["retry"] }), (error) => {
+    assert.equal(error.code, "no_model");
+    assert.equal(error.name, "NoModelError");
+    assert(error.message.includes(error.hint));
+    return true;
+  });
+  for (const models of [["sk-secret"], [{ model: "x", apiKey: 1234567 }]]) {
+    assert.throws(() => opened(tree, { models }), (error) => !/secret|1234567/.test(error.message));
+  }
+  // What a model is told of a call that it can mend.
+  await assert.rejects(workspace.call("grep_search", {}), (error) => /Call it like this/.test(error.text));
+});
+
+test("what there is comes while it is found", async () => {
+  const workspace = opened();
+  const each = workspace.grepEach({ pattern: "needle" });
+  const pieces = await collected(each);
+  assert.equal(pieces.reduce((sum, piece) => sum + piece.match_count, 0), 5000);
+  assert.equal(each.answer.match_count, 5000);
+  const records = await collected(workspace.searchEach({ pattern: "def " }));
+  assert.equal(records.filter((record) => record.type === "match").length, 2);
+  await assert.rejects(collected(workspace.grepEach({ pattern: "needle", max_results: 3 })), forage.ArgumentError);
+});
+
+test("whoever leaves a loop ends the search", async () => {
+  const workspace = opened(largeTree);
+  for await (const piece of workspace.grepEach({ pattern: "a" })) {
+    assert(piece.match_count);
+    break;
+  }
+  await idle();
+  const each = workspace.grepEach({ pattern: "a" });
+  await each.next();
+  each.close();
+  await idle();
+  await assert.rejects(each.next(), forage.CancelledError);
+});
+
+test("a slow reader gets all there is", async () => {
+  for (let file = 0; file < 300; file++) {
+    fs.writeFileSync(path.join(tree, "notes", `${file}.pin`), "pin\n");
+  }
+  let lines = 0;
+  for await (const piece of opened().grepEach({ pattern: "pin$" })) {
+    lines += piece.match_count;
+    await sleep(2);
+  }
+  assert.equal(lines, 300);
+  const each = opened().grepEach({ pattern: "pin$" });
+  const read = await Promise.all([collected(each), collected(each), collected(each)]);
+  assert.equal(read.flat().length, 300);
+  fs.readdirSync(path.join(tree, "notes")).filter((name) => name.endsWith(".pin")).forEach((name) => fs.rmSync(path.join(tree, "notes", name)));
+});
+
+test("a stream that its time ends says so", async () => {
+  const each = opened(largeTree, { timeoutMs: 300 }).grepEach({ pattern: "a" });
+  await assert.rejects(async () => {
+    for await (const _ of each) {
+      await sleep(20);
+    }
+  }, forage.UnfinishedError);
+});
+
+test("a signal ends a call and its work", async () => {
+  const workspace = opened(largeTree, { timeoutMs: 60000 });
+  const controller = new AbortController();
+  const call = workspace.search(SLOW, { signal: controller.signal });
+  // The event loop goes on meanwhile.
+  let beats = 0;
+  for (; beats < 20; beats++) {
+    await sleep(10);
+  }
+  controller.abort();
+  await assert.rejects(call, { name: "AbortError" });
+  await idle();
+  assert.equal(beats, 20);
+  await assert.rejects(workspace.grep({ pattern: "x" }, { signal: AbortSignal.abort() }), { name: "AbortError" });
+  await assert.rejects(workspace.search(SLOW, { signal: AbortSignal.timeout(100) }), { name: "TimeoutError" });
+  const ended = new AbortController();
+  const each = workspace.grepEach({ pattern: "a" }, { signal: ended.signal });
+  await each.next();
+  ended.abort(new Error("enough"));
+  await assert.rejects(collected(each), /enough/);
+  await idle();
+});
+
+test("a long search holds the event loop up nowhere", async () => {
+  const workspace = opened(largeTree);
+  const began = performance.now();
+  const pauses = [];
+  let last = began;
+  const beat = setInterval(() => {
+    pauses.push(performance.now() - last);
+    last = performance.now();
+  }, 5);
+  await assert.rejects(workspace.search({ ...SLOW, timeout_ms: 1000 }), forage.UnfinishedError);
+  clearInterval(beat);
+  const took = performance.now() - began;
+  assert(took > 300, `${took}`);
+  assert(Math.max(...pauses) < took / 2, `${Math.max(...pauses)} of ${took} ms`);
+});
+
+test("many calls at once", async () => {
+  const workspace = opened();
+  const answers = await Promise.all(Array.from({ length: 200 }, () => workspace.grep({ pattern: "retry" })));
+  assert(answers.every((answer) => answer.match_count === 2));
+});
+
+test("memory stays over ten thousand calls", { timeout: 120_000 }, () => {
+  const program = `
+    const { Workspace } = require("@forage-search/node");
+    const workspace = new Workspace(${JSON.stringify(tree)}, { index: false });
+    const calls = async (count) => {
+      for (let n = 0; n < count; n++) {
+        (await workspace.read({ path: "src/main.py" })).toJSON();
+      }
+      gc();
+      return process.memoryUsage().rss;
+    };
+    (async () => {
+      await calls(2000);
+      const before = await calls(1000);
+      console.log((await calls(10000)) - before);
+    })();
+  `;
+  const grown = execFileSync(process.execPath, ["--expose-gc", "-e", program], { cwd: import.meta.dirname, encoding: "utf8" });
+  assert(Number(grown) < 4 << 20, grown);
+});
+
+test("closed is closed", async () => {
+  const workspace = opened();
+  workspace.close();
+  workspace.close();
+  await assert.rejects(workspace.grep({ pattern: "x" }), /closed/);
+});
+
+test("an index of one's own", async () => {
+  const workspace = opened(tree, { index: path.join(scratch, "indexes"), watch: true });
+  await workspace.buildIndex();
+  assert.equal((await workspace.grep({ pattern: "needle 4999" })).match_count, 1);
+  workspace.close();
+  assert(fs.readdirSync(path.join(scratch, "indexes")).length > 0);
+});
+
+test("tools are described for each provider", () => {
+  for (const format of ["openai", "openai-strict", "anthropic", "gemini", "mcp"]) {
+    const names = opened().tools(format).map((tool) => tool.name ?? tool.function.name);
+    assert(names.includes("grep_search") && names.includes("read_file"), `${names}`);
+  }
+});
+
+test("a worker has workspaces of its own, and can be ended in the middle of a call", async () => {
+  const program = (body) => `
+    const { parentPort } = require("node:worker_threads");
+    const { PathError, Workspace } = require(${JSON.stringify(require.resolve("@forage-search/node"))});
+    (async () => { ${body} })();
+  `;
+  const answers = program(`
+    const workspace = new Workspace(${JSON.stringify(tree)}, { index: false });
+    const error = await workspace.read({ path: "nowhere" }).catch((error) => error);
+    parentPort.postMessage([(await workspace.grep({ pattern: "retry" })).match_count, error instanceof PathError]);
+  `);
+  const workers = Array.from({ length: 4 }, () => new Worker(answers, { eval: true }));
+  const said = await Promise.all(workers.map((worker) => new Promise((resolve) => worker.once("message", resolve))));
+  assert.deepEqual(said, Array(4).fill([2, true]));
+  const hangs = program(`
+    parentPort.postMessage("begun");
+    await new Workspace(${JSON.stringify(largeTree)}, { index: false }).search(${JSON.stringify({ ...SLOW, timeout_ms: 2000 })});
+  `);
+  for (let round = 0; round < 3; round++) {
+    const worker = new Worker(hangs, { eval: true });
+    await new Promise((resolve) => worker.once("message", resolve));
+    await sleep(100);
+    await worker.terminate();
+  }
+  // Their calls end after them, and tell nobody.
+  await sleep(2500);
+  assert.equal((await opened().grep({ pattern: "retry" })).match_count, 2);
+});
+
+test("a process of its own has workspaces of its own", async () => {
+  const script = path.join(scratch, "child.cjs");
+  fs.writeFileSync(
+    script,
+    `const { Workspace } = require(${JSON.stringify(require.resolve("@forage-search/node"))});
+     new Workspace(${JSON.stringify(tree)}, { index: false }).grep({ pattern: "retry" }).then((answer) => process.send(answer.match_count));`,
+  );
+  const workspace = opened();
+  await workspace.grep({ pattern: "retry" });
+  const child = fork(script);
+  assert.equal(await new Promise((resolve) => child.once("message", resolve)), 2);
+});
+
+test("a program ends when its calls have", () => {
+  const program = `
+    const { Workspace } = require("@forage-search/node");
+    new Workspace(${JSON.stringify(tree)}, { watch: true, index: ${JSON.stringify(path.join(scratch, "ends"))} })
+      .grep({ pattern: "retry" }).then((answer) => console.log(answer.match_count));
+  `;
+  const done = spawnSync(process.execPath, ["-e", program], { cwd: import.meta.dirname, encoding: "utf8", timeout: 20_000 });
+  assert.equal(done.stdout, "2\n", done.stderr);
+  assert.equal(done.status, 0);
+});
+
+test("a question is answered", async () => {
+  const models = [{ provider: "scripted", model: "scripted", baseUrl: await model(READS_MAIN) }];
+  const events = [];
+  const asked = await opened(tree, { models }).ask("Where is it retried?", { watch: (event) => events.push(event) });
+  assert.equal(asked.answer, "In `src/main.py:5`.");
+  assert(asked.text.includes(asked.answer));
+  assert.equal(asked.toJSON().turns[0].calls[0].tool, "read_file");
+  const types = events.map((event) => event.type);
+  assert(["asking", "call_started", "call_ended"].every((type) => types.includes(type)), `${types}`);
+});
+
+test("a question without an answer has its transcript", async () => {
+  const models = [{ provider: "nobody", model: "x", baseUrl: "http://127.0.0.1:9/v1" }];
+  await assert.rejects(opened(tree, { models }).ask("Where?"), (error) => {
+    assert(error instanceof forage.ModelsFailedError);
+    assert.equal(error.transcript.question, "Where?");
+    return true;
+  });
+});

@@ -1,0 +1,113 @@
+"""What archives of a release are made with. They hold the same bytes wherever and whenever they are made: names in order, no
+owner, one time for every file.
+"""
+
+import base64
+import gzip
+import hashlib
+import io
+import json
+import re
+import tarfile
+import time
+import zipfile
+from pathlib import Path
+
+SOURCE = Path(__file__).resolve().parent.parent
+REPOSITORY = "https://github.com/forage-search/forage"
+LICENCES = ["LICENSE-APACHE", "LICENSE-MIT"]
+
+# What npm and bundles call the systems and processors that there are packages for.
+PLATFORMS = {
+    "x86_64-unknown-linux-gnu": ("linux", "x64"),
+    "aarch64-unknown-linux-gnu": ("linux", "arm64"),
+    "aarch64-apple-darwin": ("darwin", "arm64"),
+    "x86_64-pc-windows-msvc": ("win32", "x64"),
+}
+
+
+class Entry:
+    """A file of an archive."""
+
+    def __init__(self, name, content, executable=False):
+        self.name = name
+        self.content = content if isinstance(content, bytes) else Path(content).read_bytes()
+        self.mode = 0o755 if executable else 0o644
+
+
+def tarball(path, entries, epoch):
+    plain = io.BytesIO()
+    with tarfile.open(fileobj=plain, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            member = tarfile.TarInfo(entry.name)
+            member.size, member.mode, member.mtime = len(entry.content), entry.mode, epoch
+            archive.addfile(member, io.BytesIO(entry.content))
+    with open(path, "wb") as file:
+        with gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=9, mtime=epoch) as packed:
+            packed.write(plain.getvalue())
+
+
+def zipped(path, entries, epoch):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for entry in sorted(entries, key=lambda entry: entry.name):
+            member = zipfile.ZipInfo(entry.name, time.gmtime(epoch)[:6])
+            member.create_system = 3
+            member.external_attr = (0o100000 | entry.mode) << 16
+            member.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(member, entry.content)
+
+
+def licences(below=""):
+    return [Entry(below + name, SOURCE / name) for name in LICENCES]
+
+
+def with_whole_links(page, version):
+    """A page of the repository as it is read elsewhere: links and pictures by their addresses, as of this version."""
+
+    def whole(match):
+        mark, label, target = match.groups()
+        place = f"{REPOSITORY.replace('github.com', 'raw.githubusercontent.com')}/v{version}/{target}?sanitize=true" if mark else f"{REPOSITORY}/blob/v{version}/{target}"
+        return f"{mark}[{label}]({place})"
+
+    return re.sub(r"(!?)\[([^\]]*)\]\((?![a-z]+:|#)([^)\s]+)\)", whole, page)
+
+
+def json_bytes(value):
+    return (json.dumps(value, indent=2) + "\n").encode()
+
+
+def npm_package(out, package, entries, epoch):
+    """A package for npm, of what its `package.json` says and its other files."""
+    name = package["name"].removeprefix("@").replace("/", "-")
+    entries = [Entry("package.json", json_bytes(package)), *entries]
+    for entry in entries:
+        entry.name = f"package/{entry.name}"
+    tarball(Path(out) / f"{name}-{package['version']}.tgz", entries, epoch)
+
+
+def for_platform(package, target):
+    """A package that is only for the machines of a target."""
+    system, processor = PLATFORMS[target]
+    package |= {"os": [system], "cpu": [processor], "preferUnplugged": True}
+    return package | {"libc": ["glibc"]} if system == "linux" else package
+
+
+def without_place(wheel, version, epoch):
+    """Takes what holds in this directory alone out of a wheel: its path of the bill of materials, which is returned, and links to
+    its files of the description.
+    """
+    with zipfile.ZipFile(wheel) as archive:
+        entries = [Entry(member.filename, archive.read(member), member.external_attr >> 16 & 0o100) for member in archive.infolist()]
+    (told,) = [entry for entry in entries if "/sboms/" in entry.name]
+    (metadata,) = [entry for entry in entries if entry.name.endswith(".dist-info/METADATA")]
+    (record,) = [entry for entry in entries if entry.name.endswith(".dist-info/RECORD")]
+    told.content = told.content.replace(str(SOURCE).encode(), b"/forage")
+    metadata.content = with_whole_links(metadata.content.decode(), version).encode()
+    lines = record.content.decode().splitlines()
+    for changed in [told, metadata]:
+        digest = base64.urlsafe_b64encode(hashlib.sha256(changed.content).digest()).rstrip(b"=").decode()
+        line = f"{changed.name},sha256={digest},{len(changed.content)}"
+        lines = [line if old.startswith(changed.name + ",") else old for old in lines]
+    record.content = "".join(f"{line}\n" for line in lines).encode()
+    zipped(wheel, entries, epoch)
+    return told.content

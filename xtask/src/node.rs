@@ -1,0 +1,65 @@
+//! The Node package: made as it is published, installed by npm where nothing else is, and used.
+
+use std::path::{Path, PathBuf};
+
+use crate::cargo::{Workspace, remove, succeed};
+use crate::package;
+
+/// Where the package is, below the workspace.
+const PACKAGE: &str = "crates/forage-node";
+
+/// Builds the packages for this platform, installs them, holds their types against programs, and runs the tests: with the Node
+/// of the machine, and with the newest that the list of the tests names.
+///
+/// # Errors
+/// They can't be built, or a test fails.
+pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
+    let site = install(workspace, &[])?;
+    let mut tsc = workspace.program(site.join("node_modules/.bin/tsc"));
+    succeed(tsc.args(["--outDir", "compiled"]).current_dir(&site), "tsc")?;
+    for node in [PathBuf::from("node"), site.join("node_modules/node/bin/node")] {
+        run_tests(workspace, &site, &node, "tests/*.test.mjs")?;
+    }
+    Ok(())
+}
+
+/// Runs those tests that are named, as a user's program runs.
+pub(crate) fn run_tests(workspace: &Workspace, site: &Path, node: &Path, tests: &str) -> Result<(), String> {
+    let mut command = workspace.program("sh");
+    command.args(["-c", &format!("exec \"$0\" --test {tests}")]).arg(node).current_dir(site);
+    command.env("FORAGE", workspace.forage()?).env("EXAMPLES", site.join("compiled/examples"));
+    command.env("MODEL_SCRIPT", workspace.path("crates/forage/tests/clients/model.py"));
+    succeed(&mut command, "node --test")
+}
+
+/// Builds the module, with features of its crate, and installs both packages beside what the tests need. Returns where.
+pub(crate) fn install(workspace: &Workspace, features: &[&str]) -> Result<PathBuf, String> {
+    let site = workspace.path("target/bindings/node");
+    remove(&site)?;
+    std::fs::create_dir_all(&site).map_err(|error| error.to_string())?;
+    let build = ["build", "--quiet", "--package", "forage-node", "--features", &features.join(",")];
+    workspace.cargo(&build)?;
+    let metadata = workspace.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
+    let built = metadata["target_directory"].as_str().ok_or("`cargo metadata` has no target_directory")?;
+    let module = package::node_module(&Path::new(built).join("debug"));
+    package::node_packages(workspace, &module, &site)?;
+    for folder in ["tests", "examples"] {
+        let from = workspace.path(PACKAGE).join(folder);
+        succeed(workspace.program("cp").arg("-R").arg(from).arg(&site), "cp")?;
+    }
+    // The same program as a module of either kind.
+    let moved = [("tests/package.json", "package.json"), ("tests/tsconfig.json", "tsconfig.json")];
+    for (from, to) in moved {
+        std::fs::rename(site.join(from), site.join(to)).map_err(|error| format!("{from}: {error}"))?;
+    }
+    std::fs::copy(site.join("tests/types.ts"), site.join("tests/types.cts"))
+        .map_err(|error| error.to_string())?;
+    let archives = std::fs::read_dir(&site).map_err(|error| error.to_string())?.flatten();
+    let archives =
+        archives.map(|file| file.path()).filter(|path| path.extension().is_some_and(|it| it == "tgz"));
+    let mut npm = workspace.program("npm");
+    npm.args(["install", "--no-audit", "--no-fund", "--no-package-lock", "--prefer-offline"]);
+    npm.args(["--loglevel=error", "--prefix"]).arg(&site).args(archives);
+    succeed(&mut npm, "npm install")?;
+    Ok(site)
+}
