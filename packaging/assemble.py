@@ -2,7 +2,7 @@
 
     assemble.py PROGRAM OUT VERSION TARGET EPOCH
 
-PROGRAM has been built for TARGET. OUT has `man/` and `completions/` of it, its wheel, and the bill of materials, `forage.cdx.json`.
+PROGRAM has been built for TARGET. OUT has `man/` and `completions/` of it, the wheels, the packages for Node, and the bill of materials, `forage.cdx.json`.
 EPOCH is the time of every file.
 """
 
@@ -28,9 +28,10 @@ class Release:
         self.readme, self.changelog = pages
 
     def without_place(self):
-        """Takes what holds in this directory alone out of the wheel, and out of the bill of materials beside it."""
-        (wheel,) = self.out.glob("*.whl")
-        self.bill.write_bytes(without_place(wheel, self.version, self.epoch))
+        """Takes what holds in this directory alone out of the wheels, and out of the program's bill of materials beside them."""
+        bills = {wheel.name: without_place(wheel, self.version, self.epoch) for wheel in self.out.glob("*.whl")}
+        (bill,) = [bill for name, bill in bills.items() if name.startswith("forage_search-")]
+        self.bill.write_bytes(bill)
 
     def archive(self):
         """The program with what belongs to it, for whoever puts it in place by hand."""

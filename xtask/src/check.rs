@@ -4,8 +4,8 @@ use std::time::Instant;
 
 use crate::cargo::{FEATURES, Workspace};
 use crate::{
-    bench, browser, clients, direction, docs, frameworks, generate, house, node, package, page, parsers,
-    peers, python, systems, type_names,
+    bench, browser, clients, direction, docs, frameworks, fronts, generate, house, node, package, page,
+    parsers, peers, python, systems, type_names,
 };
 
 type Step = fn(&Workspace) -> Result<(), String>;
@@ -51,6 +51,7 @@ const FURTHER: &[(&str, Step)] = &[
     ("page", page::check),
     ("Python package", python::check),
     ("Node package", node::check),
+    ("all fronts", fronts::check),
     ("installation", package::check),
     // Each as it would be published, built from its own package and those that it depends on.
     ("packages", |workspace| {

@@ -14,6 +14,7 @@
 //!   wrongly are errors. With `--look`, a browser shows it on a telephone and on a screen, by day and by night.
 //! - `cargo xtask ui`: the page of `forage ui` in a real browser, with pictures of its views in `target/screenshots/page`.
 //! - `cargo xtask python`, `cargo xtask node`: the package for that language built, installed and used.
+//! - `cargo xtask fronts`: the same requests by every way there is, and a tool that is added found by all of them.
 //! - `cargo xtask systems`: what can be checked of Windows, macOS and ARM on Linux: types, and tests under Wine and an emulator.
 //! - `cargo xtask release notes`: what the changelog says of this version; `release check TAG`: whether a tag is its.
 //! - `cargo xtask generate`: writes the files that are made from the program; with `--check`, only compares them.
@@ -35,6 +36,7 @@ mod direction;
 mod docs;
 mod frameworks;
 mod front_page;
+mod fronts;
 mod generate;
 mod house;
 mod node;
@@ -66,6 +68,7 @@ const USAGE: &str = "usage: cargo xtask check [--all]
        cargo xtask ui
        cargo xtask python
        cargo xtask node
+       cargo xtask fronts
        cargo xtask systems
        cargo xtask advisories PATH-OF-ADVISORY-DB";
 
@@ -90,6 +93,7 @@ fn main() -> ExitCode {
         ["docs", "--look"] => docs::build(&workspace).and_then(|()| browser::check(&workspace)),
         ["ui"] => page::check(&workspace.with_peers()),
         ["python"] => python::check(&workspace.with_peers()),
+        ["fronts"] => fronts::check(&workspace.with_peers()),
         ["node"] => node::check(&workspace.with_peers()),
         ["systems"] => {
             peers::install_for_systems(&workspace).and_then(|()| systems::check(&workspace.with_peers()))

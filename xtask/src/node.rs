@@ -47,6 +47,10 @@ pub(crate) fn install(workspace: &Workspace, features: &[&str]) -> Result<PathBu
         let from = workspace.path(PACKAGE).join(folder);
         succeed(workspace.program("cp").arg("-R").arg(from).arg(&site), "cp")?;
     }
+    let page = workspace.read(&workspace.path("docs/typescript.md"))?;
+    let blocks = page.split("```ts\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let page = "import { model, prompt } from \"./scripted.js\";\n".to_owned() + &blocks.collect::<String>();
+    std::fs::write(site.join("tests/page.ts"), page).map_err(|error| error.to_string())?;
     // The same program as a module of either kind.
     let moved = [("tests/package.json", "package.json"), ("tests/tsconfig.json", "tsconfig.json")];
     for (from, to) in moved {

@@ -4,6 +4,7 @@ mod check;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::cargo::{Workspace, printed, remove, succeed};
 use crate::docs::REPOSITORY;
@@ -24,6 +25,7 @@ pub(crate) struct Release {
     /// The directory of all files.
     out: PathBuf,
     program: PathBuf,
+    node_module: PathBuf,
 }
 
 /// Builds the program, and everything that it is handed out as.
@@ -38,7 +40,7 @@ pub(crate) fn make(workspace: &Workspace) -> Result<Release, String> {
     Ok(release)
 }
 
-/// Builds the wheel, which leaves the program where cargo puts it.
+/// Builds the wheels, of which that of the program leaves it where cargo puts it, and the Node module.
 fn build(workspace: &Workspace) -> Result<Release, String> {
     let metadata = workspace.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
     let text = |name: &str| {
@@ -50,16 +52,34 @@ fn build(workspace: &Workspace) -> Result<Release, String> {
     let out = target_directory.join(OUT);
     remove(&out)?;
     std::fs::create_dir_all(&out).map_err(|error| error.to_string())?;
-    let mut command = workspace.program(tool("maturin"));
-    command.args(["build", "--locked", "--profile", "dist", "--target", &target, "--out"]).arg(&out);
-    if target.contains("linux") {
-        command.args(["--zig", "--compatibility", &format!("manylinux_{}", GLIBC.replace('.', "_"))]);
+    let is_linux = target.contains("linux");
+    let variables = reproducible(workspace, &root)?;
+    let run = |command: &mut Command, shown: &str| {
+        succeed(command.envs(variables.iter().cloned()).env("PATH", path()?), shown)
+    };
+    // The program, and the package for Python.
+    for manifest in ["Cargo.toml", "crates/forage-python/Cargo.toml"] {
+        let mut command = workspace.program(tool("maturin"));
+        command.args(["build", "--locked", "--profile", "dist", "--target", &target, "--out"]).arg(&out);
+        if is_linux {
+            command.args(["--zig", "--compatibility", &format!("manylinux_{}", GLIBC.replace('.', "_"))]);
+        }
+        if manifest != "Cargo.toml" {
+            command.arg("--manifest-path").arg(workspace.path(manifest));
+        }
+        run(&mut command, "maturin build")?;
     }
-    command.envs(reproducible(workspace, &root)?).env("PATH", path()?);
-    succeed(&mut command, "maturin build")?;
+    let mut command = workspace.program("cargo");
+    let (build, built_for) = match is_linux {
+        true => ("zigbuild", format!("{target}.{GLIBC}")),
+        false => ("build", target.clone()),
+    };
+    command.args([build, "--locked", "--quiet", "--profile", "dist", "--package", "forage-node"]);
+    run(command.args(["--target", &built_for]), "cargo zigbuild")?;
     let executable = Path::new("forage").with_extension(std::env::consts::EXE_EXTENSION);
-    let program = target_directory.join(&target).join("dist").join(executable);
-    Ok(Release { version, target, out, program })
+    let built = target_directory.join(&target).join("dist");
+    let (program, node_module) = (built.join(executable), node_module(&built));
+    Ok(Release { version, target, out, program, node_module })
 }
 
 /// What makes a build the same wherever and whenever it is made.
@@ -148,7 +168,7 @@ impl Release {
         for command in commands.lines() {
             write(&format!("man/forage-{command}.1"), &say(&["man", command])?)?;
         }
-        let wheel = self.file(".whl")?;
+        let wheel = self.wheel("forage_search-")?;
         let list =
             printed(workspace.program("python3").args(["-m", "zipfile", "-l"]).arg(&wheel), "python3")?;
         let bill = list.split_whitespace().find(|name| name.contains(".dist-info/sboms/"));
@@ -168,7 +188,18 @@ impl Release {
         let mut command = workspace.program("python3");
         command.arg("-B").arg(workspace.path("packaging/assemble.py")).args([&self.program, &self.out]);
         command.args([&self.version, &self.target, &epoch(workspace)?]);
+        // Node packages first: the checksums of all are made last.
+        node_packages(workspace, &self.node_module, &self.out)?;
         succeed(&mut command, "packaging/assemble.py")
+    }
+
+    /// The wheel whose name begins so.
+    fn wheel(&self, begin: &str) -> Result<PathBuf, String> {
+        let is_it = |path: &PathBuf| {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            name.starts_with(begin) && name.ends_with(".whl")
+        };
+        self.files()?.into_iter().find(is_it).ok_or(format!("there is no wheel {begin}…"))
     }
 
     /// All files that are handed out, in order.

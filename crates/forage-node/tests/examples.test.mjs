@@ -1,11 +1,12 @@
 // The examples, compiled, as a user runs them. `EXAMPLES` is where they are.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 
-import { READS_MAIN, model, tree } from "./tree.mjs";
+import { READS_MAIN, model, scratch, tree } from "./tree.mjs";
 
 async function example(name, given, { input = "", ...variables } = {}) {
   const running = promisify(execFile)(process.execPath, [path.join(process.env.EXAMPLES, `${name}.js`), ...given], {
@@ -40,4 +41,14 @@ test("a pull request's bot", async () => {
   const said = await example("pull_request_bot", [tree], { input });
   assert.equal(said, "- `again` is used elsewhere:\n  - `src/main.py:5` `retry.again(3)`\n");
   assert.equal(await example("pull_request_bot", [tree]), "Nothing that this changes is used elsewhere.\n");
+});
+
+test("the page in the documentation", async () => {
+  const place = path.join(scratch, "page");
+  fs.mkdirSync(path.join(place, "path/to"), { recursive: true });
+  fs.cpSync(tree, path.join(place, "path/to/repository"), { recursive: true });
+  fs.writeFileSync(path.join(place, "path/to/repository/one.ts"), "export const one = 1;\n");
+  const page = path.join(process.env.EXAMPLES, "../tests/page.js");
+  const { stdout } = await promisify(execFile)(process.execPath, [page], { cwd: place });
+  assert.match(stdout, /one\.ts \[ 1 \]/);
 });

@@ -6,12 +6,14 @@ import importlib
 import inspect
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import textwrap
 import threading
 import time
+from pathlib import Path
 
 import forage
 import pytest
@@ -422,6 +424,17 @@ def test_examples_run(tree, model):
     assert "src/main.py" in said and "path None" in said
     said = example("agent.py", str(tree), "Where is it retried?", BASE_URL=model(READS_MAIN), MODEL="scripted")
     assert said == "In `src/main.py:5`.\n"
+
+
+def test_examples_of_the_page_run(tree, monkeypatch, capsys):
+    page = (Path(__file__).parents[3] / "docs/python.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    (tree / "path/to").mkdir(parents=True)
+    (tree / "src").rename(tree / "path/to/repository")
+    monkeypatch.chdir(tree)
+    exec("".join(blocks), {})
+    said = capsys.readouterr().out
+    assert len(blocks) == 2 and "main.py [4]" in said, said
 
 
 def test_examples_in_the_documentation_of_the_package_run(tree, monkeypatch):

@@ -25,12 +25,14 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     // Not in the workspace: what is searched must not hold the home of who searches.
     let place = std::env::temp_dir().join(format!("forage-package-{}", std::process::id()));
     let bench = Bench { workspace, release: &release, place };
-    let steps: [(&str, Step<'_>); 8] = [
+    let steps: [(&str, Step<'_>); 10] = [
         ("the workflows", Bench::workflows),
         ("the C library", Bench::c_library),
         ("checksums", Bench::sums),
         ("the wheel", Bench::wheel),
         ("npm", Bench::npm),
+        ("the Python package", Bench::python_package),
+        ("the Node package", Bench::node_package),
         ("the archive", Bench::archive),
         ("the bundle", Bench::bundle),
         ("the container", Bench::container),
@@ -121,7 +123,9 @@ impl Bench<'_> {
         if !self.release.target.contains("linux") {
             return Ok(());
         }
-        let symbols = printed(Command::new("objdump").arg("-T").arg(&self.release.program), "objdump")?;
+        let mut objdump = Command::new("objdump");
+        objdump.arg("-T").args([&self.release.program, &self.release.node_module]);
+        let symbols = printed(&mut objdump, "objdump")?;
         let versions = symbols.split(['(', ')', ' ']).filter_map(|word| word.strip_prefix("GLIBC_"));
         let number = |version: &str| {
             version.split('.').map(|part| part.parse().unwrap_or(u32::MAX)).collect::<Vec<_>>()
@@ -150,7 +154,7 @@ impl Bench<'_> {
         succeed(self.alone("python3", "wheel")?.args(["-m", "venv"]).arg(&environment), "venv")?;
         let pip = environment.join("bin/pip");
         let quiet = ["install", "--no-index", "--quiet", "--disable-pip-version-check"];
-        succeed(self.alone(pip, "wheel")?.args(quiet).arg(self.release.file(".whl")?), "pip")?;
+        succeed(self.alone(pip, "wheel")?.args(quiet).arg(self.release.wheel("forage_search-")?), "pip")?;
         let list = ["-c", "import importlib.metadata as m; print(m.metadata('forage-search').get_payload())"];
         let page = printed(self.alone(environment.join("bin/python"), "wheel")?.args(list), "python")?;
         leads_out(&page)?;
@@ -178,6 +182,27 @@ impl Bench<'_> {
             true => Ok(()),
             false => Err(format!("`forage setup` writes {setup}")),
         }
+    }
+
+    fn python_package(&self) -> Result<(), String> {
+        let name = "python-package";
+        let environment = self.empty(name)?.join("venv");
+        succeed(self.alone("python3", name)?.args(["-m", "venv"]).arg(&environment), "venv")?;
+        let quiet = ["install", "--no-index", "--quiet", "--disable-pip-version-check"];
+        let wheel = self.release.wheel("forage_search_python-")?;
+        succeed(self.alone(environment.join("bin/pip"), name)?.args(quiet).arg(wheel), "pip")?;
+        let search = "import forage; print(forage.Workspace('.', index=False).grep('^.workspace.$').text)";
+        let mut python = self.alone(environment.join("bin/python"), name)?;
+        finds(&printed(python.args(["-c", search]), "python")?)
+    }
+
+    fn node_package(&self) -> Result<(), String> {
+        // `npm` has installed it beside the program.
+        let search = "const { Workspace } = require('@forage-search/node');
+            new Workspace('.', { index: false }).grep({ pattern: '^.workspace.$' }).then(({ text }) => console.log(text));";
+        let mut node = self.alone("node", "node-package")?;
+        let modules = self.place.join("npm/node_modules");
+        finds(&printed(node.args(["-e", search]).env("NODE_PATH", modules), "node")?)
     }
 
     fn archive(&self) -> Result<(), String> {
@@ -286,6 +311,11 @@ impl Bench<'_> {
             false => Err(format!("a build in another directory has other bytes in {}", different.join(", "))),
         }
     }
+}
+
+/// Whether a search of this workspace has found its manifest.
+fn finds(text: &str) -> Result<(), String> {
+    if text.contains("Cargo.toml") { Ok(()) } else { Err(format!("its answer is {text:?}")) }
 }
 
 /// Whether the page of a registry has links, and none to a file beside it, where none is.

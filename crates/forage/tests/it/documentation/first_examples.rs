@@ -33,6 +33,13 @@ const OTHERS: &[(&str, Option<&str>, &str)] = &[
         "it builds for minutes, and `check --all` does",
     ),
     ("ripgrep.md", None, "a table of differences, without an example"),
+    (
+        "typescript.md",
+        Some(
+            "cargo xtask node                 # builds, installs and tests it; the packages are in target/bindings/node",
+        ),
+        "it builds for minutes, and `check --all` does",
+    ),
 ];
 
 /// The page whose first example needs a store, which the default build has not. It needs no model.

@@ -1,0 +1,51 @@
+// What a call costs in Node more than in Rust.
+//
+//   node bench/node.mjs RUST LIB [ROUNDS] [RUNS]
+//
+// RUST is `target/release/examples/timed_calls` (`cargo build --release --package forage-bindings --example timed_calls`), LIB the
+// `lib` of the package beside whose files a release build of the module lies as `forage.node`. Both make the same calls, text and
+// records included, turn by turn; the median of each run is told. A call is awaited before the next is made.
+import { execFileSync } from "node:child_process";
+import fs from "node:fs";
+import { createRequire } from "node:module";
+import os from "node:os";
+import path from "node:path";
+
+const [rust, lib, rounds = "2000", runs = "5"] = process.argv.slice(2);
+const { Workspace } = createRequire(import.meta.url)(path.resolve(lib, "index.js"));
+
+const tree = fs.mkdtempSync(path.join(os.tmpdir(), "forage-bench-"));
+const functions = Array.from({ length: 5 }, (_, n) => `def function_${n}():\n    return ${n}\n\n\n`);
+fs.writeFileSync(path.join(tree, "small.py"), functions.join(""));
+const workspace = new Workspace(tree, { index: false });
+
+function median(values) {
+  return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)];
+}
+
+async function timed(method, given) {
+  const times = [];
+  for (let round = 0; round < Number(rounds); round++) {
+    const began = process.hrtime.bigint();
+    const answer = await workspace[method](given);
+    void (answer.text.length + Object.keys(answer.toJSON()).length);
+    times.push(Number(process.hrtime.bigint() - began) / 1000);
+  }
+  return median(times);
+}
+
+for (const [tool, method, given] of [
+  ["read_file", "read", { path: "small.py" }],
+  ["grep_search", "grep", { pattern: "function_3" }],
+  ["list_directory", "list", { path: "." }],
+]) {
+  const both = [];
+  for (let run = 0; run < Number(runs); run++) {
+    const own = Number(execFileSync(rust, [tree, tool, JSON.stringify(given), rounds], { encoding: "utf8" }));
+    both.push([own, await timed(method, given)]);
+  }
+  const [own, node] = [0, 1].map((side) => median(both.map((run) => run[side])));
+  const more = both.map(([own, node]) => node - own).sort((one, other) => one - other);
+  console.log(`${tool}: Rust ${own.toFixed(0)} µs, Node ${node.toFixed(0)} µs; ${more[0].toFixed(0)} to ${more.at(-1).toFixed(0)} µs more`);
+}
+fs.rmSync(tree, { recursive: true });

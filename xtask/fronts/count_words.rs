@@ -1,0 +1,72 @@
+//! `count_words`: a tool that a test adds, which no build of the product has.
+
+use std::io::Read as _;
+
+use forage_fs::Root;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::border::Border;
+use crate::context::Context;
+use crate::error::ToolError;
+use crate::head::Counts;
+use crate::notes::{notes, with_notes};
+use crate::outcome::{Render, ToolOutcome};
+use crate::shown::Rendered;
+use crate::tool::Tool;
+
+/// The tool.
+pub struct CountWords;
+
+/// Arguments of `count_words`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CountRequest {
+    /// The file.
+    pub path: String,
+    /// Panics in place of an answer.
+    pub panics: Option<bool>,
+}
+
+/// The answer of `count_words`.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct CountResponse {
+    /// The file.
+    pub path: String,
+    /// Its words.
+    pub words: u64,
+}
+
+impl Tool for CountWords {
+    const NAME: &'static str = "count_words";
+    const METHOD: &'static str = "count";
+    const TITLE: &'static str = "Count words";
+    const DESCRIPTION: &'static str = include_str!("count_words.md");
+    type Request = CountRequest;
+    type Response = CountResponse;
+
+    fn run(context: &Context, request: CountRequest) -> Result<ToolOutcome<CountResponse>, ToolError> {
+        assert!(request.panics != Some(true), "it was asked to");
+        let target = context.place(Some(&request.path))?.without_globs(&context.names)?;
+        let mut text = String::new();
+        let read = target.root.open_file(&target.path)?.read_to_string(&mut text);
+        read.map_err(|error| ToolError::argument("path", error.to_string()))?;
+        let words = text.split_whitespace().count() as u64;
+        Ok(ToolOutcome::new(CountResponse { path: request.path, words }, words > 0))
+    }
+}
+
+impl Render for CountResponse {
+    fn redact(&mut self, _border: &mut Border<'_>) {}
+
+    fn name_whole_paths(&mut self, _root: &Root) {}
+
+    fn counts(&self) -> Counts<'_> {
+        Counts::plain(self.words, "words", 1)
+    }
+
+    fn render(outcome: &ToolOutcome<Self>, _budget: usize) -> Rendered {
+        let CountResponse { path, words } = &outcome.response;
+        Rendered::without_files(with_notes(format!("{path} has {words} words."), &notes(outcome, None)), false)
+    }
+}

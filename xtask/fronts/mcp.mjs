@@ -1,0 +1,16 @@
+// Makes the calls of a test through the server, with the official client: FORAGE TREE REQUESTS.
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
+
+const [forage, tree, requests] = process.argv.slice(2);
+const client = new Client({ name: "test", version: "0" });
+const served = ["mcp", "--output", "structured", "--root", tree];
+await client.connect(new StdioClientTransport({ command: forage, args: served, env: process.env }));
+const answers = [];
+for (const [name, given] of JSON.parse(requests)) {
+  const { content, structuredContent, isError } = await client.callTool({ name, arguments: given });
+  const { text } = content[0];
+  answers.push(isError ? { code: structuredContent.code, text } : { text, records: structuredContent });
+}
+console.log(JSON.stringify(answers));
+await client.close();

@@ -1,0 +1,18 @@
+"""Makes the calls of a test through the Python package: TREE REQUESTS."""
+
+import json
+import sys
+
+import forage
+
+METHODS = {"grep_search": "grep", "Search": "search", "search_index": "rank", "list_directory": "list", "read_file": "read", "count_words": "count"}
+
+workspace = forage.Workspace(sys.argv[1], index=False)
+answers = []
+for tool, request in json.loads(sys.argv[2]):
+    try:
+        answer = getattr(workspace, METHODS[tool])(**request)
+        answers.append({"text": answer.text, "records": answer.to_dict()})
+    except forage.ForageError as error:
+        answers.append({"code": error.code, "text": error.text})
+print(json.dumps(answers))

@@ -1,0 +1,234 @@
+//! One request by five ways: the library, the packages for Python and Node, the command line, and the server. They answer with
+//! the same bytes, and a tool that is added to the registry is in all of them.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::cargo::{Workspace, printed, remove, succeed};
+use crate::peers;
+
+/// What is searched.
+const TREE: [(&str, &str); 3] = [
+    ("src/main.py", "import retry\n\n\ndef main():\n    retry.again(3)\n"),
+    ("src/retry.py", "\"\"\"Tries again.\"\"\"\n\n\ndef again(times):\n    return times\n"),
+    ("notes.txt", "needle\nneedle\n"),
+];
+
+/// The tool that is added, and where it is named: file, the line behind which, and the line.
+const TOOL: &str = "crates/forage-tools/src/tools/count_words";
+const NAMED: [(&str, &str, &str); 3] = [
+    ("crates/forage-tools/src/tools.rs", "mod adapted;\n", "pub(crate) mod count_words;\n"),
+    (
+        "crates/forage-tools/src/registry.rs",
+        "use crate::tool::",
+        "use crate::tools::count_words::CountWords;\n",
+    ),
+    ("crates/forage-tools/src/registry.rs", "tools![", "CountWords, "),
+];
+
+/// Copies the sources, adds a tool, builds all that the tool is called through, and compares what each answers.
+///
+/// # Errors
+/// Something can't be built, or an answer differs from that of the library.
+pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
+    peers::install_for_python(workspace)?;
+    let place = workspace.path("target/bindings/fronts");
+    let fronts = Fronts { workspace, source: place.join("source"), place };
+    fronts.copy()?;
+    fronts.build()?;
+    let requests = workspace.read(&workspace.path("xtask/fronts/requests.json"))?;
+    let requests: Vec<(String, Value)> =
+        serde_json::from_str(&requests).map_err(|error| error.to_string())?;
+    let all = fronts.answers(&requests)?;
+    let (_, expected) = &all[0];
+    for (name, answers) in &all[1..] {
+        for (at, (request, expected)) in requests.iter().zip(expected).enumerate() {
+            let answer = answers.get(at).unwrap_or(&Value::Null);
+            // The command line has names of its own for what it advises.
+            let is_same = match (*name, expected["code"].as_str()) {
+                ("command line", Some(code)) => answer["code"] == code,
+                _ => answer == expected,
+            };
+            if !is_same {
+                return Err(format!("{name}, {request:?}: {answer:#}\nand not {expected:#}"));
+            }
+        }
+    }
+    let answered = expected.iter().filter(|answer| answer["code"].is_null()).count();
+    println!("    {} requests by {} ways, {answered} with answers: the same", requests.len(), all.len());
+    Ok(())
+}
+
+struct Fronts<'a> {
+    workspace: &'a Workspace,
+    place: PathBuf,
+    source: PathBuf,
+}
+
+type Answers = Vec<Value>;
+
+impl Fronts<'_> {
+    fn copy(&self) -> Result<(), String> {
+        remove(&self.source)?;
+        let files = printed(
+            self.workspace.program("git").args(["ls-files", "-z", "-co", "--exclude-standard"]),
+            "git",
+        )?;
+        for file in files.split('\0').filter(|file| !file.is_empty()) {
+            let from = self.workspace.path(file);
+            if from.is_file() {
+                copy(&from, &self.source.join(file))?;
+            }
+        }
+        for end in ["rs", "md"] {
+            let own = self.workspace.path(&format!("xtask/fronts/count_words.{end}"));
+            copy(&own, &self.source.join(format!("{TOOL}.{end}")))?;
+        }
+        let example = self.source.join("crates/forage-tools/examples/fronts.rs");
+        copy(&self.workspace.path("xtask/fronts/rust.rs"), &example)?;
+        for (file, before, line) in NAMED {
+            let path = self.source.join(file);
+            let text = self.workspace.read(&path)?;
+            let at = text.find(before).ok_or_else(|| format!("{file} has no {before:?}"))?;
+            let at = if before == "tools![" { text.rfind(before).unwrap_or(at) + before.len() } else { at };
+            write(&path, &format!("{}{line}{}", &text[..at], &text[at..]))?;
+        }
+        for (name, text) in TREE {
+            write(&self.place.join("tree").join(name), text)?;
+        }
+        Ok(())
+    }
+
+    fn build(&self) -> Result<(), String> {
+        let cargo = |arguments: &[&str]| {
+            let mut command = self.workspace.program("cargo");
+            command.args(arguments).arg("--quiet").current_dir(&self.source);
+            succeed(command.env("CARGO_TARGET_DIR", self.built()), "cargo build")
+        };
+        let packages = ["--package", "forage-cli", "--package", "forage-python", "--package", "forage-node"];
+        cargo(&[&["build"], &packages[..]].concat())?;
+        cargo(&["build", "--package", "forage-tools", "--example", "fronts"])?;
+        let module = |name: &str| {
+            use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+            self.built().join(format!("debug/{DLL_PREFIX}{name}{DLL_SUFFIX}"))
+        };
+        let python = self.place.join("python/forage");
+        remove(&python)?;
+        copy_folder(&self.workspace.path("crates/forage-python/python/forage"), &python)?;
+        copy(&module("_forage"), &python.join("_forage.abi3.so"))?;
+        let modules = self.place.join("node_modules");
+        let node = modules.join("@forage-search/node");
+        remove(&node)?;
+        copy_folder(&self.workspace.path("crates/forage-node/lib"), &node.join("lib"))?;
+        copy(&self.workspace.path("crates/forage-node/package.json"), &node.join("package.json"))?;
+        copy(&module("forage_node"), &node.join("lib/forage.node"))?;
+        // The official client, of the tests of the server.
+        let peers = self.workspace.path("target/peers/mcp/node_modules");
+        let client = modules.join("@modelcontextprotocol");
+        let _ = std::fs::remove_file(&client);
+        std::os::unix::fs::symlink(peers.join("@modelcontextprotocol"), &client)
+            .map_err(|error| format!("{}: {error}", client.display()))?;
+        ["node.mjs", "mcp.mjs"].iter().try_for_each(|script| {
+            copy(&self.workspace.path(&format!("xtask/fronts/{script}")), &self.place.join(script))
+        })
+    }
+
+    fn built(&self) -> PathBuf {
+        self.place.join("target")
+    }
+
+    /// The answers to requests, by the name of who gave them.
+    fn answers(&self, requests: &[(String, Value)]) -> Result<[(&'static str, Answers); 5], String> {
+        let tree = self.place.join("tree");
+        let forage = self.built().join("debug/forage");
+        let json = json!(requests).to_string();
+        let ask = |command: &mut Command| {
+            let command = command.env("HOME", &self.place).env("XDG_CONFIG_HOME", self.place.join("config"));
+            let told = printed(command, "a front")?;
+            let answers: Answers = serde_json::from_str(&told).map_err(|error| error.to_string())?;
+            Ok::<_, String>(answers.into_iter().map(comparable).collect::<Answers>())
+        };
+        let example = self.built().join("debug/examples/fronts");
+        let python = self.workspace.path("target/peers/bindings/python/bin/python");
+        let (node, mcp) = (self.place.join("node.mjs"), self.place.join("mcp.mjs"));
+        let own_python = self.workspace.path("xtask/fronts/python.py");
+        let program = |program: &Path| self.workspace.program(program);
+        let of_command = requests.iter().map(|(tool, request)| {
+            let request = request.to_string();
+            let call = |arguments: &[&str]| {
+                let mut command = program(&forage);
+                command.args(["call", tool, &request]).args(arguments).current_dir(&tree);
+                let output = command.env("HOME", &self.place).output().map_err(|error| error.to_string())?;
+                Ok::<_, String>(String::from_utf8_lossy(&output.stdout).into_owned())
+            };
+            let records: Value =
+                serde_json::from_str(&call(&["--json"])?).map_err(|error| format!("{tool}: {error}"))?;
+            Ok(comparable(match records["code"].as_str() {
+                Some(code) => json!({ "code": code }),
+                None => json!({ "text": call(&[])?, "records": records }),
+            }))
+        });
+        Ok([
+            ("library", ask(program(&example).arg(&tree).arg(&json))?),
+            (
+                "Python",
+                ask(program(&python)
+                    .arg(own_python)
+                    .args([tree.as_os_str(), json.as_ref()])
+                    .env("PYTHONPATH", self.place.join("python"))
+                    .env("PYTHONDONTWRITEBYTECODE", "1"))?,
+            ),
+            ("Node", ask(program(Path::new("node")).arg(node).args([tree.as_os_str(), json.as_ref()]))?),
+            (
+                "server",
+                ask(program(Path::new("node")).arg(mcp).args([
+                    forage.as_os_str(),
+                    tree.as_os_str(),
+                    json.as_ref(),
+                ]))?,
+            ),
+            ("command line", of_command.collect::<Result<Answers, String>>()?),
+        ])
+    }
+}
+
+/// An answer without what differs from one call to the next: its time, and the end of its last line.
+fn comparable(mut answer: Value) -> Value {
+    fn without_time(value: &mut Value) {
+        match value {
+            Value::Object(fields) => {
+                fields.remove("elapsed_ms");
+                fields.values_mut().for_each(without_time);
+            }
+            Value::Array(values) => values.iter_mut().for_each(without_time),
+            _ => {}
+        }
+    }
+    without_time(&mut answer);
+    if let Some(text) = answer["text"].as_str() {
+        answer["text"] = text.trim_end_matches('\n').into();
+    }
+    answer
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    made.and_then(|()| std::fs::write(path, text)).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    let made = to.parent().map_or(Ok(()), std::fs::create_dir_all);
+    let copied = made.and_then(|()| std::fs::copy(from, to));
+    copied.map(drop).map_err(|error| format!("{} can't be copied: {error}", from.display()))
+}
+
+fn copy_folder(from: &Path, to: &Path) -> Result<(), String> {
+    let entries = std::fs::read_dir(from).map_err(|error| format!("{}: {error}", from.display()))?;
+    for entry in entries.flatten() {
+        let (from, to) = (entry.path(), to.join(entry.file_name()));
+        if from.is_dir() { copy_folder(&from, &to)? } else { copy(&from, &to)? }
+    }
+    Ok(())
+}
