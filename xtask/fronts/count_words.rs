@@ -1,6 +1,5 @@
 //! `count_words`: a tool that a test adds, which no build of the product has.
-
-use std::io::Read as _;
+#![expect(unreachable_pub, reason = "the product would hand its types on")]
 
 use forage_fs::Root;
 use schemars::JsonSchema;
@@ -9,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::border::Border;
 use crate::context::Context;
 use crate::error::ToolError;
+use crate::file_text::whole_text;
 use crate::head::Counts;
 use crate::notes::{notes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
@@ -48,9 +48,7 @@ impl Tool for CountWords {
     fn run(context: &Context, request: CountRequest) -> Result<ToolOutcome<CountResponse>, ToolError> {
         assert!(request.panics != Some(true), "it was asked to");
         let target = context.place(Some(&request.path))?.without_globs(&context.names)?;
-        let mut text = String::new();
-        let read = target.root.open_file(&target.path)?.read_to_string(&mut text);
-        read.map_err(|error| ToolError::argument("path", error.to_string()))?;
+        let (text, ..) = whole_text(&target.root, &target.path)?;
         let words = text.split_whitespace().count() as u64;
         Ok(ToolOutcome::new(CountResponse { path: request.path, words }, words > 0))
     }

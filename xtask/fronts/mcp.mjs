@@ -4,8 +4,10 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 
 const [forage, tree, requests] = process.argv.slice(2);
 const client = new Client({ name: "test", version: "0" });
-const served = ["mcp", "--output", "structured", "--root", tree];
-await client.connect(new StdioClientTransport({ command: forage, args: served, env: process.env }));
+const served = { command: forage, args: ["mcp", "--output", "structured"], cwd: tree, env: process.env };
+await client.connect(new StdioClientTransport(served));
+// The first answer of a connection names the root, which whoever opens a workspace knows.
+await client.callTool({ name: "list_directory", arguments: {} });
 const answers = [];
 for (const [name, given] of JSON.parse(requests)) {
   const { content, structuredContent, isError } = await client.callTool({ name, arguments: given });

@@ -1,6 +1,7 @@
 //! One request by five ways: the library, the packages for Python and Node, the command line, and the server. They answer with
 //! the same bytes, and a tool that is added to the registry is in all of them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -16,13 +17,19 @@ const TREE: [(&str, &str); 3] = [
     ("notes.txt", "needle\nneedle\n"),
 ];
 
-/// The tool that is added, and where it is named: file, the line behind which, and the line.
+/// What the server calls its tools: as all others do.
+const CONFIGURATION: &str = "tools.search.enabled = true
+tools.read_file.name = \"read_file\"
+tools.list_directory.name = \"list_directory\"
+";
+
+/// The tool that is added, and where it is named: the file, what it stands before or, within a line, behind, and the words.
 const TOOL: &str = "crates/forage-tools/src/tools/count_words";
 const NAMED: [(&str, &str, &str); 3] = [
     ("crates/forage-tools/src/tools.rs", "mod adapted;\n", "pub(crate) mod count_words;\n"),
     (
         "crates/forage-tools/src/registry.rs",
-        "use crate::tool::",
+        "use crate::tools::{",
         "use crate::tools::count_words::CountWords;\n",
     ),
     ("crates/forage-tools/src/registry.rs", "tools![", "CountWords, "),
@@ -70,35 +77,37 @@ struct Fronts<'a> {
 type Answers = Vec<Value>;
 
 impl Fronts<'_> {
+    /// Brings the copy up to date: what is as it was is not written again, so that it is not built again.
     fn copy(&self) -> Result<(), String> {
-        remove(&self.source)?;
-        let files = printed(
-            self.workspace.program("git").args(["ls-files", "-z", "-co", "--exclude-standard"]),
-            "git",
-        )?;
-        for file in files.split('\0').filter(|file| !file.is_empty()) {
-            let from = self.workspace.path(file);
-            if from.is_file() {
-                copy(&from, &self.source.join(file))?;
+        let list = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+        let listed = printed(self.workspace.program("git").args(list), "git")?;
+        let mut files = BTreeMap::new();
+        for file in listed.split('\0').filter(|file| !file.is_empty()) {
+            // One that was removed is listed until that is committed.
+            if let Ok(content) = std::fs::read(self.workspace.path(file)) {
+                files.insert(file.to_owned(), content);
             }
         }
+        let own = |file: &str| self.workspace.read(&self.workspace.path(&format!("xtask/fronts/{file}")));
         for end in ["rs", "md"] {
-            let own = self.workspace.path(&format!("xtask/fronts/count_words.{end}"));
-            copy(&own, &self.source.join(format!("{TOOL}.{end}")))?;
+            files.insert(format!("{TOOL}.{end}"), own(&format!("count_words.{end}"))?.into_bytes());
         }
-        let example = self.source.join("crates/forage-tools/examples/fronts.rs");
-        copy(&self.workspace.path("xtask/fronts/rust.rs"), &example)?;
+        files.insert("crates/forage-tools/examples/fronts.rs".to_owned(), own("rust.rs")?.into_bytes());
         for (file, before, line) in NAMED {
-            let path = self.source.join(file);
-            let text = self.workspace.read(&path)?;
-            let at = text.find(before).ok_or_else(|| format!("{file} has no {before:?}"))?;
-            let at = if before == "tools![" { text.rfind(before).unwrap_or(at) + before.len() } else { at };
-            write(&path, &format!("{}{line}{}", &text[..at], &text[at..]))?;
+            let content = files.get_mut(file).ok_or_else(|| format!("there is no {file}"))?;
+            let text = String::from_utf8_lossy(content).into_owned();
+            let at = text.rfind(before).ok_or_else(|| format!("{file} has no {before:?}"))?;
+            let at = if line.ends_with('\n') { at } else { at + before.len() };
+            *content = format!("{}{line}{}", &text[..at], &text[at..]).into_bytes();
+        }
+        remove_others(&self.source, &self.source, &files)?;
+        for (file, content) in &files {
+            write(&self.source.join(file), content)?;
         }
         for (name, text) in TREE {
-            write(&self.place.join("tree").join(name), text)?;
+            write(&self.place.join("tree").join(name), text.as_bytes())?;
         }
-        Ok(())
+        write(&self.place.join("config/forage/config.toml"), CONFIGURATION.as_bytes())
     }
 
     fn build(&self) -> Result<(), String> {
@@ -143,9 +152,9 @@ impl Fronts<'_> {
     fn answers(&self, requests: &[(String, Value)]) -> Result<[(&'static str, Answers); 5], String> {
         let tree = self.place.join("tree");
         let forage = self.built().join("debug/forage");
-        let json = json!(requests).to_string();
+        let (json, config) = (json!(requests).to_string(), self.place.join("config"));
         let ask = |command: &mut Command| {
-            let command = command.env("HOME", &self.place).env("XDG_CONFIG_HOME", self.place.join("config"));
+            let command = command.env("HOME", &self.place).env("XDG_CONFIG_HOME", &config);
             let told = printed(command, "a front")?;
             let answers: Answers = serde_json::from_str(&told).map_err(|error| error.to_string())?;
             Ok::<_, String>(answers.into_iter().map(comparable).collect::<Answers>())
@@ -160,7 +169,8 @@ impl Fronts<'_> {
             let call = |arguments: &[&str]| {
                 let mut command = program(&forage);
                 command.args(["call", tool, &request]).args(arguments).current_dir(&tree);
-                let output = command.env("HOME", &self.place).output().map_err(|error| error.to_string())?;
+                let command = command.env("HOME", &self.place).env("XDG_CONFIG_HOME", &config);
+                let output = command.output().map_err(|error| error.to_string())?;
                 Ok::<_, String>(String::from_utf8_lossy(&output.stdout).into_owned())
             };
             let records: Value =
@@ -194,34 +204,52 @@ impl Fronts<'_> {
     }
 }
 
-/// An answer without what differs from one call to the next: its time, and the end of its last line.
+/// An answer without what differs from one call to the next, which is its time, and without the end of its last line.
 fn comparable(mut answer: Value) -> Value {
-    fn without_time(value: &mut Value) {
+    fn plain(value: &mut Value) {
         match value {
             Value::Object(fields) => {
                 fields.remove("elapsed_ms");
-                fields.values_mut().for_each(without_time);
+                fields.values_mut().for_each(plain);
             }
-            Value::Array(values) => values.iter_mut().for_each(without_time),
+            Value::Array(values) => values.iter_mut().for_each(plain),
+            // JavaScript writes 1.0 as 1.
+            Value::Number(number) => *value = json!(number.as_f64()),
             _ => {}
         }
     }
-    without_time(&mut answer);
+    plain(&mut answer);
     if let Some(text) = answer["text"].as_str() {
         answer["text"] = text.trim_end_matches('\n').into();
     }
     answer
 }
 
-fn write(path: &Path, text: &str) -> Result<(), String> {
+/// Removes what is below a folder and no file of these.
+fn remove_others(top: &Path, folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<(), String> {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let below = path.strip_prefix(top).unwrap_or(&path);
+        if path.is_dir() {
+            remove_others(top, &path, files)?;
+        } else if !files.contains_key(&*below.to_string_lossy()) {
+            remove(&path)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes a file, unless it is that already.
+fn write(path: &Path, content: &[u8]) -> Result<(), String> {
+    if std::fs::read(path).is_ok_and(|old| old == content) {
+        return Ok(());
+    }
     let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-    made.and_then(|()| std::fs::write(path, text)).map_err(|error| format!("{}: {error}", path.display()))
+    made.and_then(|()| std::fs::write(path, content)).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    let made = to.parent().map_or(Ok(()), std::fs::create_dir_all);
-    let copied = made.and_then(|()| std::fs::copy(from, to));
-    copied.map(drop).map_err(|error| format!("{} can't be copied: {error}", from.display()))
+    write(to, &std::fs::read(from).map_err(|error| format!("{}: {error}", from.display()))?)
 }
 
 fn copy_folder(from: &Path, to: &Path) -> Result<(), String> {

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::error::BindingError;
 use crate::toolbox::Toolbox;
-use crate::workers::{guarded, run};
+use crate::workers::{guarded, run_apart};
 
 /// Pieces that were found and not asked for yet: a reader that is slow holds the search up.
 const AHEAD: usize = 64;
@@ -64,7 +64,7 @@ impl Pieces {
     ) -> Result<Self, BindingError> {
         let (sender, told) = sync_channel(AHEAD);
         let (toolbox, ends) = (Arc::clone(toolbox), stop.clone());
-        run(move || {
+        run_apart(move || {
             let pieces = sender.clone();
             let mut receive = |piece: Value| match pieces.send(Told::Piece(piece.to_string())) {
                 Ok(()) => ControlFlow::Continue(()),

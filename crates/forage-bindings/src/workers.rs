@@ -1,15 +1,17 @@
 //! Threads that make calls, kept for the next one: to start one takes longer than a small call does.
 
+use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::error::BindingError;
 
-type CallJob = Box<dyn FnOnce() + Send>;
+/// Calls that are worked on at the same time, at the most: each searches with threads of its own. Others wait for their turn.
+const AT_ONCE: usize = 64;
 
 /// Threads that wait, at the most.
 const WAITING: usize = 16;
@@ -20,30 +22,72 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Time for which a thread looks for what it waits for before it sleeps.
 const AWAKE: Duration = Duration::from_micros(100);
 
-/// Threads that wait, by their numbers.
-struct IdleWorkers {
-    /// The process that they are of: none of them lives on in one that is forked off.
-    process: u32,
-    waiting: Vec<(u64, Sender<CallJob>)>,
+struct CallJob {
+    work: Box<dyn FnOnce() + Send>,
+    /// It is one of those at the same time.
+    is_counted: bool,
 }
 
-static IDLE: Mutex<IdleWorkers> = Mutex::new(IdleWorkers { process: 0, waiting: Vec::new() });
+struct Workers {
+    /// The process that they are of: none of them lives on in one that is forked off.
+    process: u32,
+    /// Threads that wait, by their numbers.
+    waiting: Vec<(u64, Sender<CallJob>)>,
+    /// Jobs that are worked on and counted.
+    working: usize,
+    queued: VecDeque<CallJob>,
+}
 
-/// Runs a job on a thread that waits, or on a new one.
+impl Workers {
+    const fn of(process: u32) -> Self {
+        Self { process, waiting: Vec::new(), working: 0, queued: VecDeque::new() }
+    }
+}
+
+static WORKERS: Mutex<Workers> = Mutex::new(Workers::of(0));
+
+/// Runs a job on a thread that waits, or on a new one; where many are worked on, when one of them has ended.
 ///
 /// # Errors
 /// The system has no thread for it.
 pub fn run(job: impl FnOnce() + Send + 'static) -> Result<(), BindingError> {
-    let mut job: CallJob = Box::new(job);
-    while let Some(worker) = waiting() {
-        match worker.send(job) {
-            Ok(()) => return Ok(()),
-            // It has ended meanwhile.
-            Err(back) => job = back.0,
+    hand(CallJob { work: Box::new(job), is_counted: true })
+}
+
+/// The same at once, for a job that can wait for whoever reads what it finds.
+///
+/// # Errors
+/// As of [`run`].
+pub(crate) fn run_apart(job: impl FnOnce() + Send + 'static) -> Result<(), BindingError> {
+    hand(CallJob { work: Box::new(job), is_counted: false })
+}
+
+fn hand(mut job: CallJob) -> Result<(), BindingError> {
+    match locked() {
+        Some(mut workers) => {
+            if job.is_counted && workers.working >= AT_ONCE {
+                workers.queued.push_back(job);
+                return Ok(());
+            }
+            workers.working += usize::from(job.is_counted);
+            while let Some((_, worker)) = workers.waiting.pop() {
+                match worker.send(job) {
+                    Ok(()) => return Ok(()),
+                    // It has ended meanwhile.
+                    Err(back) => job = back.0,
+                }
+            }
         }
+        None => job.is_counted = false,
     }
+    let is_counted = job.is_counted;
     let begun = thread::Builder::new().name("forage call".to_owned()).spawn(move || work(job));
-    begun.map(drop).map_err(|error| BindingError::no_thread(&error))
+    begun.map(drop).map_err(|error| {
+        if is_counted {
+            of_this_process().working -= 1;
+        }
+        BindingError::no_thread(&error)
+    })
 }
 
 /// Makes a call, whose panic is its error.
@@ -70,34 +114,52 @@ pub fn receive<T>(receiver: &Receiver<T>, wait: Duration) -> Result<T, RecvTimeo
     receiver.recv_timeout(wait)
 }
 
-fn waiting() -> Option<Sender<CallJob>> {
-    // One that was locked while the process was forked stays so.
-    let idle = IDLE.try_lock().ok()?;
-    of_this_process(idle).waiting.pop().map(|(_, worker)| worker)
+/// The workers, unless they were locked while the process was forked, in which they stay so: nobody else keeps them for long.
+fn locked() -> Option<MutexGuard<'static, Workers>> {
+    const TRIES: usize = 10_000;
+    for _ in 0..TRIES {
+        match WORKERS.try_lock() {
+            Ok(workers) => return Some(renewed(workers)),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(renewed(poisoned.into_inner())),
+            Err(TryLockError::WouldBlock) => thread::yield_now(),
+        }
+    }
+    None
 }
 
-fn of_this_process(mut idle: MutexGuard<'_, IdleWorkers>) -> MutexGuard<'_, IdleWorkers> {
+/// The same in a thread of this process's workers.
+fn of_this_process() -> MutexGuard<'static, Workers> {
+    renewed(WORKERS.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn renewed(mut workers: MutexGuard<'_, Workers>) -> MutexGuard<'_, Workers> {
     let process = std::process::id();
-    if idle.process != process {
-        *idle = IdleWorkers { process, waiting: Vec::new() };
+    if workers.process != process {
+        *workers = Workers::of(process);
     }
-    idle
+    workers
 }
 
 /// Works for as long as somebody wants it.
-fn work(first: CallJob) {
+fn work(mut job: CallJob) {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
     let (own, (sender, jobs)) = (NUMBERS.fetch_add(1, Ordering::Relaxed), channel());
-    let mut job = first;
     loop {
-        job();
-        {
-            let mut idle = of_this_process(IDLE.lock().unwrap_or_else(PoisonError::into_inner));
-            if idle.waiting.len() >= WAITING {
-                return;
+        // What a job makes of a panic is told by itself.
+        let _ = catch_unwind(AssertUnwindSafe(job.work));
+        let mut workers = of_this_process();
+        if job.is_counted {
+            if let Some(next) = workers.queued.pop_front() {
+                job = next;
+                continue;
             }
-            idle.waiting.push((own, sender.clone()));
+            workers.working -= 1;
         }
+        if workers.waiting.len() >= WAITING {
+            return;
+        }
+        workers.waiting.push((own, sender.clone()));
+        drop(workers);
         match next(own, &jobs) {
             Some(next) => job = next,
             None => return,
@@ -110,10 +172,10 @@ fn next(own: u64, jobs: &Receiver<CallJob>) -> Option<CallJob> {
     if let Ok(job) = receive(jobs, PATIENCE) {
         return Some(job);
     }
-    let mut idle = of_this_process(IDLE.lock().unwrap_or_else(PoisonError::into_inner));
-    let waited = idle.waiting.len();
-    idle.waiting.retain(|(number, _)| *number != own);
-    let is_taken = idle.waiting.len() == waited;
-    drop(idle);
+    let mut workers = of_this_process();
+    let waited = workers.waiting.len();
+    workers.waiting.retain(|(number, _)| *number != own);
+    let is_taken = workers.waiting.len() == waited;
+    drop(workers);
     if is_taken { jobs.recv().ok() } else { None }
 }

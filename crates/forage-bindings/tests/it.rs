@@ -8,8 +8,12 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::time::Duration;
 
-use forage_bindings::{BindingError, Toolbox, ToolboxSettings, error_codes, methods};
+use forage_bindings::{BindingError, Pieces, Toolbox, ToolboxSettings, error_codes, methods, run};
 use forage_tools::{ErrorCode, Stop};
 use serde_json::{Value, json};
 
@@ -106,4 +110,49 @@ fn every_code_is_described() {
     assert!(codes.len() > 15 && codes.iter().all(|(name, text)| !name.is_empty() && !text.is_empty()));
     let error = Toolbox::open(&["/no/such/directory".into()], ToolboxSettings::default()).err().unwrap();
     assert!(codes.iter().any(|(name, _)| *name == error.code_name()), "{error}");
+}
+
+#[test]
+fn so_many_calls_are_worked_on_at_once_and_all_end() {
+    let (working, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (sender, ended) = channel();
+    for nth in 0..300 {
+        let (working, most, sender) = (Arc::clone(&working), Arc::clone(&most), sender.clone());
+        run(move || {
+            most.fetch_max(working.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(5));
+            working.fetch_sub(1, Ordering::SeqCst);
+            sender.send(nth).unwrap();
+            assert!(nth % 7 != 0, "a job that panics frees its place, too");
+        })
+        .unwrap();
+    }
+    let mut all: Vec<i32> = (0..300).map(|_| ended.recv_timeout(Duration::from_secs(30)).unwrap()).collect();
+    all.sort_unstable();
+    assert_eq!(all, (0..300).collect::<Vec<_>>());
+    assert_eq!(most.load(Ordering::SeqCst), 64);
+}
+
+#[test]
+fn streams_that_nobody_reads_hold_no_call_up() {
+    let tree = tree();
+    let toolbox = Arc::new(open(tree.path(), &json!({ "index": false })).unwrap());
+    let request = json!({ "pattern": "needle", "context_lines": 0 });
+    let begin = |_| Pieces::begin(&toolbox, "search".to_owned(), request.clone(), Stop::never()).unwrap();
+    let streams: Vec<_> = (0..80).map(begin).collect();
+    let (sender, answer) = channel();
+    run(move || sender.send(1).unwrap()).unwrap();
+    assert_eq!(answer.recv_timeout(Duration::from_secs(30)), Ok(1));
+    let mut read = 0;
+    loop {
+        let batch = streams[79].read(Duration::from_secs(30)).unwrap();
+        read += batch.pieces.len();
+        if !batch.goes_on {
+            assert!(batch.answer.is_some());
+            break;
+        }
+    }
+    assert_eq!(read, 300);
+    streams[0].close();
+    assert_eq!(streams[0].read(Duration::ZERO).err().map(|error| error.code), Some(ErrorCode::Cancelled));
 }
