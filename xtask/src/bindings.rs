@@ -54,8 +54,8 @@ struct SurfaceMethod<'a> {
     description: &'a str,
     arguments: &'a Value,
     answer: &'a Value,
-    /// The name of what a second method hands over one by one.
-    piece: Option<&'a str>,
+    /// The arguments of a second method, and the name of what it hands over one by one.
+    each: Option<(&'a Value, &'a str)>,
 }
 
 impl<'a> Surface<'a> {
@@ -64,7 +64,7 @@ impl<'a> Surface<'a> {
         let mut parts = BTreeMap::new();
         let mut methods = Vec::new();
         for method in listed {
-            let (answer, piece) = (&method["answer"], &method["piece"]);
+            let (answer, piece) = (&method["answer"], &method["each"]["piece"]);
             for schema in [answer, piece] {
                 let definitions = schema["$defs"].as_object().into_iter().flatten();
                 parts.extend(definitions.map(|(name, part)| (name.as_str(), part)));
@@ -75,7 +75,7 @@ impl<'a> Surface<'a> {
                 description: method["description"].as_str().unwrap_or_default(),
                 arguments: &method["arguments"],
                 answer,
-                piece: piece["title"].as_str(),
+                each: piece["title"].as_str().map(|name| (&method["each"]["arguments"], name)),
             });
         }
         let errors = surface["errors"].as_array().into_iter().flatten();

@@ -27,7 +27,7 @@ mod toolbox;
 mod workers;
 
 pub use error::{BindingError, error_codes};
-pub use method::{Method, methods};
+pub use method::{EachMethod, Method, methods};
 pub use pieces::{PieceBatch, Pieces};
 pub use settings::{IndexSetting, ModelSettings, ToolboxSettings};
 pub use sparse::Bm25;

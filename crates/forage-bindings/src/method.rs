@@ -20,8 +20,17 @@ pub struct Method {
     pub arguments: Value,
     /// The records of an answer as a JSON schema; that of another root is `#/$defs/Answer`.
     pub answer: Value,
-    /// What a second method hands over piece by piece, as a JSON schema, where there is one.
-    pub piece: Option<Value>,
+    /// A second method, which hands over all there is piece by piece.
+    pub each: Option<EachMethod>,
+}
+
+/// A method that hands over all there is.
+#[derive(Clone, Debug, Serialize)]
+pub struct EachMethod {
+    /// The arguments as a JSON schema.
+    pub arguments: Value,
+    /// What it hands over one by one, as a JSON schema.
+    pub piece: Value,
 }
 
 /// Returns a method for each tool, in the order of the registry.
@@ -36,7 +45,7 @@ pub fn methods() -> Vec<Method> {
             description: names.fill(tool.description()),
             arguments: tool.whole_schema(),
             answer: tool.answer_schema(),
-            piece: tool.piece_schema(),
+            each: tool.piece_schema().map(|piece| EachMethod { arguments: tool.each_schema(), piece }),
         })
         .collect()
 }

@@ -233,7 +233,7 @@ class Workspace {
         return this.call(tool, given, options);
       },
     };
-    if (method.piece) {
+    if (method.each) {
       functions[`${called}Each`] = function (given = {}, { signal } = {}) {
         signal?.throwIfAborted();
         return new Each(unwrapped(this.#raw.each(tool, json(given))), OfAnswer, signal);

@@ -24,6 +24,8 @@ export async function refused(workspace: Workspace): Promise<void> {
   await workspace.grep({});
   // @ts-expect-error: no such argument
   await workspace.grep({ pattern: "x", pth: "src" });
+  // @ts-expect-error: all there is has no pages
+  workspace.grepEach({ pattern: "x", max_results: 3 });
   // @ts-expect-error: no such word
   await workspace.grep({ pattern: "x", output: "tree" });
   // @ts-expect-error: no such setting

@@ -345,6 +345,8 @@ def test_methods_say_what_they_take(tree):
     assert list(signature.parameters)[:2] == ["self", "pattern"]
     assert signature.return_annotation is forage.GrepAnswer
     assert "Arguments:" in forage.Workspace.grep.__doc__
+    takes = set(signature.parameters) - set(inspect.signature(forage.Workspace.grep_each).parameters)
+    assert takes == {"output", "max_results", "cursor"}
 
 
 def test_an_interpreter_within_has_a_package_of_its_own(tree):

@@ -134,6 +134,14 @@ impl<T: Tool> AnyTool for RegistryEntry<T> {
         T::piece_schema()
     }
 
+    fn each_schema(&self) -> Value {
+        let mut schema = self.schema().clone();
+        if let Some(arguments) = schema["properties"].as_object_mut() {
+            arguments.retain(|name, _| !T::OF_PAGES.contains(&name.as_str()));
+        }
+        schema
+    }
+
     fn each(
         &self,
         context: &Context,
@@ -423,6 +431,10 @@ impl AnyTool for Worded {
 
     fn piece_schema(&self) -> Option<Value> {
         self.tool.piece_schema()
+    }
+
+    fn each_schema(&self) -> Value {
+        self.tool.each_schema()
     }
 
     fn each(

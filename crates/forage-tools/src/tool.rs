@@ -65,6 +65,8 @@ pub trait Tool {
     const INCLUDES_NOISE: &'static str = "[[{grep_search} with include_ignored searches them]]";
     /// Arguments that are taken and that agents are not told of, as what is told costs its tokens in every conversation.
     const UNADVERTISED: &'static [&'static str] = &[];
+    /// Arguments that are for an answer of some results, which [`Tool::each`] refuses.
+    const OF_PAGES: &'static [&'static str] = &[];
     /// Arguments that other tools have for the same, by their names there.
     const FOREIGN: &'static [(&'static str, Foreign)] = &[];
     /// The arguments.
@@ -177,6 +179,10 @@ pub trait AnyTool: Send + Sync {
     /// The schema of what [`AnyTool::each`] hands over, of a tool that has it.
     fn piece_schema(&self) -> Option<Value> {
         None
+    }
+    /// The arguments that [`AnyTool::each`] takes.
+    fn each_schema(&self) -> Value {
+        self.whole_schema()
     }
     /// Runs a call from JSON that hands over all there is, piece by piece as records, until `receive` breaks off. The answer has
     /// counts and no pieces. A tool that can't hands over nothing and answers as to [`AnyTool::call`].

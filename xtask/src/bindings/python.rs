@@ -36,7 +36,8 @@ pub(super) fn stub(surface: &Surface<'_>) -> String {
             *of_class +=
                 &format!("    {begin} {name}(self, {arguments}) -> {answer}:\n        {description}\n");
         }
-        let Some(piece) = method.piece else { continue };
+        let Some((arguments, piece)) = method.each else { continue };
+        let arguments = parameters(arguments);
         for (of_class, of) in [(&mut blocking, "Each"), (&mut awaited, "AsyncEach")] {
             *of_class += &format!("    def {name}_each(self, {arguments}) -> {of}[{piece}]: ...\n");
         }

@@ -50,7 +50,17 @@ fn of_workspace(method: &SurfaceMethod<'_>) -> String {
     let given = format!("given{}: {own}Arguments", if has_required { "" } else { "?" });
     let mut text = documentation(method.description, "  ");
     text += &format!("  {name}({given}, options?: CallOptions): Promise<{own}Answer>;\n");
-    if let Some(piece) = method.piece {
+    if let Some((arguments, piece)) = method.each {
+        let takes = |name: &str| fields(arguments).any(|(taken, ..)| taken == name);
+        let without = fields(method.arguments).filter(|(name, ..)| !takes(name));
+        let without: Vec<String> = without.map(|(name, ..)| format!("{name:?}")).collect();
+        let given = match without.is_empty() {
+            true => given,
+            false => given.replace(
+                &format!("{own}Arguments"),
+                &format!("Omit<{own}Arguments, {}>", without.join(" | ")),
+            ),
+        };
         text += &documentation("The same for all there is, while it is found.", "  ");
         text += &format!("  {name}Each({given}, options?: CallOptions): Each<{piece}, {own}Answer>;\n");
     }

@@ -294,8 +294,7 @@ async def _awaited(start: Callable[[Any, Callable[[Any, Any], None]], None]) -> 
         raise
 
 
-def _signature(method: dict[str, Any], result: Any) -> inspect.Signature:
-    schema = method["arguments"]
+def _signature(schema: dict[str, Any], result: Any) -> inspect.Signature:
     required = schema.get("required", [])
     # What is needed and where it is looked for go without a name.
     fields = sorted(schema["properties"].items(), key=lambda field: (field[0] not in required, field[0] != "path"))
@@ -311,10 +310,10 @@ def _signature(method: dict[str, Any], result: Any) -> inspect.Signature:
     return inspect.Signature(parameters, return_annotation=result)
 
 
-def _documentation(method: dict[str, Any]) -> str:
+def _documentation(method: dict[str, Any], schema: dict[str, Any]) -> str:
     arguments = "\n".join(
         f"    {name}: {' '.join(field.get('description', '').split())}"
-        for name, field in method["arguments"]["properties"].items()
+        for name, field in schema["properties"].items()
     )
     return f"{method['title']}.\n\n{method['description']}\n\nArguments:\n{arguments}\n"
 
@@ -342,7 +341,8 @@ def class_of_answer(method: str) -> str:
 
 def _add(method: dict[str, Any]) -> None:
     tool, name = method["tool"], method["name"]
-    signature = _signature(method, Answer)
+    arguments_schema = method["arguments"]
+    signature = _signature(arguments_schema, Answer)
     schema, called = method["answer"], class_of_answer(name)
     of_answer = ANSWERS[tool] = ANSWERS[name] = SCHEMAS.answer(called, schema)
     # That of another root has no text of its own.
@@ -364,28 +364,32 @@ def _add(method: dict[str, Any]) -> None:
         given = _given(signature, name, args, arguments)
         return of_answer(await _awaited(lambda stop, done: self._raw.start(tool, given, stop, done)))
 
-    made: list[tuple[type[_Opened], str, Any, Any]] = [
-        (Workspace, name, call, of_answer),
-        (AsyncWorkspace, name, call_async, of_answer),
+    made: list[tuple[type[_Opened], str, Any, dict[str, Any], Any]] = [
+        (Workspace, name, call, arguments_schema, of_answer),
+        (AsyncWorkspace, name, call_async, arguments_schema, of_answer),
     ]
-    if method["piece"]:
-        piece = method["piece"]
+    if method["each"]:
+        each_schema, piece = method["each"]["arguments"], method["each"]["piece"]
+        of_each = _signature(each_schema, Each)
         of_piece = SCHEMAS.record(piece["title"], piece, piece.get("$defs", {}))
 
         def each(self: Any, /, *args: Any, **arguments: Any) -> Each:
-            given = _given(signature, name, args, arguments)
+            given = _given(of_each, name, args, arguments)
             return Each(self._raw.each(tool, given, _forage.Stop()), of_piece, of_answer)
 
         def each_async(self: Any, /, *args: Any, **arguments: Any) -> AsyncEach:
-            given = _given(signature, name, args, arguments)
+            given = _given(of_each, name, args, arguments)
             return AsyncEach(self._raw.each(tool, given, _forage.Stop()), of_piece, of_answer)
 
-        made += [(Workspace, f"{name}_each", each, Each), (AsyncWorkspace, f"{name}_each", each_async, AsyncEach)]
-    for of_class, called, function, result in made:
+        made += [
+            (Workspace, f"{name}_each", each, each_schema, Each),
+            (AsyncWorkspace, f"{name}_each", each_async, each_schema, AsyncEach),
+        ]
+    for of_class, called, function, takes, result in made:
         function.__name__ = called
         function.__qualname__ = f"{of_class.__name__}.{called}"
-        function.__doc__ = _documentation(method)
-        function.__signature__ = signature.replace(return_annotation=result)
+        function.__doc__ = _documentation(method, takes)
+        function.__signature__ = _signature(takes, result)
         setattr(of_class, called, function)
 
 

@@ -173,6 +173,7 @@ impl Tool for GrepSearch {
     const UNADVERTISED: &'static [&'static str] = GrepRequest::UNADVERTISED;
     const ABOUT: AboutRoots = AboutRoots::Each;
     const INCLUDES_NOISE: &'static str = "include_ignored searches them";
+    const OF_PAGES: &'static [&'static str] = &["output", "max_results", "cursor"];
     const FOREIGN: &'static [(&'static str, Foreign)] = &[
         ("query", Foreign::Same("pattern")),
         ("regex", Foreign::Same("pattern")),
