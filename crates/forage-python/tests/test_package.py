@@ -436,7 +436,7 @@ def test_examples_of_the_page_run(tree, monkeypatch, capsys):
     monkeypatch.chdir(tree)
     exec("".join(blocks), {})
     said = capsys.readouterr().out
-    assert len(blocks) == 2 and "main.py [4]" in said, said
+    assert len(blocks) == 2 and "main.py [2, 3, 4, 5]" in said, said
 
 
 def test_examples_in_the_documentation_of_the_package_run(tree, monkeypatch):
