@@ -12,13 +12,13 @@ use forage_bindings::{
     BindingError, PieceBatch, Pieces, Toolbox, ToolboxSettings, error_codes, guarded, methods,
 };
 use forage_tools::Answer;
-use napi::bindgen_prelude::{Either, Function};
+use napi::Env;
+use napi::bindgen_prelude::Function;
 use napi::threadsafe_function::ThreadsafeFunctionCallMode;
-use napi::{Env, bindgen_prelude::Object};
 use napi_derive::napi;
 use serde_json::{Value, json};
 
-use self::promise::{promised, told};
+use self::promise::{Promised, Settled, promised, told};
 
 /// Time between two looks for whether a stream was closed.
 const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
@@ -109,7 +109,7 @@ pub struct NodePieces(Arc<Pieces>);
 impl NodePieces {
     /// Waits for the next pieces; `null` behind the last of them.
     #[napi]
-    pub fn next<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
+    pub fn next<'env>(&self, env: &'env Env) -> napi::Result<Promised<'env, Option<NodeBatch>>> {
         let pieces = Arc::clone(&self.0);
         promised(env, move || {
             loop {
@@ -142,7 +142,7 @@ pub struct NodeToolbox(Arc<Toolbox>);
 impl NodeToolbox {
     /// Opens directories with settings in JSON.
     #[napi]
-    pub fn open(directories: Vec<String>, settings: String) -> Either<NodeError, NodeToolbox> {
+    pub fn open(directories: Vec<String>, settings: String) -> Settled<NodeToolbox> {
         let open = || {
             let settings = ToolboxSettings::parse(&settings)?;
             let directories: Vec<PathBuf> = directories.into_iter().map(PathBuf::from).collect();
@@ -159,14 +159,14 @@ impl NodeToolbox {
         tool: String,
         arguments: String,
         stop: &NodeStop,
-    ) -> napi::Result<Object<'env>> {
+    ) -> napi::Result<Promised<'env, NodeAnswer>> {
         let (toolbox, stop) = (Arc::clone(&self.0), stop.0.clone());
         promised(env, move || toolbox.call(&tool, parsed(&arguments)?, &stop).map(NodeAnswer))
     }
 
     /// The pieces of all there is.
     #[napi]
-    pub fn each(&self, tool: String, arguments: String) -> Either<NodeError, NodePieces> {
+    pub fn each(&self, tool: String, arguments: String) -> Settled<NodePieces> {
         let begin = || Pieces::begin(&self.0, tool, parsed(&arguments)?, Stop::never());
         told(begin().map(|pieces| NodePieces(Arc::new(pieces))))
     }
@@ -179,7 +179,7 @@ impl NodeToolbox {
         question: String,
         stop: &NodeStop,
         watch: Option<Function<'_, String, ()>>,
-    ) -> napi::Result<Object<'env>> {
+    ) -> napi::Result<Promised<'env, NodeAsked>> {
         let watch = watch.map(|watch| watch.build_threadsafe_function().build()).transpose()?;
         let (toolbox, stop) = (Arc::clone(&self.0), stop.0.clone());
         promised(env, move || {
@@ -195,13 +195,13 @@ impl NodeToolbox {
 
     /// The definitions of tools in JSON.
     #[napi]
-    pub fn definitions(&self, format: String) -> Either<NodeError, String> {
+    pub fn definitions(&self, format: String) -> Settled<String> {
         told(self.0.definitions(&format).map(|definitions| json!(definitions).to_string()))
     }
 
     /// Makes the index of lines, or brings it up to date.
     #[napi]
-    pub fn build_index<'env>(&self, env: &'env Env, stop: &NodeStop) -> napi::Result<Object<'env>> {
+    pub fn build_index<'env>(&self, env: &'env Env, stop: &NodeStop) -> napi::Result<Promised<'env, ()>> {
         let (toolbox, stop) = (Arc::clone(&self.0), stop.0.clone());
         promised(env, move || toolbox.build_index(&stop))
     }

@@ -1,30 +1,81 @@
 //! Promises of what another thread works out.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
 use forage_bindings::{BindingError, guarded, run};
 use napi::bindgen_prelude::{Either, Object, ToNapiValue};
 use napi::{Env, JsDeferred};
 
 use crate::NodeError;
 
+/// Time that a call which is alone is waited for at once: a small one has its answer by then, and to sleep and be woken takes
+/// the event loop as long again.
+const LONE: Duration = Duration::from_micros(300);
+
 /// What JavaScript is told of: an error is made an exception there, where its class is.
-type Settled<T> = Either<NodeError, T>;
+pub(crate) type Settled<T> = Either<NodeError, T>;
+
+/// What there is already, or a promise of it.
+pub(crate) type Promised<'env, T> = Either<Settled<T>, Object<'env>>;
 
 type Resolver<T> = Box<dyn FnOnce(Env) -> napi::Result<Settled<T>> + Send>;
 
-/// Works in another thread and returns a promise of what comes of it.
+type Deferred<T> = JsDeferred<Settled<T>, Resolver<T>>;
+
+/// How far a call is.
+enum Progress<T: ToNapiValue> {
+    /// It is worked on, and is looked at.
+    Begun,
+    /// It is worked on, and whoever waits wants to be told.
+    Awaited(Deferred<T>),
+    Ended(Result<T, BindingError>),
+    Told,
+}
+
+/// Works in another thread and returns what comes of it, or a promise of that.
 pub(crate) fn promised<T: ToNapiValue + Send + 'static>(
     env: &Env,
     work: impl FnOnce() -> Result<T, BindingError> + Send + 'static,
-) -> napi::Result<Object<'_>> {
-    let (deferred, promise): (JsDeferred<Settled<T>, Resolver<T>>, Object<'_>) = env.create_deferred()?;
-    let settle = |deferred: JsDeferred<Settled<T>, Resolver<T>>, answer| {
-        deferred.resolve(Box::new(move |_| Ok(told(answer))));
-    };
-    let unstarted = deferred.clone();
-    if let Err(error) = run(move || settle(deferred, guarded(work))) {
-        settle(unstarted, Err(error));
+) -> napi::Result<Promised<'_, T>> {
+    /// Calls that are worked on.
+    static WORKING: AtomicUsize = AtomicUsize::new(0);
+    let progress = Arc::new(Mutex::new(Progress::Begun));
+    let of_work = Arc::clone(&progress);
+    let is_alone = WORKING.fetch_add(1, Ordering::Relaxed) == 0;
+    let began = Instant::now();
+    let begun = run(move || {
+        let answer = guarded(work);
+        WORKING.fetch_sub(1, Ordering::Relaxed);
+        let mut progress = locked(&of_work);
+        match std::mem::replace(&mut *progress, Progress::Told) {
+            Progress::Awaited(deferred) => deferred.resolve(Box::new(move |_| Ok(told(answer)))),
+            _ => *progress = Progress::Ended(answer),
+        }
+    });
+    if let Err(error) = begun {
+        WORKING.fetch_sub(1, Ordering::Relaxed);
+        return Ok(Either::A(told(Err(error))));
     }
-    Ok(promise)
+    while is_alone && began.elapsed() < LONE {
+        // A lock that is looked at without end is hardly to be had by who works.
+        (0..32).for_each(|_| std::hint::spin_loop());
+        if matches!(*locked(&progress), Progress::Ended(_)) {
+            break;
+        }
+    }
+    let mut progress = locked(&progress);
+    if let Progress::Ended(answer) = std::mem::replace(&mut *progress, Progress::Told) {
+        return Ok(Either::A(told(answer)));
+    }
+    let (deferred, promise) = env.create_deferred()?;
+    *progress = Progress::Awaited(deferred);
+    Ok(Either::B(promise))
+}
+
+fn locked<T: ToNapiValue>(progress: &Mutex<Progress<T>>) -> MutexGuard<'_, Progress<T>> {
+    progress.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An answer, or why there is none.
