@@ -1,6 +1,7 @@
 //! Calls while Python goes on.
 
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use forage_base::Stop;
@@ -48,31 +49,42 @@ pub(crate) fn wait<T: Send + 'static>(
     })
 }
 
+/// Whether the interpreter ends: from then on nobody is told of anything.
+static ENDED: RwLock<bool> = RwLock::new(false);
+
+/// Waits until nobody is being told of something, after which nobody is: a thread that comes to an interpreter which ends is ended
+/// by it, in the middle of what it does.
+pub(crate) fn end(py: Python<'_>) {
+    py.detach(|| *ENDED.write().unwrap_or_else(PoisonError::into_inner) = true);
+}
+
+/// Calls Python from a thread of this package's, unless the interpreter ends.
+fn told(call: impl FnOnce(Python<'_>) -> PyResult<Py<PyAny>>) {
+    let ended = ENDED.read().unwrap_or_else(PoisonError::into_inner);
+    if !*ended {
+        Python::try_attach(|py| {
+            if let Err(error) = call(py) {
+                error.write_unraisable(py, None);
+            }
+        });
+    }
+}
+
 /// Tells a Python function of an answer, or of an error as its second argument.
 pub(crate) fn tell<T, A: for<'py> IntoPyObject<'py>>(
     done: Py<PyAny>,
     answer: Result<T, BindingError>,
     made: impl FnOnce(T) -> A,
 ) {
-    // There is no interpreter any more where it ends meanwhile.
-    Python::try_attach(|py| {
-        let told = match answer {
-            Ok(answer) => done.call1(py, (made(answer), py.None())),
-            Err(error) => done.call1(py, (py.None(), raised(py, &error))),
-        };
-        drop(done);
-        if let Err(error) = told {
-            error.write_unraisable(py, None);
-        }
+    told(|py| match answer {
+        Ok(answer) => done.call1(py, (made(answer), py.None())),
+        Err(error) => done.call1(py, (py.None(), raised(py, &error))),
     });
 }
 
 /// Tells a Python function of an event.
 pub(crate) fn watch(watch: Option<&Py<PyAny>>, event: &Value) {
-    let Some(watch) = watch else { return };
-    Python::try_attach(|py| {
-        if let Err(error) = watch.call1(py, (event.to_string(),)) {
-            error.write_unraisable(py, None);
-        }
-    });
+    if let Some(watch) = watch {
+        told(|py| watch.call1(py, (event.to_string(),)));
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forage_base::Stop;
-use forage_bindings::{Pieces, Toolbox};
+use forage_bindings::{Pieces, Toolbox, guarded, run};
 use pyo3::prelude::*;
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::{PyAnswer, calls, raised};
 
 /// See [`Pieces`].
 #[pyclass(frozen, name = "Pieces", module = "forage._forage")]
-pub(crate) struct PyPieces(Pieces);
+pub(crate) struct PyPieces(Arc<Pieces>);
 
 impl PyPieces {
     pub(crate) fn begin(
@@ -21,7 +21,9 @@ impl PyPieces {
         arguments: Value,
         stop: Stop,
     ) -> PyResult<Self> {
-        Pieces::begin(toolbox, tool, arguments, stop).map(Self).map_err(|error| raised(py, &error))
+        Pieces::begin(toolbox, tool, arguments, stop)
+            .map(|pieces| Self(Arc::new(pieces)))
+            .map_err(|error| raised(py, &error))
     }
 }
 
@@ -39,6 +41,26 @@ impl PyPieces {
                 (true, None) => return Ok(None),
             }
         }
+    }
+
+    /// The same, told to `done` from another thread.
+    fn start(&self, py: Python<'_>, done: Py<PyAny>) -> PyResult<()> {
+        let pieces = Arc::clone(&self.0);
+        let begun = run(move || {
+            let read = guarded(|| {
+                loop {
+                    let read = pieces.read(calls::LOOK)?;
+                    if !read.pieces.is_empty() || !read.goes_on {
+                        return Ok(read);
+                    }
+                }
+            });
+            calls::tell(done, read, |read| {
+                let answer = read.answer.map(|answer| PyAnswer { answer });
+                (answer.is_some() || !read.pieces.is_empty()).then_some((read.pieces, answer))
+            });
+        });
+        begun.map_err(|error| raised(py, &error))
     }
 
     /// Ends the search.

@@ -7,11 +7,12 @@ mod each;
 mod sparse;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use forage_base::Stop;
 use forage_bindings::{BindingError, Toolbox, ToolboxSettings, error_codes, guarded, methods, run};
 use forage_tools::Answer;
+use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
 
@@ -216,8 +217,28 @@ fn all_error_codes() -> Vec<(String, String)> {
     error_codes()
 }
 
+/// Called when the interpreter ends.
+#[pyfunction]
+fn end(py: Python<'_>) {
+    calls::end(py);
+}
+
+/// Refuses a second interpreter of the process, as types are made once in it.
+fn claim(py: Python<'_>) -> PyResult<()> {
+    static MODULES: OnceLock<usize> = OnceLock::new();
+    // Each interpreter has modules of its own.
+    let own = py.import("sys")?.getattr("modules")?.as_ptr() as usize;
+    match *MODULES.get_or_init(|| own) == own {
+        true => Ok(()),
+        false => Err(PyImportError::new_err(
+            "forage is in use by another interpreter of this process, and works in one alone; use another process",
+        )),
+    }
+}
+
 #[pymodule]
 fn _forage(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    claim(module.py())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<PyStop>()?;
     module.add_class::<PyAnswer>()?;
@@ -226,5 +247,7 @@ fn _forage(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<PyPieces>()?;
     module.add_class::<sparse::RawBm25>()?;
     module.add_function(wrap_pyfunction!(all_methods, module)?)?;
+    let end = wrap_pyfunction!(end, module)?;
+    module.py().import("atexit")?.call_method1("register", (end,))?;
     module.add_function(wrap_pyfunction!(all_error_codes, module)?)
 }

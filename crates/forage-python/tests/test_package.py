@@ -318,6 +318,29 @@ def test_memory_stays_over_ten_thousand_calls(tree):
     assert resident() - before < 4 << 20, (before, resident())
 
 
+def test_a_program_can_end_while_calls_go_on(large_tree):
+    program = textwrap.dedent(
+        f"""
+        import forage, json, random, time
+        workspace = forage.AsyncWorkspace({str(large_tree)!r}, index=False)
+        for n in range(30):
+            given = json.dumps({{"pattern": "a{{40}}[b]", "timeout_ms": 40 + n}})
+            workspace._raw.start("Search", given, forage._forage.Stop(), lambda answer, error: time.sleep(0.001))
+        time.sleep(random.random() / 10)
+
+        class Slow:
+            def __del__(self):
+                time.sleep(0.0005)
+
+        # An interpreter that takes its time to end.
+        kept = [Slow() for _ in range(600)]
+        """
+    )
+    for _ in range(20):
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_closed_is_closed(tree):
     workspace = forage.Workspace(tree, index=False)
     workspace.close()
@@ -349,17 +372,15 @@ def test_methods_say_what_they_take(tree):
     assert takes == {"output", "max_results", "cursor"}
 
 
-def test_an_interpreter_within_has_a_package_of_its_own(tree):
+def test_an_interpreter_within_is_told_that_there_is_one_already(tree):
     interpreters = pytest.importorskip("_xxsubinterpreters")
     within = interpreters.create()
-    check = f"""
-import forage
-workspace = forage.Workspace({str(tree)!r}, index=False)
-assert workspace.grep("retry").match_count == 2
+    check = """
 try:
-    workspace.read("nowhere")
-except forage.PathError:
-    pass
+    import forage
+    raise SystemError("it was imported")
+except ImportError as error:
+    assert "another interpreter" in str(error), error
 """
     interpreters.run_string(within, check)
     assert forage.Workspace(tree, index=False).grep("retry").match_count == 2

@@ -129,7 +129,7 @@ class AsyncEach(AsyncIterator[Record]):
             if piece is not None:
                 return piece
             try:
-                told = await asyncio.get_running_loop().run_in_executor(None, each._pieces.next)
+                told = await _awaited(lambda _, done: each._pieces.start(done))
             except asyncio.CancelledError:
                 each.close()
                 raise
