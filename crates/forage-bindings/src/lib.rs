@@ -18,6 +18,7 @@
 //! # }
 //! ```
 
+mod collection;
 mod error;
 mod method;
 mod pieces;
@@ -26,6 +27,7 @@ mod sparse;
 mod toolbox;
 mod workers;
 
+pub use collection::CollectionSettings;
 pub use error::{BindingError, error_codes};
 pub use method::{EachMethod, Method, methods};
 pub use pieces::{PieceBatch, Pieces};

@@ -9,6 +9,7 @@ use forage_llm::{
 use forage_tools::ErrorCode;
 use serde::Deserialize;
 
+use crate::collection::CollectionSettings;
 use crate::error::BindingError;
 
 /// Settings of a workspace. What is left out is as the command line has it.
@@ -22,6 +23,8 @@ pub struct ToolboxSettings {
     pub watch: bool,
     /// The models that `keyword_search` and `ask` use, in order of preference.
     pub models: Vec<ModelSettings>,
+    /// The collection that words are looked up in.
+    pub collection: Option<CollectionSettings>,
     /// `keyword_search` asks no model and ranks the files that it finds.
     pub without_model: bool,
     /// Shows secrets, which are taken out of answers otherwise.

@@ -74,6 +74,9 @@ impl Toolbox {
             looked_for: "No model was handed to the workspace as one of `models`.".to_owned(),
             ..FilterSettings::default()
         };
+        if let Some(collection) = &settings.collection {
+            context.lookup = collection.open()?;
+        }
         let place = match &settings.index {
             IndexSetting::Wanted(true) => shared_place(),
             IndexSetting::Wanted(false) => None,
@@ -247,7 +250,12 @@ fn finished(
         }
     })?;
     match &answer.problem {
-        Some(problem) => Err(BindingError::new(problem.code, &problem.text)),
+        Some(problem) => {
+            // A lookup says in its text alone why there is nothing.
+            let message = if problem.code == ErrorCode::Collection { &answer.text } else { &problem.text };
+            let refusal = Some(answer.text.clone());
+            Err(BindingError { refusal, ..BindingError::new(problem.code, message) })
+        }
         None => Ok(answer),
     }
 }

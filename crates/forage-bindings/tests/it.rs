@@ -157,3 +157,26 @@ fn streams_that_nobody_reads_hold_no_call_up() {
     streams[0].close();
     assert_eq!(streams[0].read(Duration::ZERO).err().map(|error| error.code), Some(ErrorCode::Cancelled));
 }
+
+#[test]
+fn a_collection_is_asked_when_something_is_looked_up() {
+    let tree = tree();
+    let refused =
+        |collection: Value| open(tree.path(), &json!({ "index": false, "collection": collection })).err();
+    for collection in [
+        json!({}),
+        json!({ "url": "nonsense" }),
+        json!({ "url": "http://example.com:6334", "api_key": "secret" }),
+        json!({ "url": "http://127.0.0.1:1", "encoder": "nonsense" }),
+        json!({ "url": "http://127.0.0.1:1", "language": "klingon" }),
+    ] {
+        let error = refused(collection.clone()).unwrap();
+        assert_eq!(error.code, ErrorCode::Argument, "{collection}");
+        assert!(!error.to_string().contains("secret"), "{error}");
+    }
+    let settings = json!({ "index": false, "collection": { "url": "http://127.0.0.1:1" } });
+    let toolbox = open(tree.path(), &settings).unwrap();
+    let error = toolbox.call("lookup", json!({ "query": "needle" }), &Stop::never()).err().unwrap();
+    assert_eq!(error.code, ErrorCode::Collection);
+    assert!(error.message.contains("can't reach Qdrant at http://127.0.0.1:1"), "{error}");
+}

@@ -341,6 +341,21 @@ def test_a_program_can_end_while_calls_go_on(large_tree):
         assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.skipif("FORAGE_TEST_QDRANT" not in os.environ, reason="it names the program of a Qdrant server")
+def test_words_are_looked_up_in_a_collection(tree, command, monkeypatch):
+    monkeypatch.syspath_prepend(Path(__file__).parents[3] / "bench")
+    qdrant = importlib.import_module("qdrant")
+    subprocess.run(["git", "init", "--quiet", tree], check=True)
+    with qdrant.servers(os.environ["FORAGE_TEST_QDRANT"], 1) as (node,):
+        (tree.parent / "config.toml").write_text(f'retrieval.url = "{node.url()}"\nretrieval.collection = "own"\n')
+        chosen = ("--config", str(tree.parent / "config.toml"))
+        command("sparse", "index", ".", *chosen, cwd=tree)
+        collection = {"url": node.url(), "name": "own"}
+        answer = forage.Workspace(tree, index=False, collection=collection).lookup("again")
+        printed = json.loads(command("call", "keyword_lookup", '{"query": "again"}', "--json", *chosen, cwd=tree))
+        assert answer.found and answer.status == "found" and without_time(answer.to_dict()) == without_time(printed)
+
+
 def test_closed_is_closed(tree):
     workspace = forage.Workspace(tree, index=False)
     workspace.close()

@@ -184,6 +184,26 @@ export interface ModelSettings {
   allowInsecure?: boolean;
 }
 
+/** A collection on a Qdrant server. What is left out is as the command line has it under `[retrieval]`. */
+export interface CollectionSettings {
+  /** The address of the server, whose port is that of gRPC, 6334 unless it is named. */
+  url: string;
+  name?: string;
+  apiKey?: string;
+  /** Sends the key over plain `http` to another machine. */
+  allowPlainKey?: boolean;
+  shardKey?: string;
+  timeoutMs?: number;
+  vector?: string;
+  /** For a collection that does not say which. */
+  encoder?: "code-superset" | "fastembed-bm25";
+  language?: string;
+  disableStemmer?: boolean;
+  topK?: number;
+  payload?: readonly string[];
+  textField?: string;
+}
+
 /** Settings of a workspace. What is left out is as the command line has it. */
 export interface WorkspaceSettings {
   /** Whether indexes make calls fast, or where they are kept. */
@@ -192,6 +212,8 @@ export interface WorkspaceSettings {
   watch?: boolean;
   /** What `keyword_search` and `ask` ask, in order of preference. */
   models?: readonly ModelSettings[];
+  /** The collection that `lookup` looks words up in. */
+  collection?: CollectionSettings;
   /** `keyword_search` asks nobody and ranks what it finds. */
   withoutModel?: boolean;
   /** Secrets are taken out of answers otherwise. */

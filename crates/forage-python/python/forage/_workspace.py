@@ -158,6 +158,7 @@ class _Opened:
         index: bool | str | os.PathLike[str] | None = None,
         watch: bool | None = None,
         models: list[dict[str, Any]] | None = None,
+        collection: dict[str, Any] | None = None,
         without_model: bool | None = None,
         show_secrets: bool | None = None,
         text_bytes: int | None = None,
