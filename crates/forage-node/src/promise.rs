@@ -25,7 +25,7 @@ type Resolver<T> = Box<dyn FnOnce(Env) -> napi::Result<Settled<T>> + Send>;
 type Deferred<T> = JsDeferred<Settled<T>, Resolver<T>>;
 
 /// How far a call is.
-enum Progress<T: ToNapiValue> {
+enum PromisedCall<T: ToNapiValue> {
     /// It is worked on, and is looked at.
     Begun,
     /// It is worked on, and whoever waits wants to be told.
@@ -41,7 +41,7 @@ pub(crate) fn promised<T: ToNapiValue + Send + 'static>(
 ) -> napi::Result<Promised<'_, T>> {
     /// Calls that are worked on.
     static WORKING: AtomicUsize = AtomicUsize::new(0);
-    let progress = Arc::new(Mutex::new(Progress::Begun));
+    let progress = Arc::new(Mutex::new(PromisedCall::Begun));
     let of_work = Arc::clone(&progress);
     let is_alone = WORKING.fetch_add(1, Ordering::Relaxed) == 0;
     let began = Instant::now();
@@ -49,9 +49,9 @@ pub(crate) fn promised<T: ToNapiValue + Send + 'static>(
         let answer = guarded(work);
         WORKING.fetch_sub(1, Ordering::Relaxed);
         let mut progress = locked(&of_work);
-        match std::mem::replace(&mut *progress, Progress::Told) {
-            Progress::Awaited(deferred) => deferred.resolve(Box::new(move |_| Ok(told(answer)))),
-            _ => *progress = Progress::Ended(answer),
+        match std::mem::replace(&mut *progress, PromisedCall::Told) {
+            PromisedCall::Awaited(deferred) => deferred.resolve(Box::new(move |_| Ok(told(answer)))),
+            _ => *progress = PromisedCall::Ended(answer),
         }
     });
     if let Err(error) = begun {
@@ -61,20 +61,20 @@ pub(crate) fn promised<T: ToNapiValue + Send + 'static>(
     while is_alone && began.elapsed() < LONE {
         // A lock that is looked at without end is hardly to be had by who works.
         (0..32).for_each(|_| std::hint::spin_loop());
-        if matches!(*locked(&progress), Progress::Ended(_)) {
+        if matches!(*locked(&progress), PromisedCall::Ended(_)) {
             break;
         }
     }
     let mut progress = locked(&progress);
-    if let Progress::Ended(answer) = std::mem::replace(&mut *progress, Progress::Told) {
+    if let PromisedCall::Ended(answer) = std::mem::replace(&mut *progress, PromisedCall::Told) {
         return Ok(Either::A(told(answer)));
     }
     let (deferred, promise) = env.create_deferred()?;
-    *progress = Progress::Awaited(deferred);
+    *progress = PromisedCall::Awaited(deferred);
     Ok(Either::B(promise))
 }
 
-fn locked<T: ToNapiValue>(progress: &Mutex<Progress<T>>) -> MutexGuard<'_, Progress<T>> {
+fn locked<T: ToNapiValue>(progress: &Mutex<PromisedCall<T>>) -> MutexGuard<'_, PromisedCall<T>> {
     progress.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
