@@ -14,8 +14,9 @@ from pathlib import Path
 
 from archives import PLATFORMS, SOURCE, Entry, for_platform, json_bytes, licences, npm_package, tarball, with_whole_links, without_place, zipped
 
-# The launcher is the same for all; of a release it comes from the build for this platform.
-LAUNCHER_OF = "x86_64-unknown-linux-gnu"
+# The launcher, and Node's package without its native part, are the same for all; of a release they come from the build for this
+# platform.
+COMMON_OF = "x86_64-unknown-linux-gnu"
 
 
 class Release:
@@ -90,8 +91,8 @@ class Release:
         for directory in ["man", "completions"]:
             shutil.rmtree(self.out / directory)
         shutil.move(self.bill, self.out / f"forage-{self.version}-{self.target}.cdx.json")
-        launcher = self.out / f"forage-search-{self.version}.tgz"
-        files = sorted(path for path in self.out.iterdir() if path != launcher or self.target == LAUNCHER_OF)
+        common = [self.out / f"{name}-{self.version}.tgz" for name in ("forage-search", "forage-search-node")]
+        files = sorted(path for path in self.out.iterdir() if path not in common or self.target == COMMON_OF)
         lines = [f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files]
         (self.out / f"forage-{self.version}-{self.target}.sha256").write_text("".join(lines))
 
