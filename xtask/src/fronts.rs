@@ -8,7 +8,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::cargo::{Workspace, printed, remove, succeed};
-use crate::peers;
+use crate::{package, peers};
 
 /// What is searched.
 const TREE: [(&str, &str); 3] = [
@@ -119,10 +119,7 @@ impl Fronts<'_> {
         let packages = ["--package", "forage-cli", "--package", "forage-python", "--package", "forage-node"];
         cargo(&[&["build"], &packages[..]].concat())?;
         cargo(&["build", "--package", "forage-tools", "--example", "fronts"])?;
-        let module = |name: &str| {
-            use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
-            self.built().join(format!("debug/{DLL_PREFIX}{name}{DLL_SUFFIX}"))
-        };
+        let module = |name: &str| package::module(&self.built().join("debug"), name);
         let python = self.place.join("python/forage");
         remove(&python)?;
         copy_folder(&self.workspace.path("crates/forage-python/python/forage"), &python)?;
@@ -132,7 +129,7 @@ impl Fronts<'_> {
         remove(&node)?;
         copy_folder(&self.workspace.path("crates/forage-node/lib"), &node.join("lib"))?;
         copy(&self.workspace.path("crates/forage-node/package.json"), &node.join("package.json"))?;
-        copy(&module("forage_node"), &node.join("lib/forage.node"))?;
+        copy(&module(package::NODE_MODULE), &node.join("lib/forage.node"))?;
         // The official client, of the tests of the server.
         let peers = self.workspace.path("target/peers/mcp/node_modules");
         let client = modules.join("@modelcontextprotocol");

@@ -14,34 +14,33 @@ const PACKAGE: &str = "crates/forage-node";
 /// # Errors
 /// They can't be built, or a test fails.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
-    let site = install(workspace, &[])?;
+    let site = install(workspace)?;
     let mut tsc = workspace.program(site.join("node_modules/.bin/tsc"));
     succeed(tsc.args(["--outDir", "compiled"]).current_dir(&site), "tsc")?;
     for node in [PathBuf::from("node"), site.join("node_modules/node/bin/node")] {
-        run_tests(workspace, &site, &node, "tests/*.test.mjs")?;
+        run_tests(workspace, &site, &node)?;
     }
     Ok(())
 }
 
-/// Runs those tests that are named, as a user's program runs.
-pub(crate) fn run_tests(workspace: &Workspace, site: &Path, node: &Path, tests: &str) -> Result<(), String> {
+/// Runs the tests, as a user's program runs.
+fn run_tests(workspace: &Workspace, site: &Path, node: &Path) -> Result<(), String> {
     let mut command = workspace.program("sh");
-    command.args(["-c", &format!("exec \"$0\" --test {tests}")]).arg(node).current_dir(site);
+    command.args(["-c", "exec \"$0\" --test tests/*.test.mjs"]).arg(node).current_dir(site);
     command.env("FORAGE", workspace.forage()?).env("EXAMPLES", site.join("compiled/examples"));
     command.env("MODEL_SCRIPT", workspace.path("crates/forage/tests/clients/model.py"));
     succeed(&mut command, "node --test")
 }
 
-/// Builds the module, with features of its crate, and installs both packages beside what the tests need. Returns where.
-pub(crate) fn install(workspace: &Workspace, features: &[&str]) -> Result<PathBuf, String> {
+/// Builds the module, and installs both packages beside what the tests need. Returns where.
+fn install(workspace: &Workspace) -> Result<PathBuf, String> {
     let site = workspace.path("target/bindings/node");
     remove(&site)?;
     std::fs::create_dir_all(&site).map_err(|error| error.to_string())?;
-    let build = ["build", "--quiet", "--package", "forage-node", "--features", &features.join(",")];
-    workspace.cargo(&build)?;
+    workspace.cargo(&["build", "--quiet", "--package", "forage-node"])?;
     let metadata = workspace.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
     let built = metadata["target_directory"].as_str().ok_or("`cargo metadata` has no target_directory")?;
-    let module = package::node_module(&Path::new(built).join("debug"));
+    let module = package::module(&Path::new(built).join("debug"), package::NODE_MODULE);
     package::node_packages(workspace, &module, &site)?;
     for folder in ["tests", "examples"] {
         let from = workspace.path(PACKAGE).join(folder);

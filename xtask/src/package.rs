@@ -78,7 +78,7 @@ fn build(workspace: &Workspace) -> Result<Release, String> {
     run(command.args(["--target", &built_for]), "cargo zigbuild")?;
     let executable = Path::new("forage").with_extension(std::env::consts::EXE_EXTENSION);
     let built = target_directory.join(&target).join("dist");
-    let (program, node_module) = (built.join(executable), node_module(&built));
+    let (program, node_module) = (built.join(executable), module(&built, NODE_MODULE));
     Ok(Release { version, target, out, program, node_module })
 }
 
@@ -130,11 +130,14 @@ fn tool(name: &str) -> PathBuf {
     Workspace::of_this_source().path("target/peers/packaging/python").join(folder).join(name)
 }
 
-/// The Node module of a build, in the directory that cargo leaves it in.
-pub(crate) fn node_module(directory: &Path) -> PathBuf {
+/// The module of a build that another language loads, in the directory that cargo leaves it in.
+pub(crate) fn module(directory: &Path, name: &str) -> PathBuf {
     use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
-    directory.join(format!("{DLL_PREFIX}forage_node{DLL_SUFFIX}"))
+    directory.join(format!("{DLL_PREFIX}{name}{DLL_SUFFIX}"))
 }
+
+/// The name of the Node module.
+pub(crate) const NODE_MODULE: &str = "forage_node";
 
 /// Makes the packages for npm of a Node module.
 pub(crate) fn node_packages(workspace: &Workspace, module: &Path, out: &Path) -> Result<(), String> {

@@ -17,6 +17,9 @@ use crate::workers::{guarded, run_apart};
 /// Pieces that were found and not asked for yet: a reader that is slow holds the search up.
 const AHEAD: usize = 64;
 
+/// Time between two looks for whether the search was closed.
+const LOOK: Duration = Duration::from_millis(20);
+
 enum Told {
     Piece(String),
     End(Result<Answer, BindingError>),
@@ -116,6 +119,21 @@ impl Pieces {
         }
         *progress = Progress::Open(told);
         Ok(PieceBatch { pieces, answer: None, goes_on: true })
+    }
+
+    /// Waits until there are some, or the end: `None` behind that.
+    ///
+    /// # Errors
+    /// As of [`Pieces::read`].
+    pub fn wait(&self) -> Result<Option<PieceBatch>, BindingError> {
+        loop {
+            let batch = self.read(LOOK)?;
+            match batch.pieces.is_empty() && batch.answer.is_none() {
+                false => return Ok(Some(batch)),
+                true if batch.goes_on => {}
+                true => return Ok(None),
+            }
+        }
     }
 
     /// Ends the search, without waiting for a reader: that of another thread is told so within the time that it waits.

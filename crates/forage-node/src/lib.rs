@@ -20,9 +20,6 @@ use serde_json::{Value, json};
 
 use self::promise::{Promised, Settled, promised, told};
 
-/// Time between two looks for whether a stream was closed.
-const LOOK: std::time::Duration = std::time::Duration::from_millis(20);
-
 /// Ends a call.
 #[napi]
 pub struct NodeStop(Stop);
@@ -112,18 +109,11 @@ impl NodePieces {
     pub fn next<'env>(&self, env: &'env Env) -> napi::Result<Promised<'env, Option<NodeBatch>>> {
         let pieces = Arc::clone(&self.0);
         promised(env, move || {
-            loop {
-                match pieces.read(LOOK)? {
-                    PieceBatch { pieces, answer: None, goes_on } if pieces.is_empty() => {
-                        if !goes_on {
-                            return Ok(None);
-                        }
-                    }
-                    PieceBatch { pieces, answer, .. } => {
-                        return Ok(Some(NodeBatch { pieces, answer: answer.map(NodeAnswer) }));
-                    }
-                }
-            }
+            let batch = pieces.wait()?;
+            Ok(batch.map(|PieceBatch { pieces, answer, .. }| NodeBatch {
+                pieces,
+                answer: answer.map(NodeAnswer),
+            }))
         })
     }
 

@@ -47,17 +47,8 @@ impl PyPieces {
     fn start(&self, py: Python<'_>, done: Py<PyAny>) -> PyResult<()> {
         let pieces = Arc::clone(&self.0);
         let begun = run(move || {
-            let read = guarded(|| {
-                loop {
-                    let read = pieces.read(calls::LOOK)?;
-                    if !read.pieces.is_empty() || !read.goes_on {
-                        return Ok(read);
-                    }
-                }
-            });
-            calls::tell(done, read, |read| {
-                let answer = read.answer.map(|answer| PyAnswer { answer });
-                (answer.is_some() || !read.pieces.is_empty()).then_some((read.pieces, answer))
+            calls::tell(done, guarded(|| pieces.wait()), |read| {
+                read.map(|read| (read.pieces, read.answer.map(|answer| PyAnswer { answer })))
             });
         });
         begun.map_err(|error| raised(py, &error))
