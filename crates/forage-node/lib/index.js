@@ -55,6 +55,24 @@ class Asked {
   }
 }
 
+/** Calls that are answered at once before the event loop has a turn: a loop of small ones would leave it none. */
+const AT_ONCE = 16;
+let answeredAtOnce = 0;
+
+/** Returns what the native part tells, at once or by a promise. */
+async function answered(told) {
+  if (told instanceof Promise) {
+    return unwrapped(await told);
+  }
+  if (answeredAtOnce++ === 0) {
+    setImmediate(() => (answeredAtOnce = 0));
+  }
+  if (answeredAtOnce > AT_ONCE) {
+    await new Promise(setImmediate);
+  }
+  return unwrapped(told);
+}
+
 /** What is found, while it is found. */
 class Each {
   #pieces;
@@ -94,7 +112,7 @@ class Each {
   async #read() {
     let batch;
     try {
-      batch = unwrapped(await this.#pieces.next());
+      batch = await answered(this.#pieces.next());
     } catch (error) {
       this.#signal?.throwIfAborted();
       this.#release();
@@ -131,7 +149,7 @@ if (Symbol.asyncDispose) {
 async function waited(signal, begin) {
   const stop = new native.NodeStop();
   if (!signal) {
-    return unwrapped(await begin(stop));
+    return answered(begin(stop));
   }
   signal.throwIfAborted();
   let abort;
@@ -143,7 +161,7 @@ async function waited(signal, begin) {
     signal.addEventListener("abort", abort, { once: true });
   });
   try {
-    return unwrapped(await Promise.race([begin(stop), aborted]));
+    return await Promise.race([answered(begin(stop)), aborted]);
   } finally {
     signal.removeEventListener("abort", abort);
   }
@@ -166,11 +184,15 @@ function directory(path) {
 
 /** Settings with the names of the library. */
 function settings(given) {
-  const named = (value) => (value && Object.getPrototypeOf(value) === Object.prototype ? inSnakeCase(value) : value);
-  const inSnakeCase = (object) => {
-    const fields = Object.entries(object).filter(([, value]) => value !== undefined);
-    const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-    return Object.fromEntries(fields.map(([name, value]) => [snake(name), Array.isArray(value) ? value.map(named) : value]));
+  const snake = (name) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  const inSnakeCase = (value) => {
+    if (Array.isArray(value)) {
+      return value.map(inSnakeCase);
+    }
+    if (!value || Object.getPrototypeOf(value) !== Object.prototype) {
+      return value;
+    }
+    return Object.fromEntries(Object.entries(value).map(([name, field]) => [snake(name), inSnakeCase(field)]));
   };
   const { index, ...others } = given;
   return JSON.stringify({ ...inSnakeCase(others), index: index instanceof URL ? fileURLToPath(index) : index });

@@ -1,7 +1,7 @@
 // Tools for servers of `@modelcontextprotocol/sdk`.
 "use strict";
 
-const { CallToolRequestSchema, ListToolsRequestSchema } = require("@modelcontextprotocol/sdk/types.js");
+const { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } = require("@modelcontextprotocol/sdk/types.js");
 
 /**
  * Adds the tools of a workspace to a server: to an `McpServer` beside others, to a `Server` as all that it has. Records go with an
@@ -21,7 +21,12 @@ function addForageTools(server, workspace, { only, records = false } = {}) {
   };
   if (typeof server.registerTool !== "function") {
     server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: definitions }));
-    server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal }) => call(params.name, params.arguments, signal));
+    server.setRequestHandler(CallToolRequestSchema, ({ params: { name, arguments: given } }, { signal }) => {
+      if (!definitions.some((tool) => tool.name === name)) {
+        throw new McpError(ErrorCode.InvalidParams, `Tool ${name} not found`);
+      }
+      return call(name, given, signal);
+    });
     return;
   }
   const z = require("zod/v4");

@@ -108,6 +108,18 @@ for (const [kind, server] of [
   });
 }
 
+test("a tool that is left out can't be called", async () => {
+  for (const host of [new McpServer(info), new Server(info, { capabilities: { tools: {} } })]) {
+    addForageTools(host, workspace, { only: ["grep_search"] });
+    const client = await connected(host);
+    for (const name of ["read_file", "Search", "read"]) {
+      const refused = await client.callTool({ name, arguments: { path: "README.md" } }).catch((error) => error);
+      assert.match(refused.message ?? refused.content[0].text, /not found/);
+    }
+    await client.close();
+  }
+});
+
 test("records are handed on where they are wanted", async () => {
   const host = new McpServer(info);
   addForageTools(host, workspace, { only: ["grep_search"], records: true });

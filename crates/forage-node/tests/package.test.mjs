@@ -137,6 +137,16 @@ test("errors have classes and hints", async () => {
   await assert.rejects(workspace.call("grep_search", {}), (error) => /Call it like this/.test(error.text));
 });
 
+test("a collection is asked when something is looked up", async () => {
+  const collection = { url: "http://127.0.0.1:1", name: "own", apiKey: "secret", timeoutMs: 500, topK: 3, textField: "text" };
+  await assert.rejects(opened(tree, { collection }).lookup({ query: "again" }), (error) => {
+    assert(error instanceof forage.CollectionError, error.stack);
+    assert.match(error.message, /can't reach Qdrant at http:\/\/127\.0\.0\.1:1/);
+    return true;
+  });
+  assert.throws(() => opened(tree, { collection: { url: "nonsense" } }), forage.ArgumentError);
+});
+
 test("what there is comes while it is found", async () => {
   const workspace = opened();
   const each = workspace.grepEach({ pattern: "needle" });
@@ -224,6 +234,23 @@ test("a long search holds the event loop up nowhere", async () => {
   const took = performance.now() - began;
   assert(took > 300, `${took}`);
   assert(Math.max(...pauses) < took / 2, `${Math.max(...pauses)} of ${took} ms`);
+});
+
+test("small calls one after the other leave the event loop its turns", async () => {
+  const workspace = opened();
+  const signal = AbortSignal.timeout(200);
+  let beats = 0;
+  const beat = setInterval(() => beats++, 1);
+  await assert.rejects(
+    async () => {
+      for (let calls = 0; calls < 100_000; calls++) {
+        await workspace.read({ path: "src/main.py" }, { signal });
+      }
+    },
+    { name: "TimeoutError" },
+  );
+  clearInterval(beat);
+  assert(beats > 10, `${beats}`);
 });
 
 test("many calls at once", async () => {
