@@ -40,7 +40,7 @@ const NAMED: [(&str, &str, &str); 3] = [
 /// # Errors
 /// Something can't be built, or an answer differs from that of the library.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
-    peers::install_for_python(workspace)?;
+    peers::install_for_fronts(workspace)?;
     let place = workspace.path("target/bindings/fronts");
     let fronts = Fronts { workspace, source: place.join("source"), place };
     fronts.copy()?;

@@ -65,7 +65,7 @@ const PEERS: &[Peer] = &[
     },
     Peer {
         name: "the official MCP clients and the conformance suite",
-        source: Source::Npm { folder: "mcp", list: "forage/tests/clients/package.json" },
+        source: Source::Npm { folder: CLIENTS, list: "forage/tests/clients/package.json" },
         variables: &["FORAGE_TEST_MCP_PEERS"],
         is_large: false,
     },
@@ -251,6 +251,8 @@ const PEERS: &[Peer] = &[
 const PACKAGING: &str = "packaging/";
 const LOOKUP: &str = "lookup";
 const SPELLING: &str = "spelling";
+/// The group of the official client and server.
+const CLIENTS: &str = "mcp";
 const BINDINGS: &str = "bindings/python";
 const QDRANT_PYTHON: &str = "FORAGE_TEST_QDRANT_PYTHON";
 const MINILM: &str = "FORAGE_TEST_MINILM";
@@ -341,6 +343,16 @@ pub(crate) fn spell_checker(workspace: &Workspace) -> PathBuf {
 /// Installs what the Python package is tested with.
 pub(crate) fn install_for_python(workspace: &Workspace) -> Result<(), String> {
     let is_wanted = |peer: &Peer| matches!(peer.source, Source::Python { folder, .. } if folder == BINDINGS);
+    install_those(workspace, Versions::Pinned, is_wanted)
+}
+
+/// Installs what every way to call a tool is called by.
+pub(crate) fn install_for_fronts(workspace: &Workspace) -> Result<(), String> {
+    let is_wanted = |peer: &Peer| match peer.source {
+        Source::Python { folder, .. } => folder == BINDINGS,
+        Source::Npm { folder, .. } => folder == CLIENTS,
+        _ => false,
+    };
     install_those(workspace, Versions::Pinned, is_wanted)
 }
 

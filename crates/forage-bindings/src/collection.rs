@@ -5,10 +5,8 @@ use std::time::Duration;
 
 use forage_llm::ApiKey;
 use forage_qdrant::{ServerSettings, ServerStore};
-use forage_sparse::{
-    CodeSuperset, Encoder, EncoderSource, EncodingError, FastEmbedBm25, Language, Prose, Retriever,
-};
-use forage_tools::{ErrorCode, LookupSettings};
+use forage_sparse::{CodeSuperset, EncoderSource, FastEmbedBm25, Language, Prose, Retriever, bm25_named};
+use forage_tools::{ErrorCode, LookupSettings, limits};
 use serde::Deserialize;
 
 use crate::error::BindingError;
@@ -27,17 +25,17 @@ pub struct CollectionSettings {
     pub allow_plain_key: bool,
     /// The payload field by which points are put into shards.
     pub shard_key: Option<String>,
-    /// Time for a lookup, in milliseconds.
+    /// Time for a lookup, in milliseconds: 100 to 300000.
     pub timeout_ms: u64,
     /// The name of the sparse vector.
     pub vector: String,
-    /// `code-superset` or `fastembed-bm25`, for a collection that does not say which.
+    /// `code-superset` or `fastembed-bm25`, for a collection that does not say which; `auto` is as that says.
     pub encoder: Option<String>,
     /// Language of the words.
     pub language: Option<String>,
     /// Words were kept as they are.
     pub disable_stemmer: bool,
-    /// Results of a lookup that names no number.
+    /// Results of a lookup that names no number: 1 to 100.
     pub top_k: u64,
     /// Payload fields that are shown.
     pub payload: Vec<String>,
@@ -47,32 +45,20 @@ pub struct CollectionSettings {
 
 impl Default for CollectionSettings {
     fn default() -> Self {
-        const PAYLOAD: [&str; 10] = [
-            "repo",
-            "path",
-            "language",
-            "lines",
-            "text",
-            "doc_id",
-            "page_id",
-            "chunk_id",
-            "modality",
-            "image_path",
-        ];
         Self {
             url: String::new(),
             name: "code".to_owned(),
             api_key: None,
             allow_plain_key: false,
             shard_key: None,
-            timeout_ms: 5000,
-            vector: "text-sparse".to_owned(),
+            timeout_ms: limits::LOOKUP_TIMEOUT_MS,
+            vector: LookupSettings::VECTOR.to_owned(),
             encoder: None,
             language: None,
             disable_stemmer: false,
-            top_k: 10,
-            payload: PAYLOAD.map(str::to_owned).to_vec(),
-            text_field: "text".to_owned(),
+            top_k: limits::LOOKUP_HITS,
+            payload: LookupSettings::PAYLOAD.map(str::to_owned).to_vec(),
+            text_field: LookupSettings::TEXT_FIELD.to_owned(),
         }
     }
 }
@@ -89,6 +75,7 @@ impl CollectionSettings {
         let refused = |why: &dyn std::fmt::Display| {
             BindingError::new(ErrorCode::Argument, format_args!("`collection` can't be used: {why}"))
         };
+        self.check_ranges().map_err(|why| refused(&why))?;
         let key = self.api_key.as_deref().map(ApiKey::new).transpose().map_err(|error| refused(&error))?;
         let timeout = Duration::from_millis(self.timeout_ms);
         let settings = ServerSettings {
@@ -100,34 +87,42 @@ impl CollectionSettings {
         };
         let store = ServerStore::connect(settings).map_err(|error| refused(&error))?;
         let prose = self.prose().map_err(|unknown| refused(&unknown))?;
-        let encoder = match self.encoder.as_deref() {
-            None => None,
-            Some(name @ (CodeSuperset::NAME | FastEmbedBm25::NAME)) => {
-                Some(source(name, prose.unwrap_or_default()))
-            }
-            Some(name) => return Err(refused(&format_args!("there is no encoder {name:?} here"))),
-        };
-        let mut fields = self.payload.clone();
-        if !fields.contains(&self.text_field) {
-            fields.push(self.text_field.clone());
-        }
         let retriever = Retriever {
             store: Arc::new(store),
-            encoder,
+            encoder: self.encoder(prose.unwrap_or_default()).map_err(|unknown| refused(&unknown))?,
             prose,
             backend: "qdrant",
             using: self.vector.clone(),
-            fields,
+            fields: self.payload.clone(),
             text_field: Some(self.text_field.clone()),
             timeout,
             rarity: Arc::default(),
         };
-        Ok(LookupSettings {
-            retriever: Ok(Arc::new(retriever)),
-            limit: self.top_k,
-            text_field: self.text_field.clone(),
-            telemetry: None,
-        })
+        Ok(LookupSettings::of(retriever, self.top_k))
+    }
+
+    fn check_ranges(&self) -> Result<(), String> {
+        let numbers = [
+            ("top_k", self.top_k, 1..=limits::LOOKUP_HITS_MAX),
+            ("timeout_ms", self.timeout_ms, limits::LOOKUP_TIMEOUT_MS_RANGE),
+        ];
+        match numbers.iter().find(|(_, number, range)| !range.contains(number)) {
+            Some((name, number, range)) => {
+                let (least, most) = (range.start(), range.end());
+                Err(format!("`{name}` {number} is out of range; give {least} to {most}"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The encoder of queries, where that is said.
+    fn encoder(&self, prose: Prose) -> Result<Option<Arc<EncoderSource>>, String> {
+        let Some(name) = self.encoder.as_deref().filter(|name| *name != "auto") else { return Ok(None) };
+        let named = bm25_named(name, prose);
+        let encoder = named.ok_or_else(|| {
+            format!("`encoder` is auto, {} or {} here, not {name:?}", CodeSuperset::NAME, FastEmbedBm25::NAME)
+        })?;
+        Ok(Some(Arc::new(EncoderSource::new(Box::new(move || Ok(encoder))))))
     }
 
     /// What the words of the collection are, where that is said.
@@ -140,12 +135,4 @@ impl CollectionSettings {
         };
         self.language.as_deref().map(parsed).transpose()
     }
-}
-
-fn source(name: &str, prose: Prose) -> Arc<EncoderSource> {
-    let is_code = name == CodeSuperset::NAME;
-    let make = move || -> Result<Arc<dyn Encoder>, EncodingError> {
-        Ok(if is_code { Arc::new(CodeSuperset::of(prose)) } else { Arc::new(FastEmbedBm25::of(prose)) })
-    };
-    Arc::new(EncoderSource::new(Box::new(make)))
 }

@@ -33,5 +33,5 @@ pub use method::{EachMethod, Method, methods};
 pub use pieces::{PieceBatch, Pieces};
 pub use settings::{IndexSetting, ModelSettings, ToolboxSettings};
 pub use sparse::Bm25;
-pub use toolbox::{Asked, Toolbox};
-pub use workers::{guarded, receive, run};
+pub use toolbox::{Asked, Toolbox, program_ends};
+pub use workers::{RunCall, guarded, receive, run, run_apart};

@@ -1,9 +1,8 @@
 //! All there is, piece by piece.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use forage_base::Stop;
@@ -28,17 +27,22 @@ enum Told {
 /// How far a search was read.
 enum Progress {
     Open(Receiver<Told>),
+    /// Somebody waits for pieces.
+    Reading,
     /// The error behind what was handed out.
     Failed(BindingError),
     /// All was handed out.
     Over,
+    /// It was ended before that.
+    Closed,
 }
 
 /// What a search finds, which goes on while it is read, and ends with this.
 pub struct Pieces {
     stop: Stop,
     progress: Mutex<Progress>,
-    is_closed: AtomicBool,
+    /// Held by the reader: others wait for their turn.
+    turn: Mutex<()>,
     /// The process that began it: its search does not live on in one that was forked off.
     process: u32,
 }
@@ -76,8 +80,8 @@ impl Pieces {
             let answer = guarded(|| toolbox.each(&tool, arguments, &ends, &mut receive));
             let _ = sender.send(Told::End(answer));
         })?;
-        let (progress, is_closed) = (Mutex::new(Progress::Open(told)), AtomicBool::new(false));
-        Ok(Self { stop, progress, is_closed, process: std::process::id() })
+        let progress = Mutex::new(Progress::Open(told));
+        Ok(Self { stop, progress, turn: Mutex::default(), process: std::process::id() })
     }
 
     /// Waits so long for pieces, and takes all that are there; the answer, where it comes behind them.
@@ -88,37 +92,26 @@ impl Pieces {
         if self.process != std::process::id() {
             return Err(BindingError::forked());
         }
+        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let mut progress = self.progress();
         let told = match std::mem::replace(&mut *progress, Progress::Over) {
-            Progress::Over if !self.is_closed() => return Ok(PieceBatch::default()),
-            Progress::Open(told) if !self.is_closed() => told,
+            Progress::Open(told) => told,
             Progress::Failed(error) => return Err(error),
-            Progress::Open(_) | Progress::Over => return Err(BindingError::closed_early()),
-        };
-        let (mut wait, mut pieces) = (wait, Vec::new());
-        while pieces.len() < AHEAD {
-            let error = match told.recv_timeout(wait) {
-                Ok(Told::Piece(piece)) => {
-                    pieces.push(piece);
-                    wait = Duration::ZERO;
-                    continue;
-                }
-                Ok(Told::End(Ok(answer))) => {
-                    return Ok(PieceBatch { pieces, answer: Some(answer), goes_on: false });
-                }
-                Err(RecvTimeoutError::Timeout) => break,
-                Ok(Told::End(Err(error))) => error,
-                // It ends with its answer, unless it has panicked outside of the call.
-                Err(RecvTimeoutError::Disconnected) => BindingError::panicked(),
-            };
-            if pieces.is_empty() {
-                return Err(error);
+            Progress::Over | Progress::Reading => return Ok(PieceBatch::default()),
+            Progress::Closed => {
+                *progress = Progress::Closed;
+                return Err(BindingError::closed_early());
             }
-            *progress = Progress::Failed(error);
-            return Ok(PieceBatch { pieces, answer: None, goes_on: true });
+        };
+        *progress = Progress::Reading;
+        drop(progress);
+        let (batch, next) = take(told, wait);
+        let mut progress = self.progress();
+        if matches!(*progress, Progress::Closed) {
+            return Err(BindingError::closed_early());
         }
-        *progress = Progress::Open(told);
-        Ok(PieceBatch { pieces, answer: None, goes_on: true })
+        *progress = next;
+        batch
     }
 
     /// Waits until there are some, or the end: `None` behind that.
@@ -138,33 +131,47 @@ impl Pieces {
 
     /// Ends the search, without waiting for a reader: that of another thread is told so within the time that it waits.
     pub fn close(&self) {
-        if matches!(self.try_progress().as_deref(), Some(Progress::Over | Progress::Failed(_))) {
+        if self.process != std::process::id() {
             return;
         }
-        self.is_closed.store(true, Ordering::Release);
-        self.stop.cancel();
-        // The search may wait for room in what is dropped here.
-        if let Some(mut progress) = self.try_progress() {
-            *progress = Progress::Over;
+        let mut progress = self.progress();
+        if matches!(*progress, Progress::Open(_) | Progress::Reading) {
+            // The search may wait for room in what is dropped here, or by its reader.
+            *progress = Progress::Closed;
+            self.stop.cancel();
         }
-    }
-
-    fn is_closed(&self) -> bool {
-        self.is_closed.load(Ordering::Acquire)
     }
 
     fn progress(&self) -> MutexGuard<'_, Progress> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
 
-    /// The same where nobody reads.
-    fn try_progress(&self) -> Option<MutexGuard<'_, Progress>> {
-        match self.progress.try_lock() {
-            Ok(progress) => Some(progress),
-            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => None,
-        }
+/// Waits so long for pieces, and takes all that are there; returns them, and how far the search is read then.
+fn take(told: Receiver<Told>, mut wait: Duration) -> (Result<PieceBatch, BindingError>, Progress) {
+    let mut pieces = Vec::new();
+    while pieces.len() < AHEAD {
+        let error = match told.recv_timeout(wait) {
+            Ok(Told::Piece(piece)) => {
+                pieces.push(piece);
+                wait = Duration::ZERO;
+                continue;
+            }
+            Ok(Told::End(Ok(answer))) => {
+                let batch = PieceBatch { pieces, answer: Some(answer), goes_on: false };
+                return (Ok(batch), Progress::Over);
+            }
+            Err(RecvTimeoutError::Timeout) => break,
+            Ok(Told::End(Err(error))) => error,
+            // It ends with its answer, unless it has panicked outside of the call.
+            Err(RecvTimeoutError::Disconnected) => BindingError::panicked(),
+        };
+        return match pieces.is_empty() {
+            true => (Err(error), Progress::Over),
+            false => (Ok(PieceBatch { pieces, answer: None, goes_on: true }), Progress::Failed(error)),
+        };
     }
+    (Ok(PieceBatch { pieces, answer: None, goes_on: true }), Progress::Open(told))
 }
 
 impl Drop for Pieces {

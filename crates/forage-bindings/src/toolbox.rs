@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 
 use crate::error::BindingError;
 use crate::settings::{IndexSetting, ToolboxSettings};
+use crate::workers::run_apart;
 
 /// Time for a call that hands over all there is, where none was given: nobody waits for so long.
 const EACH_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
@@ -125,7 +126,7 @@ impl Toolbox {
         let (tool, mut context) = self.begin(tool, stop)?;
         // Whoever takes the pieces takes the time that they need.
         if !self.is_timed {
-            context.timeout = EACH_TIMEOUT;
+            limit_time(&mut context, EACH_TIMEOUT);
         }
         let answer = tool.each(&context, arguments.clone(), receive);
         let answer = finished(tool, &context, arguments, answer)?;
@@ -202,11 +203,23 @@ impl Toolbox {
         roots.iter().map(|root| root.path().display().to_string()).collect()
     }
 
-    /// Ends what goes on in the background. Calls that come later are refused.
+    /// Ends what goes on in the background, and waits for its end: for an index that is being written, more than a second. Calls that
+    /// come later are refused.
     pub fn close(&self) {
-        if !self.is_closed.swap(true, Ordering::AcqRel) && self.process == std::process::id() {
-            self.workspace.clone().close();
+        if let Some(workspace) = self.take_leave() {
+            workspace.close();
         }
+    }
+
+    /// The same for a thread that must not wait: refuses calls, and returns what is left to do. `None` where nothing is.
+    pub fn closing(&self) -> Option<impl FnOnce() + Send + 'static> {
+        self.take_leave().map(|workspace| || workspace.close())
+    }
+
+    /// The workspace, for whoever closes it first.
+    fn take_leave(&self) -> Option<Workspace> {
+        let is_first = !self.is_closed.swap(true, Ordering::AcqRel);
+        (is_first && self.process == std::process::id()).then(|| self.workspace.clone())
     }
 
     fn check(&self) -> Result<(), BindingError> {
@@ -229,9 +242,23 @@ impl Toolbox {
 }
 
 impl Drop for Toolbox {
+    /// Does not wait, as whoever collects garbage must not, unless there is no later.
     fn drop(&mut self) {
-        self.close();
+        if let Some(close) = self.closing() {
+            match PROGRAM_ENDS.load(Ordering::Acquire) {
+                true => close(),
+                // Without a thread the index that is being built is lost, and built again.
+                false => drop(run_apart(close)),
+            }
+        }
     }
+}
+
+static PROGRAM_ENDS: AtomicBool = AtomicBool::new(false);
+
+/// Says that the program ends: workspaces that are dropped from now on keep what was read for an index first.
+pub fn program_ends() {
+    PROGRAM_ENDS.store(true, Ordering::Release);
 }
 
 /// What came of a call.
@@ -265,7 +292,9 @@ fn set(context: &mut Context, settings: &ToolboxSettings) -> Result<(), BindingE
         context.redactor = Arc::new(Redactor::off());
     }
     context.text_bytes = settings.text_bytes.unwrap_or(context.text_bytes);
-    context.timeout = settings.timeout_ms.map_or(context.timeout, Duration::from_millis);
+    if let Some(timeout) = settings.timeout_ms {
+        limit_time(context, Duration::from_millis(timeout));
+    }
     context.threads = settings.threads.unwrap_or(context.threads);
     context.max_file_bytes = settings.max_file_bytes.or(context.max_file_bytes);
     if !settings.exclude.is_empty() {
@@ -276,6 +305,11 @@ fn set(context: &mut Context, settings: &ToolboxSettings) -> Result<(), BindingE
         context.excludes = Some(globs.labelled("`exclude` of the workspace"));
     }
     Ok(())
+}
+
+/// Sets the time for a call of any tool; `Search` has one of its own beside that of all.
+fn limit_time(context: &mut Context, timeout: Duration) {
+    (context.timeout, context.search.timeout) = (timeout, timeout);
 }
 
 /// An event as a record.

@@ -22,6 +22,9 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Time for which a thread looks for what it waits for before it sleeps.
 const AWAKE: Duration = Duration::from_micros(100);
 
+/// [`run`] or [`run_apart`].
+pub type RunCall = fn(Box<dyn FnOnce() + Send>) -> Result<(), BindingError>;
+
 struct CallJob {
     work: Box<dyn FnOnce() + Send>,
     /// It is one of those at the same time.
@@ -54,11 +57,11 @@ pub fn run(job: impl FnOnce() + Send + 'static) -> Result<(), BindingError> {
     hand(CallJob { work: Box::new(job), is_counted: true })
 }
 
-/// The same at once, for a job that can wait for whoever reads what it finds.
+/// The same at once, for a job that waits for others: for whoever reads what it finds, or for what a search finds.
 ///
 /// # Errors
 /// As of [`run`].
-pub(crate) fn run_apart(job: impl FnOnce() + Send + 'static) -> Result<(), BindingError> {
+pub fn run_apart(job: impl FnOnce() + Send + 'static) -> Result<(), BindingError> {
     hand(CallJob { work: Box::new(job), is_counted: false })
 }
 
@@ -147,7 +150,9 @@ fn work(mut job: CallJob) {
     loop {
         // What a job makes of a panic is told by itself.
         let _ = catch_unwind(AssertUnwindSafe(job.work));
-        let mut workers = of_this_process();
+        // One that is not counted may have begun with the lock held for ever.
+        let workers = if job.is_counted { Some(of_this_process()) } else { locked() };
+        let Some(mut workers) = workers else { return };
         if job.is_counted {
             if let Some(next) = workers.queued.pop_front() {
                 job = next;

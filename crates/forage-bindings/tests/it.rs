@@ -75,6 +75,44 @@ fn pieces_are_all_there_is_and_end_where_nobody_wants_more() {
 }
 
 #[test]
+fn all_there_is_takes_more_time_than_a_call_has() {
+    let tree = tree();
+    let toolbox = open(tree.path(), &json!({ "index": false })).unwrap();
+    std::thread::scope(|scope| {
+        for tool in ["search", "grep"] {
+            let toolbox = &toolbox;
+            scope.spawn(move || {
+                let mut is_first = true;
+                let mut receive = |_: Value| {
+                    // A call has 20 s.
+                    std::thread::sleep(Duration::from_secs(if is_first { 21 } else { 0 }));
+                    is_first = false;
+                    ControlFlow::Continue(())
+                };
+                let request = json!({ "pattern": "needle|main" });
+                let answer = toolbox.each(tool, request, &Stop::never(), &mut receive).unwrap();
+                assert_eq!(answer.records()["match_count"], 301, "{tool}");
+            });
+        }
+    });
+}
+
+#[test]
+fn the_time_of_a_workspace_is_that_of_every_tool() {
+    let tree = tree();
+    let toolbox = open(tree.path(), &json!({ "index": false, "timeout_ms": 50 })).unwrap();
+    for tool in ["search", "grep"] {
+        let mut receive = |_: Value| {
+            std::thread::sleep(Duration::from_millis(100));
+            ControlFlow::Continue(())
+        };
+        let request = json!({ "pattern": "needle|main" });
+        let error = toolbox.each(tool, request, &Stop::never(), &mut receive).err();
+        assert_eq!(error.map(|error| error.code), Some(ErrorCode::Unfinished), "{tool}");
+    }
+}
+
+#[test]
 fn what_is_refused_says_why() {
     let tree = tree();
     let refused = |settings: Value| open(tree.path(), &settings).err().map(|error| error.to_string());
@@ -168,13 +206,17 @@ fn a_collection_is_asked_when_something_is_looked_up() {
         json!({ "url": "nonsense" }),
         json!({ "url": "http://example.com:6334", "api_key": "secret" }),
         json!({ "url": "http://127.0.0.1:1", "encoder": "nonsense" }),
+        json!({ "url": "http://127.0.0.1:1", "encoder": "bm42" }),
         json!({ "url": "http://127.0.0.1:1", "language": "klingon" }),
+        json!({ "url": "http://127.0.0.1:1", "top_k": 101 }),
+        json!({ "url": "http://127.0.0.1:1", "timeout_ms": 99 }),
     ] {
         let error = refused(collection.clone()).unwrap();
         assert_eq!(error.code, ErrorCode::Argument, "{collection}");
         assert!(!error.to_string().contains("secret"), "{error}");
     }
-    let settings = json!({ "index": false, "collection": { "url": "http://127.0.0.1:1" } });
+    let settings =
+        json!({ "index": false, "collection": { "url": "http://127.0.0.1:1", "encoder": "auto" } });
     let toolbox = open(tree.path(), &settings).unwrap();
     let error = toolbox.call("lookup", json!({ "query": "needle" }), &Stop::never()).err().unwrap();
     assert_eq!(error.code, ErrorCode::Collection);

@@ -12,7 +12,8 @@ class ForageError extends Error {
     this.transcript = transcript;
   }
 }
-Object.defineProperty(ForageError.prototype, "name", { value: "ForageError" });
+const NAMED = { writable: true, configurable: true };
+Object.defineProperty(ForageError.prototype, "name", { ...NAMED, value: "ForageError" });
 
 function className(code) {
   return code.replace(/(?:^|_)([a-z])/g, (_, letter) => letter.toUpperCase()) + "Error";
@@ -21,8 +22,14 @@ function className(code) {
 const classes = {};
 for (const [code] of JSON.parse(native.errorCodes())) {
   const name = className(code);
-  classes[name] = { [name]: class extends ForageError {} }[name];
-  Object.defineProperty(classes[name].prototype, "name", { value: name });
+  classes[name] = {
+    [name]: class extends ForageError {
+      constructor(message, options) {
+        super(message, { code, ...options });
+      }
+    },
+  }[name];
+  Object.defineProperty(classes[name].prototype, "name", { ...NAMED, value: name });
 }
 
 /** Returns what the native part tells, or throws the error that it tells. */

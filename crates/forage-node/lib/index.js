@@ -3,6 +3,7 @@
 "use strict";
 
 const { fileURLToPath } = require("node:url");
+const { isMainThread } = require("node:worker_threads");
 
 const { ForageError, classes, unwrapped } = require("./errors.js");
 const native = require("./native.js");
@@ -55,6 +56,11 @@ class Asked {
   }
 }
 
+// Workspaces that were not closed keep what was read for an index then.
+if (isMainThread) {
+  process.once("exit", native.programEnds);
+}
+
 /** Calls that are answered at once before the event loop has a turn: a loop of small ones would leave it none. */
 const AT_ONCE = 16;
 let answeredAtOnce = 0;
@@ -80,14 +86,21 @@ class Each {
   #signal;
   #ready = [];
   #reading = Promise.resolve();
-  #abort = () => this.close();
+  #isLeft = false;
+  #isCut = false;
+  #abort;
 
   constructor(pieces, OfAnswer, signal) {
     this.#pieces = pieces;
     this.#OfAnswer = OfAnswer;
     this.#signal = signal;
     this.answer = undefined;
-    signal?.addEventListener("abort", this.#abort, { once: true });
+    if (signal) {
+      // A signal that goes on does not keep what nobody reads any more.
+      const each = new WeakRef(this);
+      this.#abort = () => each.deref()?.close();
+      signal.addEventListener("abort", this.#abort, { once: true });
+    }
   }
 
   [Symbol.asyncIterator]() {
@@ -102,8 +115,15 @@ class Each {
   }
 
   async #next() {
-    if (this.#ready.length === 0) {
+    if (this.#ready.length === 0 && !this.#isCut) {
       await this.#read();
+    }
+    if (this.#isLeft) {
+      return { done: true, value: undefined };
+    }
+    if (this.#isCut) {
+      this.#signal?.throwIfAborted();
+      throw new classes.CancelledError("the search was ended before all there is was handed over");
     }
     const piece = this.#ready.pop();
     return piece === undefined ? { done: true, value: undefined } : { done: false, value: JSON.parse(piece) };
@@ -131,12 +151,13 @@ class Each {
 
   /** Whoever leaves a loop ends the search. */
   async return(value) {
+    this.#isLeft = true;
     this.close();
     return { done: true, value };
   }
 
   close() {
-    this.#ready = [];
+    this.#isCut = !this.answer || this.#ready.length > 0;
     this.#pieces.close();
     this.#release();
   }
@@ -145,25 +166,23 @@ if (Symbol.asyncDispose) {
   Each.prototype[Symbol.asyncDispose] = Each.prototype.return;
 }
 
-/** Waits for a promise of the native part. A signal ends its work, and the wait for it at once. */
+/** Waits for a promise of the native part. A signal, or what `begin` fails with, ends its work, and the wait for it at once. */
 async function waited(signal, begin) {
   const stop = new native.NodeStop();
-  if (!signal) {
-    return answered(begin(stop));
-  }
-  signal.throwIfAborted();
-  let abort;
-  const aborted = new Promise((_, reject) => {
-    abort = () => {
+  signal?.throwIfAborted();
+  let fail;
+  const failed = new Promise((_, reject) => {
+    fail = (reason) => {
       stop.cancel();
-      reject(signal.reason);
+      reject(reason);
     };
-    signal.addEventListener("abort", abort, { once: true });
   });
+  const abort = () => fail(signal.reason);
+  signal?.addEventListener("abort", abort, { once: true });
   try {
-    return await Promise.race([answered(begin(stop)), aborted]);
+    return await Promise.race([answered(begin(stop, fail)), failed]);
   } finally {
-    signal.removeEventListener("abort", abort);
+    signal?.removeEventListener("abort", abort);
   }
 }
 
@@ -223,16 +242,30 @@ class Workspace {
   }
 
   async ask(question, { signal, watch } = {}) {
-    const told = watch && ((event) => watch(JSON.parse(event)));
-    return new Asked(await waited(signal, (stop) => this.#raw.ask(question, stop, told)));
+    let isOver = false;
+    const told = (fail) => (event) => {
+      if (isOver) {
+        return;
+      }
+      try {
+        watch(JSON.parse(event))?.then?.(undefined, fail);
+      } catch (error) {
+        fail(error);
+      }
+    };
+    try {
+      return new Asked(await waited(signal, (stop, fail) => this.#raw.ask(question, stop, watch && told(fail))));
+    } finally {
+      isOver = true;
+    }
   }
 
   async buildIndex({ signal } = {}) {
     await waited(signal, (stop) => this.#raw.buildIndex(stop));
   }
 
-  close() {
-    this.#raw.close();
+  async close() {
+    await answered(this.#raw.close());
   }
 
   static _add(method) {
@@ -267,7 +300,10 @@ class Workspace {
   }
 }
 if (Symbol.dispose) {
-  Workspace.prototype[Symbol.dispose] = Workspace.prototype.close;
+  Workspace.prototype[Symbol.dispose] = function () {
+    this.close();
+  };
+  Workspace.prototype[Symbol.asyncDispose] = Workspace.prototype.close;
 }
 
 function camel(name) {

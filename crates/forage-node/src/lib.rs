@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_bindings::{
-    BindingError, PieceBatch, Pieces, Toolbox, ToolboxSettings, error_codes, guarded, methods,
+    BindingError, PieceBatch, Pieces, Toolbox, ToolboxSettings, error_codes, guarded, methods, program_ends,
+    run, run_apart,
 };
 use forage_tools::Answer;
 use napi::Env;
@@ -108,7 +109,7 @@ impl NodePieces {
     #[napi]
     pub fn next<'env>(&self, env: &'env Env) -> napi::Result<Promised<'env, Option<NodeBatch>>> {
         let pieces = Arc::clone(&self.0);
-        promised(env, move || {
+        promised(env, run_apart, move || {
             let batch = pieces.wait()?;
             Ok(batch.map(|PieceBatch { pieces, answer, .. }| NodeBatch {
                 pieces,
@@ -151,7 +152,7 @@ impl NodeToolbox {
         stop: &NodeStop,
     ) -> napi::Result<Promised<'env, NodeAnswer>> {
         let (toolbox, stop) = (Arc::clone(&self.0), stop.0.clone());
-        promised(env, move || toolbox.call(&tool, parsed(&arguments)?, &stop).map(NodeAnswer))
+        promised(env, run, move || toolbox.call(&tool, parsed(&arguments)?, &stop).map(NodeAnswer))
     }
 
     /// The pieces of all there is.
@@ -172,7 +173,7 @@ impl NodeToolbox {
     ) -> napi::Result<Promised<'env, NodeAsked>> {
         let watch = watch.map(|watch| watch.build_threadsafe_function().build()).transpose()?;
         let (toolbox, stop) = (Arc::clone(&self.0), stop.0.clone());
-        promised(env, move || {
+        promised(env, run, move || {
             let tell = |event: Value| {
                 if let Some(watch) = &watch {
                     watch.call(event.to_string(), ThreadsafeFunctionCallMode::NonBlocking);
@@ -193,7 +194,7 @@ impl NodeToolbox {
     #[napi]
     pub fn build_index<'env>(&self, env: &'env Env, stop: &NodeStop) -> napi::Result<Promised<'env, ()>> {
         let (toolbox, stop) = (Arc::clone(&self.0), stop.0.clone());
-        promised(env, move || toolbox.build_index(&stop))
+        promised(env, run, move || toolbox.build_index(&stop))
     }
 
     /// The directories.
@@ -202,16 +203,26 @@ impl NodeToolbox {
         self.0.roots()
     }
 
-    /// Ends what goes on in the background.
+    /// Refuses calls from now on, and ends what goes on in the background.
     #[napi]
-    pub fn close(&self) {
-        self.0.close();
+    pub fn close<'env>(&self, env: &'env Env) -> napi::Result<Promised<'env, ()>> {
+        let close = self.0.closing();
+        promised(env, run_apart, move || {
+            close.into_iter().for_each(|close| close());
+            Ok(())
+        })
     }
 }
 
 fn parsed(json: &str) -> Result<Value, BindingError> {
     serde_json::from_str(json)
         .map_err(|error| BindingError::unreadable(&format!("the arguments are no JSON object: {error}")))
+}
+
+/// Called when the program ends.
+#[napi(js_name = "programEnds")]
+pub fn ends() {
+    program_ends();
 }
 
 /// The methods of a workspace in JSON.

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use forage_bindings::{BindingError, guarded, run};
+use forage_bindings::{BindingError, RunCall, guarded};
 use napi::bindgen_prelude::{Either, Object, ToNapiValue};
 use napi::{Env, JsDeferred};
 
@@ -37,6 +37,7 @@ enum PromisedCall<T: ToNapiValue> {
 /// Works in another thread and returns what comes of it, or a promise of that.
 pub(crate) fn promised<T: ToNapiValue + Send + 'static>(
     env: &Env,
+    run: RunCall,
     work: impl FnOnce() -> Result<T, BindingError> + Send + 'static,
 ) -> napi::Result<Promised<'_, T>> {
     /// Calls that are worked on.
@@ -45,7 +46,7 @@ pub(crate) fn promised<T: ToNapiValue + Send + 'static>(
     let of_work = Arc::clone(&progress);
     let is_alone = WORKING.fetch_add(1, Ordering::Relaxed) == 0;
     let began = Instant::now();
-    let begun = run(move || {
+    let begun = run(Box::new(move || {
         let answer = guarded(work);
         WORKING.fetch_sub(1, Ordering::Relaxed);
         let mut progress = locked(&of_work);
@@ -53,7 +54,7 @@ pub(crate) fn promised<T: ToNapiValue + Send + 'static>(
             PromisedCall::Awaited(deferred) => deferred.resolve(Box::new(move |_| Ok(told(answer)))),
             _ => *progress = PromisedCall::Ended(answer),
         }
-    });
+    }));
     if let Err(error) = begun {
         WORKING.fetch_sub(1, Ordering::Relaxed);
         return Ok(Either::A(told(Err(error))));

@@ -133,6 +133,12 @@ test("errors have classes and hints", async () => {
   for (const models of [["sk-secret"], [{ model: "x", apiKey: 1234567 }]]) {
     assert.throws(() => opened(tree, { models }), (error) => !/secret|1234567/.test(error.message));
   }
+  const own = new forage.PathError("nowhere");
+  assert.deepEqual([own.code, own.name, new forage.ForageError("x").code], ["path", "PathError", "failed"]);
+  class OwnError extends forage.ForageError {
+    name = "OwnError";
+  }
+  assert.equal(String(Object.assign(new OwnError("x"), { name: "Other" })), "Other: x");
   // What a model is told of a call that it can mend.
   await assert.rejects(workspace.call("grep_search", {}), (error) => /Call it like this/.test(error.text));
 });
@@ -155,6 +161,9 @@ test("what there is comes while it is found", async () => {
   assert.equal(each.answer.match_count, 5000);
   const records = await collected(workspace.searchEach({ pattern: "def " }));
   assert.equal(records.filter((record) => record.type === "match").length, 2);
+  for (const given of [{ max_results: 3 }, { cursor: "x" }, { fuzzy: 1, best_first: true }]) {
+    await assert.rejects(collected(workspace.searchEach({ pattern: "needle", ...given })), forage.ArgumentError);
+  }
   await assert.rejects(collected(workspace.grepEach({ pattern: "needle", max_results: 3 })), forage.ArgumentError);
 });
 
@@ -170,6 +179,63 @@ test("whoever leaves a loop ends the search", async () => {
   each.close();
   await idle();
   await assert.rejects(each.next(), forage.CancelledError);
+});
+
+test("a stream that is closed while it is read ends, and so does its search", async () => {
+  const workspace = opened(largeTree, { timeoutMs: 60000 });
+  const each = workspace.searchEach(SLOW);
+  const next = each.next();
+  await sleep(50);
+  each.close();
+  await assert.rejects(next, forage.CancelledError);
+  await assert.rejects(each.next(), forage.CancelledError);
+  for (let tries = 0; tries < 20; tries++) {
+    const each = workspace.grepEach({ pattern: "a" });
+    const next = each.next().catch(() => undefined);
+    await sleep(tries);
+    each.close();
+    await next;
+    await assert.rejects(each.next(), forage.CancelledError);
+  }
+  await idle();
+});
+
+test("streams that are read hold no call up", async () => {
+  const workspace = opened(largeTree, { timeoutMs: 60000 });
+  const streams = Array.from({ length: 70 }, () => workspace.searchEach(SLOW));
+  let ended = 0;
+  const reads = streams.map((each) => each.next().finally(() => ended++));
+  const settled = Promise.allSettled(reads);
+  const answer = await workspace.list({}, { signal: AbortSignal.timeout(20_000) });
+  assert.deepEqual([answer.found, ended], [true, 0]);
+  streams.forEach((each) => each.close());
+  await settled;
+});
+
+test("a signal that goes on does not keep a stream that nobody reads", () => {
+  const program = `
+    const { Workspace } = require("@forage-search/node");
+    const { setTimeout: sleep } = require("node:timers/promises");
+    const controller = new AbortController();
+    (async () => {
+      const workspace = new Workspace(${JSON.stringify(largeTree)}, { index: false });
+      let kept = 0;
+      const registry = new FinalizationRegistry(() => kept--);
+      for (let n = 0; n < 8; n++) {
+        const each = workspace.grepEach({ pattern: "a" }, { signal: controller.signal });
+        await each.next();
+        registry.register(each, n);
+        kept++;
+      }
+      for (let tries = 0; tries < 50 && kept > 1; tries++) {
+        gc();
+        await sleep(20);
+      }
+      console.log(kept <= 1);
+    })();
+  `;
+  const said = execFileSync(process.execPath, ["--expose-gc", "-e", program], { cwd: import.meta.dirname, encoding: "utf8" });
+  assert.equal(said, "true\n");
 });
 
 test("a slow reader gets all there is", async () => {
@@ -282,16 +348,35 @@ test("memory stays over ten thousand calls", { timeout: 120_000 }, () => {
 
 test("closed is closed", async () => {
   const workspace = opened();
-  workspace.close();
-  workspace.close();
+  const closed = workspace.close();
   await assert.rejects(workspace.grep({ pattern: "x" }), /closed/);
+  await closed;
+  await workspace.close();
+});
+
+test("a workspace is closed beside the event loop, and when the program ends", async () => {
+  const index = path.join(scratch, "closing");
+  const workspace = opened(largeTree, { index });
+  // Its index is begun.
+  await workspace.grep({ pattern: "a", max_results: 1 });
+  const began = performance.now();
+  const closed = workspace.close();
+  assert(performance.now() - began < 500);
+  await closed;
+  const program = `
+    const { Workspace } = require("@forage-search/node");
+    globalThis.workspace = new Workspace(${JSON.stringify(tree)}, { index: ${JSON.stringify(path.join(scratch, "ending"))} });
+    workspace.grep({ pattern: "retry" });
+  `;
+  execFileSync(process.execPath, ["-e", program], { cwd: import.meta.dirname });
+  assert(fs.readdirSync(path.join(scratch, "ending"), { recursive: true }).length > 1);
 });
 
 test("an index of one's own", async () => {
   const workspace = opened(tree, { index: path.join(scratch, "indexes"), watch: true });
   await workspace.buildIndex();
   assert.equal((await workspace.grep({ pattern: "needle 4999" })).match_count, 1);
-  workspace.close();
+  await workspace.close();
   assert(fs.readdirSync(path.join(scratch, "indexes")).length > 0);
 });
 
@@ -364,6 +449,19 @@ test("a question is answered", async () => {
   assert.equal(asked.toJSON().turns[0].calls[0].tool, "read_file");
   const types = events.map((event) => event.type);
   assert(["asking", "call_started", "call_ended"].every((type) => types.includes(type)), `${types}`);
+});
+
+test("what is thrown when something is watched ends the question", async () => {
+  const models = [{ provider: "scripted", model: "scripted", baseUrl: await model(READS_MAIN) }];
+  const thrown = new Error("enough");
+  const throws = [() => { throw thrown; }, async () => { throw thrown; }];
+  for (const once of throws) {
+    let told = 0;
+    const watch = () => (told++, once());
+    await assert.rejects(opened(tree, { models }).ask("Where is it retried?", { watch }), thrown);
+    await sleep(200);
+    assert.equal(told, 1);
+  }
 });
 
 test("a question without an answer has its transcript", async () => {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forage_base::Stop;
-use forage_bindings::{Pieces, Toolbox, guarded, run};
+use forage_bindings::{Pieces, Toolbox, guarded, run_apart};
 use pyo3::prelude::*;
 use serde_json::Value;
 
@@ -44,14 +44,13 @@ impl PyPieces {
     }
 
     /// The same, told to `done` from another thread.
-    fn start(&self, py: Python<'_>, done: Py<PyAny>) -> PyResult<()> {
+    fn start(&self, done: Py<PyAny>) -> PyResult<()> {
         let pieces = Arc::clone(&self.0);
-        let begun = run(move || {
+        calls::begin(run_apart, move || {
             calls::tell(done, guarded(|| pieces.wait()), |read| {
                 read.map(|read| (read.pieces, read.answer.map(|answer| PyAnswer { answer })))
             });
-        });
-        begun.map_err(|error| raised(py, &error))
+        })
     }
 
     /// Ends the search.

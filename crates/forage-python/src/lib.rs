@@ -10,10 +10,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use forage_base::Stop;
-use forage_bindings::{BindingError, Toolbox, ToolboxSettings, error_codes, guarded, methods, run};
+use forage_bindings::{
+    BindingError, Toolbox, ToolboxSettings, error_codes, guarded, methods, program_ends, run,
+};
 use forage_tools::Answer;
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
+use pyo3::types::IntoPyDict as _;
 use serde_json::{Value, json};
 
 use self::each::PyPieces;
@@ -115,11 +118,10 @@ impl RawToolbox {
         done: Py<PyAny>,
     ) -> PyResult<()> {
         let (toolbox, arguments, ends) = (Arc::clone(&self.0), parsed(py, arguments)?, stop.0.clone());
-        let begun = run(move || {
+        calls::begin(run, move || {
             let answer = guarded(|| toolbox.call(&tool, arguments, &ends));
             calls::tell(done, answer, |answer| PyAnswer { answer });
-        });
-        begun.map_err(|error| raised(py, &error))
+        })
     }
 
     /// The pieces of all there is.
@@ -147,19 +149,17 @@ impl RawToolbox {
     /// The same, told as by `start`.
     fn start_ask(
         &self,
-        py: Python<'_>,
         question: String,
         stop: &PyStop,
         watch: Option<Py<PyAny>>,
         done: Py<PyAny>,
     ) -> PyResult<()> {
         let (toolbox, ends) = (Arc::clone(&self.0), stop.0.clone());
-        let begun = run(move || {
+        calls::begin(run, move || {
             let watched = |event| calls::watch(watch.as_ref(), &event);
             let asked = guarded(|| toolbox.ask(&question, &ends, &watched));
             calls::tell(done, asked, |asked| RawAsked { text: asked.text, records: asked.records });
-        });
-        begun.map_err(|error| raised(py, &error))
+        })
     }
 
     /// The definitions of tools in JSON.
@@ -220,7 +220,14 @@ fn all_error_codes() -> Vec<(String, String)> {
 /// Called when the interpreter ends.
 #[pyfunction]
 fn end(py: Python<'_>) {
+    program_ends();
     calls::end(py);
+}
+
+/// Called in a process that was forked off.
+#[pyfunction]
+fn forked() {
+    calls::forked();
 }
 
 /// Refuses a second interpreter of the process, as types are made once in it.
@@ -249,5 +256,11 @@ fn _forage(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(all_methods, module)?)?;
     let end = wrap_pyfunction!(end, module)?;
     module.py().import("atexit")?.call_method1("register", (end,))?;
+    let os = module.py().import("os")?;
+    // Where processes can be forked.
+    if let Ok(register) = os.getattr("register_at_fork") {
+        let forked = wrap_pyfunction!(forked, module)?;
+        register.call((), Some(&[("after_in_child", forked)].into_py_dict(module.py())?))?;
+    }
     module.add_function(wrap_pyfunction!(all_error_codes, module)?)
 }

@@ -136,6 +136,13 @@ def test_what_there_is_comes_while_it_is_found(tree):
     assert sum(asyncio.run(awaited())) == 5000
 
 
+def test_all_there_is_takes_nothing_of_pages(tree):
+    workspace = forage.Workspace(tree, index=False)
+    for arguments in [{"max_results": 3}, {"cursor": "x"}, {"fuzzy": 1, "best_first": True}]:
+        with pytest.raises(forage.ArgumentError):
+            list(workspace.search_each("needle", **arguments))
+
+
 def test_whoever_stops_reading_ends_the_search(large_tree):
     workspace = forage.Workspace(large_tree, index=False)
     for piece in workspace.grep_each("a"):
@@ -342,6 +349,95 @@ def test_a_program_can_end_while_calls_go_on(large_tree):
 
 
 @pytest.mark.skipif("FORAGE_TEST_QDRANT" not in os.environ, reason="it names the program of a Qdrant server")
+def test_a_program_ends_behind_whoever_is_told_and_does_not_return(tree):
+    program = textwrap.dedent(
+        f"""
+        import atexit, sys, threading
+        told = threading.Event()
+
+        def late():
+            try:
+                begin(lambda answer, error: None)
+            except RuntimeError as error:
+                print("late:", error)
+
+        # Handlers run in the other order: this one runs when nobody is told of anything any more.
+        atexit.register(late)
+        import forage
+        workspace = forage.AsyncWorkspace({str(tree)!r}, index=False)
+
+        def begin(done):
+            workspace._raw.start("read_file", '{{"path": "src/main.py"}}', forage._forage.Stop(), done)
+
+        def stays(answer, error):
+            told.set()
+            threading.Event().wait(60)
+
+        begin(stays)
+        told.wait()
+        if len(sys.argv) > 1:
+            import os
+            child = os.fork()
+            if child:
+                print("child:", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) if hasattr(os, "waitstatus_to_exitcode") else 0, flush=True)
+                os._exit(0)
+            again = forage.Workspace({str(tree)!r}, index=False)
+            print("again:", again.grep("retry").match_count, flush=True)
+        """
+    )
+    late = "late: the interpreter ends: a call can't be awaited any more"
+    for arguments, said in [([], late), (["fork"], f"again: 2\n{late}\nchild: 0")]:
+        if arguments and not hasattr(os, "fork"):
+            continue
+        command = [sys.executable, "-W", "ignore", "-c", program, *arguments]
+        began = time.monotonic()
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30)
+        assert (done.returncode, done.stdout.strip()) == (0, said), done
+        assert time.monotonic() - began < 10
+
+
+def test_ctrl_c_ends_a_call_that_waits_for_its_turn(large_tree):
+    program = textwrap.dedent(
+        f"""
+        import forage, json, signal, time
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        workspace = forage.AsyncWorkspace({str(large_tree)!r}, index=False, timeout_ms=60000)
+        given, stop = json.dumps({SLOW!r}), forage._forage.Stop()
+        for _ in range(64):
+            workspace._raw.start("Search", given, stop, lambda answer, error: None)
+        print("begun", flush=True)
+        began = time.monotonic()
+        try:
+            workspace._raw.call("read_file", '{{"path": "none"}}', forage._forage.Stop(), True)
+        except KeyboardInterrupt:
+            print("interrupted", time.monotonic() - began, flush=True)
+        stop.cancel()
+        """
+    )
+    child = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "begun\n"
+    time.sleep(0.5)
+    child.send_signal(signal.SIGINT)
+    said = child.communicate(timeout=40)[0]
+    assert said.startswith("interrupted") and float(said.split()[1]) < 10, said
+
+
+def test_streams_that_are_awaited_hold_no_call_up(large_tree):
+    async def many():
+        workspace = forage.AsyncWorkspace(large_tree, index=False)
+        # Nothing comes before the last file has been searched.
+        streams = [workspace.search_each(SLOW["pattern"]) for _ in range(70)]
+        reads = [asyncio.ensure_future(stream.__anext__()) for stream in streams]
+        await asyncio.sleep(0.1)
+        answer = await asyncio.wait_for(workspace.list(), 20)
+        waits = sum(not read.done() for read in reads)
+        [stream.close() for stream in streams]
+        await asyncio.gather(*reads, return_exceptions=True)
+        return answer.found, waits
+
+    assert asyncio.run(many()) == (True, 70)
+
+
 def test_words_are_looked_up_in_a_collection(tree, command, monkeypatch):
     monkeypatch.syspath_prepend(Path(__file__).parents[3] / "bench")
     qdrant = importlib.import_module("qdrant")

@@ -46,7 +46,7 @@ pub use name::NameMatch;
 pub use point_id::PointId;
 pub use retriever::{
     Beyond, CollectionError, EncoderSource, KnownRarity, Lookup, LookupState, NameFacts, Question, Retriever,
-    SCORE_STEP, Unanswered,
+    SCORE_STEP, Unanswered, bm25_named,
 };
 pub use store::{
     Collection, Creation, Point, PointHit, PointPage, PointQuery, PointScan, PointStore, ShardLayout,

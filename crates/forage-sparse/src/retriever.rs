@@ -475,6 +475,15 @@ impl CollectionError {
     }
 }
 
+/// Returns the encoder of BM25 of that name, which needs no files.
+pub fn bm25_named(name: &str, prose: Prose) -> Option<Arc<dyn Encoder>> {
+    match name {
+        CodeSuperset::NAME => Some(Arc::new(CodeSuperset::of(prose))),
+        FastEmbedBm25::NAME => Some(Arc::new(FastEmbedBm25::of(prose))),
+        _ => None,
+    }
+}
+
 /// The encoder that a collection names, of those that need no files.
 fn encoder_of(
     collection: &Collection,

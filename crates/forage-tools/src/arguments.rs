@@ -202,6 +202,15 @@ pub(crate) fn split(text: &str) -> Vec<&str> {
     if parts.is_empty() { vec![text] } else { parts }
 }
 
+/// Refuses what is for an answer of some results, in a call for all there is.
+pub(crate) fn refuse_pages(max_results: Option<i64>, cursor: Option<&str>) -> Result<(), ToolError> {
+    let refused = [("max_results", max_results.is_some()), ("cursor", cursor.is_some())];
+    match refused.iter().find(|(_, is_given)| *is_given) {
+        Some((name, _)) => Err(ToolError::argument(name, "all there is comes without pages; leave it out")),
+        None => Ok(()),
+    }
+}
+
 /// Brings numbers into their ranges, and says so.
 #[derive(Default)]
 pub(crate) struct Clamp {

@@ -257,12 +257,41 @@ pub struct LookupSettings {
     pub telemetry: Option<Arc<dyn Telemetry>>,
 }
 
+impl LookupSettings {
+    /// Payload fields that are shown where the settings name none: those of collections that Forage fills, and of the requirement's.
+    pub const PAYLOAD: [&str; 10] = [
+        "repo",
+        "path",
+        "language",
+        "lines",
+        "text",
+        "doc_id",
+        "page_id",
+        "chunk_id",
+        "modality",
+        "image_path",
+    ];
+    /// The payload field with the text, where the settings name none.
+    pub const TEXT_FIELD: &str = "text";
+    /// The name of the sparse vector, where the settings name none.
+    pub const VECTOR: &str = "text-sparse";
+
+    /// Those of a collection. The text of a point comes with it even where it is not among the fields.
+    pub fn of(mut retriever: Retriever, limit: u64) -> Self {
+        let text_field = retriever.text_field.clone().unwrap_or_else(|| Self::TEXT_FIELD.to_owned());
+        if !retriever.fields.contains(&text_field) {
+            retriever.fields.push(text_field.clone());
+        }
+        Self { retriever: Ok(Arc::new(retriever)), limit, text_field, telemetry: None }
+    }
+}
+
 impl Default for LookupSettings {
     fn default() -> Self {
         Self {
             retriever: Err("no collection is configured".to_owned()),
             limit: limits::LOOKUP_HITS,
-            text_field: "text".to_owned(),
+            text_field: Self::TEXT_FIELD.to_owned(),
             telemetry: None,
         }
     }

@@ -1,6 +1,7 @@
 //! Every bound of the tools, with its unit and its reason. Those that a user may change are defaults in
 //! [`crate::Context`].
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// Time for the search stage of a call (the requirement's 20 s).
@@ -382,6 +383,11 @@ pub const EXPLANATION_BYTES: usize = 300;
 pub const LOOKUP_HITS: u64 = 10;
 /// See [`LOOKUP_HITS`].
 pub const LOOKUP_HITS_MAX: u64 = forage_sparse::limits::HITS as u64;
+
+/// Milliseconds for a lookup where the settings name none, with all that is tried again.
+pub const LOOKUP_TIMEOUT_MS: u64 = 5_000;
+/// What the settings can name for it.
+pub const LOOKUP_TIMEOUT_MS_RANGE: RangeInclusive<u64> = 100..=300_000;
 
 /// Bytes of a text in the records of `keyword_lookup`.
 pub const LOOKUP_TEXT_BYTES: usize = 4_000;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use forage_base::{Stop, Stopped};
 use forage_sparse::{
-    CodeSuperset, Collection, Creation, Encoder, EncodingError, FastEmbedBm25, Point, PointFilter, PointHit,
-    PointId, PointPage, PointQuery, PointScan, PointStore, Prose, StoreError, WeightedHit,
+    Collection, Creation, Encoder, EncodingError, Point, PointFilter, PointHit, PointId, PointPage,
+    PointQuery, PointScan, PointStore, Prose, StoreError, WeightedHit, bm25_named,
 };
 
 use crate::limits::COLLECTION_IDLE;
@@ -112,9 +112,10 @@ pub(crate) fn encoder(
     prose: Prose,
     directory: Option<&Path>,
 ) -> Result<Arc<dyn Encoder>, EncodingError> {
+    if let Some(encoder) = bm25_named(name, prose) {
+        return Ok(encoder);
+    }
     match (name, directory) {
-        (CodeSuperset::NAME, _) => Ok(Arc::new(CodeSuperset::of(prose))),
-        (FastEmbedBm25::NAME, _) => Ok(Arc::new(FastEmbedBm25::of(prose))),
         #[cfg(feature = "bm42")]
         (BM42, Some(directory)) => Ok(Arc::new(forage_sparse::Bm42::open(directory)?)),
         #[cfg(not(feature = "bm42"))]

@@ -196,7 +196,7 @@ export interface CollectionSettings {
   timeoutMs?: number;
   vector?: string;
   /** For a collection that does not say which. */
-  encoder?: "code-superset" | "fastembed-bm25";
+  encoder?: "auto" | "code-superset" | "fastembed-bm25";
   language?: string;
   disableStemmer?: boolean;
   topK?: number;
@@ -251,10 +251,10 @@ export declare class Workspace {
   tools(format?: ToolFormat): Array<Record<string, unknown>>;
   /** Calls a tool by its name, as a model does: with an object, or in the JSON that it wrote. */
   call(name: string, given?: object | string, options?: CallOptions): Promise<Answer>;
-  /** Answers a question with an agent over the tools. `watch` is told of what happens meanwhile. */
-  ask(question: string, options?: CallOptions & { watch?: (event: AskEvent) => void }): Promise<Asked>;
+  /** Answers a question with an agent over the tools. `watch` is told of what happens meanwhile; if it throws, the question ends so. */
+  ask(question: string, options?: CallOptions & { watch?: (event: AskEvent) => void | PromiseLike<void> }): Promise<Asked>;
   /** Makes the index of lines, or brings it up to date. */
   buildIndex(options?: CallOptions): Promise<void>;
-  /** Ends what goes on in the background; calls that come later are refused. */
-  close(): void;
+  /** Refuses calls from now on, and ends what goes on in the background; fulfilled when that has ended. */
+  close(): Promise<void>;
 "#;

@@ -79,7 +79,7 @@ impl Tool for Search {
     const ON_BY_DEFAULT: bool = false;
     const ABOUT: AboutRoots = AboutRoots::Each;
     const INCLUDES_NOISE: &'static str = "no_ignore searches them";
-    const OF_PAGES: &'static [&'static str] = &["best_first"];
+    const OF_PAGES: &'static [&'static str] = &["best_first", "max_results", "cursor"];
     const FOREIGN: &'static [(&'static str, Foreign)] = &[
         ("query", Foreign::Same("pattern")),
         ("regex", Foreign::Same("pattern")),

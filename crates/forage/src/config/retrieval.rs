@@ -193,31 +193,30 @@ impl Config {
                 Some(Arc::new(EncoderSource::new(Box::new(make))))
             }
         };
-        let place = self.collection_place();
-        let retriever = place.map_err(|error| format!("{error:#}")).and_then(|place| {
+        let text_field = retrieval.text_field.value.clone();
+        let store = self.collection_place().map_err(|error| format!("{error:#}")).and_then(|place| {
             let backend = place.home.name();
-            let mut fields = retrieval.payload.value.clone();
-            if !fields.contains(&retrieval.text_field.value) {
-                fields.push(retrieval.text_field.value.clone());
-            }
-            Ok(Arc::new(Retriever {
-                store: Arc::new(OnDemand::new(place)?),
-                encoder,
-                prose: retrieval.prose(),
-                backend,
-                using: retrieval.vector.value.clone(),
-                fields,
-                text_field: Some(retrieval.text_field.value.clone()),
-                timeout: Duration::from_millis(retrieval.timeout_ms.value),
-                rarity: Arc::default(),
-            }))
+            Ok((OnDemand::new(place)?, backend))
         });
-        LookupSettings {
-            retriever,
-            limit: retrieval.top_k.value,
-            text_field: retrieval.text_field.value.clone(),
-            telemetry: None,
-        }
+        let (store, backend) = match store {
+            Ok(store) => store,
+            Err(why) => {
+                let limit = retrieval.top_k.value;
+                return LookupSettings { retriever: Err(why), limit, text_field, telemetry: None };
+            }
+        };
+        let retriever = Retriever {
+            store: Arc::new(store),
+            encoder,
+            prose: retrieval.prose(),
+            backend,
+            using: retrieval.vector.value.clone(),
+            fields: retrieval.payload.value.clone(),
+            text_field: Some(text_field),
+            timeout: Duration::from_millis(retrieval.timeout_ms.value),
+            rarity: Arc::default(),
+        };
+        LookupSettings::of(retriever, retrieval.top_k.value)
     }
 
     /// Who is told of calls that come from here. To be made before the wall is put up.

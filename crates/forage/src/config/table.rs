@@ -11,7 +11,9 @@ use forage_llm::{FactSettings, ProviderSettings, RoleTable};
 use forage_mcp::{OutputForm, ToolSet};
 use forage_sparse::{CodeSuperset, FastEmbedBm25, Language};
 use forage_tools::registry::is_name;
-use forage_tools::{EvidenceForm, FilterBreadth, FilterCandidates, FilterMode, OnModelFailure, limits};
+use forage_tools::{
+    EvidenceForm, FilterBreadth, FilterCandidates, FilterMode, LookupSettings, OnModelFailure, limits,
+};
 use serde::de::{Error as _, MapAccess};
 use serde_json::{Value, json};
 
@@ -171,7 +173,7 @@ settings! {
         collection: String = "code".to_owned(), check wrong_collection,
             from (), "collection" "NAME" for Lookup Collection;
         /// Name of the sparse vector.
-        vector: String = "text-sparse".to_owned();
+        vector: String = LookupSettings::VECTOR.to_owned();
         /// Encoder
         encoder: SettingWord<EncoderName> = SettingWord::new(EncoderName::Auto), from (), "encoder" "NAME" for Encode;
         /// Directory of the files of BM42.
@@ -183,11 +185,11 @@ settings! {
         /// Results of a lookup that names no number.
         top_k: u64 = limits::LOOKUP_HITS, in 1..=limits::LOOKUP_HITS_MAX;
         /// Payload fields that are shown.
-        payload: Vec<String> = PAYLOAD.map(str::to_owned).into();
+        payload: Vec<String> = LookupSettings::PAYLOAD.map(str::to_owned).into();
         /// The payload field that holds the text.
-        text_field: String = "text".to_owned();
+        text_field: String = LookupSettings::TEXT_FIELD.to_owned();
         /// Time for a lookup in milliseconds, with all that is tried again.
-        timeout_ms: u64 = 5_000, in 100..=300_000;
+        timeout_ms: u64 = limits::LOOKUP_TIMEOUT_MS, in limits::LOOKUP_TIMEOUT_MS_RANGE;
         /// Shards of a collection that is made.
         shards: u32;
         /// Copies of each shard.
@@ -346,10 +348,6 @@ impl SettingWords for EncoderName {
         (BM42, Self::Bm42),
     ];
 }
-
-/// Payload fields of collections that Forage fills, and of those of the requirement.
-const PAYLOAD: [&str; 10] =
-    ["repo", "path", "language", "lines", "text", "doc_id", "page_id", "chunk_id", "modality", "image_path"];
 
 fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)

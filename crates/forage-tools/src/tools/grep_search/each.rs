@@ -9,6 +9,7 @@ use super::{
     GrepFile, GrepOutput, GrepRequest, GrepResponse, GrepSearch, PreparedGrep, file_record, is_whole,
     scan_options, unseen,
 };
+use crate::arguments::refuse_pages;
 use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::cursor::fingerprint;
@@ -32,10 +33,7 @@ pub(crate) fn each(
     if request.output.is_some_and(|output| output != GrepOutput::Lines) {
         return Err(ToolError::argument("output", "all there is comes as lines; leave it out"));
     }
-    let of_pages = [("max_results", request.max_results.is_some()), ("cursor", request.cursor.is_some())];
-    if let Some((name, _)) = of_pages.iter().find(|(_, is_given)| *is_given) {
-        return Err(ToolError::argument(name, "all there is comes without pages; leave it out"));
-    }
+    refuse_pages(request.max_results, request.cursor.as_deref())?;
     in_turn::<GrepSearch>(context, &request, |turn, request| {
         let mut is_wanted = true;
         let outcome = one(turn.context, request, &mut |mut file| {

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::record::SearchRecord;
 use super::request::{PreparedSearch, SearchRequest};
 use super::{Search, SearchResponse, render, run};
+use crate::arguments::refuse_pages;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::notes::notes;
@@ -31,7 +32,8 @@ pub enum StreamFormat {
 /// Runs a search for all there is and hands over the records of each file, in path order, until `receive` breaks off.
 ///
 /// # Errors
-/// Of [`Search`]; also for `best_first`, which can be told only of a number of results.
+/// Of [`Search`]; also for `max_results` and `cursor`, which are for pages, and for `best_first`, which can be told only of a number of
+/// results.
 pub fn each(
     context: &Context,
     request: SearchRequest,
@@ -57,6 +59,7 @@ fn named<'a>(records: &'a [SearchRecord], other: Option<&Root>) -> Cow<'a, [Sear
 }
 
 fn prepare_all(context: &Context, request: SearchRequest) -> Result<PreparedSearch, ToolError> {
+    refuse_pages(request.max_results, request.cursor.as_deref())?;
     let prepared = request.prepare(context, true)?;
     if prepared.best_first {
         return Err(ToolError::argument(
