@@ -222,7 +222,7 @@ test("a signal that goes on does not keep a stream that nobody reads", () => {
       let kept = 0;
       const registry = new FinalizationRegistry(() => kept--);
       for (let n = 0; n < 8; n++) {
-        const each = workspace.grepEach({ pattern: "a" }, { signal: controller.signal });
+        const each = workspace.grepEach({ pattern: "999$" }, { signal: controller.signal });
         await each.next();
         registry.register(each, n);
         kept++;
@@ -354,22 +354,25 @@ test("closed is closed", async () => {
   await workspace.close();
 });
 
-test("a workspace is closed beside the event loop, and when the program ends", async () => {
-  const index = path.join(scratch, "closing");
-  const workspace = opened(largeTree, { index });
-  // Its index is begun.
-  await workspace.grep({ pattern: "a", max_results: 1 });
-  const began = performance.now();
-  const closed = workspace.close();
-  assert(performance.now() - began < 500);
-  await closed;
+test("the index that is being made is kept when its workspace is closed, and when the program ends", async () => {
+  const [many, kept] = [path.join(scratch, "many"), path.join(scratch, "kept")];
+  fs.mkdirSync(many);
+  for (let file = 0; file < 2500; file++) {
+    fs.writeFileSync(path.join(many, `${file}.txt`), `needle ${file}\n`.repeat(20));
+  }
+  const wholeOf = (index) => fs.readdirSync(index, { recursive: true }).filter((name) => path.basename(name) === "base");
+  const workspace = opened(many, { index: path.join(kept, "closed"), watch: true });
+  await workspace.grep({ pattern: "needle 7$" });
+  await workspace.close();
+  assert.equal(wholeOf(path.join(kept, "closed")).length, 1);
   const program = `
     const { Workspace } = require("@forage-search/node");
-    globalThis.workspace = new Workspace(${JSON.stringify(tree)}, { index: ${JSON.stringify(path.join(scratch, "ending"))} });
-    workspace.grep({ pattern: "retry" });
+    const [directory, index] = process.argv.slice(1);
+    globalThis.workspace = new Workspace(directory, { index, watch: true });
+    workspace.grep({ pattern: "needle 7$" });
   `;
-  execFileSync(process.execPath, ["-e", program], { cwd: import.meta.dirname });
-  assert(fs.readdirSync(path.join(scratch, "ending"), { recursive: true }).length > 1);
+  execFileSync(process.execPath, ["-e", program, many, path.join(kept, "ended")], { cwd: import.meta.dirname });
+  assert.equal(wholeOf(path.join(kept, "ended")).length, 1);
 });
 
 test("an index of one's own", async () => {
