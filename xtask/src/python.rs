@@ -45,8 +45,17 @@ fn install(workspace: &Workspace) -> Result<PathBuf, String> {
     succeed(&mut build, "maturin build")?;
     let wheels = std::fs::read_dir(&wheels).map_err(|error| error.to_string())?;
     let wheel = wheels.flatten().map(|file| file.path()).next().ok_or("maturin has made no wheel")?;
-    let mut pip = workspace.program(workspace.path("target/peers/bindings/python/bin/pip"));
-    pip.args(["install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index", "--target"]);
+    let mut pip = workspace.program(workspace.path("target/peers/bindings/python/bin/python"));
+    pip.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--no-index",
+        "--target",
+    ]);
     succeed(pip.arg(&site).arg(&wheel), "pip install")?;
     Ok(site)
 }
