@@ -1,12 +1,15 @@
 //! The Python package: built as a wheel, installed where nothing else is, and used.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::cargo::{Workspace, remove, succeed};
 use crate::peers;
 
 /// Where the package is, below the workspace.
 const PACKAGE: &str = "crates/forage-python";
+
+/// Names further Pythons to test with, as a list of programs.
+const OTHERS: &str = "FORAGE_TEST_PYTHONS";
 
 /// Builds the package for this platform, tests it as a program uses it, and holds its types against what it is.
 ///
@@ -17,8 +20,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     peers::install_for_python(workspace)?;
     let installed = install(workspace)?;
     let python = workspace.path("target/peers/bindings/python/bin/python");
-    let run = |arguments: &[&str], shown: &str| {
-        let mut command = workspace.program(&python);
+    let run = |python: &Path, arguments: &[&str], shown: &str| {
+        let mut command = workspace.program(python);
         command.args(arguments).current_dir(workspace.path(PACKAGE));
         command.env("PYTHONPATH", &installed).env("MYPYPATH", &installed);
         command.env("PYTHONDONTWRITEBYTECODE", "1").env("FORAGE", workspace.forage()?);
@@ -26,11 +29,35 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
         command.env("MODEL_SCRIPT", workspace.path("crates/forage/tests/clients/model.py"));
         succeed(&mut command, shown)
     };
-    run(&["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests"], "pytest")?;
-    run(&["-m", "mypy", "--strict", "examples"], "mypy on the examples")?;
     let own = installed.join("forage").display().to_string();
-    run(&["-m", "mypy", "--strict", &own], "mypy on the package")?;
-    run(&["-m", "mypy.stubtest", "forage", "--allowlist", "tests/stubtest.txt"], "stubtest")
+    let checks: [(&[&str], &str); 4] = [
+        (&["pytest", "-q", "-p", "no:cacheprovider", "tests"], "pytest"),
+        (&["mypy", "--strict", "examples"], "mypy on the examples"),
+        (&["mypy", "--strict", &own], "mypy on the package"),
+        (&["mypy.stubtest", "forage", "--allowlist", "tests/stubtest.txt"], "stubtest"),
+    ];
+    for (arguments, shown) in checks {
+        run(&python, &[&["-m"], arguments].concat(), shown)?;
+    }
+    for other in std::env::split_paths(&std::env::var_os(OTHERS).unwrap_or_default()) {
+        // The tests of the package alone, which need nothing beside `pytest`.
+        let other = environment(workspace, &other)?;
+        let tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_package.py"];
+        run(&other, &tests, "pytest with another Python")?;
+    }
+    Ok(())
+}
+
+/// Makes an environment of another Python; returns its program.
+fn environment(workspace: &Workspace, other: &Path) -> Result<PathBuf, String> {
+    let place = workspace.path("target/bindings/other-python");
+    remove(&place)?;
+    succeed(workspace.program(other).args(["-m", "venv"]).arg(&place), "python -m venv")?;
+    let python = place.join("bin/python");
+    succeed(workspace.program(&python).arg("--version"), "python --version")?;
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "pytest"];
+    succeed(workspace.program(&python).args(pip), "pip install")?;
+    Ok(python)
 }
 
 /// Builds a wheel and unpacks it as `pip` does; returns where it is.
