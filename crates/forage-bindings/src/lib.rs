@@ -34,4 +34,4 @@ pub use pieces::{PieceBatch, Pieces};
 pub use settings::{IndexSetting, ModelSettings, ToolboxSettings};
 pub use sparse::Bm25;
 pub use toolbox::{Asked, Toolbox, program_ends};
-pub use workers::{RunCall, guarded, receive, run, run_apart};
+pub use workers::{LONE, RunCall, guarded, receive, run, run_apart};

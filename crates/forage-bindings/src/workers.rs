@@ -19,8 +19,12 @@ const WAITING: usize = 16;
 /// Time after which a thread that waits ends.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Time for which a thread looks for what it waits for before it sleeps.
+/// Time for which a thread looks for its next call before it sleeps.
 const AWAKE: Duration = Duration::from_micros(100);
+
+/// Time for which whoever makes a call looks for its answer before they sleep: a small one has it by then, and to be woken takes as
+/// long again.
+pub const LONE: Duration = Duration::from_micros(300);
 
 /// [`run`] or [`run_apart`].
 pub type RunCall = fn(Box<dyn FnOnce() + Send>) -> Result<(), BindingError>;
@@ -101,13 +105,13 @@ pub fn guarded<T>(call: impl FnOnce() -> Result<T, BindingError>) -> Result<T, B
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(BindingError::panicked()))
 }
 
-/// Waits for what another thread sends. It looks for it without sleep for as long as a small call takes: to be woken takes as long again.
+/// Waits for what another thread sends, at first without sleep.
 ///
 /// # Errors
 /// Nothing came in that time, or nothing will.
-pub fn receive<T>(receiver: &Receiver<T>, wait: Duration) -> Result<T, RecvTimeoutError> {
+pub fn receive<T>(receiver: &Receiver<T>, awake: Duration, wait: Duration) -> Result<T, RecvTimeoutError> {
     let began = Instant::now();
-    while began.elapsed() < AWAKE {
+    while began.elapsed() < awake {
         match receiver.try_recv() {
             Ok(received) => return Ok(received),
             Err(TryRecvError::Empty) => std::hint::spin_loop(),
@@ -174,7 +178,7 @@ fn work(mut job: CallJob) {
 
 /// Waits for a job, for a while. Whoever has taken this thread out of those that wait will send one, however late.
 fn next(own: u64, jobs: &Receiver<CallJob>) -> Option<CallJob> {
-    if let Ok(job) = receive(jobs, PATIENCE) {
+    if let Ok(job) = receive(jobs, AWAKE, PATIENCE) {
         return Some(job);
     }
     let mut workers = of_this_process();

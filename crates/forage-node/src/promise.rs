@@ -2,17 +2,13 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use forage_bindings::{BindingError, RunCall, guarded};
+use forage_bindings::{BindingError, LONE, RunCall, guarded};
 use napi::bindgen_prelude::{Either, Object, ToNapiValue};
 use napi::{Env, JsDeferred};
 
 use crate::NodeError;
-
-/// Time that a call which is alone is waited for at once: a small one has its answer by then, and to sleep and be woken takes
-/// the event loop as long again.
-const LONE: Duration = Duration::from_micros(300);
 
 /// What JavaScript is told of: an error is made an exception there, where its class is.
 pub(crate) type Settled<T> = Either<NodeError, T>;

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use forage_base::Stop;
-use forage_bindings::{BindingError, RunCall, guarded, receive, run};
+use forage_bindings::{BindingError, LONE, RunCall, guarded, receive, run};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde_json::Value;
@@ -38,8 +38,9 @@ pub(crate) fn wait<T: Send + 'static>(
         return Ok(Err(error));
     }
     py.detach(move || {
+        let mut awake = LONE;
         loop {
-            match receive(&answer, LOOK) {
+            match receive(&answer, std::mem::take(&mut awake), LOOK) {
                 Ok(answer) => return Ok(answer),
                 Err(RecvTimeoutError::Disconnected) => return Ok(Err(BindingError::panicked())),
                 Err(RecvTimeoutError::Timeout) => {
