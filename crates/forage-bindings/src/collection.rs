@@ -6,10 +6,11 @@ use std::time::Duration;
 use forage_llm::ApiKey;
 use forage_qdrant::{ServerSettings, ServerStore};
 use forage_sparse::{CodeSuperset, EncoderSource, FastEmbedBm25, Language, Prose, Retriever, bm25_named};
-use forage_tools::{ErrorCode, LookupSettings, limits};
+use forage_tools::{ErrorCode, LookupSettings, limits, registry};
 use serde::Deserialize;
 
 use crate::error::BindingError;
+use crate::settings::check_range;
 
 /// A collection on a Qdrant server, with the defaults of the command line.
 #[derive(Clone, Deserialize)]
@@ -75,7 +76,7 @@ impl CollectionSettings {
         let refused = |why: &dyn std::fmt::Display| {
             BindingError::new(ErrorCode::Argument, format_args!("`collection` can't be used: {why}"))
         };
-        self.check_ranges().map_err(|why| refused(&why))?;
+        self.check().map_err(|why| refused(&why))?;
         let key = self.api_key.as_deref().map(ApiKey::new).transpose().map_err(|error| refused(&error))?;
         let timeout = Duration::from_millis(self.timeout_ms);
         let settings = ServerSettings {
@@ -101,16 +102,15 @@ impl CollectionSettings {
         Ok(LookupSettings::of(retriever, self.top_k))
     }
 
-    fn check_ranges(&self) -> Result<(), String> {
-        let numbers = [
-            ("top_k", self.top_k, 1..=limits::LOOKUP_HITS_MAX),
-            ("timeout_ms", self.timeout_ms, limits::LOOKUP_TIMEOUT_MS_RANGE),
-        ];
-        match numbers.iter().find(|(_, number, range)| !range.contains(number)) {
-            Some((name, number, range)) => {
-                let (least, most) = (range.start(), range.end());
-                Err(format!("`{name}` {number} is out of range; give {least} to {most}"))
-            }
+    fn check(&self) -> Result<(), String> {
+        check_range("top_k", self.top_k, &(1..=limits::LOOKUP_HITS_MAX))?;
+        check_range("timeout_ms", self.timeout_ms, &limits::LOOKUP_TIMEOUT_MS_RANGE)?;
+        if !registry::is_name(&self.name) {
+            return Err(format!("`name` {:?} is not 1 to 64 letters, digits, `-` or `_`", self.name));
+        }
+        let empty = [("vector", &self.vector), ("text_field", &self.text_field)];
+        match empty.iter().find(|(_, value)| value.trim().is_empty()) {
+            Some((name, _)) => Err(format!("`{name}` is empty")),
             None => Ok(()),
         }
     }
@@ -127,12 +127,10 @@ impl CollectionSettings {
 
     /// What the words of the collection are, where that is said.
     fn prose(&self) -> Result<Option<Prose>, String> {
-        if self.disable_stemmer {
-            return Ok(Some(Prose::AsWritten));
-        }
         let parsed = |name: &str| {
             Language::parse(name).map(Prose::Of).ok_or_else(|| format!("there is no language {name:?}"))
         };
-        self.language.as_deref().map(parsed).transpose()
+        let language = self.language.as_deref().map(parsed).transpose()?;
+        Ok(if self.disable_stemmer { Some(Prose::AsWritten) } else { language })
     }
 }

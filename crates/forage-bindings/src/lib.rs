@@ -21,6 +21,7 @@
 mod collection;
 mod error;
 mod method;
+mod open;
 mod pieces;
 mod settings;
 mod sparse;
@@ -30,8 +31,9 @@ mod workers;
 pub use collection::CollectionSettings;
 pub use error::{BindingError, error_codes};
 pub use method::{EachMethod, Method, methods};
+pub use open::end_all;
 pub use pieces::{PieceBatch, Pieces};
 pub use settings::{IndexSetting, ModelSettings, ToolboxSettings};
 pub use sparse::Bm25;
-pub use toolbox::{Asked, Toolbox, program_ends};
+pub use toolbox::{Asked, Toolbox};
 pub use workers::{LONE, RunCall, guarded, receive, run, run_apart};

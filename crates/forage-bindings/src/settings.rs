@@ -1,12 +1,14 @@
 //! What a workspace of another language is opened with.
 
+use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use forage_llm::{
     ApiKey, ChatModel, Endpoint, EndpointSettings, Exchanges, ProviderTable, Wire, is_loopback_url,
 };
-use forage_tools::ErrorCode;
+use forage_tools::{ErrorCode, limits};
 use serde::Deserialize;
 
 use crate::collection::CollectionSettings;
@@ -29,11 +31,11 @@ pub struct ToolboxSettings {
     pub without_model: bool,
     /// Shows secrets, which are taken out of answers otherwise.
     pub show_secrets: bool,
-    /// Bytes of a text answer.
+    /// Bytes of a text answer: 2000 to 100000.
     pub text_bytes: Option<usize>,
-    /// Time for a call, in milliseconds.
+    /// Time for a call, in milliseconds: 100 to 300000.
     pub timeout_ms: Option<u64>,
-    /// Worker threads of a call; one for each processor unless it is named.
+    /// Worker threads of a call, at the most 256; one for each processor where it is 0 or not named.
     pub threads: Option<usize>,
     /// Bytes of a file; larger ones are not searched.
     pub max_file_bytes: Option<u64>,
@@ -50,6 +52,29 @@ impl ToolboxSettings {
     /// They can't be read.
     pub fn parse(json: &str) -> Result<Self, BindingError> {
         serde_json::from_str(json).map_err(|error| unreadable(&error))
+    }
+
+    pub(crate) fn check_ranges(&self) -> Result<(), BindingError> {
+        let text_bytes = limits::TEXT_BYTES_MIN..=limits::TEXT_BYTES_MAX;
+        let checked = [
+            self.timeout_ms.map(|time| check_range("timeout_ms", time, &limits::TIMEOUT_MS_RANGE)),
+            self.text_bytes.map(|bytes| check_range("text_bytes", bytes, &text_bytes)),
+            self.threads.map(|threads| check_range("threads", threads, &limits::THREADS_RANGE)),
+        ];
+        let checked: Result<(), String> = checked.into_iter().flatten().collect();
+        checked.map_err(|why| BindingError::new(ErrorCode::Argument, why))
+    }
+}
+
+/// Refuses a number out of its range.
+pub(crate) fn check_range<T: PartialOrd + fmt::Display>(
+    name: &str,
+    number: T,
+    range: &RangeInclusive<T>,
+) -> Result<(), String> {
+    match range.contains(&number) {
+        true => Ok(()),
+        false => Err(format!("`{name}` {number} is out of range; give {} to {}", range.start(), range.end())),
     }
 }
 
@@ -106,8 +131,8 @@ pub struct ModelSettings {
     pub allow_insecure: bool,
 }
 
-impl std::fmt::Debug for ModelSettings {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Debug for ModelSettings {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { provider, model, base_url, .. } = self;
         write!(formatter, "{model} of {provider:?} at {base_url:?}")
     }
@@ -116,7 +141,7 @@ impl std::fmt::Debug for ModelSettings {
 impl ModelSettings {
     /// A client of the model.
     pub(crate) fn open(&self, table: &ProviderTable) -> Result<Arc<dyn ChatModel>, BindingError> {
-        let refused = |why: &dyn std::fmt::Display| {
+        let refused = |why: &dyn fmt::Display| {
             BindingError::new(
                 ErrorCode::NoModel,
                 format_args!("the model `{}` can't be asked: {why}", self.model),

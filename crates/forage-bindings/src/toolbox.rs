@@ -1,8 +1,8 @@
 //! A workspace whose tools are called by name.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use forage_agent::{Agent, AgentEvent, TurnEnd, usable_tools};
@@ -13,11 +13,13 @@ use forage_tools::kept::shared_place;
 use forage_tools::registry::{self, AnyTool, TOOLS, ToolSelection, advertised};
 use forage_tools::schema::{SchemaFormat, definition};
 use forage_tools::{
-    Answer, Context, ErrorCode, FilterMode, FilterSettings, RecordReceiver, ToolError, ToolNames, Workspace,
+    Answer, Context, ErrorCode, FilterMode, FilterSettings, Limit, RecordReceiver, ToolError, ToolNames,
+    Workspace,
 };
 use serde_json::{Value, json};
 
 use crate::error::BindingError;
+use crate::open;
 use crate::settings::{IndexSetting, ToolboxSettings};
 use crate::workers::run_apart;
 
@@ -34,7 +36,12 @@ pub struct Toolbox {
     is_timed: bool,
     /// The process that opened it. What it has in the background does not live on in one that was forked off.
     process: u32,
+    /// Calls are refused.
     is_closed: AtomicBool,
+    /// What goes on in the background has ended.
+    ended: OnceLock<()>,
+    /// Its number among those that are open.
+    number: u64,
 }
 
 /// The answer to a question.
@@ -51,6 +58,19 @@ impl Toolbox {
     /// # Errors
     /// One of them is no directory or too broad, or a setting can't be used.
     pub fn open(directories: &[PathBuf], settings: ToolboxSettings) -> Result<Self, BindingError> {
+        Self::open_for(0, directories, settings)
+    }
+
+    /// The same for an owner, with which its work in the background ends: see [`end_all`](crate::end_all).
+    ///
+    /// # Errors
+    /// As of [`Toolbox::open`].
+    pub fn open_for(
+        owner: u64,
+        directories: &[PathBuf],
+        settings: ToolboxSettings,
+    ) -> Result<Self, BindingError> {
+        settings.check_ranges()?;
         let policy = RootPolicy { allow_broad: settings.allow_broad_root, ..RootPolicy::default() };
         let root = |directory: &PathBuf| Root::open(directory, &policy, SecretPolicy::standard(&[]));
         let roots: Vec<_> = directories
@@ -92,12 +112,14 @@ impl Toolbox {
             .map_err(|error| BindingError::new(ErrorCode::Index, error))?;
         }
         Ok(Self {
+            number: open::add(&workspace, owner),
             workspace,
             told,
             models,
             is_timed: settings.timeout_ms.is_some(),
             process: std::process::id(),
             is_closed: AtomicBool::new(false),
+            ended: OnceLock::new(),
         })
     }
 
@@ -132,8 +154,15 @@ impl Toolbox {
         let answer = finished(tool, &context, arguments, answer)?;
         match answer.partial() && !stop.is_cancelled() {
             true => {
-                let problem = "the time for the call ended the search before all there is was handed over";
-                Err(BindingError::new(ErrorCode::Unfinished, problem))
+                let what = match answer.truncated_by {
+                    Some(Limit::Timeout) => "the time for the call ended the search",
+                    _ => "the search ended",
+                };
+                let problem = format!("{what} before all there is was handed over");
+                Err(BindingError {
+                    refusal: Some(answer.text),
+                    ..BindingError::new(ErrorCode::Unfinished, problem)
+                })
             }
             false => Ok(answer),
         }
@@ -203,23 +232,18 @@ impl Toolbox {
         roots.iter().map(|root| root.path().display().to_string()).collect()
     }
 
-    /// Ends what goes on in the background, and waits for its end: for an index that is being written, more than a second. Calls that
-    /// come later are refused.
+    /// Refuses calls that come from now on.
+    pub fn refuse(&self) {
+        self.is_closed.store(true, Ordering::Release);
+    }
+
+    /// Refuses calls, ends what goes on in the background, and waits for its end: for an index that is being written up to a second
+    /// and a half.
     pub fn close(&self) {
-        if let Some(workspace) = self.take_leave() {
-            workspace.close();
+        self.refuse();
+        if self.process == std::process::id() {
+            self.ended.get_or_init(|| open::end(open::take(self.number)));
         }
-    }
-
-    /// The same for a thread that must not wait: refuses calls, and returns what is left to do. `None` where nothing is.
-    pub fn closing(&self) -> Option<impl FnOnce() + Send + 'static> {
-        self.take_leave().map(|workspace| || workspace.close())
-    }
-
-    /// The workspace, for whoever closes it first.
-    fn take_leave(&self) -> Option<Workspace> {
-        let is_first = !self.is_closed.swap(true, Ordering::AcqRel);
-        (is_first && self.process == std::process::id()).then(|| self.workspace.clone())
     }
 
     fn check(&self) -> Result<(), BindingError> {
@@ -242,23 +266,14 @@ impl Toolbox {
 }
 
 impl Drop for Toolbox {
-    /// Does not wait, as whoever collects garbage must not, unless there is no later.
+    /// Does not wait, as whoever collects garbage must not.
     fn drop(&mut self) {
-        if let Some(close) = self.closing() {
-            match PROGRAM_ENDS.load(Ordering::Acquire) {
-                true => close(),
-                // Without a thread the index that is being built is lost, and built again.
-                false => drop(run_apart(close)),
-            }
+        if self.process == std::process::id() && self.ended.get().is_none() {
+            let workspace = open::take(self.number);
+            // Without a thread the index that is being built is lost, and built again.
+            let _ = run_apart(move || open::end(workspace));
         }
     }
-}
-
-static PROGRAM_ENDS: AtomicBool = AtomicBool::new(false);
-
-/// Says that the program ends: workspaces that are dropped from now on keep what was read for an index first.
-pub fn program_ends() {
-    PROGRAM_ENDS.store(true, Ordering::Release);
 }
 
 /// What came of a call.

@@ -121,17 +121,21 @@ pub fn receive<T>(receiver: &Receiver<T>, awake: Duration, wait: Duration) -> Re
     receiver.recv_timeout(wait)
 }
 
-/// The workers, unless they were locked while the process was forked, in which they stay so: nobody else keeps them for long.
-fn locked() -> Option<MutexGuard<'static, Workers>> {
+/// Locks what nobody keeps for long, unless it was locked while the process was forked, in which it stays so.
+pub(crate) fn lock_unless_forked<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     const TRIES: usize = 10_000;
     for _ in 0..TRIES {
-        match WORKERS.try_lock() {
-            Ok(workers) => return Some(renewed(workers)),
-            Err(TryLockError::Poisoned(poisoned)) => return Some(renewed(poisoned.into_inner())),
+        match mutex.try_lock() {
+            Ok(locked) => return Some(locked),
+            Err(TryLockError::Poisoned(poisoned)) => return Some(poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => thread::yield_now(),
         }
     }
     None
+}
+
+fn locked() -> Option<MutexGuard<'static, Workers>> {
+    lock_unless_forked(&WORKERS).map(renewed)
 }
 
 /// The same in a thread of this process's workers.

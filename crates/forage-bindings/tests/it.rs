@@ -92,6 +92,7 @@ fn all_there_is_takes_more_time_than_a_call_has() {
                 let request = json!({ "pattern": "needle|main" });
                 let answer = toolbox.each(tool, request, &Stop::never(), &mut receive).unwrap();
                 assert_eq!(answer.records()["match_count"], 301, "{tool}");
+                assert!(answer.text.starts_with("Found 301 matches in 2 files"), "{}", answer.text);
             });
         }
     });
@@ -100,10 +101,12 @@ fn all_there_is_takes_more_time_than_a_call_has() {
 #[test]
 fn the_time_of_a_workspace_is_that_of_every_tool() {
     let tree = tree();
-    let toolbox = open(tree.path(), &json!({ "index": false, "timeout_ms": 50 })).unwrap();
+    let toolbox = open(tree.path(), &json!({ "index": false, "timeout_ms": 100 })).unwrap();
     for tool in ["search", "grep"] {
+        let mut is_first = true;
         let mut receive = |_: Value| {
-            std::thread::sleep(Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis(if is_first { 300 } else { 0 }));
+            is_first = false;
             ControlFlow::Continue(())
         };
         let request = json!({ "pattern": "needle|main" });
@@ -123,6 +126,10 @@ fn what_is_refused_says_why() {
     assert_eq!(model(json!({ "model": "x", "base_url": "http://127.0.0.1:1/v1" })), "");
     assert_eq!(model(json!({ "provider": "openai", "model": "x", "api_key": "k" })), "");
     assert!(refused(json!({ "exclude": ["["] })).unwrap().starts_with("`exclude`: "));
+    for setting in ["timeout_ms", "text_bytes", "threads"] {
+        let why = refused(json!({ "index": false, setting: 1_000_000 })).unwrap();
+        assert!(why.starts_with(&format!("`{setting}` 1000000 is out of range")), "{why}");
+    }
     assert!(refused(json!({ "index": tree.path() })).unwrap().contains("lies in the workspace"));
 
     let toolbox = open(tree.path(), &json!({ "index": false })).unwrap();
@@ -208,6 +215,9 @@ fn a_collection_is_asked_when_something_is_looked_up() {
         json!({ "url": "http://127.0.0.1:1", "encoder": "nonsense" }),
         json!({ "url": "http://127.0.0.1:1", "encoder": "bm42" }),
         json!({ "url": "http://127.0.0.1:1", "language": "klingon" }),
+        json!({ "url": "http://127.0.0.1:1", "language": "klingon", "disable_stemmer": true }),
+        json!({ "url": "http://127.0.0.1:1", "name": "a/b" }),
+        json!({ "url": "http://127.0.0.1:1", "vector": "" }),
         json!({ "url": "http://127.0.0.1:1", "top_k": 101 }),
         json!({ "url": "http://127.0.0.1:1", "timeout_ms": 99 }),
     ] {

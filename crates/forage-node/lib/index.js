@@ -3,7 +3,7 @@
 "use strict";
 
 const { fileURLToPath } = require("node:url");
-const { isMainThread } = require("node:worker_threads");
+const { isPromise } = require("node:util").types;
 
 const { ForageError, classes, unwrapped } = require("./errors.js");
 const native = require("./native.js");
@@ -56,10 +56,9 @@ class Asked {
   }
 }
 
-// Workspaces that were not closed keep what was read for an index then.
-if (isMainThread) {
-  process.once("exit", native.programEnds);
-}
+// Workspaces that are not closed by then keep what was read for their indexes.
+const owner = native.owner();
+process.once("exit", () => native.endAll(owner));
 
 /** Calls that are answered at once before the event loop has a turn: a loop of small ones would leave it none. */
 const AT_ONCE = 16;
@@ -67,7 +66,8 @@ let answeredAtOnce = 0;
 
 /** Returns what the native part tells, at once or by a promise. */
 async function answered(told) {
-  if (told instanceof Promise) {
+  // One of another realm is no instance of this one's class.
+  if (isPromise(told)) {
     return unwrapped(await told);
   }
   if (answeredAtOnce++ === 0) {
@@ -121,8 +121,10 @@ class Each {
     if (this.#isLeft) {
       return { done: true, value: undefined };
     }
-    if (this.#isCut) {
+    if (this.#ready.length > 0 || this.#isCut) {
       this.#signal?.throwIfAborted();
+    }
+    if (this.#isCut) {
       throw new classes.CancelledError("the search was ended before all there is was handed over");
     }
     const piece = this.#ready.pop();
@@ -134,8 +136,11 @@ class Each {
     try {
       batch = await answered(this.#pieces.next());
     } catch (error) {
-      this.#signal?.throwIfAborted();
       this.#release();
+      if (this.#isLeft) {
+        return;
+      }
+      this.#signal?.throwIfAborted();
       throw error;
     }
     this.#ready = batch?.pieces.reverse() ?? [];
@@ -166,8 +171,11 @@ if (Symbol.asyncDispose) {
   Each.prototype[Symbol.asyncDispose] = Each.prototype.return;
 }
 
-/** Waits for a promise of the native part. A signal, or what `begin` fails with, ends its work, and the wait for it at once. */
-async function waited(signal, begin) {
+/**
+ * Waits for a promise of the native part, and for what comes `behind` its answer. A signal, or what `begin` fails with, ends its work,
+ * and the wait for it at once.
+ */
+async function waited(signal, begin, behind) {
   const stop = new native.NodeStop();
   signal?.throwIfAborted();
   let fail;
@@ -180,9 +188,42 @@ async function waited(signal, begin) {
   const abort = () => fail(signal.reason);
   signal?.addEventListener("abort", abort, { once: true });
   try {
-    return await Promise.race([answered(begin(stop, fail)), failed]);
+    const answer = await Promise.race([answered(begin(stop, fail)), failed]);
+    await (behind && Promise.race([behind, failed]));
+    return answer;
   } finally {
     signal?.removeEventListener("abort", abort);
+  }
+}
+
+/** Tells a function of events. `end` is fulfilled when it was told of all of them, and what it has promised is. */
+class Watched {
+  isOver = false;
+  #watch;
+  #promised = [];
+  #ended;
+
+  constructor(watch) {
+    this.#watch = watch;
+    this.end = new Promise((resolve) => (this.#ended = resolve));
+  }
+
+  /** Returns what the native part tells: events in JSON, and `null` behind the last. */
+  teller(fail) {
+    return (event) => {
+      if (event === null) {
+        this.#ended(Promise.all(this.#promised));
+      } else if (!this.isOver) {
+        try {
+          const told = this.#watch(JSON.parse(event));
+          if (typeof told?.then === "function") {
+            this.#promised.push(Promise.resolve(told).then(undefined, fail));
+          }
+        } catch (error) {
+          fail(error);
+        }
+      }
+    };
   }
 }
 
@@ -222,10 +263,11 @@ const answers = new Map();
 
 class Workspace {
   #raw;
+  #closed;
 
   constructor(paths, given = {}) {
     const directories = (Array.isArray(paths) ? paths : [paths]).map(directory);
-    this.#raw = unwrapped(native.NodeToolbox.open(directories, settings(given)));
+    this.#raw = unwrapped(native.NodeToolbox.open(owner, directories, settings(given)));
   }
 
   get roots() {
@@ -242,21 +284,15 @@ class Workspace {
   }
 
   async ask(question, { signal, watch } = {}) {
-    let isOver = false;
-    const told = (fail) => (event) => {
-      if (isOver) {
-        return;
-      }
-      try {
-        watch(JSON.parse(event))?.then?.(undefined, fail);
-      } catch (error) {
-        fail(error);
-      }
-    };
+    if (!watch) {
+      return new Asked(await waited(signal, (stop) => this.#raw.ask(question, stop)));
+    }
+    const watched = new Watched(watch);
     try {
-      return new Asked(await waited(signal, (stop, fail) => this.#raw.ask(question, stop, watch && told(fail))));
+      const ask = (stop, fail) => this.#raw.ask(question, stop, watched.teller(fail));
+      return new Asked(await waited(signal, ask, watched.end));
     } finally {
-      isOver = true;
+      watched.isOver = true;
     }
   }
 
@@ -264,8 +300,9 @@ class Workspace {
     await waited(signal, (stop) => this.#raw.buildIndex(stop));
   }
 
-  async close() {
-    await answered(this.#raw.close());
+  close() {
+    this.#closed ??= answered(this.#raw.close());
+    return this.#closed;
   }
 
   static _add(method) {

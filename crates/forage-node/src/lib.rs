@@ -6,11 +6,12 @@ mod promise;
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use forage_base::Stop;
 use forage_bindings::{
-    BindingError, PieceBatch, Pieces, Toolbox, ToolboxSettings, error_codes, guarded, methods, program_ends,
-    run, run_apart,
+    BindingError, PieceBatch, Pieces, Toolbox, ToolboxSettings, end_all, error_codes, guarded, methods, run,
+    run_apart,
 };
 use forage_tools::Answer;
 use napi::Env;
@@ -131,13 +132,14 @@ pub struct NodeToolbox(Arc<Toolbox>);
 
 #[napi]
 impl NodeToolbox {
-    /// Opens directories with settings in JSON.
+    /// Opens directories with settings in JSON, for an environment.
     #[napi]
-    pub fn open(directories: Vec<String>, settings: String) -> Settled<NodeToolbox> {
+    pub fn open(owner: u32, directories: Vec<String>, settings: String) -> Settled<NodeToolbox> {
         let open = || {
             let settings = ToolboxSettings::parse(&settings)?;
             let directories: Vec<PathBuf> = directories.into_iter().map(PathBuf::from).collect();
-            Toolbox::open(&directories, settings).map(|toolbox| NodeToolbox(Arc::new(toolbox)))
+            Toolbox::open_for(owner.into(), &directories, settings)
+                .map(|toolbox| NodeToolbox(Arc::new(toolbox)))
         };
         told(guarded(open))
     }
@@ -162,24 +164,25 @@ impl NodeToolbox {
         told(begin().map(|pieces| NodePieces(Arc::new(pieces))))
     }
 
-    /// Answers a question. `watch` is told of events in JSON.
+    /// Answers a question. `watch` is told of events in JSON, and of `null` behind the last of them where there is an answer.
     #[napi]
     pub fn ask<'env>(
         &self,
         env: &'env Env,
         question: String,
         stop: &NodeStop,
-        watch: Option<Function<'_, String, ()>>,
+        watch: Option<Function<'_, Option<String>, ()>>,
     ) -> napi::Result<Promised<'env, NodeAsked>> {
         let watch = watch.map(|watch| watch.build_threadsafe_function().build()).transpose()?;
         let (toolbox, stop) = (Arc::clone(&self.0), stop.0.clone());
         promised(env, run, move || {
-            let tell = |event: Value| {
+            let tell = |event: Option<String>| {
                 if let Some(watch) = &watch {
-                    watch.call(event.to_string(), ThreadsafeFunctionCallMode::NonBlocking);
+                    watch.call(event, ThreadsafeFunctionCallMode::NonBlocking);
                 }
             };
-            let asked = toolbox.ask(&question, &stop, &tell)?;
+            let asked = toolbox.ask(&question, &stop, &|event: Value| tell(Some(event.to_string())))?;
+            tell(None);
             Ok(NodeAsked { text: asked.text, records: asked.records.to_string() })
         })
     }
@@ -206,9 +209,10 @@ impl NodeToolbox {
     /// Refuses calls from now on, and ends what goes on in the background.
     #[napi]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<Promised<'env, ()>> {
-        let close = self.0.closing();
+        self.0.refuse();
+        let toolbox = Arc::clone(&self.0);
         promised(env, run_apart, move || {
-            close.into_iter().for_each(|close| close());
+            toolbox.close();
             Ok(())
         })
     }
@@ -219,10 +223,17 @@ fn parsed(json: &str) -> Result<Value, BindingError> {
         .map_err(|error| BindingError::unreadable(&format!("the arguments are no JSON object: {error}")))
 }
 
-/// Called when the program ends.
-#[napi(js_name = "programEnds")]
-pub fn ends() {
-    program_ends();
+/// A number for an environment: of the main thread, or of a worker.
+#[napi]
+pub fn owner() -> u32 {
+    static OWNERS: AtomicU32 = AtomicU32::new(1);
+    OWNERS.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Ends what the workspaces of an environment have in the background, when that ends.
+#[napi(js_name = "endAll")]
+pub fn end_all_of(owner: u32) {
+    end_all(owner.into());
 }
 
 /// The methods of a workspace in JSON.

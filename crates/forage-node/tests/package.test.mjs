@@ -7,6 +7,7 @@ import path from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
+import vm from "node:vm";
 import { Worker } from "node:worker_threads";
 
 import * as forage from "@forage-search/node";
@@ -114,6 +115,7 @@ test("errors have classes and hints", async () => {
     [() => opened(path.join(tree, "nowhere")), forage.PathError],
     [() => opened(tree, { models: [{ model: "x" }] }), forage.NoModelError],
     [() => opened(tree, { nonsense: 1 }), forage.RequestError],
+    [() => opened(tree, { timeoutMs: 0 }), forage.ArgumentError],
   ];
   for (const [call, kind] of cases) {
     await assert.rejects(async () => call(), (error) => {
@@ -283,6 +285,18 @@ test("a signal ends a call and its work", async () => {
   await each.next();
   ended.abort(new Error("enough"));
   await assert.rejects(collected(each), /enough/);
+  // All of it is here at the first piece.
+  const late = new AbortController();
+  const small = opened().searchEach({ pattern: "e" }, { signal: late.signal });
+  await small.next();
+  await sleep(200);
+  await small.next();
+  late.abort(new Error("enough"));
+  await assert.rejects(collected(small), /enough/);
+  const left = workspace.searchEach(SLOW);
+  const next = left.next();
+  await left.return();
+  assert.deepEqual(await next, { done: true, value: undefined });
   await idle();
 });
 
@@ -317,6 +331,29 @@ test("small calls one after the other leave the event loop its turns", async () 
   );
   clearInterval(beat);
   assert(beats > 10, `${beats}`);
+});
+
+test("another realm has the same errors", async () => {
+  const context = vm.createContext({ process, console, Buffer, URL, setImmediate });
+  const modules = new Map();
+  const library = path.dirname(require.resolve("@forage-search/node"));
+  const load = (name) => {
+    if (!name.startsWith("./") || name.endsWith("native.js")) {
+      return require(name.startsWith("./") ? path.join(library, name) : name);
+    }
+    if (!modules.has(name)) {
+      const module = { exports: {} };
+      modules.set(name, module);
+      const source = fs.readFileSync(path.join(library, name), "utf8");
+      vm.runInContext(`(function (require, module) {${source}\n})`, context)(load, module);
+    }
+    return modules.get(name).exports;
+  };
+  const { Workspace, PatternError } = load("./index.js");
+  const workspace = new Workspace(largeTree, { index: false });
+  await assert.rejects(workspace.grep({ pattern: "(?P<x" }), (error) => error instanceof PatternError);
+  const slow = workspace.search({ ...SLOW, timeout_ms: 500 });
+  await assert.rejects(slow, (error) => error.code === "unfinished");
 });
 
 test("many calls at once", async () => {
@@ -363,16 +400,31 @@ test("the index that is being made is kept when its workspace is closed, and whe
   const wholeOf = (index) => fs.readdirSync(index, { recursive: true }).filter((name) => path.basename(name) === "base");
   const workspace = opened(many, { index: path.join(kept, "closed"), watch: true });
   await workspace.grep({ pattern: "needle 7$" });
+  const closed = workspace.close();
   await workspace.close();
   assert.equal(wholeOf(path.join(kept, "closed")).length, 1);
-  const program = `
-    const { Workspace } = require("@forage-search/node");
-    const [directory, index] = process.argv.slice(1);
-    globalThis.workspace = new Workspace(directory, { index, watch: true });
-    workspace.grep({ pattern: "needle 7$" });
-  `;
-  execFileSync(process.execPath, ["-e", program, many, path.join(kept, "ended")], { cwd: import.meta.dirname });
-  assert.equal(wholeOf(path.join(kept, "ended")).length, 1);
+  await closed;
+  const endings = {
+    returns: "",
+    exits: "process.exit(0);",
+    throws: "throw new Error('x');",
+  };
+  for (const [name, end] of Object.entries(endings)) {
+    for (const isWorker of [false, true]) {
+      const index = path.join(kept, `${name}-${isWorker}`);
+      const program = `
+        const { Workspace } = require("@forage-search/node");
+        let workspace = new Workspace(${JSON.stringify(many)}, { index: ${JSON.stringify(index)}, watch: true });
+        workspace.grep({ pattern: "needle 7$" }).then(() => { ${end} });
+      `;
+      const inWorker = `
+        const { Worker } = require("node:worker_threads");
+        const worker = new Worker(${JSON.stringify(program)}, { eval: true }).on("error", () => {});
+      `;
+      spawnSync(process.execPath, ["-e", isWorker ? inWorker : program], { cwd: import.meta.dirname });
+      assert.equal(wholeOf(index).length, 1, index);
+    }
+  }
 });
 
 test("an index of one's own", async () => {
@@ -465,6 +517,11 @@ test("what is thrown when something is watched ends the question", async () => {
     await sleep(200);
     assert.equal(told, 1);
   }
+  const late = async () => {
+    await sleep(500);
+    throw thrown;
+  };
+  await assert.rejects(opened(tree, { models }).ask("Where is it retried?", { watch: late }), thrown);
 });
 
 test("a question without an answer has its transcript", async () => {

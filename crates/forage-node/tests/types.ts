@@ -12,6 +12,10 @@ export async function permitted(workspace: Workspace, model: LanguageModel): Pro
   for await (const file of each) lines.push(file.match_count);
   const records: { match_count: number } = answer.toJSON();
   const called: Answer = await workspace.call("grep_search", '{"pattern": "x"}');
+  await using closed = new Workspace(".");
+  const events: unknown[] = [];
+  await closed.ask("x", { watch: (event) => events.push(event) });
+  await closed.ask("x", { watch: async (event) => void events.push(event) });
   const error = new PathError("x");
   const code: "path" = error.code;
   addForageTools(new McpServer({ name: "x", version: "0" }), workspace);

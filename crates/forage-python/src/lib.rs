@@ -10,9 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use forage_base::Stop;
-use forage_bindings::{
-    BindingError, Toolbox, ToolboxSettings, error_codes, guarded, methods, program_ends, run,
-};
+use forage_bindings::{BindingError, Toolbox, ToolboxSettings, end_all, error_codes, guarded, methods, run};
 use forage_tools::Answer;
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
@@ -220,7 +218,7 @@ fn all_error_codes() -> Vec<(String, String)> {
 /// Called when the interpreter ends.
 #[pyfunction]
 fn end(py: Python<'_>) {
-    program_ends();
+    py.detach(|| end_all(0));
     calls::end(py);
 }
 

@@ -468,6 +468,25 @@ def test_an_index_of_ones_own(tree, tmp_path):
     assert any((tmp_path / "indexes").rglob("*"))
 
 
+def test_an_index_that_is_being_made_is_kept_when_the_program_ends(tmp_path):
+    many, index = tmp_path / "many", tmp_path / "indexes"
+    many.mkdir()
+    for n in range(2500):
+        (many / f"{n}.txt").write_text(f"needle {n}\n" * 20)
+    program = textwrap.dedent(
+        f"""
+        import atexit
+        import forage
+        workspace = forage.Workspace({str(many)!r}, index={str(index)!r}, watch=True)
+        # What a handler holds is never collected.
+        atexit.register(lambda: workspace)
+        workspace.grep("needle 7$")
+        """
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
+    assert len(list(index.rglob("base"))) == 1
+
+
 def test_tools_are_described_for_each_provider(tree):
     workspace = forage.Workspace(tree, index=False)
     for format in ("openai", "openai-strict", "anthropic", "gemini", "mcp"):

@@ -6,6 +6,11 @@ use std::time::Duration;
 
 /// Time for the search stage of a call (the requirement's 20 s).
 pub const TIMEOUT: Duration = Duration::from_secs(20);
+/// Milliseconds that settings can name for it.
+pub const TIMEOUT_MS_RANGE: RangeInclusive<u64> = 100..=300_000;
+
+/// Worker threads that settings can name; 0 is one for each processor.
+pub const THREADS_RANGE: RangeInclusive<usize> = 0..=256;
 
 /// Time of a call for bringing a ranked index up to date; what is left of [`TIMEOUT`] is for writing it and for the
 /// search.
@@ -386,7 +391,7 @@ pub const LOOKUP_HITS_MAX: u64 = forage_sparse::limits::HITS as u64;
 
 /// Milliseconds for a lookup where the settings name none, with all that is tried again.
 pub const LOOKUP_TIMEOUT_MS: u64 = 5_000;
-/// What the settings can name for it.
+/// What settings can name for it.
 pub const LOOKUP_TIMEOUT_MS_RANGE: RangeInclusive<u64> = 100..=300_000;
 
 /// Bytes of a text in the records of `keyword_lookup`.

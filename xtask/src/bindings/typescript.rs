@@ -119,6 +119,8 @@ impl TypeNames for TypeScript {
 }
 
 const HEAD: &str = r#"
+/// <reference lib="esnext.disposable" />
+
 /** A call has no answer. Each code has a class of its own, which is one of these. */
 export declare class ForageError extends Error {
   constructor(message: string, told?: { code?: string; hint?: string; text?: string; transcript?: Record<string, unknown> });
@@ -165,6 +167,7 @@ export declare class Each<Piece, Of extends Answer = Answer> implements AsyncIte
   return(value?: undefined): Promise<IteratorResult<Piece, undefined>>;
   /** Ends the search. */
   close(): void;
+  [Symbol.asyncDispose](): Promise<unknown>;
 }
 "#;
 
@@ -251,10 +254,13 @@ export declare class Workspace {
   tools(format?: ToolFormat): Array<Record<string, unknown>>;
   /** Calls a tool by its name, as a model does: with an object, or in the JSON that it wrote. */
   call(name: string, given?: object | string, options?: CallOptions): Promise<Answer>;
-  /** Answers a question with an agent over the tools. `watch` is told of what happens meanwhile; if it throws, the question ends so. */
-  ask(question: string, options?: CallOptions & { watch?: (event: AskEvent) => void | PromiseLike<void> }): Promise<Asked>;
+  /** Answers a question with an agent over the tools. `watch` is told of what happens meanwhile; if it throws, or what it promises does, the question ends so. */
+  ask(question: string, options?: CallOptions & { watch?: (event: AskEvent) => unknown }): Promise<Asked>;
   /** Makes the index of lines, or brings it up to date. */
   buildIndex(options?: CallOptions): Promise<void>;
   /** Refuses calls from now on, and ends what goes on in the background; fulfilled when that has ended. */
   close(): Promise<void>;
+  /** The same, without waiting. */
+  [Symbol.dispose](): void;
+  [Symbol.asyncDispose](): Promise<void>;
 "#;

@@ -1849,7 +1849,7 @@ class _Opened:
     def tools(self, format: Literal["openai", "openai-strict", "anthropic", "gemini", "mcp"] = "openai") -> builtins.list[dict[str, Any]]:
         """Returns the definitions of the tools for a model."""
     def close(self) -> None:
-        """Ends what goes on in the background; calls that come later are refused."""
+        """Ends what goes on in the background, and waits for that, a second and a half at the most; calls that come later are refused."""
 
 class Workspace(_Opened):
     """Directories with the tools on what is below them. A call blocks, and ends with Ctrl-C."""
@@ -1880,6 +1880,8 @@ class Workspace(_Opened):
 
 class AsyncWorkspace(_Opened):
     """The same for `asyncio`. A call that is cancelled ends its work."""
+    async def aclose(self) -> None:
+        """The same as `close`, while the event loop goes on."""
     async def __aenter__(self) -> AsyncWorkspace: ...
     async def __aexit__(self, *_: object) -> None: ...
     async def call(self, name: str, arguments: dict[str, Any] | str | None = None) -> Answer:

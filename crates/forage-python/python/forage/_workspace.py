@@ -182,7 +182,7 @@ class _Opened:
         return definitions
 
     def close(self) -> None:
-        """Ends what goes on in the background; calls that come later are refused."""
+        """Ends what goes on in the background, and waits for that, a second and a half at the most; calls that come later are refused."""
         self._raw.close()
 
     def __repr__(self) -> str:
@@ -249,11 +249,15 @@ class AsyncWorkspace(_Opened):
             stop.cancel()
             raise
 
+    async def aclose(self) -> None:
+        """The same as ``close``, while the event loop goes on."""
+        await asyncio.get_running_loop().run_in_executor(None, self.close)
+
     async def __aenter__(self) -> AsyncWorkspace:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        await asyncio.get_running_loop().run_in_executor(None, self.close)
+        await self.aclose()
 
 
 #: The class of the answers of each tool, by its name and by that of its method.

@@ -50,6 +50,9 @@ pub struct SearchResponse {
     pub match_count: u64,
     /// The events, in path order or the nearest first.
     pub matches: Vec<SearchRecord>,
+    /// Files with matches, of an answer in path order.
+    #[serde(skip)]
+    pub files: u64,
     /// Whether the time was over first.
     pub timed_out: bool,
     /// `embedded`, `ugrep` or `rg`.
@@ -178,7 +181,7 @@ fn run(
     if prepared.globs_in_path.is_some() && ended.walk.visited == 0 && ended.walk.stopped.is_none() {
         return Err(no_file_fits(prepared.globs_in_path.as_deref()));
     }
-    let TakenPage { records, count, matches, full, by_bytes, last } = taken;
+    let TakenPage { records, count, matches, files, full, by_bytes, last } = taken;
     let complete = ended.walk.stopped.is_none() && !ended.walk.too_many_entries && !ended.incomplete;
     // In path order a page that is full lacks nothing, whatever ran out then. The best of what was searched in time
     // need not be the best: there is nothing that could be gone on from.
@@ -201,6 +204,7 @@ fn run(
             path: prepared.start.display().into_owned(),
             count,
             match_count: matches,
+            files,
             matches: records,
             timed_out: !full && ended.walk.stopped == Some(Stopped::Deadline),
             engine: ended.engine,

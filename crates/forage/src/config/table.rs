@@ -56,7 +56,7 @@ settings! {
     /// `[limits]`.
     Limits LimitsOverrides at "limits." {
         /// Time limit of a search in milliseconds
-        timeout_ms: u64 = milliseconds(limits::TIMEOUT), in 100..=300_000,
+        timeout_ms: u64 = milliseconds(limits::TIMEOUT), in limits::TIMEOUT_MS_RANGE,
             from ("FORAGE_TIMEOUT_MS"), "timeout-ms" "MS" for Every;
         /// Bytes of a text answer, 2,000 to 100,000
         ///
@@ -68,7 +68,7 @@ settings! {
         /// They are counted.
         max_file_bytes: u64, from ("FORAGE_MAX_FILE_BYTES"), "max-file-bytes" "BYTES" for Every;
         /// Worker threads; 0 for one per processor
-        threads: usize = 0, in 0..=256, from ("FORAGE_THREADS"), "threads" "N" for Every;
+        threads: usize = 0, in limits::THREADS_RANGE, from ("FORAGE_THREADS"), "threads" "N" for Every;
     }
 
     /// `[search]`.

@@ -21,6 +21,8 @@ pub(super) struct TakenPage {
     pub(super) count: u64,
     /// Matching lines among them.
     pub(super) matches: u64,
+    /// Files that they are in, of a page in path order.
+    pub(super) files: u64,
     /// At least one more event exists.
     pub(super) full: bool,
     /// Not the number of events but the bytes of a file's lines filled it.
@@ -73,6 +75,8 @@ impl<'a> PathPage<'a> {
         };
         border.events(&mut file.events, line_bytes, spans);
         if let Some(last) = file.events.last() {
+            let goes_on = self.taken.last.as_ref().is_some_and(|last| last.path == file.path);
+            self.taken.files += u64::from(!goes_on);
             self.taken.last = Some(Cursor { distance: 0, path: file.path.clone(), line: last.line_number });
         }
         if file.more && !self.taken.full {

@@ -28,13 +28,10 @@ impl Render for SearchResponse {
     }
 
     fn counts(&self) -> Counts<'_> {
-        let mut paths: Vec<&str> = self.matches.iter().filter(|record| record.is_match()).map(path).collect();
-        paths.sort_unstable();
-        paths.dedup();
         Counts {
             searched: Some(self.files_searched),
             verdict: Some(&self.not_searched),
-            ..Counts::plain(self.match_count, "matches", paths.len() as u64)
+            ..Counts::plain(self.match_count, "matches", files(self))
         }
     }
 
@@ -97,16 +94,26 @@ fn headline(outcome: &ToolOutcome<SearchResponse>, has_context: bool) -> String 
     let response = &outcome.response;
     let at_least = if outcome.truncated_by.is_some() { "at least " } else { "" };
     let further = if response.continued { "further " } else { "" };
-    let mut files: Vec<&str> = response.matches.iter().filter(|record| record.is_match()).map(path).collect();
-    files.sort_unstable();
-    files.dedup();
     let matches = count(response.match_count, &format!("{further}match"));
-    let files = count(files.len() as u64, "file");
+    let files = count(files(response), "file");
     let lines = match response.count - response.match_count {
         context if has_context => format!(", with {} of context", count(context, "line")),
         _ => String::new(),
     };
-    format!("Found {at_least}{matches} in {files}{lines}:\n\n")
+    // All that a stream hands over is not said again.
+    let end = if response.matches.is_empty() { "." } else { ":\n\n" };
+    format!("Found {at_least}{matches} in {files}{lines}{end}")
+}
+
+/// Files that the matches are in.
+fn files(response: &SearchResponse) -> u64 {
+    if response.matches.is_empty() {
+        return response.files;
+    }
+    let mut files: Vec<&str> = response.matches.iter().filter(|record| record.is_match()).map(path).collect();
+    files.sort_unstable();
+    files.dedup();
+    files.len() as u64
 }
 
 fn path(record: &SearchRecord) -> &str {
