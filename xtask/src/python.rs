@@ -39,7 +39,8 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     for (arguments, shown) in checks {
         run(&python, &[&["-m"], arguments].concat(), shown)?;
     }
-    for other in std::env::split_paths(&std::env::var_os(OTHERS).unwrap_or_default()) {
+    let others = std::env::var_os(OTHERS).unwrap_or_default();
+    for other in std::env::split_paths(&others).filter(|other| !other.as_os_str().is_empty()) {
         // The tests of the package alone, which need nothing beside `pytest`.
         let other = environment(workspace, &other)?;
         let tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_package.py"];

@@ -205,7 +205,7 @@ impl Workspace {
     /// The search ends when `receive` breaks off. The response has counts and no records.
     ///
     /// # Errors
-    /// The pattern or another argument can't be used, or the call was cancelled before it began.
+    /// The pattern or another argument can't be used, `max_results` or `cursor` is given, or the call was cancelled before it began.
     pub fn search_each(
         &self,
         request: SearchRequest,
