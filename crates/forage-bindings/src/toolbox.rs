@@ -40,8 +40,8 @@ pub struct Toolbox {
     is_closed: AtomicBool,
     /// What goes on in the background has ended.
     ended: OnceLock<()>,
-    /// Its number among those that are open.
-    number: u64,
+    /// Its number among those that are open and keep an index.
+    number: Option<u64>,
 }
 
 /// The answer to a question.
@@ -103,6 +103,7 @@ impl Toolbox {
             IndexSetting::Wanted(false) => None,
             IndexSetting::Directory(directory) => Some(PrivatePlace::below(directory)),
         };
+        let keeps_index = place.is_some();
         let mut workspace = Workspace::of(context);
         if let Some(place) = place {
             workspace = match settings.watch {
@@ -112,7 +113,7 @@ impl Toolbox {
             .map_err(|error| BindingError::new(ErrorCode::Index, error))?;
         }
         Ok(Self {
-            number: open::add(&workspace, owner),
+            number: keeps_index.then(|| open::add(&workspace, owner)),
             workspace,
             told,
             models,
@@ -241,9 +242,14 @@ impl Toolbox {
     /// and a half.
     pub fn close(&self) {
         self.refuse();
-        if self.process == std::process::id() {
-            self.ended.get_or_init(|| open::end(open::take(self.number)));
+        if let Some(number) = self.own_number() {
+            self.ended.get_or_init(|| open::end(number, self.workspace.clone()));
         }
+    }
+
+    /// Its number, in the process that opened it.
+    fn own_number(&self) -> Option<u64> {
+        self.number.filter(|_| self.process == std::process::id())
     }
 
     fn check(&self) -> Result<(), BindingError> {
@@ -268,10 +274,10 @@ impl Toolbox {
 impl Drop for Toolbox {
     /// Does not wait, as whoever collects garbage must not.
     fn drop(&mut self) {
-        if self.process == std::process::id() && self.ended.get().is_none() {
-            let workspace = open::take(self.number);
-            // Without a thread the index that is being built is lost, and built again.
-            let _ = run_apart(move || open::end(workspace));
+        if let (Some(number), None) = (self.own_number(), self.ended.get()) {
+            let workspace = self.workspace.clone();
+            // Without a thread it ends with the program.
+            let _ = run_apart(move || open::end(number, workspace));
         }
     }
 }

@@ -48,7 +48,7 @@ export declare class Each<Piece, Of extends Answer = Answer> implements AsyncIte
   return(value?: undefined): Promise<IteratorResult<Piece, undefined>>;
   /** Ends the search. */
   close(): void;
-  [Symbol.asyncDispose](): Promise<unknown>;
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** The command line is not understood. `forage help COMMAND` has what it takes. */
@@ -1185,7 +1185,8 @@ export declare class Workspace {
   tools(format?: ToolFormat): Array<Record<string, unknown>>;
   /** Calls a tool by its name, as a model does: with an object, or in the JSON that it wrote. */
   call(name: string, given?: object | string, options?: CallOptions): Promise<Answer>;
-  /** Answers a question with an agent over the tools. `watch` is told of what happens meanwhile; if it throws, or what it promises does, the question ends so. */
+  /** Answers a question with an agent over the tools. `watch` is told of what happens meanwhile; if it throws, or a promise of its is rejected meanwhile, the question
+   * ends so. */
   ask(question: string, options?: CallOptions & { watch?: (event: AskEvent) => unknown }): Promise<Asked>;
   /** Makes the index of lines, or brings it up to date. */
   buildIndex(options?: CallOptions): Promise<void>;

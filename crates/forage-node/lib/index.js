@@ -4,6 +4,7 @@
 
 const { fileURLToPath } = require("node:url");
 const { isPromise } = require("node:util").types;
+const { isMainThread } = require("node:worker_threads");
 
 const { ForageError, classes, unwrapped } = require("./errors.js");
 const native = require("./native.js");
@@ -58,7 +59,7 @@ class Asked {
 
 // Workspaces that are not closed by then keep what was read for their indexes.
 const owner = native.owner();
-process.once("exit", () => native.endAll(owner));
+process.once("exit", () => native.endAll(isMainThread ? undefined : owner));
 
 /** Calls that are answered at once before the event loop has a turn: a loop of small ones would leave it none. */
 const AT_ONCE = 16;
@@ -86,6 +87,7 @@ class Each {
   #signal;
   #ready = [];
   #reading = Promise.resolve();
+  #isOver = false;
   #isLeft = false;
   #isCut = false;
   #abort;
@@ -136,6 +138,7 @@ class Each {
     try {
       batch = await answered(this.#pieces.next());
     } catch (error) {
+      this.#isOver = true;
       this.#release();
       if (this.#isLeft) {
         return;
@@ -144,6 +147,7 @@ class Each {
       throw error;
     }
     this.#ready = batch?.pieces.reverse() ?? [];
+    this.#isOver = !batch || Boolean(batch.answer);
     if (batch?.answer) {
       this.answer = new this.#OfAnswer(batch.answer);
       this.#release();
@@ -162,13 +166,15 @@ class Each {
   }
 
   close() {
-    this.#isCut = !this.answer || this.#ready.length > 0;
+    this.#isCut ||= !this.#isOver || this.#ready.length > 0;
     this.#pieces.close();
     this.#release();
   }
 }
 if (Symbol.asyncDispose) {
-  Each.prototype[Symbol.asyncDispose] = Each.prototype.return;
+  Each.prototype[Symbol.asyncDispose] = async function () {
+    await this.return();
+  };
 }
 
 /**
@@ -188,19 +194,21 @@ async function waited(signal, begin, behind) {
   const abort = () => fail(signal.reason);
   signal?.addEventListener("abort", abort, { once: true });
   try {
-    const answer = await Promise.race([answered(begin(stop, fail)), failed]);
-    await (behind && Promise.race([behind, failed]));
-    return answer;
+    const answer = answered(begin(stop, fail));
+    if (behind) {
+      const settled = Promise.allSettled([answer, behind]);
+      await Promise.race([settled, failed]);
+    }
+    return await Promise.race([answer, failed]);
   } finally {
     signal?.removeEventListener("abort", abort);
   }
 }
 
-/** Tells a function of events. `end` is fulfilled when it was told of all of them, and what it has promised is. */
+/** Tells a function of events. `end` is fulfilled when it was told of all of them. */
 class Watched {
   isOver = false;
   #watch;
-  #promised = [];
   #ended;
 
   constructor(watch) {
@@ -210,14 +218,19 @@ class Watched {
 
   /** Returns what the native part tells: events in JSON, and `null` behind the last. */
   teller(fail) {
+    const refuse = (reason) => {
+      fail(reason);
+      // Nobody waits any more: it is one that nobody handles.
+      return this.isOver ? Promise.reject(reason) : undefined;
+    };
     return (event) => {
       if (event === null) {
-        this.#ended(Promise.all(this.#promised));
+        this.#ended();
       } else if (!this.isOver) {
         try {
           const told = this.#watch(JSON.parse(event));
           if (typeof told?.then === "function") {
-            this.#promised.push(Promise.resolve(told).then(undefined, fail));
+            Promise.resolve(told).then(undefined, refuse);
           }
         } catch (error) {
           fail(error);

@@ -14,9 +14,9 @@ use forage_bindings::{
     run_apart,
 };
 use forage_tools::Answer;
-use napi::Env;
 use napi::bindgen_prelude::Function;
-use napi::threadsafe_function::ThreadsafeFunctionCallMode;
+use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
+use napi::{Env, Status};
 use napi_derive::napi;
 use serde_json::{Value, json};
 
@@ -164,7 +164,7 @@ impl NodeToolbox {
         told(begin().map(|pieces| NodePieces(Arc::new(pieces))))
     }
 
-    /// Answers a question. `watch` is told of events in JSON, and of `null` behind the last of them where there is an answer.
+    /// Answers a question. `watch` is told of events in JSON, and of `null` behind the last of them.
     #[napi]
     pub fn ask<'env>(
         &self,
@@ -173,16 +173,12 @@ impl NodeToolbox {
         stop: &NodeStop,
         watch: Option<Function<'_, Option<String>, ()>>,
     ) -> napi::Result<Promised<'env, NodeAsked>> {
-        let watch = watch.map(|watch| watch.build_threadsafe_function().build()).transpose()?;
+        let watch = Watch(watch.map(|watch| watch.build_threadsafe_function().build()).transpose()?);
         let (toolbox, stop) = (Arc::clone(&self.0), stop.0.clone());
         promised(env, run, move || {
-            let tell = |event: Option<String>| {
-                if let Some(watch) = &watch {
-                    watch.call(event, ThreadsafeFunctionCallMode::NonBlocking);
-                }
-            };
-            let asked = toolbox.ask(&question, &stop, &|event: Value| tell(Some(event.to_string())))?;
-            tell(None);
+            let watch = watch;
+            let tell = |event: Value| watch.tell(Some(event.to_string()));
+            let asked = toolbox.ask(&question, &stop, &tell)?;
             Ok(NodeAsked { text: asked.text, records: asked.records.to_string() })
         })
     }
@@ -230,10 +226,29 @@ pub fn owner() -> u32 {
     OWNERS.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Ends what the workspaces of an environment have in the background, when that ends.
+/// Ends what the workspaces of an environment, or of all, have in the background, when that ends.
 #[napi(js_name = "endAll")]
-pub fn end_all_of(owner: u32) {
-    end_all(owner.into());
+pub fn end_all_of(owner: Option<u32>) {
+    end_all(owner.map(u64::from));
+}
+
+/// Tells JavaScript of events in JSON, and of `null` behind the last of them, whatever comes of the question.
+struct Watch(Option<WatchFunction>);
+
+type WatchFunction = ThreadsafeFunction<Option<String>, (), Option<String>, Status, false>;
+
+impl Watch {
+    fn tell(&self, event: Option<String>) {
+        if let Some(function) = &self.0 {
+            function.call(event, ThreadsafeFunctionCallMode::NonBlocking);
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.tell(None);
+    }
 }
 
 /// The methods of a workspace in JSON.

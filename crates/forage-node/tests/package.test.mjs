@@ -191,6 +191,10 @@ test("a stream that is closed while it is read ends, and so does its search", as
   each.close();
   await assert.rejects(next, forage.CancelledError);
   await assert.rejects(each.next(), forage.CancelledError);
+  const failed = workspace.searchEach({ pattern: "(" });
+  await assert.rejects(failed.next(), forage.PatternError);
+  failed.close();
+  assert.deepEqual(await failed.next(), { done: true, value: undefined });
   for (let tries = 0; tries < 20; tries++) {
     const each = workspace.grepEach({ pattern: "a" });
     const next = each.next().catch(() => undefined);
@@ -394,7 +398,7 @@ test("closed is closed", async () => {
 test("the index that is being made is kept when its workspace is closed, and when the program ends", async () => {
   const [many, kept] = [path.join(scratch, "many"), path.join(scratch, "kept")];
   fs.mkdirSync(many);
-  for (let file = 0; file < 2500; file++) {
+  for (let file = 0; file < 6000; file++) {
     fs.writeFileSync(path.join(many, `${file}.txt`), `needle ${file}\n`.repeat(20));
   }
   const wholeOf = (index) => fs.readdirSync(index, { recursive: true }).filter((name) => path.basename(name) === "base");
@@ -408,6 +412,8 @@ test("the index that is being made is kept when its workspace is closed, and whe
     returns: "",
     exits: "process.exit(0);",
     throws: "throw new Error('x');",
+    closes: "workspace.close(); process.exit(0);",
+    "exits outside": "setImmediate(() => process.stdout.write('x'));",
   };
   for (const [name, end] of Object.entries(endings)) {
     for (const isWorker of [false, true]) {
@@ -419,7 +425,9 @@ test("the index that is being made is kept when its workspace is closed, and whe
       `;
       const inWorker = `
         const { Worker } = require("node:worker_threads");
-        const worker = new Worker(${JSON.stringify(program)}, { eval: true }).on("error", () => {});
+        const worker = new Worker(${JSON.stringify(program)}, { eval: true, stdout: true }).on("error", () => {});
+        require("@forage-search/node");
+        worker.stdout.on("data", () => process.exit(0));
       `;
       spawnSync(process.execPath, ["-e", isWorker ? inWorker : program], { cwd: import.meta.dirname });
       assert.equal(wholeOf(index).length, 1, index);
@@ -517,11 +525,16 @@ test("what is thrown when something is watched ends the question", async () => {
     await sleep(200);
     assert.equal(told, 1);
   }
-  const late = async () => {
-    await sleep(500);
-    throw thrown;
-  };
-  await assert.rejects(opened(tree, { models }).ask("Where is it retried?", { watch: late }), thrown);
+  // One that nobody waits for any more is nobody's.
+  const program = `
+    const { Workspace } = require("@forage-search/node");
+    const workspace = new Workspace(${JSON.stringify(tree)}, { index: false, models: ${JSON.stringify(models)} });
+    const watch = () => new Promise((_, reject) => setTimeout(reject, 1000, new Error("late")));
+    workspace.ask("Where is it retried?", { watch }).then((asked) => console.log(asked.answer));
+  `;
+  const ended = spawnSync(process.execPath, ["-e", program], { cwd: import.meta.dirname, encoding: "utf8" });
+  assert.deepEqual([ended.stdout, ended.status], ["In `src/main.py:5`.\n", 1]);
+  assert.match(ended.stderr, /late/);
 });
 
 test("a question without an answer has its transcript", async () => {

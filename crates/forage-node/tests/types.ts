@@ -12,6 +12,7 @@ export async function permitted(workspace: Workspace, model: LanguageModel): Pro
   for await (const file of each) lines.push(file.match_count);
   const records: { match_count: number } = answer.toJSON();
   const called: Answer = await workspace.call("grep_search", '{"pattern": "x"}');
+  await using left = workspace.grepEach({ pattern: "x" });
   await using closed = new Workspace(".");
   const events: unknown[] = [];
   await closed.ask("x", { watch: (event) => events.push(event) });
@@ -19,7 +20,7 @@ export async function permitted(workspace: Workspace, model: LanguageModel): Pro
   const error = new PathError("x");
   const code: "path" = error.code;
   addForageTools(new McpServer({ name: "x", version: "0" }), workspace);
-  await generateText({ model, tools: forageTools(workspace), prompt: code + called.text });
+  await generateText({ model, tools: forageTools(workspace), prompt: code + called.text + (left.answer?.text ?? "") });
   return records.match_count + (answer.other_roots?.length ?? 0) + (each.answer?.match_count ?? 0);
 }
 

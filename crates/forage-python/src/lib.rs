@@ -218,7 +218,7 @@ fn all_error_codes() -> Vec<(String, String)> {
 /// Called when the interpreter ends.
 #[pyfunction]
 fn end(py: Python<'_>) {
-    py.detach(|| end_all(0));
+    py.detach(|| end_all(None));
     calls::end(py);
 }
 

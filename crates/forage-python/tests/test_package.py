@@ -469,22 +469,30 @@ def test_an_index_of_ones_own(tree, tmp_path):
 
 
 def test_an_index_that_is_being_made_is_kept_when_the_program_ends(tmp_path):
-    many, index = tmp_path / "many", tmp_path / "indexes"
+    many = tmp_path / "many"
     many.mkdir()
-    for n in range(2500):
+    for n in range(6000):
         (many / f"{n}.txt").write_text(f"needle {n}\n" * 20)
-    program = textwrap.dedent(
-        f"""
-        import atexit
-        import forage
-        workspace = forage.Workspace({str(many)!r}, index={str(index)!r}, watch=True)
-        # What a handler holds is never collected.
-        atexit.register(lambda: workspace)
-        workspace.grep("needle 7$")
-        """
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
-    assert len(list(index.rglob("base"))) == 1
+    # What a handler holds is never collected, and what a function has is before the program ends.
+    ends = {
+        "global": "workspace = search()",
+        "held": "import atexit; workspace = search(); atexit.register(lambda: workspace)",
+        "local": "search(); workspace = None",
+    }
+    for name, end in ends.items():
+        program = textwrap.dedent(
+            f"""
+            import forage
+
+            def search():
+                workspace = forage.Workspace({str(many)!r}, index={str(tmp_path / name)!r}, watch=True)
+                workspace.grep("needle 7$")
+                return workspace
+
+            """
+        )
+        subprocess.run([sys.executable, "-c", program + end], check=True)
+        assert len(list((tmp_path / name).rglob("base"))) == 1, name
 
 
 def test_tools_are_described_for_each_provider(tree):

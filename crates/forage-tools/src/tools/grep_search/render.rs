@@ -135,9 +135,13 @@ fn headline(response: &GrepResponse, shown: u64) -> String {
     };
     let matches = count(response.match_count, &format!("{further}match"));
     let files = count(response.file_count, "file");
-    let showing =
-        if shown < response.match_count { format!(" (showing {})", grouped(shown)) } else { String::new() };
-    format!("Found {at_least}{matches} in {at_least}{files}{showing}:\n")
+    // All that a stream hands over is not said again.
+    let end = match response.files.is_empty() {
+        true => ".".to_owned(),
+        false if shown < response.match_count => format!(" (showing {}):\n", grouped(shown)),
+        false => ":\n".to_owned(),
+    };
+    format!("Found {at_least}{matches} in {at_least}{files}{end}")
 }
 
 /// Files with their numbers, or without, as many as there is room for, and a cursor behind them.
