@@ -201,6 +201,13 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     systems.tests_on_windows()
 }
 
+/// Checks the types of what is handed out for a system: the program, and the modules for Python and Node.
+fn types_for(target: &str) -> Vec<&str> {
+    let packages = ["forage-cli", "forage-python", "forage-node"].into_iter();
+    let packages = packages.flat_map(|package| ["--package", package]);
+    ["check"].into_iter().chain(packages).chain(["--target", target, "-Zbuild-std", "-Zwarnings"]).collect()
+}
+
 impl<'a> OtherSystems<'a> {
     fn new(workspace: &'a Workspace) -> Result<Self, String> {
         let mut variables = vec![
@@ -230,11 +237,11 @@ impl<'a> OtherSystems<'a> {
     }
 
     fn types_for_windows(&self) -> Result<(), String> {
-        self.run(
-            "cargo",
-            &["check", "--package", "forage-cli", "--target", WINDOWS, "-Zbuild-std", "-Zwarnings"],
-            &[],
-        )
+        // Modules of Node are linked with it, which a check doesn't do; that it is there is looked for all the same.
+        let node = self.workspace.path("target/systems/libnode");
+        let made = std::fs::create_dir_all(&node).and_then(|()| std::fs::write(node.join("libnode.dll"), ""));
+        made.map_err(|error| format!("{}: {error}", node.display()))?;
+        self.run("cargo", &types_for(WINDOWS), &[("LIBNODE_PATH", node.display().to_string())])
     }
 
     /// Zig compiles the parts in C, for it has the headers of that system.
@@ -243,8 +250,7 @@ impl<'a> OtherSystems<'a> {
         let python = zigbuild.with_file_name("").display().to_string();
         let path = std::env::var("PATH").map_err(|error| error.to_string())?;
         let path = ("PATH", format!("{python}:{path}"));
-        let arguments = ["check", "--package", "forage-cli", "--target", MACOS, "-Zbuild-std", "-Zwarnings"];
-        self.run(&zigbuild.display().to_string(), &arguments, &[path])
+        self.run(&zigbuild.display().to_string(), &types_for(MACOS), &[path])
     }
 
     /// The program and its tests, under Wine.
