@@ -14,7 +14,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use forage_bindings::{BindingError, Pieces, Toolbox, ToolboxSettings, error_codes, methods, run};
-use forage_tools::{ErrorCode, Stop};
+use forage_tools::{Answer, ErrorCode, Stop};
 use serde_json::{Value, json};
 
 fn tree() -> tempfile::TempDir {
@@ -74,6 +74,16 @@ fn pieces_are_all_there_is_and_end_where_nobody_wants_more() {
     assert_eq!(refused.code, ErrorCode::Pattern);
 }
 
+/// Reads all there is, with a pause at the first piece.
+fn all_with_pause(toolbox: &Toolbox, tool: &str, pause: Duration) -> Result<Answer, BindingError> {
+    let mut pause = Some(pause);
+    let mut receive = |_: Value| {
+        pause.take().into_iter().for_each(std::thread::sleep);
+        ControlFlow::Continue(())
+    };
+    toolbox.each(tool, json!({ "pattern": "needle|main" }), &Stop::never(), &mut receive)
+}
+
 #[test]
 fn all_there_is_takes_more_time_than_a_call_has() {
     let tree = tree();
@@ -82,15 +92,8 @@ fn all_there_is_takes_more_time_than_a_call_has() {
         for tool in ["search", "grep"] {
             let toolbox = &toolbox;
             scope.spawn(move || {
-                let mut is_first = true;
-                let mut receive = |_: Value| {
-                    // A call has 20 s.
-                    std::thread::sleep(Duration::from_secs(if is_first { 21 } else { 0 }));
-                    is_first = false;
-                    ControlFlow::Continue(())
-                };
-                let request = json!({ "pattern": "needle|main" });
-                let answer = toolbox.each(tool, request, &Stop::never(), &mut receive).unwrap();
+                // A call has 20 s.
+                let answer = all_with_pause(toolbox, tool, Duration::from_secs(21)).unwrap();
                 assert_eq!(answer.records()["match_count"], 301, "{tool}");
                 assert_eq!(answer.text.lines().next(), Some("Found 301 matches in 2 files."), "{tool}");
             });
@@ -103,14 +106,7 @@ fn the_time_of_a_workspace_is_that_of_every_tool() {
     let tree = tree();
     let toolbox = open(tree.path(), &json!({ "index": false, "timeout_ms": 100 })).unwrap();
     for tool in ["search", "grep"] {
-        let mut is_first = true;
-        let mut receive = |_: Value| {
-            std::thread::sleep(Duration::from_millis(if is_first { 300 } else { 0 }));
-            is_first = false;
-            ControlFlow::Continue(())
-        };
-        let request = json!({ "pattern": "needle|main" });
-        let error = toolbox.each(tool, request, &Stop::never(), &mut receive).err();
+        let error = all_with_pause(&toolbox, tool, Duration::from_millis(300)).err();
         assert_eq!(error.map(|error| error.code), Some(ErrorCode::Unfinished), "{tool}");
     }
 }
