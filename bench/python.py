@@ -4,7 +4,7 @@
 
 RUST is `target/release/examples/timed_calls` (`cargo build --release --package forage-bindings --example timed_calls`), SITE where a
 release build of the package is installed (`maturin build --release`, `pip install --target`), STOP_WORDS
-`crates/forage-sparse/src/stop_words`. Both make the same calls, text and records included, turn by turn; the median of each run is
+`crates/forage-lookup/src/stop_words`. Both make the same calls, text and records included, turn by turn; the median of each run is
 told. Vectors of both encoders are compared before they are timed.
 """
 

@@ -39,7 +39,7 @@ FEWEST_WORDS = 3
 MOST_CHUNKS = 3
 SPELLINGS = ["exact", "other case", "words", "partial words", "fewer words", "lower case"]
 VECTOR = "text-sparse"
-STOP_WORDS = Path(__file__).resolve().parent.parent / "crates/forage-sparse/src/stop_words/english.txt"
+STOP_WORDS = Path(__file__).resolve().parent.parent / "crates/forage-lookup/src/stop_words/english.txt"
 
 RUST = (
     r"\s*(?:pub(?:\([^)]*\))?\s+)?(?:(?:default|async|const|unsafe|safe|extern(?:\s+\"[^\"]*\")?)\s+)*"

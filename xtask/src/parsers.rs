@@ -155,28 +155,28 @@ const READERS: &[(&str, &[Cover])] = &[
     ),
     ("forage-rank/src/query.rs", &[Target("forage-rank/src/fuzz.rs", "any_query_is_read_and_answered")]),
     (
-        "forage-sparse/src/bm42/word_pieces.rs",
-        &[Target("forage-sparse/tests/it/fuzz.rs", "any_tokenizer_and_any_vocabulary_is_refused_or_cuts")],
+        "forage-lookup/src/bm42/word_pieces.rs",
+        &[Target("forage-lookup/tests/it/fuzz.rs", "any_tokenizer_and_any_vocabulary_is_refused_or_cuts")],
     ),
     (
-        "forage-sparse/src/bm42/weights.rs",
+        "forage-lookup/src/bm42/weights.rs",
         &[Target(
-            "forage-sparse/tests/it/fuzz.rs",
+            "forage-lookup/tests/it/fuzz.rs",
             "any_weights_and_any_configuration_are_refused_or_give_numbers",
         )],
     ),
     (
-        "forage-sparse/src/bm42/model.rs",
+        "forage-lookup/src/bm42/model.rs",
         &[Target(
-            "forage-sparse/tests/it/fuzz.rs",
+            "forage-lookup/tests/it/fuzz.rs",
             "any_weights_and_any_configuration_are_refused_or_give_numbers",
         )],
     ),
     (
-        "forage-sparse/src/superset.rs",
-        &[Target("forage-sparse/tests/it/fuzz.rs", "any_text_is_encoded_in_finite_weights")],
+        "forage-lookup/src/superset.rs",
+        &[Target("forage-lookup/tests/it/fuzz.rs", "any_text_is_encoded_in_finite_weights")],
     ),
-    ("forage-sparse/src/fill.rs", &[NoneForeign("a hash of its own is turned into an id")]),
+    ("forage-lookup/src/fill.rs", &[NoneForeign("a hash of its own is turned into an id")]),
     (
         "forage-qdrant/src/convert.rs",
         &[Target(
@@ -295,16 +295,16 @@ const READERS: &[(&str, &[Cover])] = &[
         &[NoneForeign("serde_json reads arguments, which the tools then read as everybody's")],
     ),
     (
-        "forage-sparse/src/filter.rs",
+        "forage-lookup/src/filter.rs",
         &[Target(
-            "forage-sparse/src/filter.rs",
+            "forage-lookup/src/filter.rs",
             "fuzz_any_text_is_a_condition_that_is_read_again_or_an_error",
         )],
     ),
     (
         "forage-tools/src/tools/keyword_lookup/conditions.rs",
         &[NoneForeign(
-            "serde_json reads an object that a caller wrote as text; each condition is one of forage-sparse's filter",
+            "serde_json reads an object that a caller wrote as text; each condition is one of forage-lookup's filter",
         )],
     ),
     (

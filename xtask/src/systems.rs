@@ -30,7 +30,7 @@ const TESTED: [&str; 14] = [
     "forage-rank",
     "forage-sandbox",
     "forage-search",
-    "forage-sparse",
+    "forage-lookup",
     "forage-tools",
     "forage-ui",
 ];

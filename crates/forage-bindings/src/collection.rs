@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forage_llm::ApiKey;
+use forage_lookup::{CodeSuperset, EncoderSource, FastEmbedBm25, Language, Prose, Retriever, bm25_named};
 use forage_qdrant::{ServerSettings, ServerStore};
-use forage_sparse::{CodeSuperset, EncoderSource, FastEmbedBm25, Language, Prose, Retriever, bm25_named};
 use forage_tools::{ErrorCode, LookupSettings, limits, registry};
 use serde::Deserialize;
 

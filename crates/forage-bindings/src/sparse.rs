@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use forage_sparse::{Encoder as _, EncodingError, FastEmbedBm25, Language, Prose, SparseVector};
+use forage_lookup::{Encoder as _, EncodingError, FastEmbedBm25, Language, Prose, SparseVector};
 use forage_tools::ErrorCode;
 
 use crate::error::BindingError;

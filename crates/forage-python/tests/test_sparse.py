@@ -11,7 +11,7 @@ import pytest
 from fastembed import SparseTextEmbedding as FastEmbeds
 from forage.sparse import SparseEmbedding, SparseTextEmbedding
 
-CRATE = Path(__file__).parents[2] / "forage-sparse"
+CRATE = Path(__file__).parents[2] / "forage-lookup"
 TEXTS = [json.loads(line)["text"] for line in open(CRATE / "tests/golden/bm25.jsonl")]
 
 

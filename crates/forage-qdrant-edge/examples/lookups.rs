@@ -9,11 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use forage_base::Stop;
-use forage_qdrant::{ServerSettings, ServerStore};
-use forage_qdrant_edge::EmbeddedStore;
-use forage_sparse::{
+use forage_lookup::{
     CodeSuperset, Encoder, EncoderSource, FastEmbedBm25, PointFilter, PointHit, PointStore, Retriever,
 };
+use forage_qdrant::{ServerSettings, ServerStore};
+use forage_qdrant_edge::EmbeddedStore;
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use forage_sparse::{Contract, StoreError};
+use forage_lookup::{Contract, StoreError};
 use serde::{Deserialize, Serialize};
 
 use crate::directory;

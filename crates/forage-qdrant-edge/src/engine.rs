@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::time::Instant;
 
-use forage_sparse::{
+use forage_lookup::{
     Condition, Point, PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan, Readings, Side,
     SparseVector, StoreError, Test, WeightedHit,
 };

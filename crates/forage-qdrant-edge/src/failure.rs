@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 
 use forage_base::{Stop, Stopped};
-use forage_sparse::StoreError;
+use forage_lookup::StoreError;
 
 /// An error, and whether the engine can still be trusted with what it has in memory.
 #[derive(Debug)]

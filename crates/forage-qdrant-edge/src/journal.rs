@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
-use forage_sparse::{Point, PointId, SparseVector, StoreError};
+use forage_lookup::{Point, PointId, SparseVector, StoreError};
 use serde_json::{Map, Value};
 
 use crate::{directory, limits};

@@ -1,4 +1,4 @@
-//! A [`forage_sparse::PointStore`] in a directory of this machine, on the engine of Qdrant in this process.
+//! A [`forage_lookup::PointStore`] in a directory of this machine, on the engine of Qdrant in this process.
 //!
 //! A collection is a directory that belongs to one [`EmbeddedStore`] at a time:
 //!
@@ -17,7 +17,7 @@
 //! ```
 //! use forage_base::Stop;
 //! use forage_qdrant_edge::EmbeddedStore;
-//! use forage_sparse::{CodeSuperset, Creation, Encoder, PointFilter, PointStore, Sharding};
+//! use forage_lookup::{CodeSuperset, Creation, Encoder, PointFilter, PointStore, Sharding};
 //!
 //! # let home = tempfile::tempdir()?;
 //! # let directory = home.path();

@@ -1,6 +1,6 @@
 //! Names of collections.
 
-use forage_sparse::StoreError;
+use forage_lookup::StoreError;
 
 use crate::limits;
 

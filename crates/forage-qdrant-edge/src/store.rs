@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 
 use forage_base::Stop;
-use forage_sparse::{
+use forage_lookup::{
     Collection, Creation, Point, PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan,
     PointStore, ShardLayout, StoreError, VectorFacts, WeightedHit,
 };

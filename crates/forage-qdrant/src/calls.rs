@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use forage_base::{Stop, Stopped, WAIT_SLICE};
-use forage_sparse::StoreError;
+use forage_lookup::StoreError;
 use qdrant_client::config::QdrantConfig;
 use qdrant_client::{Qdrant, QdrantError};
 use tokio::runtime::{Builder, Handle, Runtime};

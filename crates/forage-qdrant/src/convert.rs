@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use forage_sparse::{Condition, PointFilter, PointId, Readings, Side, SparseVector, Test};
+use forage_lookup::{Condition, PointFilter, PointId, Readings, Side, SparseVector, Test};
 use qdrant_client::qdrant::{self, value::Kind, with_payload_selector::SelectorOptions};
 use serde_json::{Map, Number, Value};
 

@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::time::Duration;
 
 use forage_base::ApiKey;
-use forage_sparse::StoreError;
+use forage_lookup::StoreError;
 use qdrant_client::QdrantError;
 use tonic::{Code, Status};
 

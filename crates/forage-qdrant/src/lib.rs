@@ -1,6 +1,6 @@
 //! Sparse vectors on a Qdrant server or cluster, over gRPC.
 //!
-//! [`ServerStore`] is a [`forage_sparse::PointStore`]. It opens connections to the address of its [`ServerSettings`] and to
+//! [`ServerStore`] is a [`forage_lookup::PointStore`]. It opens connections to the address of its [`ServerSettings`] and to
 //! nothing else, reads no file and no environment itself, and prints nothing. Under `https://` the certificates of the
 //! operating system count; `SSL_CERT_FILE` names a file of others.
 //!
@@ -10,11 +10,11 @@
 //! ```no_run
 //! use forage_base::Stop;
 //! use forage_qdrant::{ServerSettings, ServerStore};
-//! use forage_sparse::{PointFilter, PointStore};
+//! use forage_lookup::{PointFilter, PointStore};
 //!
 //! let store = ServerStore::connect(ServerSettings::new("http://localhost:6334", "code"))?;
 //! println!("{} points", store.count(&PointFilter::default(), &Stop::never())?);
-//! # Ok::<(), forage_sparse::StoreError>(())
+//! # Ok::<(), forage_lookup::StoreError>(())
 //! ```
 
 mod calls;

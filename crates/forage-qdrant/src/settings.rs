@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use forage_base::ApiKey;
-use forage_sparse::StoreError;
+use forage_lookup::StoreError;
 use tonic::codegen::http::Uri;
 
 use crate::limits;
@@ -22,7 +22,7 @@ pub struct ServerSettings {
     /// The collection.
     pub collection: String,
     /// The payload field that names the shard of a point, if the collection is sharded by such a field
-    /// ([`forage_sparse::Sharding::key_field`]). Its values are texts. A point whose value changes must be removed
+    /// ([`forage_lookup::Sharding::key_field`]). Its values are texts. A point whose value changes must be removed
     /// first: the shard of the old value knows nothing of the new one.
     pub shard_key_field: Option<String>,
     /// The longest that one request takes. Whoever calls may set an earlier end. What consists of several requests

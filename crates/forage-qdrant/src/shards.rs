@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use forage_sparse::{Point, PointFilter, Readings, StoreError, Test};
+use forage_lookup::{Point, PointFilter, Readings, StoreError, Test};
 use qdrant_client::qdrant::{CollectionClusterInfoResponse, ShardKey, ShardKeySelector};
 use serde_json::Value;
 

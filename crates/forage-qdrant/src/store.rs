@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use forage_base::Stop;
-use forage_sparse::{
+use forage_lookup::{
     Collection, Contract, Creation, Point, PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan,
     PointStore, ShardLayout, StoreError, VectorFacts, WeightedHit,
 };

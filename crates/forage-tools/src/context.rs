@@ -8,11 +8,11 @@ use std::time::Duration;
 use forage_base::Stop;
 use forage_fs::{Globs, RelPath, Root, Roots};
 use forage_llm::Redactor;
+use forage_lookup::Retriever;
 use forage_rank::RankWeights;
 use forage_rank::tree::{UpdateEffort, UpdateError, UpdateProgress};
 use forage_search::external::Program;
 use forage_search::index::Index;
-use forage_sparse::Retriever;
 
 use crate::answer_cache::AnswerCache;
 use crate::error::ToolError;

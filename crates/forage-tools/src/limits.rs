@@ -387,7 +387,7 @@ pub const EXPLANATION_BYTES: usize = 300;
 /// Results of `keyword_lookup` (the requirement's `top_k`), and at the most.
 pub const LOOKUP_HITS: u64 = 10;
 /// See [`LOOKUP_HITS`].
-pub const LOOKUP_HITS_MAX: u64 = forage_sparse::limits::HITS as u64;
+pub const LOOKUP_HITS_MAX: u64 = forage_lookup::limits::HITS as u64;
 
 /// Milliseconds for a lookup where the settings name none, with all that is tried again.
 pub const LOOKUP_TIMEOUT_MS: u64 = 5_000;

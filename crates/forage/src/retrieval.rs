@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use forage_base::{Stop, Stopped};
-use forage_sparse::{
+use forage_lookup::{
     Collection, Creation, Encoder, EncodingError, Point, PointFilter, PointHit, PointId, PointPage,
     PointQuery, PointScan, PointStore, Prose, StoreError, WeightedHit, bm25_named,
 };
@@ -117,7 +117,7 @@ pub(crate) fn encoder(
     }
     match (name, directory) {
         #[cfg(feature = "bm42")]
-        (BM42, Some(directory)) => Ok(Arc::new(forage_sparse::Bm42::open(directory)?)),
+        (BM42, Some(directory)) => Ok(Arc::new(forage_lookup::Bm42::open(directory)?)),
         #[cfg(not(feature = "bm42"))]
         (BM42, _) => Err(EncodingError::Unavailable(
             "this build has no encoder \"bm42\"; build it with `--features bm42`".to_owned(),

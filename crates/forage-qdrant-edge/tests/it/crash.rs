@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use forage_base::Stop;
+use forage_lookup::{Point, PointFilter, PointId, PointQuery, PointStore, SparseVector};
 use forage_qdrant_edge::{EmbeddedStore, limits};
-use forage_sparse::{Point, PointFilter, PointId, PointQuery, PointStore, SparseVector};
 use serde_json::json;
 
 use crate::support::{Twin, USING, all, created, open, point, told, upsert};

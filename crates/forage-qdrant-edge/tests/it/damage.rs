@@ -3,8 +3,8 @@
 use std::fs;
 
 use forage_base::{Hint, Stop};
+use forage_lookup::{PointFilter, PointStore, StoreError};
 use forage_qdrant_edge::EmbeddedStore;
-use forage_sparse::{PointFilter, PointStore, StoreError};
 
 use crate::support::{created, creation, open, some_points, upsert};
 

@@ -9,10 +9,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use forage_base::Stop;
-use forage_qdrant::{ServerSettings, ServerStore};
-use forage_sparse::{
+use forage_lookup::{
     Creation, PointFilter, PointId, PointQuery, PointStore, Sharding, SparseVector, StoreError,
 };
+use forage_qdrant::{ServerSettings, ServerStore};
 use serde_json::json;
 
 use crate::server::{Cluster, program};

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use forage_base::Stop;
 use forage_fs::{Root, RootPolicy, SecretPolicy, WalkOptions};
-use forage_qdrant::{ServerSettings, ServerStore};
-use forage_sparse::{
+use forage_lookup::{
     CodeSuperset, FillError, Filled, Filling, PointFilter, PointId, PointStore, Sharding, count_chunks,
 };
+use forage_qdrant::{ServerSettings, ServerStore};
 use serde_json::{Map, Value};
 
 use crate::server::{Cluster, program};

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forage_base::Stop;
-use forage_qdrant::{ApiKey, ServerSettings, ServerStore};
-use forage_qdrant_edge::EmbeddedStore;
-use forage_sparse::{
+use forage_lookup::{
     CodeSuperset, Condition, Creation, Encoder, FastEmbedBm25, NameMatch, Point, PointFilter, PointId,
     PointQuery, PointStore, Retriever, SCORE_STEP, Sharding, SparseVector,
 };
+use forage_qdrant::{ApiKey, ServerSettings, ServerStore};
+use forage_qdrant_edge::EmbeddedStore;
 use serde_json::json;
 
 use crate::peer::Peer;
@@ -387,29 +387,29 @@ fn both_homes_filter_the_same_and_say_the_same_of_names() {
 fn look_up_ids(retriever: &Retriever, vector: &SparseVector, encoder: &Arc<dyn Encoder>) -> Vec<PointId> {
     struct Fixed(SparseVector, Arc<dyn Encoder>);
     impl Encoder for Fixed {
-        fn contract(&self) -> forage_sparse::Contract {
+        fn contract(&self) -> forage_lookup::Contract {
             self.1.contract()
         }
 
-        fn document(&self, text: &str) -> Result<SparseVector, forage_sparse::EncodingError> {
+        fn document(&self, text: &str) -> Result<SparseVector, forage_lookup::EncodingError> {
             self.1.document(text)
         }
 
-        fn query(&self, _: &str) -> Result<SparseVector, forage_sparse::EncodingError> {
+        fn query(&self, _: &str) -> Result<SparseVector, forage_lookup::EncodingError> {
             Ok(self.0.clone())
         }
 
         fn words(
             &self,
             text: &str,
-            form: forage_sparse::EncodedForm,
-        ) -> Result<Vec<(u32, String)>, forage_sparse::EncodingError> {
+            form: forage_lookup::EncodedForm,
+        ) -> Result<Vec<(u32, String)>, forage_lookup::EncodingError> {
             self.1.words(text, form)
         }
     }
     let fixed: Arc<dyn Encoder> = Arc::new(Fixed(vector.clone(), Arc::clone(encoder)));
     let retriever = Retriever {
-        encoder: Some(Arc::new(forage_sparse::EncoderSource::new(Box::new(|| Ok(fixed))))),
+        encoder: Some(Arc::new(forage_lookup::EncoderSource::new(Box::new(|| Ok(fixed))))),
         store: Arc::clone(&retriever.store),
         using: retriever.using.clone(),
         rarity: Arc::default(),

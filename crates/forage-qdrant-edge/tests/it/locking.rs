@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use forage_base::Stop;
+use forage_lookup::{PointFilter, PointStore, StoreError};
 use forage_qdrant_edge::EmbeddedStore;
-use forage_sparse::{PointFilter, PointStore, StoreError};
 
 use crate::support::{Twin, created, open, some_points, told, upsert};
 

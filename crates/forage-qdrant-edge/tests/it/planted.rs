@@ -8,8 +8,8 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use forage_base::Stop;
+use forage_lookup::{PointFilter, PointStore, StoreError};
 use forage_qdrant_edge::EmbeddedStore;
-use forage_sparse::{PointFilter, PointStore, StoreError};
 
 use crate::support::{created, creation, some_points, upsert};
 

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use forage_base::Stop;
-use forage_qdrant_edge::{EmbeddedStore, limits};
-use forage_sparse::{
+use forage_lookup::{
     PointFilter, PointHit, PointId, PointQuery, PointScan, PointStore, SparseVector, StoreError,
 };
+use forage_qdrant_edge::{EmbeddedStore, limits};
 use serde_json::json;
 
 use crate::support::{USING, all, created, creation, object, only, open, places, point, some_points, upsert};
@@ -72,7 +72,7 @@ fn points_come_back_in_the_order_of_their_ids_page_by_page_and_after_reopening()
     for place in places("pages") {
         let mut points = some_points(50);
         for id in [u128::MAX, 1, u128::from(u64::MAX) + 1] {
-            points.push(forage_sparse::Point {
+            points.push(forage_lookup::Point {
                 id: PointId::Uuid(id),
                 ..point(0, &[(1, 1.0)], json!({"path": "uuid"}))
             });

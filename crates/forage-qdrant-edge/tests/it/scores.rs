@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use forage_base::Stop;
-use forage_sparse::{Point, PointFilter, PointId, PointQuery, PointStore, SparseVector};
+use forage_lookup::{Point, PointFilter, PointId, PointQuery, PointStore, SparseVector};
 
 use crate::support::{USING, only, places, some_points, upsert};
 
@@ -34,10 +34,10 @@ fn check(store: &dyn PointStore, points: &[Point], filter: &PointFilter, round: 
     for ids in queries {
         let mut expected = formula(points, ids);
         // A filter chooses points; it does not change how rare a word is.
-        if let Some(forage_sparse::Condition { field, test: forage_sparse::Test::AnyOf(values) }) =
+        if let Some(forage_lookup::Condition { field, test: forage_lookup::Test::AnyOf(values) }) =
             filter.conditions.first()
         {
-            let values = forage_sparse::Readings::of(values).texts;
+            let values = forage_lookup::Readings::of(values).texts;
             expected.retain(|id, _| {
                 let point = points.iter().find(|point| point.id == *id).unwrap();
                 point

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use forage_base::Stop;
-use forage_sparse::{PointFilter, PointQuery, PointStore, SparseVector, StoreError};
+use forage_lookup::{PointFilter, PointQuery, PointStore, SparseVector, StoreError};
 
 use crate::support::{Twin, USING, all, created, open, some_points, told, upsert};
 

@@ -12,8 +12,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use forage_lookup::PointStore;
 use forage_qdrant::{ServerSettings, ServerStore};
-use forage_sparse::PointStore;
 use serde_json::{Value, json};
 
 /// Names the program `qdrant`. Without it the tests of real servers say that they are skipped; `bench/qdrant.py build` builds

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forage_base::Stop;
-use forage_qdrant_edge::EmbeddedStore;
-use forage_sparse::{
+use forage_lookup::{
     Contract, Creation, Point, PointFilter, PointId, PointScan, PointStore, Sharding, SparseVector,
 };
+use forage_qdrant_edge::EmbeddedStore;
 use serde_json::{Map, Value, json};
 
 use crate::server::{self, Cluster};

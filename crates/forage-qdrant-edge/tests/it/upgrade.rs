@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use forage_base::Stop;
-use forage_sparse::{
+use forage_lookup::{
     CodeSuperset, CollectionError, Contract, Creation, Encoder as _, EncoderSource, FillError, Lookup,
     LookupState, NameMatch, PointFilter, PointId, PointStore, Retriever, Sharding, count_chunks,
 };

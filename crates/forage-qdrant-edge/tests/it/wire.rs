@@ -6,7 +6,7 @@ use ::qdrant_client::Qdrant;
 use ::qdrant_client::qdrant as wire;
 use ::qdrant_client::qdrant::with_payload_selector::SelectorOptions;
 use forage_base::Stop;
-use forage_sparse::{Contract, PointFilter, PointQuery, PointStore, SparseVector};
+use forage_lookup::{Contract, PointFilter, PointQuery, PointStore, SparseVector};
 use tokio::runtime::Runtime;
 
 use crate::peer::Peer;
@@ -51,7 +51,7 @@ fn the_peer_answers_the_official_client_as_the_store_answers() {
         create(&client).await;
         let points = some_points(300).into_iter().map(|point| {
             let vector = wire::Vector::new_sparse(point.vector.ids(), point.vector.weights());
-            let forage_sparse::PointId::Number(id) = point.id else { panic!("not a number") };
+            let forage_lookup::PointId::Number(id) = point.id else { panic!("not a number") };
             let vectors = wire::NamedVectors::default().add_vector(USING, vector);
             wire::PointStruct::new(id, vectors, ::qdrant_client::Payload::from(point.payload))
         });

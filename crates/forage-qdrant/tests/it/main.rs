@@ -15,11 +15,11 @@ mod tls;
 use std::time::Duration;
 
 use forage_base::Stop;
-use forage_qdrant::{ApiKey, ServerSettings, ServerStore};
-use forage_sparse::{
+use forage_lookup::{
     Contract, Creation, Point, PointFilter, PointId, PointQuery, PointStore, Sharding, SparseVector,
     StoreError,
 };
+use forage_qdrant::{ApiKey, ServerSettings, ServerStore};
 use qdrant_client::qdrant::{self, UpdateStatus};
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,6 @@
 //! What goes over the wire, and what comes back.
 
-use forage_sparse::{Collection, PointHit, PointPage, PointScan, ShardLayout, VectorFacts};
+use forage_lookup::{Collection, PointHit, PointPage, PointScan, ShardLayout, VectorFacts};
 use qdrant::{
     CountPoints, CreateCollection, CreateFieldIndexCollection, DeleteCollection, DeletePoints,
     GetCollectionInfoRequest, Modifier, QueryPoints, ScrollPoints, UpsertPoints,
@@ -57,7 +57,7 @@ fn a_query_names_vector_limit_fields_and_filter() {
 
 #[test]
 fn conditions_go_over_the_wire_by_the_types_that_a_value_may_have() {
-    use forage_sparse::Condition;
+    use forage_lookup::Condition;
     use qdrant::{Condition as Sent, Range};
     let texts = |values: &[&str]| values.iter().map(|&value| value.to_owned()).collect::<Vec<String>>();
     let range = |range| Sent::range("n", range);
@@ -84,7 +84,7 @@ fn conditions_go_over_the_wire_by_the_types_that_a_value_may_have() {
         peer.on(|_: &QueryPoints| no_hits());
         let conditions = vec![Condition::parse(written).unwrap()];
         let filter =
-            forage_sparse::PointFilter { conditions, ids: Some(vec![forage_sparse::PointId::Number(7)]) };
+            forage_lookup::PointFilter { conditions, ids: Some(vec![forage_lookup::PointId::Number(7)]) };
         assert_eq!(ask_among(&store(&peer), &filter, &Stop::never()), Ok(0));
         let asked: QueryPoints = peer.asked_once();
         assert_eq!(asked.filter, Some(qdrant::Filter::must([sent, Sent::has_id([7])])), "{written}");

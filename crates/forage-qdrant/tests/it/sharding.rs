@@ -1,6 +1,6 @@
 //! Collections that are sharded by a payload field.
 
-use forage_sparse::PointScan;
+use forage_lookup::PointScan;
 use qdrant::{
     CollectionClusterInfoRequest, CountPoints, CreateCollection, CreateFieldIndexCollection,
     CreateShardKeyRequest, DeleteCollection, DeletePoints, QueryPoints, ScrollPoints, ShardKey,

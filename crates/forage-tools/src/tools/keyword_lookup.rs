@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use aho_corasick::AhoCorasick;
 use forage_base::{Pace, Stop};
-use forage_sparse::{
+use forage_lookup::{
     CollectionError, Lookup, LookupState, PointFilter, PointHit, Question, Retriever, Unanswered,
 };
 use schemars::JsonSchema;
@@ -134,7 +134,7 @@ impl Tool for KeywordLookup {
             telemetry.record(event::event(tool, retriever, limit, &looked_up, began));
         }
         let lookup = looked_up.map_err(|error| match error {
-            CollectionError::Store(forage_sparse::StoreError::Cancelled) => ToolError::Cancelled,
+            CollectionError::Store(forage_lookup::StoreError::Cancelled) => ToolError::Cancelled,
             error => ToolError::Collection { message: error.to_string(), hint: error.hint() },
         })?;
         let mut outcome = outcome(context, retriever, request.query, &filter, lookup, &stop);

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
 use forage_base::Stop;
-use forage_sparse::{
+use forage_lookup::{
     CodeSuperset, Collection, Encoder, EncodingError, Point, PointId, PointStore as _, Retriever, StoreError,
     VectorFacts,
 };
@@ -173,7 +173,7 @@ fn what_is_not_proved_is_not_claimed() {
         (&json!("found"), &json!("unknown"))
     );
     // Too many to compare all.
-    let many: Vec<Value> = (0..forage_sparse::limits::NAMES_COMPARED + 1)
+    let many: Vec<Value> = (0..forage_lookup::limits::NAMES_COMPARED + 1)
         .map(|number| code(&format!("{number}.rs"), "foo bar\n"))
         .collect();
     let fixture = self::fixture(&many);

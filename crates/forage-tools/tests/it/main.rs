@@ -22,7 +22,7 @@ mod ignore_files;
 mod kernel;
 mod limits;
 mod lookup;
-#[path = "../../../forage-sparse/tests/it/memory.rs"]
+#[path = "../../../forage-lookup/tests/it/memory.rs"]
 mod memory;
 mod names;
 mod one_rule;

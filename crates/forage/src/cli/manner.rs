@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use clap::{CommandFactory as _, Parser as _};
 use forage_base::Hint;
 use forage_fs::{OpenError, RootError};
+use forage_lookup::{CollectionError, StoreError};
 use forage_rank::IndexError;
-use forage_sparse::{CollectionError, StoreError};
 use forage_tools::registry::{AnyTool, TOOLS};
 use forage_tools::{Manner, ToolError, ToolNames};
 

@@ -14,8 +14,8 @@ use anyhow::{Context as _, bail};
 use forage_base::Stop;
 use forage_fs::WalkOptions;
 use forage_llm::Redactor;
+use forage_lookup::{Encoder, Filled, Filling, PointFilter, PointStore, count_chunks};
 use forage_rank::language_of;
-use forage_sparse::{Encoder, Filled, Filling, PointFilter, PointStore, count_chunks};
 use forage_tools::ToolError;
 
 use self::repositories::NamedRepository;
@@ -199,9 +199,9 @@ fn index(
     let failed = indexing.run_all(repositories, output)?;
     if *prunes {
         let kept: BTreeSet<&str> = repositories.iter().map(|repository| repository.name.as_str()).collect();
-        for name in forage_sparse::repositories(store, &stop)? {
+        for name in forage_lookup::repositories(store, &stop)? {
             if !kept.contains(name.as_str()) {
-                let points = forage_sparse::remove_repository(store, &name, &stop)?;
+                let points = forage_lookup::remove_repository(store, &name, &stop)?;
                 output.note(&format!("{name} is not listed: its {points} chunks are removed"));
             }
         }
@@ -414,7 +414,7 @@ fn show(config: &Config, store: &OnDemand, output: &mut Terminal) -> anyhow::Res
 
 fn remove_repository(store: &OnDemand, name: &str, output: &mut Terminal) -> anyhow::Result<Status> {
     let (place, stop) = (store.place(), signals::stop()?);
-    let chunks = forage_sparse::remove_repository(store, name, &stop)?;
+    let chunks = forage_lookup::remove_repository(store, name, &stop)?;
     let text = match chunks {
         0 => format!("{place} has nothing of {name}\n"),
         chunks => format!("{place}: {chunks} chunks of {name} removed\n"),

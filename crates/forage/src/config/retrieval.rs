@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::bail;
 use forage_llm::Redactor;
+use forage_lookup::{CodeSuperset, EncoderSource, Language, Prose, Retriever, Sharding};
 use forage_sandbox::Outside;
-use forage_sparse::{CodeSuperset, EncoderSource, Language, Prose, Retriever, Sharding};
 use forage_tools::{LookupSettings, Telemetry, TelemetryTarget};
 use serde_json::{Map, Value};
 
@@ -173,7 +173,7 @@ impl Config {
     /// What documents are encoded with where a collection is filled: what is configured, else what suits code.
     pub(crate) fn document_encoder(
         &self,
-    ) -> Result<Arc<dyn forage_sparse::Encoder>, forage_sparse::EncodingError> {
+    ) -> Result<Arc<dyn forage_lookup::Encoder>, forage_lookup::EncodingError> {
         let prose = self.settings.retrieval.prose().unwrap_or_default();
         match self.settings.retrieval.encoder.value.name() {
             "auto" => Ok(Arc::new(CodeSuperset::of(prose))),

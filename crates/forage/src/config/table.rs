@@ -8,8 +8,8 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::ArgMatches;
 use forage_llm::{FactSettings, ProviderSettings, RoleTable};
+use forage_lookup::{CodeSuperset, FastEmbedBm25, Language};
 use forage_mcp::{OutputForm, ToolSet};
-use forage_sparse::{CodeSuperset, FastEmbedBm25, Language};
 use forage_tools::registry::is_name;
 use forage_tools::{
     EvidenceForm, FilterBreadth, FilterCandidates, FilterMode, LookupSettings, OnModelFailure, limits,

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use forage_base::Stop;
-use forage_sparse::{
+use forage_lookup::{
     Collection, Creation, Point, PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan,
     PointStore, ShardLayout, StoreError, WeightedHit, repositories,
 };

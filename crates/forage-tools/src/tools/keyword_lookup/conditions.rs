@@ -1,6 +1,6 @@
 //! Conditions on payload fields, as callers write them.
 
-use forage_sparse::Condition;
+use forage_lookup::Condition;
 use serde_json::{Map, Value};
 
 use crate::error::ToolError;

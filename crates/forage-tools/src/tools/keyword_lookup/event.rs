@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use forage_sparse::{CollectionError, Lookup, LookupState, Retriever};
+use forage_lookup::{CollectionError, Lookup, LookupState, Retriever};
 use serde_json::{Map, Value, json};
 
 use super::records::status;

@@ -1,6 +1,6 @@
 //! The records of an answer.
 
-use forage_sparse::{Beyond, Lookup, LookupState, NameFacts, NameMatch};
+use forage_lookup::{Beyond, Lookup, LookupState, NameFacts, NameMatch};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};

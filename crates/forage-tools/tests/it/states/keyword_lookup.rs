@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use forage_sparse::{EncodingError, Retriever, StoreError};
+use forage_lookup::{EncodingError, Retriever, StoreError};
 use serde_json::json;
 
 use super::tree::shop;

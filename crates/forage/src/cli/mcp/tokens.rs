@@ -6,8 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail, ensure};
+use forage_lookup::Retriever;
 use forage_mcp::{AccessToken, Caller, CallerLimits, TokenDigest};
-use forage_sparse::Retriever;
 use forage_tools::LookupSettings;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::io::Read as _;
 
 use anyhow::{Context as _, bail};
-use forage_sparse::EncodedForm;
-use forage_sparse::limits::PRINTED_TEXT_BYTES;
+use forage_lookup::EncodedForm;
+use forage_lookup::limits::PRINTED_TEXT_BYTES;
 use serde_json::json;
 
 use crate::cli::Status;

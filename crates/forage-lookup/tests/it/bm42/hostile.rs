@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use forage_sparse::{Bm42, Encoder, EncodingError, limits};
+use forage_lookup::{Bm42, Encoder, EncodingError, limits};
 use serde_json::{Value, json};
 
 use super::model::{self, PIECES, SMALL, configuration, file, safetensors, tensors, write};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forage_base::Stop;
-use forage_sparse::{
+use forage_lookup::{
     CodeSuperset, Encoder as _, Lookup, LookupState, Point, PointFilter, PointId, PointStore as _, Question,
     ShardLayout, StoreError,
 };

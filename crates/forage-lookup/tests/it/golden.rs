@@ -1,6 +1,6 @@
 //! Vectors of FastEmbed's own classes, number by number. `golden/make.py` writes them.
 
-use forage_sparse::{CodeSuperset, Encoder, FastEmbedBm25, Language, Prose, SparseVector};
+use forage_lookup::{CodeSuperset, Encoder, FastEmbedBm25, Language, Prose, SparseVector};
 use serde_json::Value;
 
 /// Texts that `make.py` chooses.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use forage_base::Stop;
 use forage_fs::{Root, RootPolicy, SecretPolicy, WalkOptions};
-use forage_sparse::{
+use forage_lookup::{
     CodeSuperset, Encoder, FastEmbedBm25, FillError, Filled, Filling, PointFilter, PointId, Sharding,
     StoreError, count_chunks, remove_repository, repositories,
 };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use forage_base::Stop;
-use forage_sparse::{
+use forage_lookup::{
     Beyond, CodeSuperset, Condition, Encoder, FastEmbedBm25, Language, Lookup, LookupState, NameMatch, Point,
     PointFilter, PointStore as _, Prose, Retriever, StoreError, limits,
 };
@@ -201,10 +201,10 @@ fn held(text: &str, name: &str) -> NameMatch {
     let (memory, encoder) = (Memory::default(), CodeSuperset::new());
     let described = self::store(&[]).collection.lock().unwrap().clone().unwrap();
     let contract = Some(encoder.contract());
-    *memory.collection.lock().unwrap() = Some(forage_sparse::Collection { contract, ..described });
+    *memory.collection.lock().unwrap() = Some(forage_lookup::Collection { contract, ..described });
     let payload = json!({ "text": text }).as_object().unwrap().clone();
     let point =
-        Point { id: forage_sparse::PointId::Number(1), vector: encoder.document(text).unwrap(), payload };
+        Point { id: forage_lookup::PointId::Number(1), vector: encoder.document(text).unwrap(), payload };
     memory.upsert(vec![point], "text-sparse", &Stop::never()).unwrap();
     let retriever = Retriever { encoder: None, ..retriever(&Arc::new(memory)) };
     let found = look_up(&retriever, name, 1).unwrap();

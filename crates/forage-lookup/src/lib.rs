@@ -5,14 +5,14 @@
 //! engines have crates of their own.
 //!
 //! ```
-//! use forage_sparse::{CodeSuperset, Encoder};
+//! use forage_lookup::{CodeSuperset, Encoder};
 //!
 //! let encoder = CodeSuperset::new();
 //! let document = encoder.document("fn parse_header(line: &str) -> Result<Header, E0042>")?;
 //! let query = encoder.query("parse_header")?;
 //! // Every dimension of the query is one of the document's: it has the name.
 //! assert!(!query.is_empty() && query.ids().iter().all(|id| document.ids().contains(id)));
-//! # Ok::<(), forage_sparse::EncodingError>(())
+//! # Ok::<(), forage_lookup::EncodingError>(())
 //! ```
 
 mod bm25;

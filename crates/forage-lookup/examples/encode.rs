@@ -4,7 +4,7 @@
 
 use std::time::Instant;
 
-use forage_sparse::{CodeSuperset, Encoder, FastEmbedBm25};
+use forage_lookup::{CodeSuperset, Encoder, FastEmbedBm25};
 
 const ROUNDS: usize = 5;
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use forage_base::{Hint, Stop};
-use forage_sparse::{
+use forage_lookup::{
     CodeSuperset, Collection, CollectionError, Condition, Contract, Encoder, EncodingError, FastEmbedBm25,
     Language, Lookup, LookupState, Point, PointFilter, PointId, PointStore as _, Prose, Question, Retriever,
     SparseVector, StoreError, VectorFacts,
@@ -92,7 +92,7 @@ fn those_that_score_the_same_come_by_id_also_at_the_cut() {
     }
     // Positive control: the store alone gives others.
     let vector = FastEmbedBm25::new().query("error").unwrap();
-    let query = forage_sparse::PointQuery {
+    let query = forage_lookup::PointQuery {
         vector: &vector,
         using: USING,
         limit: 10,
@@ -119,7 +119,7 @@ fn numbers_come_in_the_order_of_numbers_and_before_uuids() {
 
 #[test]
 fn more_that_score_the_same_than_can_be_asked_for_are_said_to_be_arbitrary() {
-    let texts = vec!["error"; forage_sparse::limits::HITS_ASKED + 5];
+    let texts = vec!["error"; forage_lookup::limits::HITS_ASKED + 5];
     let found = look_up(&retriever(&store(&texts)), "error", 3).unwrap();
     assert!(found.is_arbitrary && found.hits.len() == 3);
 }

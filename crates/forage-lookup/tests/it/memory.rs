@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forage_base::Stop;
-use forage_sparse::{
+use forage_lookup::{
     Collection, Condition, Creation, Point, PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan,
     PointStore, Readings, ShardLayout, Side, SparseVector, StoreError, Test, VectorFacts, WeightedHit,
 };

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use forage_fuzz::target;
-use forage_sparse::{Bm42, CodeSuperset, Encoder, FastEmbedBm25};
+use forage_lookup::{Bm42, CodeSuperset, Encoder, FastEmbedBm25};
 
 use crate::bm42::model::{PIECES, SMALL, tensors, write};
 use crate::bm42::tokenizer;

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use forage_sparse::{Bm42, Contract, Encoder, EncodingError, SparseVector};
+use forage_lookup::{Bm42, Contract, Encoder, EncodingError, SparseVector};
 use serde_json::{Value, json};
 
 use self::model::{MINI_LM, PIECES, SMALL, Shape, Tensors, attention, tensors, write, write_vocabulary};
@@ -221,7 +221,7 @@ fn queries_fit_collections_of_its_own_contract_and_of_docminds() {
     for other in ["bm42:doc=embed;query=embed:v1", "bm42/1", "fastembed-bm25/1", ""] {
         assert!(!encoder.reads(&Contract::of_collection(other)), "{other}");
     }
-    let other = forage_sparse::FastEmbedBm25::new();
+    let other = forage_lookup::FastEmbedBm25::new();
     assert!(other.reads(&other.contract()) && !other.reads(&encoder.contract()));
 }
 
