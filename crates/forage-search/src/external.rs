@@ -19,26 +19,26 @@
 //!
 //! A run is killed with its whole process group when it must end: at the deadline, when it is cancelled, when the caller
 //! has enough, on an error and in a panic. Linux (and Android) only: elsewhere there is no file in memory that a child
-//! can open by a path. Programs are run in a build with the feature `external-engines` alone.
+//! can open by a path.
 
-#[cfg(all(feature = "external-engines", any(target_os = "linux", target_os = "android")))]
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod arguments;
-#[cfg(all(feature = "external-engines", any(target_os = "linux", target_os = "android")))]
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod batch;
-#[cfg(all(feature = "external-engines", any(target_os = "linux", target_os = "android")))]
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod dialect;
-#[cfg(all(feature = "external-engines", any(target_os = "linux", target_os = "android")))]
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod engine;
-#[cfg(all(feature = "external-engines", any(target_os = "linux", target_os = "android")))]
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod large;
-#[cfg(all(feature = "external-engines", any(target_os = "linux", target_os = "android")))]
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod output;
-#[cfg(all(feature = "external-engines", any(target_os = "linux", target_os = "android")))]
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod process;
 mod program;
-#[cfg(all(feature = "external-engines", any(target_os = "linux", target_os = "android")))]
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod queue;
-#[cfg(all(feature = "external-engines", any(target_os = "linux", target_os = "android")))]
+#[cfg(any(target_os = "linux", target_os = "android"))]
 mod session;
 
 use std::ops::ControlFlow;
@@ -157,9 +157,9 @@ pub enum ExternalError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// Another system than Linux, or a build without them.
-    #[error("external engines need Linux and a build with them; the embedded engine is everywhere")]
-    Unsupported,
+    /// Another system than Linux.
+    #[error(transparent)]
+    Unsupported(ProgramError),
 }
 
 fn ending(code: Option<i32>, signal: Option<i32>) -> String {
@@ -174,7 +174,7 @@ fn ending(code: Option<i32>, signal: Option<i32>) -> String {
 /// breaking off. An error ends the search too, after what was found before it was handed over.
 #[expect(clippy::too_many_arguments, reason = "the embedded engine's arguments and the engine")]
 #[cfg_attr(
-    not(all(feature = "external-engines", any(target_os = "linux", target_os = "android"))),
+    not(any(target_os = "linux", target_os = "android")),
     expect(unused_variables, reason = "there is no engine to give them to")
 )]
 pub fn search(
@@ -187,8 +187,8 @@ pub fn search(
     stop: &Stop,
     receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
 ) -> Result<ExternalReport, ExternalError> {
-    #[cfg(all(feature = "external-engines", any(target_os = "linux", target_os = "android")))]
+    #[cfg(any(target_os = "linux", target_os = "android"))]
     return session::search(program, request, root, start, walk, scan, stop, receive);
-    #[cfg(not(all(feature = "external-engines", any(target_os = "linux", target_os = "android"))))]
-    Err(ExternalError::Unsupported)
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
+    Err(ExternalError::Unsupported(ProgramError::Unsupported))
 }

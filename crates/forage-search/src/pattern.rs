@@ -111,7 +111,7 @@ impl Pattern {
     }
 
     /// The whole of it, which may be large.
-    #[cfg(any(test, all(feature = "external-engines", any(target_os = "linux", target_os = "android"))))]
+    #[cfg(any(test, target_os = "linux", target_os = "android"))]
     pub(crate) fn hir(&self) -> &Hir {
         &self.hir
     }

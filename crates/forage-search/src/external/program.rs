@@ -95,11 +95,6 @@ pub enum ProgramError {
     /// Another system than Linux.
     #[error("external engines need Linux; the embedded engine works everywhere")]
     Unsupported,
-    /// The feature that runs them is not compiled in.
-    #[error(
-        "this build runs no external engines: its feature `external-engines` is off; use the embedded engine"
-    )]
-    NotBuilt,
 }
 
 impl Program {
@@ -109,9 +104,6 @@ impl Program {
     pub fn resolve(name: &Path, search_path: &[PathBuf], roots: &[&Path]) -> Result<Self, ProgramError> {
         if !cfg!(any(target_os = "linux", target_os = "android")) {
             return Err(ProgramError::Unsupported);
-        }
-        if !cfg!(feature = "external-engines") {
-            return Err(ProgramError::NotBuilt);
         }
         let kind = kind_of(name)?;
         if name.is_absolute() {
@@ -144,7 +136,7 @@ impl Program {
 
     /// Returns the first line of what the program says of its version; `None` when it says nothing by the deadline. It
     /// runs as for a search, over nothing.
-    #[cfg(all(feature = "external-engines", any(target_os = "linux", target_os = "android")))]
+    #[cfg(any(target_os = "linux", target_os = "android"))]
     pub fn version(&self, stop: &forage_base::Stop) -> Option<String> {
         let halt = super::process::ProcessHalt { stop, ended: &|| false };
         let printed =
@@ -154,7 +146,7 @@ impl Program {
     }
 
     /// External engines are not run here.
-    #[cfg(not(all(feature = "external-engines", any(target_os = "linux", target_os = "android"))))]
+    #[cfg(not(any(target_os = "linux", target_os = "android")))]
     pub fn version(&self, _: &forage_base::Stop) -> Option<String> {
         None
     }

@@ -1,8 +1,7 @@
 //! What the program was built of: version, commit, target, features.
 
 /// The cargo features with whether they are in this build.
-pub(super) const FEATURES: [(&str, bool); 4] = [
-    ("external-engines", cfg!(feature = "external-engines")),
+pub(super) const FEATURES: [(&str, bool); 3] = [
     ("bm42", cfg!(feature = "bm42")),
     ("qdrant", cfg!(feature = "qdrant")),
     ("embedded-store", cfg!(feature = "embedded-store")),

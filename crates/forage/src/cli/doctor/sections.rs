@@ -202,12 +202,7 @@ pub(super) fn engines(report: &mut DoctorReport, subject: &DoctorSubject) -> Vec
                 });
             }
             Err(problem) => {
-                lines.push(match cfg!(feature = "external-engines") {
-                    true => format!("{name:<9} not found, and not needed by the embedded engine"),
-                    false => {
-                        format!("{name:<9} not run by this build, and not needed by the embedded engine")
-                    }
-                });
+                lines.push(format!("{name:<9} not found, and not needed by the embedded engine"));
                 records.push(EngineInUse { problem: Some(problem.clone()), ..absent(name) });
             }
         }
