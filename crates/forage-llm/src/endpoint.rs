@@ -1,10 +1,9 @@
 //! Where a model is: provider, address, model id, key. Raw settings go in, a checked endpoint comes out.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-
 use forage_base::ApiKey;
+use forage_http::is_loopback;
+use forage_http::ureq::http::Uri;
 use thiserror::Error;
-use ureq::http::Uri;
 
 use crate::chat::Usage;
 
@@ -257,25 +256,6 @@ fn check_url(provider: &str, base_url: &str, allow_insecure: bool) -> Result<Str
 pub fn is_loopback_url(url: &str) -> bool {
     let uri = url.parse::<Uri>().ok();
     uri.as_ref().and_then(Uri::host).is_some_and(is_loopback)
-}
-
-/// Whether a host as written in a URL is this machine. Only the literal forms count: any other name could be
-/// pointed elsewhere. `localhost` qualifies because the connector never looks it up.
-fn is_loopback(host: &str) -> bool {
-    is_localhost(host) || literal_address(host).is_some_and(|address| address.to_canonical().is_loopback())
-}
-
-/// Whether the host is the name `localhost`.
-pub(crate) fn is_localhost(host: &str) -> bool {
-    host.eq_ignore_ascii_case("localhost")
-}
-
-/// The address that a host literal stands for, with or without the brackets of IPv6.
-pub(crate) fn literal_address(host: &str) -> Option<IpAddr> {
-    if let Some(inner) = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-        return inner.parse::<Ipv6Addr>().ok().map(IpAddr::V6);
-    }
-    host.parse::<Ipv4Addr>().ok().map(IpAddr::V4)
 }
 
 /// Whether a number is a price.

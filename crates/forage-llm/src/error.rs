@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use forage_base::Stopped;
+use forage_http::ConnectHalt;
 use thiserror::Error;
 
-use crate::connect::ConnectHalt;
 use crate::finish::Finish;
 
 /// A failed call. Every message begins with `provider/model` and says what to do next.

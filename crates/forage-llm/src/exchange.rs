@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use forage_base::ApiKey;
+use forage_http::ureq::http::HeaderValue;
 use serde_json::Value;
-use ureq::http::HeaderValue;
 
 use crate::error::ChatError;
 use crate::limits::MAX_PAUSE;

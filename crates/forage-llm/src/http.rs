@@ -1,37 +1,33 @@
 //! One request within a budget: what every wire protocol needs of HTTP, and nothing more.
 //!
-//! No redirect is followed, so that a key never reaches a host that the user did not name. No proxy is used. Each
-//! call has a connection of its own: model calls take seconds, so a pool would gain little, and a pooled connection
+//! Each call has a connection of its own: model calls take seconds, so a pool would gain little, and a pooled connection
 //! that the server has closed meanwhile looks like a lost answer.
 
 use std::io::Read;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 use std::time::Duration;
 
-use ureq::Agent;
-use ureq::http::{HeaderMap, Request, Response};
-use ureq::unversioned::transport::RustlsConnector;
+use forage_http::ureq;
+use forage_http::ureq::http::{HeaderMap, Request, Response};
+use forage_http::{CallState, ConnectStage, Line, LineSettings};
 
 use crate::chat::CallBudget;
-use crate::connect::{BudgetConnector, CallState};
 use crate::error::ChatError;
 use crate::exchange::{BodyPieces, HttpCall, Reply, pause};
 use crate::limits::{BODY_PIECE_BYTES, MAX_ERROR_BODY_BYTES};
 use crate::message::sanitise;
 use crate::recording::{Exchanges, RecordedExchange};
-use crate::resolve::BudgetResolver;
 
 /// An HTTP client of one endpoint.
 #[derive(Debug, Default)]
 pub(crate) struct HttpClient {
-    tls: Arc<RustlsConnector>,
+    settings: LineSettings,
     exchanges: Exchanges,
 }
 
 impl HttpClient {
     pub(crate) fn new(exchanges: Exchanges) -> Self {
-        Self { tls: Arc::default(), exchanges }
+        Self { exchanges, ..Self::default() }
     }
 
     /// Sends the request and reads the response, the body of a success into `pieces` where it is given.
@@ -83,19 +79,10 @@ impl HttpClient {
     ) -> Result<(), ChatError> {
         // What is not streamed comes after a silence as long as the answer takes.
         let idle = budget.idle.filter(|_| pieces.is_some());
-        let state = Arc::new(CallState::new(budget.stop.clone(), idle));
-        self.exchange(call, &state, pieces, reply)
-    }
-
-    fn exchange(
-        &self,
-        call: &HttpCall<'_>,
-        state: &Arc<CallState>,
-        pieces: Option<BodyPieces<'_>>,
-        reply: &mut Reply,
-    ) -> Result<(), ChatError> {
+        let line = Line::new(self.settings.clone());
+        let state = &*line.begin(&budget.stop, idle);
         let fail = |error| failure(call.name, state, &error);
-        let response = self.run(call, state).map_err(fail)?;
+        let response = run(&line, call).map_err(fail)?;
         reply.status = response.status().as_u16();
         reply.retry_after = retry_after(response.headers());
         // Elsewhere the status says everything, and a body could only delay it.
@@ -110,32 +97,18 @@ impl HttpClient {
             _ => Ok(()),
         }
     }
+}
 
-    fn run(&self, call: &HttpCall<'_>, state: &Arc<CallState>) -> Result<Response<ureq::Body>, ureq::Error> {
-        let url = format!("{}{}", call.base_url, call.path);
-        let request = match call.body {
-            Some(_) => Request::post(url).header("content-type", "application/json"),
-            None => Request::get(url),
-        };
-        let request =
-            call.headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
-        match call.body {
-            Some(body) => self.agent(state).run(request.body(body.to_string())?),
-            None => self.agent(state).run(request.body(())?),
-        }
-    }
-
-    fn agent(&self, state: &Arc<CallState>) -> Agent {
-        let config = Agent::config_builder()
-            .proxy(None)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .http_status_as_error(false)
-            .user_agent(concat!("forage/", env!("CARGO_PKG_VERSION")))
-            .max_idle_connections(0)
-            .build();
-        let connector = BudgetConnector { state: Arc::clone(state), tls: Arc::clone(&self.tls) };
-        Agent::with_parts(config, connector, BudgetResolver { state: Arc::clone(state) })
+fn run(line: &Line, call: &HttpCall<'_>) -> Result<Response<ureq::Body>, ureq::Error> {
+    let url = format!("{}{}", call.base_url, call.path);
+    let request = match call.body {
+        Some(_) => Request::post(url).header("content-type", "application/json"),
+        None => Request::get(url),
+    };
+    let request = call.headers.iter().fold(request, |request, (name, value)| request.header(*name, value));
+    match call.body {
+        Some(body) => line.run(request.body(body.to_string())?),
+        None => line.run(request.body(())?),
     }
 }
 
@@ -216,7 +189,7 @@ fn failure(model: &str, state: &CallState, error: &ureq::Error) -> ChatError {
     if let Some(halt) = state.halt() {
         return ChatError::halted(model, halt);
     }
-    if !state.is_connected() {
+    if state.stage() != ConnectStage::Connected {
         return ChatError::Unreachable { model, why: sanitise(&error.to_string()) };
     }
     match error {
@@ -237,7 +210,7 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use ureq::http::HeaderValue;
+    use forage_http::ureq::http::HeaderValue;
 
     use super::*;
 

@@ -25,7 +25,6 @@
 //! ```
 
 mod chat;
-mod connect;
 mod endpoint;
 mod error;
 mod exchange;
@@ -38,7 +37,6 @@ mod message;
 pub mod reasoning;
 mod recording;
 pub mod redact;
-mod resolve;
 mod sse;
 mod table;
 mod wire;

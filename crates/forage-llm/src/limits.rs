@@ -46,17 +46,6 @@ pub const QUOTED_REQUEST_CHARS: usize = 24;
 /// Providers echo keys with all but a few characters masked; those few may stay.
 pub const QUOTED_KEY_CHARS: usize = 8;
 
-/// Longest time to connect to one address, in seconds. A host that has not accepted by then is unreachable for
-/// an interactive search, and the next address or model is the better use of the deadline.
-pub const MAX_CONNECT: Duration = Duration::from_secs(10);
-
-/// Most addresses of one host that are tried. Beyond a few the deadline is gone anyway.
-pub const MAX_ADDRESSES: usize = 8;
-
-/// Most name look-ups that may be under way in this process. The system's look-up cannot be interrupted, so a
-/// given-up one lives on until the system ends it; this bounds how many can.
-pub const MAX_LOOKUPS: usize = 8;
-
 /// Most models that one request is sent to. Each one costs money and time, and when two independent providers
 /// fail, a third seldom helps within the same deadline.
 pub const MAX_MODELS_PER_CALL: usize = 2;

@@ -1,8 +1,8 @@
 //! What differs from wire to wire, and the pieces that protocols are put together from.
 
+use forage_http::ureq::http::HeaderValue;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
-use ureq::http::HeaderValue;
 
 use super::listed::ListedModel;
 use crate::chat::{ChatRequest, ToolCall, Usage};

@@ -1,7 +1,6 @@
 //! Host names to addresses within the budget of a call.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::{io, thread};
@@ -14,42 +13,42 @@ use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
 use crate::connect::CallState;
-use crate::endpoint::{is_localhost, literal_address};
+use crate::host::{is_localhost, literal_address};
 use crate::limits::{MAX_ADDRESSES, MAX_LOOKUPS};
 
 /// Look-ups that are under way in this process, given-up ones included.
 static LOOKUPS: AtomicUsize = AtomicUsize::new(0);
 
-/// Resolves within the budget of one call.
+/// Returns the addresses of a server, within the budget of one call.
 ///
 /// Addresses and `localhost` need no look-up; that `localhost` is this machine is what permits plain http to
 /// it. Any other name goes to the system's resolver, the one wait that nothing can interrupt: it runs on a
 /// thread of its own, which a call that ends early leaves behind until the system gives up (by default some
 /// seconds). [`MAX_LOOKUPS`] bounds how many there can be.
-#[derive(Debug)]
-pub(crate) struct BudgetResolver {
-    pub(crate) state: Arc<CallState>,
+pub(crate) fn addresses(uri: &Uri, state: &CallState) -> Result<Vec<SocketAddr>, Error> {
+    state.check()?;
+    let host = uri.host().ok_or_else(|| Error::BadUri("no host".to_owned()))?;
+    let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("http") { 80 } else { 443 });
+    let mut addresses = if is_localhost(host) {
+        [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)]
+            .map(|address| SocketAddr::new(address, port))
+            .to_vec()
+    } else if let Some(address) = literal_address(host) {
+        vec![SocketAddr::new(address, port)]
+    } else {
+        look_up(host, port, state)?
+    };
+    addresses.truncate(MAX_ADDRESSES);
+    if addresses.is_empty() { Err(Error::HostNotFound) } else { Ok(addresses) }
 }
 
-impl Resolver for BudgetResolver {
-    fn resolve(&self, uri: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
-        self.state.check()?;
-        let host = uri.host().ok_or_else(|| Error::BadUri("no host".to_owned()))?;
-        let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("http") { 80 } else { 443 });
-        let addresses = if is_localhost(host) {
-            [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)]
-                .map(|address| SocketAddr::new(address, port))
-                .to_vec()
-        } else if let Some(address) = literal_address(host) {
-            vec![SocketAddr::new(address, port)]
-        } else {
-            look_up(host, port, &self.state)?
-        };
-        let mut resolved = self.empty();
-        for address in addresses.into_iter().take(MAX_ADDRESSES) {
-            resolved.push(address);
-        }
-        if resolved.is_empty() { Err(Error::HostNotFound) } else { Ok(resolved) }
+/// Leaves names to the connector: ureq asks its resolver for every request, also for one that needs no new connection.
+#[derive(Debug)]
+pub(crate) struct LateResolver;
+
+impl Resolver for LateResolver {
+    fn resolve(&self, _: &Uri, _: &Config, _: NextTimeout) -> Result<ResolvedSocketAddrs, Error> {
+        Ok(self.empty())
     }
 }
 
@@ -76,7 +75,7 @@ fn look_up(host: &str, port: u16, state: &CallState) -> Result<Vec<SocketAddr>, 
         LookupPermit::take().ok_or_else(|| io::Error::other("too many name look-ups are under way"))?;
     let (sender, receiver) = mpsc::sync_channel(1);
     let host = host.to_owned();
-    thread::Builder::new().name("forage-llm-lookup".to_owned()).spawn(move || {
+    thread::Builder::new().name("forage-resolve".to_owned()).spawn(move || {
         let found = (host.as_str(), port).to_socket_addrs().map(Iterator::collect::<Vec<_>>);
         drop(place);
         // A call that has ended no longer listens, and then nobody needs the addresses.

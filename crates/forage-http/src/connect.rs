@@ -7,7 +7,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -19,20 +19,39 @@ use ureq::unversioned::transport::{
 };
 use ureq::{Error, Timeout};
 
-use crate::limits::{MAX_ADDRESSES, MAX_CONNECT};
+use crate::limits::MAX_ADDRESSES;
+use crate::line::CallSlot;
+use crate::resolve::addresses;
 
-/// What the layers of one call share.
-#[derive(Debug)]
-pub(crate) struct CallState {
+/// State that the layers of one call share, and what became of the call.
+#[derive(Debug, Default)]
+pub struct CallState {
     stop: Stop,
     idle: Option<Idle>,
-    connected: AtomicBool,
+    stage: AtomicU8,
     stopped: OnceLock<ConnectHalt>,
 }
 
-/// Why a call has to end.
+/// How far the connection of a call has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum ConnectStage {
+    /// None had to be made: the call goes over that of the call before.
+    Reused,
+    /// The name of the server is looked up.
+    Resolving,
+    /// Its addresses are tried.
+    Connecting,
+    /// One has accepted, and TLS begins if it is wanted.
+    Securing,
+    /// The request may have been sent.
+    Connected,
+}
+
+/// Reasons for which a call has to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ConnectHalt {
+pub enum ConnectHalt {
+    /// Its deadline passed, or its caller cancelled.
     Stopped(Stopped),
     /// Nothing moved for this long.
     Idle(Duration),
@@ -70,16 +89,23 @@ impl Idle {
 impl CallState {
     /// `idle` is the longest pause on the connection, if there is a limit.
     pub(crate) fn new(stop: Stop, idle: Option<Duration>) -> Self {
-        Self { stop, idle: idle.map(Idle::new), connected: AtomicBool::new(false), stopped: OnceLock::new() }
+        Self { stop, idle: idle.map(Idle::new), ..Self::default() }
     }
 
-    /// Whether a connection, TLS included, was made, so that the request may have been sent.
-    pub(crate) fn is_connected(&self) -> bool {
-        self.connected.load(Ordering::Acquire)
+    /// Returns how far its connection has come.
+    pub fn stage(&self) -> ConnectStage {
+        use ConnectStage::{Connected, Connecting, Resolving, Reused, Securing};
+        let stage = self.stage.load(Ordering::Acquire);
+        let known = [Reused, Resolving, Connecting, Securing];
+        known.into_iter().find(|known| *known as u8 == stage).unwrap_or(Connected)
     }
 
-    /// Why the call has to end, if it has to. The first reason stays.
-    pub(crate) fn halt(&self) -> Option<ConnectHalt> {
+    fn reach(&self, stage: ConnectStage) {
+        self.stage.store(stage as u8, Ordering::Release);
+    }
+
+    /// Returns why the call has to end, if it has to. The first reason stays.
+    pub fn halt(&self) -> Option<ConnectHalt> {
         if let Some(halt) = self.stopped.get() {
             return Some(*halt);
         }
@@ -106,8 +132,11 @@ impl CallState {
         self.stop.deadline().map_or(Duration::MAX, left)
     }
 
-    /// As [`Self::halt`], as an error for ureq's layers. They only carry it; the reason is read from here.
-    pub(crate) fn check(&self) -> Result<(), Error> {
+    /// Gives [`Self::halt`] as an error for ureq's layers. They only carry it; the reason is read from here.
+    ///
+    /// # Errors
+    /// The call has to end.
+    pub fn check(&self) -> Result<(), Error> {
         match self.halt() {
             Some(_) => Err(Error::Timeout(Timeout::Global)),
             None => Ok(()),
@@ -118,33 +147,38 @@ impl CallState {
 /// Connects within the budget of one call.
 #[derive(Debug)]
 pub(crate) struct BudgetConnector {
-    pub(crate) state: Arc<CallState>,
-    /// Shared by the calls of a client, so that certificates are set up once and TLS sessions resume.
+    pub(crate) slot: Arc<CallSlot>,
     pub(crate) tls: Arc<RustlsConnector>,
+    pub(crate) connect_timeout: Duration,
 }
 
 impl Connector<()> for BudgetConnector {
     type Out = <RustlsConnector as Connector<BudgetTransport>>::Out;
 
     fn connect(&self, details: &ConnectionDetails<'_>, _: Option<()>) -> Result<Option<Self::Out>, Error> {
-        let stream = connect_any(&details.addrs, &self.state)?;
-        self.state.touch();
+        let state = self.slot.state();
+        state.reach(ConnectStage::Resolving);
+        let addresses = addresses(details.uri, &state)?;
+        state.reach(ConnectStage::Connecting);
+        let stream = connect_any(&addresses, self.connect_timeout, &state)?;
+        state.reach(ConnectStage::Securing);
+        state.touch();
         let buffers =
             LazyBuffers::new(details.config.input_buffer_size(), details.config.output_buffer_size());
-        let plain = BudgetTransport::new(stream, buffers, Arc::clone(&self.state))?;
+        let plain = BudgetTransport::new(stream, buffers, Arc::clone(&self.slot))?;
         let transport = self.tls.connect(details, Some(plain))?;
-        self.state.connected.store(true, Ordering::Release);
+        state.reach(ConnectStage::Connected);
         Ok(transport)
     }
 }
 
 /// The first address that accepts. The time is shared: an address gets half of what is left, the last one all.
-fn connect_any(addresses: &[SocketAddr], state: &CallState) -> Result<TcpStream, Error> {
+fn connect_any(addresses: &[SocketAddr], most: Duration, state: &CallState) -> Result<TcpStream, Error> {
     let addresses = &addresses[..addresses.len().min(MAX_ADDRESSES)];
     let mut last = Error::HostNotFound;
     for (index, address) in addresses.iter().enumerate() {
         let share = if index + 1 == addresses.len() { 1 } else { 2 };
-        let until = Instant::now() + (state.remaining() / share).min(MAX_CONNECT);
+        let until = Instant::now() + (state.remaining() / share).min(most);
         match connect_one(*address, until, state) {
             Ok(stream) => return Ok(stream),
             Err(error) => {
@@ -202,14 +236,14 @@ fn await_connected(socket: &Socket, until: Instant, state: &CallState) -> io::Re
 pub(crate) struct BudgetTransport {
     stream: TcpStream,
     buffers: LazyBuffers,
-    state: Arc<CallState>,
+    slot: Arc<CallSlot>,
 }
 
 impl BudgetTransport {
-    fn new(stream: TcpStream, buffers: LazyBuffers, state: Arc<CallState>) -> io::Result<Self> {
+    fn new(stream: TcpStream, buffers: LazyBuffers, slot: Arc<CallSlot>) -> io::Result<Self> {
         stream.set_read_timeout(Some(WAIT_SLICE))?;
         stream.set_write_timeout(Some(WAIT_SLICE))?;
-        Ok(Self { stream, buffers, state })
+        Ok(Self { stream, buffers, slot })
     }
 }
 
@@ -225,14 +259,14 @@ impl Transport for BudgetTransport {
 
     fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), Error> {
         // `write`, not `write_all`: after a time-out the latter does not tell how much went out.
-        let mut sent = 0;
-        self.state.touch();
+        let (mut sent, state) = (0, self.slot.state());
+        state.touch();
         while sent < amount {
-            self.state.check()?;
+            state.check()?;
             match self.stream.write(&self.buffers.output()[sent..amount]) {
                 Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
                 Ok(count) => {
-                    self.state.touch();
+                    state.touch();
                     sent += count;
                 }
                 Err(error) if is_pause(&error) => {}
@@ -244,9 +278,10 @@ impl Transport for BudgetTransport {
 
     fn await_input(&mut self, _: NextTimeout) -> Result<bool, Error> {
         // A pause is time spent waiting here: a caller that takes long over a piece is none.
-        self.state.touch();
+        let state = self.slot.state();
+        state.touch();
         loop {
-            self.state.check()?;
+            state.check()?;
             match self.stream.read(self.buffers.input_append_buf()) {
                 Ok(count) => {
                     self.buffers.input_appended(count);
@@ -258,8 +293,10 @@ impl Transport for BudgetTransport {
         }
     }
 
-    /// Asked only before a connection is used again, which no call does.
+    /// Whether the connection can be used again: it is open, and nothing is left to read from it.
     fn is_open(&mut self) -> bool {
-        false
+        let probe = self.stream.set_nonblocking(true).and_then(|()| self.stream.peek(&mut [0]));
+        let is_silent = probe.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);
+        is_silent && self.stream.set_nonblocking(false).is_ok()
     }
 }

@@ -1,0 +1,36 @@
+//! HTTP requests within a deadline.
+//!
+//! A [`Line`] is one connection to a server at a time, over which one call at a time is made. Every wait of a call (for a
+//! name, a connection, TLS, a byte either way) ends when its [`Stop`](forage_base::Stop) does. No redirect is followed, so
+//! that a key never reaches a host that the user did not name, and no proxy is used. Names are looked up when a connection is
+//! made, and certificates are checked against the authorities that browsers trust or, if the settings say so, the system's.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//!
+//! use forage_base::Stop;
+//! use forage_http::{Line, LineSettings};
+//! use ureq::http::Request;
+//!
+//! let line = Line::new(LineSettings::default());
+//! let call = line.begin(&Stop::after(Duration::from_secs(5)), None);
+//! match line.run(Request::get("http://127.0.0.1:8080/").body(())?) {
+//!     Ok(response) => assert_eq!(response.status(), 200),
+//!     Err(error) => match call.halt() {
+//!         Some(halt) => eprintln!("ended early: {halt:?}"),
+//!         None => eprintln!("{error}"),
+//!     },
+//! }
+//! # Ok::<(), ureq::Error>(())
+//! ```
+
+mod connect;
+mod host;
+mod limits;
+mod line;
+mod resolve;
+
+pub use connect::{CallState, ConnectHalt, ConnectStage};
+pub use host::{is_localhost, is_loopback, literal_address};
+pub use line::{Line, LineSettings};
+pub use ureq;

@@ -1,0 +1,107 @@
+//! A connection to a server, and the agent that makes requests over it.
+
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use forage_base::Stop;
+use ureq::http::{Request, Response};
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+use ureq::unversioned::transport::RustlsConnector;
+use ureq::{Agent, AsSendBody, Body};
+
+use crate::connect::{BudgetConnector, CallState};
+use crate::limits::MAX_CONNECT;
+use crate::resolve::LateResolver;
+
+/// The way in which connections are made.
+#[derive(Debug, Clone)]
+pub struct LineSettings {
+    roots: RootCerts,
+    /// Shared by the lines to one server, so that certificates are set up once and TLS sessions resume.
+    pub tls: Arc<RustlsConnector>,
+    /// Longest time to connect to one address, without TLS.
+    pub connect_timeout: Duration,
+    /// Whether the connection stays open for the next call.
+    pub keep_alive: bool,
+}
+
+impl Default for LineSettings {
+    /// The authorities that browsers trust, and a connection for each call.
+    fn default() -> Self {
+        Self {
+            roots: RootCerts::WebPki,
+            tls: Arc::default(),
+            connect_timeout: MAX_CONNECT,
+            keep_alive: false,
+        }
+    }
+}
+
+impl LineSettings {
+    /// Has the authorities count that the operating system trusts, or those in the file that `SSL_CERT_FILE` names.
+    ///
+    /// # Errors
+    /// There are none.
+    pub fn with_system_roots(self) -> io::Result<Self> {
+        let found = rustls_native_certs::load_native_certs();
+        let roots: Vec<_> = found.certs.iter().map(|root| Certificate::from_der(root).to_owned()).collect();
+        match (roots.is_empty(), found.errors.into_iter().next()) {
+            (false, _) => Ok(Self { roots: RootCerts::from(roots), ..self }),
+            (true, Some(error)) => Err(io::Error::other(error)),
+            (true, None) => Err(io::Error::other("the system trusts no authority")),
+        }
+    }
+}
+
+/// One connection at a time, for one call at a time.
+#[derive(Debug)]
+pub struct Line {
+    agent: Agent,
+    slot: Arc<CallSlot>,
+}
+
+/// The call that a line is used for at the moment. A connection outlives its calls, so its layers look here.
+#[derive(Debug, Default)]
+pub(crate) struct CallSlot(Mutex<Arc<CallState>>);
+
+impl CallSlot {
+    pub(crate) fn state(&self) -> Arc<CallState> {
+        Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Line {
+    /// Connects to nothing.
+    pub fn new(settings: LineSettings) -> Self {
+        let LineSettings { roots, tls, connect_timeout, keep_alive } = settings;
+        let config = Agent::config_builder()
+            .proxy(None)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .http_status_as_error(false)
+            .user_agent(concat!("forage/", env!("CARGO_PKG_VERSION")))
+            .tls_config(TlsConfig::builder().root_certs(roots).build())
+            .max_idle_connections(usize::from(keep_alive))
+            .build();
+        let slot = Arc::<CallSlot>::default();
+        let connector = BudgetConnector { slot: Arc::clone(&slot), tls, connect_timeout };
+        Self { agent: Agent::with_parts(config, connector, LateResolver), slot }
+    }
+
+    /// Begins a call, which ends the one before: from now on every wait is bounded by `stop`, and by `idle`, the longest
+    /// pause on the connection, if there is a limit. Returns what becomes of it.
+    pub fn begin(&self, stop: &Stop, idle: Option<Duration>) -> Arc<CallState> {
+        let state = Arc::new(CallState::new(stop.clone(), idle));
+        *self.slot.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&state);
+        state
+    }
+
+    /// Sends a request and reads the head of its response.
+    ///
+    /// # Errors
+    /// There is none; the state of the call says whether it was ended early.
+    pub fn run(&self, request: Request<impl AsSendBody>) -> Result<Response<Body>, ureq::Error> {
+        self.agent.run(request)
+    }
+}
