@@ -60,7 +60,7 @@ pub use file::{ChangeTelling, Contents, OpenedFile, is_safe_to_map};
 pub use private::{NamedFile, PrivateDirectory, PrivateEntry, PrivatePlace, open_named, resolved};
 pub use read_buffer::ReadBuffer;
 pub use rel_path::{RelPath, RelPathError, compare_paths, display_path, needs_escape};
-pub use root::{Root, RootPolicy, Roots, canonical, find_git_root};
+pub use root::{Root, RootPolicy, Roots, canonical, find_git_root, project_around};
 pub use secrets::SecretPolicy;
 pub use skipped::{SkipReason, Skipped};
 pub use state::FileState;

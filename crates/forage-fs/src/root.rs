@@ -276,6 +276,13 @@ pub fn find_git_root(from: &Path) -> Option<PathBuf> {
     from.ancestors().find(|directory| has_git(directory)).map(Path::to_owned)
 }
 
+/// Returns the project around a directory: the git root that holds it, unless that is the user's home directory or wider; else
+/// the directory itself.
+pub fn project_around(directory: &Path, home: Option<&Path>) -> PathBuf {
+    let git = find_git_root(directory).filter(|git| !is_too_broad(git, home));
+    git.unwrap_or_else(|| directory.to_owned())
+}
+
 /// The roots of a session and the directory in which it stands.
 #[derive(Clone, Debug)]
 pub struct Roots {

@@ -28,6 +28,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let root = Root::open("src".as_ref(), &RootPolicy::default(), SecretPolicy::standard(&[]))?;
 //! let server = McpServer::new(McpSettings {
+//!     left_out: Vec::new(),
 //!     tools: TOOLS.to_vec(),
 //!     workspace: Box::new(Source(Roots::new(vec![root], RelPath::root())?)),
 //!     tool_set: ToolSet::ByClient,

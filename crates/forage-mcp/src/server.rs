@@ -137,6 +137,8 @@ impl ToolSet {
 pub struct McpSettings {
     /// The tools, in the order in which they are listed.
     pub tools: Vec<&'static dyn AnyTool>,
+    /// Tools, by their own names, that are on and can't be offered, each with the reason.
+    pub left_out: Vec<(&'static str, String)>,
     /// The workspace in which calls run.
     pub workspace: Box<dyn McpWorkspace>,
     /// The choice of those tools that are listed.
@@ -161,6 +163,7 @@ pub struct McpServer {
 
 pub(super) struct Shared {
     tools: Vec<Served>,
+    left_out: Vec<(&'static str, String)>,
     pub(super) workspace: Box<dyn McpWorkspace>,
     tool_set: ToolSet,
     pub(super) output: OutputForm,
@@ -201,12 +204,14 @@ impl McpServer {
             tools.push(Served { tool, cost });
         }
         let shutdown = CancellationToken::new();
-        let McpSettings { workspace, tool_set, output, manner, metrics, observer, journal, .. } = settings;
+        let McpSettings { left_out, workspace, tool_set, output, manner, metrics, observer, journal, .. } =
+            settings;
         let gate = Gate::new();
         let all: Vec<_> = tools.iter().map(|served| served.tool).collect();
         let server = Self {
             shared: Arc::new(Shared {
                 tools,
+                left_out,
                 workspace,
                 tool_set,
                 output,
@@ -247,10 +252,13 @@ impl Shared {
         let known: Vec<String> = offered.iter().map(|tool| profile.written(tool.name())).collect();
         let known = known.join(", ");
         let message = match registry::find(name) {
-            Ok(tool) => format!(
-                "the tool {} is turned off in the configuration of this server; the tools are {known}",
-                tool.name()
-            ),
+            Ok(tool) => match self.left_out.iter().find(|(id, _)| *id == tool.id()) {
+                Some((_, reason)) => format!("{reason}; the tools are {known}"),
+                None => format!(
+                    "the tool {} is turned off in the configuration of this server; the tools are {known}",
+                    tool.name()
+                ),
+            },
             Err(_) => {
                 let name = clip(&name.escape_debug().to_string(), limits::SHOWN_BYTES);
                 ToolError::UnknownTool { name, known }.to_string()

@@ -59,6 +59,7 @@ fn main() -> anyhow::Result<()> {
         )?;
         let workspace = Box::new(OneRoot { roots: Roots::new(vec![root], RelPath::root())?, asks_clients });
         McpServer::new(McpSettings {
+            left_out: Vec::new(),
             tools: tools(),
             workspace,
             tool_set: ToolSet::All,

@@ -30,6 +30,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use forage_base::Hash64;
+use forage_fs::project_around;
 use forage_llm::{Exchanges, ModelRole, Redactor};
 use forage_mcp::{OutputForm, ToolSet};
 use forage_tools::{AnswerCache, FilterMode, FilterSettings, Models, Program, SearchSettings};
@@ -139,8 +140,8 @@ fn above_file(mut config: Config, given: CommandLineSettings) -> anyhow::Result<
     config.settings.apply(given.settings, "command line");
     config.name_model(given.model, "command line")?;
     config.exchanges = given.exchanges.open()?;
+    config.settings.tools.search.choose_engine();
     config.check()?;
-    config.notices.extend(config.settings.tools.search.problem());
     Ok(config)
 }
 
@@ -257,6 +258,16 @@ impl Config {
     /// How `Search` works, for searches beneath these roots.
     pub(crate) fn search_settings(&self, roots: &[&Path]) -> SearchSettings {
         self.settings.tools.search.settings(roots)
+    }
+
+    /// The directories that become roots where a call names none: those of the configuration, else the project around the
+    /// directory that the client of a server names or that the program was started in.
+    pub(crate) fn own_directories(&self, standing: &Path) -> Vec<PathBuf> {
+        let named = &self.settings.general.roots.value;
+        match named.is_empty() {
+            false => named.iter().map(|root| standing.join(root)).collect(),
+            true => vec![project_around(standing, self.home.as_deref())],
+        }
     }
 
     /// Takes secrets out of what a model, an agent or a server is given.

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use anyhow::Context as _;
 use forage_base::Stop;
-use forage_fs::{RelPath, Roots, find_git_root};
+use forage_fs::{RelPath, Roots, find_git_root, project_around};
 use forage_mcp::{
     AccessToken, CallObserver, CallOrigin, HttpSettings, McpServer, McpSettings, McpWorkspace, ReadyCheck,
     ServerMetrics, serve_http, serve_stdio,
@@ -141,8 +141,10 @@ fn served(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyh
     let calls = workspace.calls.take();
     calls.iter().filter_map(|calls| calls.problem.as_ref()).for_each(|problem| output.note(problem));
     let observer = workspace.audit.take().map(|file| Box::new(file) as Box<dyn CallObserver>);
+    let left_out = workspace.config.left_out();
     let server = McpServer::new(McpSettings {
         tools,
+        left_out,
         workspace: Box::new(workspace),
         tool_set,
         output: form,
@@ -155,14 +157,9 @@ fn served(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyh
     Ok(ReadyServer { server, indexes, team, readiness, metrics, calls })
 }
 
-/// Says that the tool that looks words up is on and can't be offered, to whoever starts the server and to whoever reads
-/// its telemetry.
-fn tell_of_a_missing_store(
-    config: &Config,
-    lookup: &LookupSettings,
-    told: &TelemetryTarget,
-    output: &mut Terminal,
-) {
+/// Reports the tools that are on and can't be offered: on stderr, and a missing store as telemetry.
+fn report_left_out(config: &Config, lookup: &LookupSettings, told: &TelemetryTarget, output: &mut Terminal) {
+    config.engine_problem().iter().for_each(|problem| output.note(problem));
     if let Some(problem) = config.lookup_problem() {
         output.note(&problem);
         if let Some(telemetry) = &told.to {
@@ -203,7 +200,7 @@ impl Directories {
         let filter = config.filter_settings()?;
         let named: Vec<PathBuf> =
             config.settings.general.roots.value.iter().map(|root| working.join(root)).collect();
-        let project = |directory: &Path| session::project(directory, config.home.as_deref());
+        let project = |directory: &Path| project_around(directory, config.home.as_deref());
         let may_choose = || ForClients::of(&config, &working, arguments.http.is_some());
         let (own, source, for_clients) = match (named.is_empty(), config::client_project()) {
             (false, _) => (named, "--root or the configuration", None),
@@ -212,7 +209,7 @@ impl Directories {
         };
         let indexes = config.indexes(Lifetime::Server);
         let (lookup, told) = (config.lookup_settings(), config.told("mcp"));
-        tell_of_a_missing_store(&config, &lookup, &told, output);
+        report_left_out(&config, &lookup, &told, output);
         // Before the wall, behind which neither file could be opened.
         let team =
             arguments.tokens.as_ref().map(|path| Team::read(&working.join(path), &lookup)).transpose()?;
@@ -491,7 +488,7 @@ impl Directories {
     /// clients choose, the directory itself.
     fn project_of(&self, directory: &Path) -> Option<PathBuf> {
         let may = self.for_clients.as_ref()?;
-        let project = session::project(directory, self.config.home.as_deref());
+        let project = project_around(directory, self.config.home.as_deref());
         let own = config::existing(&self.own);
         let is_own = own.iter().any(|own| directory.starts_with(own) && *own == project);
         match () {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use forage_fs::{Globs, RelPath, Root, RootPolicy, Roots, SecretPolicy, find_git_root};
+use forage_fs::{Globs, RelPath, Root, RootPolicy, Roots, SecretPolicy, project_around};
 use forage_llm::Redactor;
 use forage_tools::kept::{self, Lifetime};
 use forage_tools::registry::{self, AnyTool};
@@ -71,9 +71,9 @@ pub(crate) fn indexes(config: &Config, context: &Context, lifetime: Lifetime) ->
 
 /// The directories that become the roots.
 pub(crate) fn directories(config: &Config, working: &Path, path: Option<&str>) -> Vec<PathBuf> {
-    match config.settings.general.roots.value.is_empty() {
-        false => config.settings.general.roots.value.iter().map(|root| working.join(root)).collect(),
-        true => vec![default_root(working, path, config.home.as_deref())],
+    match path.filter(|_| config.settings.general.roots.value.is_empty()) {
+        Some(path) => vec![root_of_path(working, path, config.home.as_deref())],
+        None => config.own_directories(working),
     }
 }
 
@@ -145,31 +145,24 @@ pub(crate) fn excludes(config: &Config) -> anyhow::Result<Option<Globs>> {
     Ok(Some(globs.labelled("search.exclude of the configuration")))
 }
 
-/// The project around a directory: the git repository that holds it, unless that is the user's home directory or more.
-pub(crate) fn project(directory: &Path, home: Option<&Path>) -> PathBuf {
-    let is_narrow = |git: &PathBuf| git.parent().is_some() && home.is_none_or(|home| !home.starts_with(git));
-    find_git_root(directory).filter(is_narrow).unwrap_or_else(|| directory.to_owned())
-}
-
-/// The root for a person's command: the project around the working directory, or, when the path that they named lies
+/// The root for a person's command that names a path: the project around the working directory, or, when the path lies
 /// elsewhere, the project around that.
-fn default_root(working: &Path, path: Option<&str>, home: Option<&Path>) -> PathBuf {
-    let here = project(working, home);
+fn root_of_path(working: &Path, path: &str, home: Option<&Path>) -> PathBuf {
+    let here = project_around(working, home);
     let too_broad = here.parent().is_none() || home.is_some_and(|home| home.starts_with(&here));
-    let Some(path) = path else { return here };
     let named = named(working, path);
     if named.starts_with(&here) && !too_broad {
         return here;
     }
     let directory = if named.is_dir() { named.as_path() } else { named.parent().unwrap_or(&named) };
-    project(directory, home)
+    project_around(directory, home)
 }
 
 /// The absolute path that a person named. A link on the way is followed when it lies outside of the project, where
 /// it is the person's own; a link within it is the repository's, and left to the confined disk.
 fn named(working: &Path, path: &str) -> PathBuf {
     let absolute = normal(&working.join(path));
-    match absolute.starts_with(project(working, None)) {
+    match absolute.starts_with(project_around(working, None)) {
         true => absolute,
         false => forage_fs::canonical(&absolute).unwrap_or(absolute),
     }

@@ -1,28 +1,23 @@
 //! `[tools.search]`: the settings of the tool `Search`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use forage_tools::{EngineSetting, Program, SearchSettings};
 
 use super::environment;
+use super::kinds::SettingWord;
 use super::table::{EngineName, SearchTool};
+use super::tools::SEARCH;
+use super::{Config, existing};
 
 impl SearchTool {
-    /// A program that was named and is not used.
-    pub(super) fn problem(&self) -> Option<String> {
-        let named = [("binary", &self.binary), ("fallback_binary", &self.fallback_binary)];
-        let is_used = self.engine.value.get() == EngineName::External;
-        let named = named.iter().filter(|(_, setting)| setting.is_set() && !is_used);
-        let named: Vec<String> =
-            named.map(|(name, setting)| format!("`tools.search.{name}` ({})", setting.source)).collect();
-        let (has, is) = if named.len() == 1 { ("has", "it is") } else { ("have", "they are") };
-        (!named.is_empty()).then(|| {
-            format!(
-                "{} {has} no effect: {is} used only with `engine = \"external\"` under `[tools.search]`",
-                named.join(" and ")
-            )
-        })
+    /// Selects the external engines where a program is named and no engine is.
+    pub(super) fn choose_engine(&mut self) {
+        let named = [&self.binary, &self.fallback_binary].into_iter().find(|program| program.is_set());
+        if let Some(program) = named.filter(|_| !self.engine.is_set()) {
+            self.engine.set(Some(SettingWord::new(EngineName::External)), &program.source);
+        }
     }
 
     pub(super) fn settings(&self, roots: &[&Path]) -> SearchSettings {
@@ -52,8 +47,25 @@ impl SearchTool {
                 Err(error) => missing.push(error.to_string()),
             }
         }
-        // What holds for this build or system is said once.
+        // What holds for this system is said once.
         missing.dedup();
         EngineSetting::External { programs, missing }
+    }
+}
+
+impl Config {
+    /// Why agents are not offered `Search` although the configuration has it on: no engine of it can run.
+    pub(crate) fn engine_problem(&self) -> Option<String> {
+        if self.settings.tools.search.engine.value.get() == EngineName::Embedded || !self.is_on(SEARCH) {
+            return None;
+        }
+        let roots = existing(&self.own_directories(&environment::working_directory().ok()?));
+        let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
+        match self.search_settings(&roots).engine {
+            EngineSetting::External { programs, missing } if programs.is_empty() => {
+                Some(format!("`{SEARCH}` is on and is not offered: {}", missing.join("; ")))
+            }
+            _ => None,
+        }
     }
 }

@@ -132,11 +132,12 @@ settings! {
 
     /// The other settings of `[tools.search]`: see [search.md](search.md).
     SearchTool SearchToolOverrides at "tools.search." {
-        /// What searches: `embedded` (ours), `external` (the configured programs), `ugrep` or `rg`
+        /// Engine: `embedded` (ours), `external` (`binary`, then `fallback_binary`), `ugrep` or `rg`; a configured `binary` or
+        /// `fallback_binary` means `external`
         engine: SettingWord<EngineName> = SettingWord::new(EngineName::Embedded), from (), "engine" "ENGINE" for Search;
-        /// The program of `engine = "external"`.
+        /// First external engine to look for, by name or absolute path.
         binary: String = "ugrep".to_owned();
-        /// The program in its place where that is not installed.
+        /// External engine to use where `binary` can't run.
         fallback_binary: String = "rg".to_owned();
         /// Time for a `Search` that names none, in milliseconds.
         default_timeout_ms: u64 = milliseconds(limits::TIMEOUT),

@@ -21,6 +21,9 @@ use crate::limits::TOOL_DESCRIPTION_BYTES;
 /// The tool that `[retrieval]` has settings for, too.
 const LOOKUP: &str = "keyword_lookup";
 
+/// The tool that external engines may answer.
+pub(super) const SEARCH: &str = "Search";
+
 /// The tool whose name that one has where it is off.
 const CONCEPTUAL: &str = "keyword_search";
 
@@ -177,10 +180,19 @@ impl Config {
     /// Which tools agents are told of, and how.
     pub(crate) fn tools(&self) -> ToolSelection {
         let mut choice = self.wanted_tools();
-        if self.lookup_problem().is_some() {
-            choice.off.push(LOOKUP);
-        }
+        choice.off.extend(self.left_out().into_iter().map(|(tool, _)| tool));
         choice
+    }
+
+    /// The tools that the configuration has on and that can't be offered, each with the reason.
+    pub(crate) fn left_out(&self) -> Vec<(&'static str, String)> {
+        let lookup = self.lookup_problem().map(|problem| (LOOKUP, problem));
+        lookup.into_iter().chain(self.engine_problem().map(|problem| (SEARCH, problem))).collect()
+    }
+
+    /// Whether the configuration turns on a tool that is off by default.
+    pub(super) fn is_on(&self, tool: &str) -> bool {
+        self.settings.tools.named.get(tool).and_then(|settings| settings.enabled.value) == Some(true)
     }
 
     /// The same, whether they can be offered or not.

@@ -6,6 +6,8 @@
 )]
 
 mod border;
+#[cfg(target_os = "linux")]
+mod engines;
 mod http;
 mod index;
 mod matrix;

@@ -220,21 +220,3 @@ fn a_repository_can_not_rename_or_describe() {
     }
     assert_eq!(project.run(&["call", "evil", "{}"]).status, 2);
 }
-
-#[test]
-fn a_program_that_is_named_and_not_used_is_told() {
-    let project = project();
-    for (text, is_told) in [
-        ("[tools.search]\nbinary = \"ugrep\"\n", true),
-        ("[tools.search]\nfallback_binary = \"rg\"\n", true),
-        ("[tools.search]\nbinary = \"rg\"\nengine = \"external\"\n", false),
-        ("", false),
-    ] {
-        project.configure(text);
-        let run = project.run(&["search", "class Agent"]);
-        let key = "binary` (";
-        assert_eq!(run.stderr.contains(key) && run.stderr.contains("no effect"), is_told, "{text}: {run:?}");
-        let doctor = project.run(&["doctor"]).stdout;
-        assert_eq!(doctor.contains("used only with `engine = \"external\"`"), is_told, "{text}: {doctor}");
-    }
-}

@@ -137,7 +137,7 @@ pub(super) fn tools(report: &mut DoctorReport, subject: &DoctorSubject) -> Vec<T
         report.problems.push(error.to_string());
     }
     let names = subject.config.served_names();
-    let lookup_problem = subject.config.lookup_problem();
+    let (lookup_problem, engine_problem) = (subject.config.lookup_problem(), subject.config.engine_problem());
     report.warnings.extend(lookup_problem.clone());
     let (mut lines, mut records) = (Vec::new(), Vec::new());
     for tool in TOOLS {
@@ -147,6 +147,10 @@ pub(super) fn tools(report: &mut DoctorReport, subject: &DoctorSubject) -> Vec<T
             false if tool.name() == "keyword_lookup" && lookup_problem.is_some() => {
                 let how = "build it with a store, see docs/lookup.md".to_owned();
                 (Some("this program has no store for it".to_owned()), Some(how))
+            }
+            false if tool.name() == "Search" && engine_problem.is_some() => {
+                let how = "install one of them, or set `tools.search.engine = \"embedded\"`".to_owned();
+                (Some("no engine of the configuration can run, see `engines`".to_owned()), Some(how))
             }
             false => (
                 Some(match tool.is_on_by_default() {
@@ -202,7 +206,12 @@ pub(super) fn engines(report: &mut DoctorReport, subject: &DoctorSubject) -> Vec
                 });
             }
             Err(problem) => {
-                lines.push(format!("{name:<9} not found, and not needed by the embedded engine"));
+                lines.push(match &used {
+                    EngineSetting::Embedded => {
+                        format!("{name:<9} not found, and not needed by the embedded engine")
+                    }
+                    EngineSetting::External { .. } => format!("{name:<9} {problem}"),
+                });
                 records.push(EngineInUse { problem: Some(problem.clone()), ..absent(name) });
             }
         }
@@ -215,8 +224,9 @@ pub(super) fn engines(report: &mut DoctorReport, subject: &DoctorSubject) -> Vec
             Some(first) => lines.push(format!("`{search}` uses {}", first.path().display())),
             None => {
                 let missing = missing.join("; ");
-                lines.push(format!("`{search}` has no engine: {missing}"));
-                report.problems.push(format!("`tools.search.engine` is \"external\", but {missing}"));
+                let problem = format!("`{search}` has no engine: {missing}");
+                lines.push(problem.clone());
+                report.problems.push(problem);
             }
         },
     }

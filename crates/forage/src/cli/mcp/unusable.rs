@@ -36,6 +36,7 @@ pub(super) fn serve(
     let tools = registry::advertised(&ToolSelection::default())?;
     let workspace = Box::new(Unusable { problem: problem(&reason) });
     let settings = McpSettings {
+        left_out: Vec::new(),
         tools,
         workspace,
         tool_set: ToolSet::ByClient,

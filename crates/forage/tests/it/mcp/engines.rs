@@ -1,0 +1,75 @@
+//! Which engine answers `Search`, and who is told when none can.
+
+use serde_json::json;
+
+use super::wire::Pipes;
+use super::{call, initialize, request};
+use crate::Project;
+
+/// §5 of the requirements of `Search` as it stands there, with the tool turned on: `binary` answers, else `fallback_binary`, and
+/// where neither is installed the tool is not offered and each front says what was looked for.
+#[test]
+fn the_documents_toml_selects_the_external_engines() {
+    const BLOCK: &str = "[tools.search]\nenabled = false\nbinary = \"ugrep\"\nfallback_binary = \"rg\"\n\
+                         default_timeout_ms = 20000\ndefault_max_results = 200\n";
+    let project = Project::new(&[("a.txt", "needle\n")]);
+    let search = |block: &str, names: &[&str]| {
+        project.configure(block);
+        let path = project.home.join(names.concat());
+        std::fs::create_dir_all(&path).unwrap();
+        let all = std::env::var_os("PATH").unwrap();
+        for name in names {
+            let program = std::env::split_paths(&all).map(|place| place.join(name)).find(|it| it.is_file());
+            let program = program.unwrap_or_else(|| panic!("{name} is needed by this test"));
+            // Again with the next block.
+            let _ = std::os::unix::fs::symlink(program, path.join(name));
+        }
+        let path = path.to_str().unwrap().to_owned();
+        let run = |arguments: &[&str]| project.run_in(&project.root, arguments, &[("PATH", &path)]);
+        let offered = run(&["tools"]).stdout.lines().any(|line| line.starts_with("Search "));
+        let mut agent = Pipes::start_with(&project, &[], &[("PATH", &path)]);
+        agent.handshake(initialize("2025-11-25", 0));
+        let listed = agent.ask(&request("2025-11-25", 1, "tools/list", json!({})));
+        let listed = listed["result"]["tools"].as_array().unwrap().iter().any(|it| it["name"] == "Search");
+        assert_eq!(offered, listed, "{block} {names:?}");
+        let called = agent.ask(&call("2025-11-25", 2, "Search", json!({"pattern": "needle"}))).to_string();
+        agent.close();
+        (
+            offered,
+            called,
+            run(&["call", "Search", "--json", r#"{"pattern": "needle"}"#]),
+            run(&["doctor"]).stdout,
+        )
+    };
+    // As the document has it agents are not offered the tool, and a person's search is ugrep's.
+    let (offered, called, run, _) = search(BLOCK, &["ugrep", "rg"]);
+    assert!(!offered && called.contains("turned off in the configuration"), "{called}");
+    assert_eq!(run.json()["engine"], "ugrep", "{run:?}");
+
+    let on = BLOCK.replace("false", "true");
+    let (offered, called, run, doctor) = search(&on, &["ugrep", "rg"]);
+    assert!(offered && called.contains("needle") && doctor.contains("`Search` uses "), "{called} {doctor}");
+    assert_eq!(run.json()["engine"], "ugrep", "{run:?}");
+    let setting = &project.run(&["config", "--json"]).json()["tools.search.engine"];
+    assert_eq!(setting["value"], "external");
+    assert_ne!(setting["source"], "default");
+
+    let (offered, called, run, _) = search(&on, &["rg"]);
+    assert!(offered && called.contains("`ugrep` was not found"), "{called}");
+    assert_eq!(run.json()["engine"], "rg", "{run:?}");
+
+    let (offered, called, run, doctor) = search(&on, &[]);
+    assert!(!offered && run.status == 2 && run.json()["code"] == "no_engine", "{run:?}");
+    for said in [&called, &run.stderr, &doctor] {
+        assert!(said.contains("`ugrep` was not found") && said.contains("`rg` was not found"), "{said}");
+    }
+    assert!(doctor.contains("no engine of the configuration can run"), "{doctor}");
+
+    // An engine that is named is used: whatever is said of programs.
+    let (offered, _, run, _) = search(&format!("{on}engine = \"embedded\"\n"), &[]);
+    assert!(offered && run.json()["engine"] == "embedded", "{run:?}");
+    for program in ["binary", "fallback_binary"] {
+        let (.., run, _) = search(&format!("[tools.search]\n{program} = \"rg\"\n"), &["rg"]);
+        assert_eq!(run.json()["engine"], "rg", "{program}: {run:?}");
+    }
+}
