@@ -106,7 +106,7 @@ export declare class ModelsFailedError extends ForageError {
   readonly code: "models_failed";
 }
 
-/** The external engine that was asked for is not there. Install it, or take the embedded one. */
+/** No external engine that was asked for can run. Install ugrep or ripgrep, or use the embedded engine. */
 export declare class NoEngineError extends ForageError {
   readonly code: "no_engine";
 }

@@ -173,7 +173,7 @@ pub enum ErrorCode {
     NoModel,
     /// Every model that was asked failed. What each said is told; try again later, or another one.
     ModelsFailed,
-    /// The external engine that was asked for is not there. Install it, or take the embedded one.
+    /// No external engine that was asked for can run. Install ugrep or ripgrep, or use the embedded engine.
     NoEngine,
     /// An external engine failed. What it wrote is told; the embedded one needs no other program.
     Engine,

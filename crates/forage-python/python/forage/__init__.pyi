@@ -178,7 +178,7 @@ class ModelsFailedError(ForageError):
     """Every model that was asked failed. What each said is told; try again later, or another one."""
 
 class NoEngineError(ForageError):
-    """The external engine that was asked for is not there. Install it, or take the embedded one."""
+    """No external engine that was asked for can run. Install ugrep or ripgrep, or use the embedded engine."""
 
 class EngineError(ForageError):
     """An external engine failed. What it wrote is told; the embedded one needs no other program."""

@@ -23,7 +23,7 @@ Examples:
   forage search -Z 2 --best-first retry_count  the nearest names first
   forage search --json TODO                    a record on each line, then a summary
   forage search --all TODO                     every match, as rg prints it
-  forage search --engine ugrep 'foo(?=bar)'    another engine";
+  forage search --engine ugrep 'foo(?=bar)'    with ugrep, where it is installed";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]

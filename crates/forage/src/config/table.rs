@@ -132,8 +132,9 @@ settings! {
 
     /// The other settings of `[tools.search]`: see [search.md](search.md).
     SearchTool SearchToolOverrides at "tools.search." {
-        /// Engine: `embedded` (ours), `external` (`binary`, then `fallback_binary`), `ugrep` or `rg`; a configured `binary` or
-        /// `fallback_binary` means `external`
+        /// Engine: `embedded` (ours), `external` (`binary`, then `fallback_binary`), `ugrep` or `rg`
+        ///
+        /// A configured `binary` or `fallback_binary` means `external`.
         engine: SettingWord<EngineName> = SettingWord::new(EngineName::Embedded), from (), "engine" "ENGINE" for Search;
         /// First external engine to look for, by name or absolute path.
         binary: String = "ugrep".to_owned();

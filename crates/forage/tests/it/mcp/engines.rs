@@ -15,7 +15,7 @@ fn the_documents_toml_selects_the_external_engines() {
     let project = Project::new(&[("a.txt", "needle\n")]);
     let search = |block: &str, names: &[&str]| {
         project.configure(block);
-        let path = project.home.join(names.concat());
+        let path = project.home.join(format!("bin-{}", names.concat()));
         std::fs::create_dir_all(&path).unwrap();
         let all = std::env::var_os("PATH").unwrap();
         for name in names {
