@@ -6,7 +6,6 @@ mod check;
 mod completions;
 mod doctor;
 mod eval;
-mod features;
 mod files;
 mod grep;
 mod hook;
@@ -38,8 +37,9 @@ mod telemetry;
 mod told;
 mod tools;
 mod ui;
+mod version;
 
-pub(crate) use features::version;
+pub(crate) use version::version;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -71,7 +71,7 @@ pub(crate) enum Status {
 #[command(
     name = "forage",
     version,
-    long_version = features::long_version(),
+    long_version = version::long_version(),
     about = "Code search for LLM agents: find the right files by concept, by pattern, by name or by structure",
     after_help = "Exit status: 0 something was found, 1 nothing was found, 2 an error (or an answer cut short before \
                   anything was found), 130 interrupted.\nConfiguration: `forage config` shows what is in effect and where it comes from."

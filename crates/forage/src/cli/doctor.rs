@@ -11,7 +11,7 @@ use forage_tools::{ErrorCode, sanitize};
 
 use super::output::Terminal;
 use super::told::told;
-use super::{Global, Status, features, session};
+use super::{Global, Status, session, version};
 use crate::config::{self, CommandLineSettings, Config};
 pub(super) use records::{Diagnosis, StartReport};
 
@@ -86,7 +86,7 @@ pub(crate) fn start(global: &Global, output: &mut Terminal) -> anyhow::Result<St
     };
     output.text(&sanitize(&format!(
         "forage {}: code search for LLM agents and the people who run them\n\n{text}{broken}\n{TO_TRY}",
-        features::version()
+        version::version()
     )))?;
     output.flush()?;
     Ok(Status::Found)

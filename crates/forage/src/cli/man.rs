@@ -5,7 +5,7 @@ use clap::Command;
 use clap_mangen::Man;
 
 use super::output::Terminal;
-use super::{Status, commands, features};
+use super::{Status, commands, version};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Terminal) -> anyhow::Resul
 
 /// All commands, each with the name of its page, `forage-grep`.
 fn built() -> Command {
-    let mut commands = commands().version(env!("CARGO_PKG_VERSION")).long_version(features::version());
+    let mut commands = commands().version(env!("CARGO_PKG_VERSION")).long_version(version::version());
     commands.build();
     let named = |command: Command| {
         let name = format!("forage-{}", command.get_name());

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::output::Terminal;
 use super::session::{self, load};
-use super::{Global, Status, doctor, features, schema, signals};
+use super::{Global, Status, doctor, schema, signals, version};
 use crate::config::{self, CommandLineSettings, Config};
 use crate::manner::ForAgents;
 use crate::{child, private_file, rotated_file};
@@ -121,7 +121,7 @@ fn export(shown: &Shown, path: &Path, waits: bool, output: &mut Terminal) -> any
     }
     let mut file = private_file::create_new(path)
         .with_context(|| format!("{} can't be made (what is there is left as it is)", path.display()))?;
-    let text = otlp::traces(&all, &features::version()).to_string();
+    let text = otlp::traces(&all, &version::version()).to_string();
     file.write_all(text.as_bytes()).with_context(|| format!("{} can't be written", path.display()))?;
     output.note(&format!("{} calls as spans in {}", all.len(), path.display()));
     Ok(Status::Found)

@@ -64,8 +64,6 @@ pub(super) struct ProgramVersions {
     pub(super) commit: Option<&'static str>,
     /// The platform that it was built for, as Rust calls it.
     pub(super) target: &'static str,
-    /// Names of the optional features that it was built with.
-    pub(super) features: Vec<&'static str>,
     /// Revisions of the Model Context Protocol that it speaks.
     pub(super) protocol_revisions: Vec<&'static str>,
 }

@@ -15,7 +15,7 @@ use super::super::check::{self, Look, SettingsCheck};
 use super::super::records::SettingInEffect;
 use super::super::setup::{self, ClientFile};
 use super::super::told::told;
-use super::super::{Global, features, session};
+use super::super::{Global, session, version};
 use super::records::{
     CacheInUse, ClientInUse, ConfigurationInUse, EngineInUse, IndexFound, IndexesInUse, KeyedProvider,
     ModelsInUse, ModelsNamed, ProgramVersions, RootInUse, RootIndex, RootsInUse, SandboxInUse, ToolInUse,
@@ -30,16 +30,14 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
 pub(super) fn versions(report: &mut DoctorReport) -> ProgramVersions {
     let revisions = forage_mcp::revisions();
     let lines = [
-        format!("forage {} for {}, {}", features::version(), features::TARGET, features::shown()),
+        format!("forage {} for {}", version::version(), version::TARGET),
         format!("Model Context Protocol {}", revisions.join(", ")),
     ];
     report.section("versions", &lines);
-    let built = features::FEATURES.iter().filter(|(_, is_built)| *is_built).map(|(name, _)| *name);
     ProgramVersions {
         forage: env!("CARGO_PKG_VERSION"),
-        commit: features::COMMIT,
-        target: features::TARGET,
-        features: built.collect(),
+        commit: version::COMMIT,
+        target: version::TARGET,
         protocol_revisions: revisions,
     }
 }
