@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""What a clean release build of Forage costs beside ripgrep's, in processor seconds, and its heaviest crates.
+"""Processor time of clean builds of Forage and ripgrep, the sizes of their programs, and Forage's heaviest crates.
 
-Both are built from an empty target directory, in turn, with the same cargo, each with its own Cargo.lock and profile `release`.
-ripgrep's source is what cargo's registry has of it (`cargo xtask peers` brings it there).
+All are built in turn from an empty target directory, with the same cargo, each with its own Cargo.lock: ripgrep with its
+profile `release`, Forage with `release` and with `dist`. ripgrep's source is the one in cargo's registry (`cargo xtask peers`
+brings it there). `cargo xtask bench compare target/dist/forage target/release/forage` compares the searches of the profiles.
 """
 
 import argparse
 import json
 import os
 import re
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -37,9 +39,9 @@ def main():
     options = parser.parse_args()
     cargo, ripgrep = program("cargo"), options.ripgrep or newest_ripgrep()
     results = Results("build", None, options, "build", "", programs=[cargo], by="cpu")
-    crates = {}
+    crates, sizes = {}, {}
 
-    def build(source, *arguments, tell=None):
+    def build(name, source, profile, binary, *arguments):
         bench = Bench(source)
         bench.environment["CARGO_INCREMENTAL"] = "0"
         # What is taken from elsewhere was not built, and what is built otherwise costs something else.
@@ -49,11 +51,14 @@ def main():
         def run():
             with tempfile.TemporaryDirectory() as target:
                 bench.environment["CARGO_TARGET_DIR"] = target
-                sample = bench.run([cargo, "build", "--release", "--locked", "--timings", *arguments])
+                sample = bench.run([cargo, "build", "--profile", profile, "--locked", "--timings", *arguments])
                 if sample.status != 0:
                     sys.exit(f"{source} can't be built")
-                if tell:
-                    tell(Path(target, "cargo-timings", "cargo-timing.html").read_text(encoding="utf-8"))
+                built, stripped = Path(target, profile, binary), Path(target, "stripped")
+                subprocess.run([program("strip"), "-o", stripped, built], check=True)
+                sizes[name] = (built.stat().st_size, stripped.stat().st_size)
+                if name == "forage":
+                    count(Path(target, "cargo-timings", "cargo-timing.html").read_text(encoding="utf-8"))
             return sample
 
         return run
@@ -62,15 +67,26 @@ def main():
         for unit in json.loads(UNITS.search(timings)[1]):
             crates[unit["name"]] = crates.get(unit["name"], 0) + unit["duration"]
 
+    forage = (options.forage_source, "--package", "forage-cli")
     commands = {
-        "forage": build(options.forage_source, "--package", "forage", tell=count),
-        "ripgrep": build(ripgrep),
+        name: build(name, source, profile, binary, *arguments)
+        for name, profile, binary, (source, *arguments) in (
+            ("forage", "release", "forage", forage),
+            ("forage, dist", "dist", "forage", forage),
+            ("ripgrep", "release", "rg", (ripgrep,)),
+        )
     }
-    series = in_turn(options.runs, commands)
-    results.add("release build", "–", series, "ripgrep")
+    results.add("clean build", "–", in_turn(options.runs, commands), "ripgrep")
+    mib, ours = 1 << 20, sizes["ripgrep"][1]
+    rows = [
+        [name, f"{built / mib:.1f}", f"{stripped / mib:.1f}", f"{stripped / ours:.1f}"]
+        for name, (built, stripped) in sizes.items()
+    ]
+    columns = ["program", "MiB as built", "MiB stripped", "stripped, divided by ripgrep's"]
+    results.add_table("The sizes of the programs:", columns, rows)
     heaviest = sorted(crates.items(), key=lambda item: -item[1])[:HEAVIEST]
     rows = [[f"`{name}`", f"{taken / options.runs:.1f}"] for name, taken in heaviest]
-    results.add_table("The heaviest crates of it, with their build scripts:", ["crate", "s"], rows)
+    results.add_table("The heaviest crates of `forage`, with their build scripts:", ["crate", "s"], rows)
     return results.end()
 
 
