@@ -135,7 +135,7 @@ impl OpenedFile {
 }
 
 #[cfg(test)]
-#[cfg(all(target_os = "linux", not(feature = "portable-disk")))]
+#[cfg(all(target_os = "linux", not(portable_disk)))]
 #[expect(clippy::disallowed_methods, reason = "tests make their own files")]
 mod tests {
     use std::path::Path;

@@ -39,7 +39,7 @@ mod distrust;
 mod error;
 mod file;
 mod ignore_rules;
-#[cfg(all(any(target_os = "linux", target_os = "android"), not(feature = "portable-disk")))]
+#[cfg(all(any(target_os = "linux", target_os = "android"), not(portable_disk)))]
 mod kernel;
 #[doc(hidden)]
 pub mod limits;

@@ -3,33 +3,33 @@
 //! Nothing here follows a link: a path is resolved by [`crate::root`], and what is opened afterwards is
 //! opened without links, so that a link put in place in between makes the call fail instead of leading out.
 
-#[cfg(any(not(target_os = "linux"), feature = "portable-disk"))]
+#[cfg(any(not(target_os = "linux"), portable_disk))]
 mod no_watch;
-#[cfg(any(not(unix), feature = "portable-disk"))]
+#[cfg(any(not(unix), portable_disk))]
 mod portable;
-#[cfg(any(not(unix), feature = "portable-disk"))]
+#[cfg(any(not(unix), portable_disk))]
 #[path = "sys/private_portable.rs"]
 pub(crate) mod private;
-#[cfg(all(unix, not(feature = "portable-disk")))]
+#[cfg(all(unix, not(portable_disk)))]
 #[path = "sys/private_unix.rs"]
 pub(crate) mod private;
-#[cfg(all(unix, not(feature = "portable-disk")))]
+#[cfg(all(unix, not(portable_disk)))]
 mod unix;
-#[cfg(all(target_os = "linux", not(feature = "portable-disk")))]
+#[cfg(all(target_os = "linux", not(portable_disk)))]
 mod watch;
-#[cfg(all(target_os = "linux", not(feature = "portable-disk")))]
+#[cfg(all(target_os = "linux", not(portable_disk)))]
 mod write_back;
 
-#[cfg(any(not(unix), feature = "portable-disk"))]
+#[cfg(any(not(unix), portable_disk))]
 use portable as system;
-#[cfg(all(unix, not(feature = "portable-disk")))]
+#[cfg(all(unix, not(portable_disk)))]
 use unix as system;
 
-#[cfg(any(not(target_os = "linux"), feature = "portable-disk"))]
+#[cfg(any(not(target_os = "linux"), portable_disk))]
 pub(crate) use no_watch::{MountTable, Watcher, most_watches};
-#[cfg(all(target_os = "linux", not(feature = "portable-disk")))]
+#[cfg(all(target_os = "linux", not(portable_disk)))]
 pub(crate) use watch::{MountTable, Watcher, most_watches};
-#[cfg(all(target_os = "linux", not(feature = "portable-disk")))]
+#[cfg(all(target_os = "linux", not(portable_disk)))]
 pub(crate) use write_back::write_back;
 
 pub(crate) use system::{
@@ -93,7 +93,7 @@ pub(crate) struct FileNode {
 /// What changed in a watched directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
-    any(not(target_os = "linux"), feature = "portable-disk"),
+    any(not(target_os = "linux"), portable_disk),
     expect(dead_code, reason = "nothing tells of a change here")
 )]
 pub(crate) enum WatchChange<'a> {
@@ -126,7 +126,7 @@ pub(crate) fn list(directory: &Directory) -> io::Result<Vec<FileNode>> {
 ///
 /// # Errors
 /// It failed.
-#[cfg(all(unix, not(target_os = "linux"), not(feature = "portable-disk")))]
+#[cfg(all(unix, not(target_os = "linux"), not(portable_disk)))]
 pub(crate) fn write_back(file: &std::fs::File) -> io::Result<()> {
     // The standard library's call waits for the disk itself, too, where the system knows the difference.
     Ok(rustix::fs::fsync(file)?)
@@ -136,7 +136,7 @@ pub(crate) fn write_back(file: &std::fs::File) -> io::Result<()> {
 ///
 /// # Errors
 /// It failed.
-#[cfg(any(not(unix), feature = "portable-disk"))]
+#[cfg(any(not(unix), portable_disk))]
 pub(crate) fn write_back(file: &std::fs::File) -> io::Result<()> {
     file.sync_data()
 }

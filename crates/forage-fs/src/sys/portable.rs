@@ -1,6 +1,6 @@
 //! Systems without `openat`: `cap-std`, which confines every call to the directory that it is made on.
 //!
-//! Built on Unix too with the feature `portable-disk`, so that it can't rot where no such system is at hand.
+//! Also built on Unix with `--cfg portable_disk`, so that its tests run where no such system is at hand.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};

@@ -400,11 +400,11 @@ impl<'a> SnapshotRecord<'a> {
     }
 }
 
-#[cfg(all(test, target_os = "linux", not(feature = "portable-disk")))]
+#[cfg(all(test, target_os = "linux", not(portable_disk)))]
 mod fuzz;
 
 #[cfg(test)]
-#[cfg(all(target_os = "linux", not(feature = "portable-disk")))]
+#[cfg(all(target_os = "linux", not(portable_disk)))]
 #[expect(clippy::disallowed_methods, reason = "tests make their own trees")]
 mod tests {
     use std::fs;

@@ -294,7 +294,7 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
 }
 
 #[cfg(test)]
-#[cfg(all(target_os = "linux", not(feature = "portable-disk")))]
+#[cfg(all(target_os = "linux", not(portable_disk)))]
 #[expect(clippy::disallowed_methods, reason = "tests make their own trees")]
 mod tests {
     use std::fs;
