@@ -35,7 +35,7 @@ const LIBRARIES: [&str; 12] = [
     "search",
     "rank",
     "llm",
-    "sparse",
+    "lookup",
     "qdrant",
     "qdrant-edge",
     "tools",

@@ -156,21 +156,7 @@ const READERS: &[(&str, &[Cover])] = &[
     ("forage-rank/src/query.rs", &[Target("forage-rank/src/fuzz.rs", "any_query_is_read_and_answered")]),
     (
         "forage-lookup/src/bm42/word_pieces.rs",
-        &[Target("forage-lookup/tests/it/fuzz.rs", "any_tokenizer_and_any_vocabulary_is_refused_or_cuts")],
-    ),
-    (
-        "forage-lookup/src/bm42/weights.rs",
-        &[Target(
-            "forage-lookup/tests/it/fuzz.rs",
-            "any_weights_and_any_configuration_are_refused_or_give_numbers",
-        )],
-    ),
-    (
-        "forage-lookup/src/bm42/model.rs",
-        &[Target(
-            "forage-lookup/tests/it/fuzz.rs",
-            "any_weights_and_any_configuration_are_refused_or_give_numbers",
-        )],
+        &[Target("forage-lookup/tests/it/fuzz.rs", "any_text_is_encoded_in_finite_weights")],
     ),
     (
         "forage-lookup/src/superset.rs",

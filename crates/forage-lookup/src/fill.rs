@@ -254,6 +254,8 @@ impl Filling<'_> {
 
     /// Makes sure that there is a collection for these vectors.
     fn prepare(&self, stop: &Stop) -> Result<(), FillError> {
+        // An encoder of queries only fails here, before a collection is made.
+        self.encoder.document("")?;
         let contract = self.encoder.contract();
         let creation = Creation {
             using: self.using.to_owned(),

@@ -16,7 +16,6 @@
 //! ```
 
 mod bm25;
-#[cfg(feature = "bm42")]
 mod bm42;
 mod chunk;
 mod contract;
@@ -35,7 +34,6 @@ mod superset;
 mod vector;
 
 pub use bm25::FastEmbedBm25;
-#[cfg(feature = "bm42")]
 pub use bm42::Bm42;
 pub use contract::Contract;
 pub use encoder::{EncodedForm, Encoder, EncodingError};
@@ -46,7 +44,7 @@ pub use name::NameMatch;
 pub use point_id::PointId;
 pub use retriever::{
     Beyond, CollectionError, EncoderSource, KnownRarity, Lookup, LookupState, NameFacts, Question, Retriever,
-    SCORE_STEP, Unanswered, bm25_named,
+    SCORE_STEP, Unanswered, encoder_named,
 };
 pub use store::{
     Collection, Creation, Point, PointHit, PointPage, PointQuery, PointScan, PointStore, ShardLayout,

@@ -12,6 +12,7 @@ pub use rarity::KnownRarity;
 use rarity::WholeRarity;
 
 use crate::bm25::FastEmbedBm25;
+use crate::bm42::Bm42;
 use crate::encoder::{Encoder, EncodingError};
 use crate::fill::count_chunks;
 use crate::filter::PointFilter;
@@ -46,7 +47,7 @@ pub struct Retriever {
     pub rarity: Arc<KnownRarity>,
 }
 
-/// An encoder that is made when it is needed: one may have files to read.
+/// An encoder that is made when it is needed, or the reason for which there is none.
 pub type EncoderSource = LazyLock<
     Result<Arc<dyn Encoder>, EncodingError>,
     Box<dyn FnOnce() -> Result<Arc<dyn Encoder>, EncodingError> + Send>,
@@ -475,16 +476,17 @@ impl CollectionError {
     }
 }
 
-/// Returns the encoder of BM25 of that name, which needs no files.
-pub fn bm25_named(name: &str, prose: Prose) -> Option<Arc<dyn Encoder>> {
+/// Returns the encoder with that name. BM42 knows English only, whatever `prose` is.
+pub fn encoder_named(name: &str, prose: Prose) -> Option<Arc<dyn Encoder>> {
     match name {
         CodeSuperset::NAME => Some(Arc::new(CodeSuperset::of(prose))),
         FastEmbedBm25::NAME => Some(Arc::new(FastEmbedBm25::of(prose))),
+        Bm42::NAME => Some(Arc::new(Bm42::new())),
         _ => None,
     }
 }
 
-/// The encoder that a collection names, of those that need no files.
+/// The encoder that a collection names.
 fn encoder_of(
     collection: &Collection,
     wanted: Option<Prose>,
@@ -492,6 +494,10 @@ fn encoder_of(
 ) -> Result<Arc<dyn Encoder>, CollectionError> {
     let place = place.to_owned();
     let Some(contract) = &collection.contract else { return Err(CollectionError::Unsaid(place)) };
+    let bm42 = Bm42::new();
+    if bm42.reads(contract) && wanted.is_none_or(|wanted| wanted == Prose::default()) {
+        return Ok(Arc::new(bm42));
+    }
     type Make = fn(Prose) -> Arc<dyn Encoder>;
     let known: [Make; 2] =
         [|prose| Arc::new(CodeSuperset::of(prose)), |prose| Arc::new(FastEmbedBm25::of(prose))];

@@ -1130,7 +1130,7 @@ export interface CollectionSettings {
   timeoutMs?: number;
   vector?: string;
   /** For a collection that does not say which. */
-  encoder?: "auto" | "code-superset" | "fastembed-bm25";
+  encoder?: "auto" | "code-superset" | "fastembed-bm25" | "bm42";
   language?: string;
   disableStemmer?: boolean;
   topK?: number;

@@ -1,14 +1,14 @@
 //! Where collections are, and the store that is opened when something is asked of it.
 
 use std::panic::catch_unwind;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use forage_base::{Stop, Stopped};
 use forage_lookup::{
-    Collection, Creation, Encoder, EncodingError, Point, PointFilter, PointHit, PointId, PointPage,
-    PointQuery, PointScan, PointStore, Prose, StoreError, WeightedHit, bm25_named,
+    Collection, Creation, Point, PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan,
+    PointStore, StoreError, WeightedHit,
 };
 
 use crate::limits::COLLECTION_IDLE;
@@ -100,29 +100,6 @@ impl CollectionPlace {
             #[cfg(not(all(feature = "qdrant", feature = "embedded-store")))]
             _ => Err(StoreError::Invalid(self.missing().unwrap_or_default())),
         }
-    }
-}
-
-/// The name of an encoder that is not in every build.
-pub(crate) const BM42: &str = "bm42";
-
-/// The encoder of a name; `directory` is where one that needs files has them.
-pub(crate) fn encoder(
-    name: &str,
-    prose: Prose,
-    directory: Option<&Path>,
-) -> Result<Arc<dyn Encoder>, EncodingError> {
-    if let Some(encoder) = bm25_named(name, prose) {
-        return Ok(encoder);
-    }
-    match (name, directory) {
-        #[cfg(feature = "bm42")]
-        (BM42, Some(directory)) => Ok(Arc::new(forage_lookup::Bm42::open(directory)?)),
-        #[cfg(not(feature = "bm42"))]
-        (BM42, _) => Err(EncodingError::Unavailable(
-            "this build has no encoder \"bm42\"; build it with `--features bm42`".to_owned(),
-        )),
-        (name, _) => Err(EncodingError::Unavailable(format!("there is no encoder {name:?}"))),
     }
 }
 

@@ -86,7 +86,7 @@ impl Peer {
             Source::System { .. } | Source::Cargo { .. } => "",
         };
         match self.source {
-            Source::Python { beside: None, .. } => place.parent().unwrap_or(place).join(list),
+            Source::Python { .. } => place.parent().unwrap_or(place).join(list),
             _ => place.join(list),
         }
     }
@@ -114,10 +114,10 @@ impl Peer {
                 let place = versions.place(&peers, below);
                 self.npm(workspace, versions, &place)
             }
-            Source::Python { folder: below, least, beside, .. } => {
+            Source::Python { folder: below, least, .. } => {
                 let place = versions.place(&peers, below);
                 let python = system::python(workspace, *least).ok_or("there is no Python for it")?;
-                self.environment(workspace, versions, &place, &python, *beside)
+                self.environment(workspace, versions, &place, &python)
             }
         }
     }
@@ -146,7 +146,6 @@ impl Peer {
         versions: Versions,
         place: &Path,
         python: &Path,
-        beside: Option<(&str, &str)>,
     ) -> Result<(), String> {
         let list = self.stamp(workspace)?;
         remove(place)?;
@@ -156,10 +155,6 @@ impl Peer {
         let wanted = place.join("wanted.txt");
         write(&wanted, &versions.of_python(&list))?;
         run(workspace.program(&pip).args(quiet).arg("-r").arg(&wanted))?;
-        if let Some((below, package)) = beside {
-            let target = place.join(below);
-            run(workspace.program(&pip).args(quiet).args(["--no-deps", package, "--target"]).arg(target))?;
-        }
         write(&self.stamped(place), &list)
     }
 }

@@ -1,231 +1,23 @@
-//! BM42: a small model of random weights against the formulas, word pieces, and recorded vectors.
-#![expect(clippy::disallowed_methods, reason = "tests make the files of their own models")]
-#![expect(clippy::panic, reason = "a test fails by panicking")]
-
-mod hostile;
-pub(crate) mod model;
+//! BM42: queries against recorded ones, and a collection that FastEmbed filled.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
 
-use forage_lookup::{Bm42, Contract, Encoder, EncodingError, SparseVector};
-use serde_json::{Value, json};
+use forage_base::Stop;
+use forage_lookup::{
+    Bm42, CollectionError, Contract, Encoder, EncodingError, FastEmbedBm25, Lookup, LookupState, Point,
+    PointId, PointStore as _, Prose, Retriever, SparseVector,
+};
+use serde_json::{Map, Value, json};
 
-use self::model::{MINI_LM, PIECES, SMALL, Shape, Tensors, attention, tensors, write, write_vocabulary};
+use crate::memory::Memory;
+use crate::retriever::{USING, described, ids as hit_ids, look_up, retriever};
 
-/// Names a directory with the vocabulary of all-MiniLM-L6-v2, and with its weights.
-const MINILM: &str = "FORAGE_TEST_MINILM";
+/// What a collection says that docmind filled.
+const DOCMIND: &str = "bm42:doc=embed;query=query_embed:v1";
 
-/// The test's vocabulary as the tokenizers library writes it.
-pub(crate) fn tokenizer() -> Value {
-    let vocabulary: BTreeMap<&str, usize> = PIECES.into_iter().zip(0..).collect();
-    json!({
-        "version": "1.0", "truncation": {"max_length": 128}, "padding": null,
-        "normalizer": {
-            "type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": null,
-            "lowercase": true,
-        },
-        "pre_tokenizer": {"type": "BertPreTokenizer"},
-        "model": {
-            "type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##",
-            "max_input_chars_per_word": 100, "vocab": vocabulary,
-        },
-    })
-}
-
-/// With a vocabulary of these pieces alone.
-fn queries(pieces: &[&str]) -> Bm42 {
-    let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("vocab.txt"), pieces.join("\n")).unwrap();
-    Bm42::open(directory.path()).unwrap()
-}
-
-/// FastEmbed's dimension of a stem.
-fn dimension(stem: &str) -> u32 {
-    (murmur3_32::Murmur3::hash(0, stem.as_bytes()) as i32).unsigned_abs()
-}
-
-fn ids(stems: &[&str]) -> Vec<u32> {
-    stems.iter().map(|stem| dimension(stem)).collect::<BTreeSet<_>>().into_iter().collect()
-}
-
-/// Holds the weights of a text to the formulas: of each stem, by the tokens of its words.
-fn check(
-    encoder: &Bm42,
-    (shape, tensors): (Shape, &Tensors),
-    text: &str,
-    tokens: &[&str],
-    stems: &[(&str, Range<usize>)],
-) {
-    let attention = attention(shape, tensors, tokens);
-    let mut expected: BTreeMap<u32, f64> = BTreeMap::new();
-    for (stem, places) in stems {
-        let weight = attention[places.clone()].iter().sum::<f64>().ln_1p().sqrt();
-        let highest = expected.entry(dimension(stem)).or_default();
-        *highest = highest.max(weight);
-    }
-    let document = encoder.document(text).unwrap();
-    assert_eq!(document.ids(), expected.keys().copied().collect::<Vec<_>>(), "{text}");
-    for (weight, expected) in document.weights().iter().zip(expected.values()) {
-        assert!((f64::from(*weight) - expected).abs() < 2e-6, "{text}: {weight}, not {expected}");
-    }
-    assert_eq!(encoder.query(text).unwrap(), SparseVector::ones(expected.into_keys()), "{text}");
-}
-
-#[test]
-fn weights_of_documents_are_those_of_the_formulas() {
-    let directory = tempfile::tempdir().unwrap();
-    let tensors = tensors(SMALL);
-    write(directory.path(), SMALL, &tensors);
-    let encoder = Bm42::open(directory.path()).unwrap();
-    let model = (SMALL, &tensors);
-
-    check(&encoder, model, "zebra", &["[CLS]", "zebra", "[SEP]"], &[("zebra", 1..2)]);
-    check(
-        &encoder,
-        model,
-        "Playing the players, play 变unseen。 qqq get_user",
-        &[
-            "[CLS]", "play", "##ing", "the", "play", "##er", "##s", "[UNK]", "play", "变", "un", "##see",
-            "##n", "[UNK]", "[UNK]", "get", "_", "user", "[SEP]",
-        ],
-        &[
-            ("play", 1..3),
-            ("player", 4..7),
-            ("play", 8..9),
-            ("变", 9..10),
-            ("unseen", 10..13),
-            ("get", 15..16),
-            ("user", 17..18),
-        ],
-    );
-    // A text that is too long: the model sees 254 pieces, and of the last word the beginning.
-    let mut tokens = vec!["the"; 256];
-    (tokens[0], tokens[1], tokens[254], tokens[255]) = ("[CLS]", "zebra", "un", "[SEP]");
-    let text = format!("zebra {}unseen user", "the ".repeat(252));
-    check(&encoder, model, &text, &tokens, &[("zebra", 1..2), ("un", 254..255)]);
-}
-
-#[test]
-fn without_a_configuration_a_model_has_the_shape_of_minilm() {
-    let directory = tempfile::tempdir().unwrap();
-    let tensors = tensors(MINI_LM);
-    write(directory.path(), MINI_LM, &tensors);
-    std::fs::remove_file(directory.path().join("config.json")).unwrap();
-    let encoder = Bm42::open(directory.path()).unwrap();
-    check(
-        &encoder,
-        (MINI_LM, &tensors),
-        "get user name",
-        &["[CLS]", "get", "user", "name", "[SEP]"],
-        &[("get", 1..2), ("user", 2..3), ("name", 3..4)],
-    );
-}
-
-#[test]
-fn texts_without_a_word_that_counts_are_empty() {
-    let directory = tempfile::tempdir().unwrap();
-    write(directory.path(), SMALL, &tensors(SMALL));
-    let encoder = Bm42::open(directory.path()).unwrap();
-    for text in ["", " \t\r\n\u{3000}", "the", "The THE a i", "._[]", "[CLS] [MASK]", "qqq", "\0\u{200b}"] {
-        assert!(encoder.document(text).unwrap().is_empty(), "{text:?}");
-        assert!(encoder.query(text).unwrap().is_empty(), "{text:?}");
-    }
-}
-
-#[test]
-fn queries_need_no_weights_and_documents_do() {
-    let directory = tempfile::tempdir().unwrap();
-    write_vocabulary(directory.path());
-    let encoder = Bm42::open(directory.path()).unwrap();
-    assert_eq!(encoder.query("play").unwrap().weights(), [1.0]);
-    let error = encoder.document("play").unwrap_err();
-    assert!(matches!(error, EncodingError::QueriesOnly { encoder: Bm42::NAME, .. }));
-    assert!(error.to_string().contains("model.safetensors"), "{error}");
-}
-
-#[test]
-fn words_are_in_lower_case_without_accents_and_marks_that_are_not_seen() {
-    let encoder = queries(&PIECES);
-    for (text, stems) in [
-        ("café CAFÉ cafe\u{301}", &["cafe"][..]),
-        // No capital sigma becomes a final one, and no sharp s two letters.
-        ("ΌΔΟΣ Straße", &["οδοσ", "straße"]),
-        ("İ", &[]),
-        ("get\u{200b}user", &[]),
-        ("us\u{200b}er\u{7}", &["user"]),
-        ("us\u{fffd}er", &["user"]),
-        ("get\u{2028}user", &["get", "user"]),
-        ("变量zebra", &["变", "量", "zebra"]),
-        ("get_user.name", &["get", "user", "name"]),
-        // Of punctuation, that of ASCII alone is left out.
-        ("get—user", &["get", "—", "user"]),
-        ("unseen seen", &["unseen", "seen"]),
-        // One unknown piece makes the whole word unknown.
-        ("unseenx getuser 12 13", &["12"]),
-        ("[MASK] mask [mask]", &["mask"]),
-        ("get[SEP]user", &["get", "user"]),
-    ] {
-        assert_eq!(encoder.query(text).unwrap().ids(), ids(stems), "{text:?}");
-    }
-}
-
-#[test]
-fn words_of_more_than_a_hundred_characters_are_unknown() {
-    let encoder = queries(&PIECES);
-    for (character, piece) in [("a", "a"), ("á", "a")] {
-        let query = |count: usize| encoder.query(&format!("{} zebra", character.repeat(count))).unwrap();
-        assert_eq!(query(100).ids(), ids(&[&piece.repeat(100), "zebra"]));
-        assert_eq!(query(101).ids(), ids(&["zebra"]));
-        assert_eq!(query(1 << 20).ids(), ids(&["zebra"]));
-    }
-}
-
-#[test]
-fn words_after_the_last_token_have_no_dimension() {
-    let encoder = queries(&PIECES);
-    let query = |before: usize, text: &str| encoder.query(&("the ".repeat(before) + text)).unwrap();
-    assert_eq!(query(253, "zebra user").ids(), ids(&["zebra"]));
-    assert_eq!(query(254, "zebra user").ids(), ids(&[]));
-    assert_eq!(query(251, "unseen user").ids(), ids(&["unseen"]));
-    assert_eq!(query(252, "unseen user").ids(), ids(&["unse"]));
-    assert_eq!(query(253, "unseen user").ids(), ids(&["un"]));
-    // What stands for itself and what is unknown take a place too.
-    assert_eq!(query(252, "[MASK] zebra user").ids(), ids(&["zebra"]));
-    assert_eq!(query(252, "[MASK] [MASK] zebra").ids(), ids(&[]));
-    assert_eq!(query(252, "qqq zebra user").ids(), ids(&["zebra"]));
-    assert_eq!(query(1 << 16, "[MASK]").ids(), ids(&[]));
-}
-
-#[test]
-fn both_files_of_a_vocabulary_say_the_same() {
-    let directory = tempfile::tempdir().unwrap();
-    std::fs::write(directory.path().join("tokenizer.json"), tokenizer().to_string()).unwrap();
-    let (one, other) = (Bm42::open(directory.path()).unwrap(), queries(&PIECES));
-    for text in ["Playing the players", "变量 café—unseen", "[MASK] getuser aaa 12"] {
-        assert_eq!(one.query(text), other.query(text));
-        assert!(!one.query(text).unwrap().is_empty());
-    }
-    // Where both are there, it is `tokenizer.json` that counts: FastEmbed reads no other.
-    std::fs::write(directory.path().join("vocab.txt"), "damaged").unwrap();
-    Bm42::open(directory.path()).unwrap();
-}
-
-#[test]
-fn queries_fit_collections_of_its_own_contract_and_of_docminds() {
-    let encoder = queries(&PIECES);
-    assert_eq!(encoder.contract().as_str(), "bm42/1 max_tokens=256 language=english doc=unpadded query=ones");
-    assert!(encoder.reads(&encoder.contract()));
-    assert!(encoder.reads(&Contract::of_collection("bm42:doc=embed;query=query_embed:v1")));
-    for other in ["bm42:doc=embed;query=embed:v1", "bm42/1", "fastembed-bm25/1", ""] {
-        assert!(!encoder.reads(&Contract::of_collection(other)), "{other}");
-    }
-    let other = forage_lookup::FastEmbedBm25::new();
-    assert!(other.reads(&other.contract()) && !other.reads(&encoder.contract()));
-}
-
-/// A recorded encoding with all-MiniLM-L6-v2.
+/// A text with its vectors, as FastEmbed's algorithm makes them with the weights of all-MiniLM-L6-v2.
 struct Case {
     text: String,
     document: Vec<(u32, f64)>,
@@ -245,54 +37,162 @@ fn oracle() -> Vec<Case> {
     file["cases"].as_array().unwrap().iter().map(case).collect()
 }
 
-#[test]
-fn queries_equal_recorded_ones_with_a_vocabulary_that_has_their_words() {
-    let mut compared = 0;
-    // Which words are unknown, and where a long text ends, only the real vocabulary says.
-    for Case { text, query, .. } in oracle() {
-        if !text.is_ascii() || text.len() >= 200 {
-            continue;
-        }
-        let lower = text.to_lowercase();
-        let words = lower.split(|character: char| !character.is_ascii_alphanumeric());
-        let marks = lower.split("").filter(|mark| !mark.trim().is_empty());
-        let pieces: Vec<&str> = ["[CLS]", "[SEP]", "[UNK]"].into_iter().chain(words).chain(marks).collect();
-        assert_eq!(queries(&pieces).query(&text).unwrap().ids(), query, "{text}");
-        compared += 1;
-    }
-    assert!(compared >= 30, "{compared}");
+fn query(text: &str) -> SparseVector {
+    Bm42::new().query(text).unwrap()
 }
 
-/// The real model; `None`, told on stderr, where none is named.
-#[expect(clippy::disallowed_macros, reason = "a test says that it is skipped")]
-fn minilm() -> Option<Bm42> {
-    let Some(directory) = std::env::var_os(MINILM) else {
-        eprintln!("skipped: {MINILM} does not name a directory of all-MiniLM-L6-v2");
-        return None;
+/// FastEmbed's dimensions of stems.
+fn dimensions(stems: &[&str]) -> Vec<u32> {
+    let dimension = |stem: &&str| (murmur3_32::Murmur3::hash(0, stem.as_bytes()) as i32).unsigned_abs();
+    stems.iter().map(dimension).collect::<BTreeSet<_>>().into_iter().collect()
+}
+
+#[test]
+fn queries_equal_those_of_fastembed() {
+    let cases = oracle();
+    assert_eq!(cases.len(), 40);
+    for Case { text, query: expected, .. } in cases {
+        assert_eq!(query(&text), SparseVector::ones(expected), "{text}");
+    }
+}
+
+#[test]
+fn words_are_in_lower_case_without_accents_and_invisible_characters() {
+    for (text, stems) in [
+        ("café CAFÉ cafe\u{301}", &["cafe"][..]),
+        // A capital sigma never becomes a final one.
+        ("ΌΔΟΣ", &["οδοσ"]),
+        ("get\u{200b}user", &["getus"]),
+        ("us\u{200b}er\u{7}", &["user"]),
+        ("us\u{fffd}er", &["user"]),
+        ("get\u{2028}user", &["get", "user"]),
+        ("水火zebra", &["水", "火", "zebra"]),
+        ("get_user.name", &["get", "user", "name"]),
+        // Only ASCII punctuation is left out.
+        ("get—user", &["get", "—", "user"]),
+        // One unknown piece makes the whole word unknown.
+        ("zebra☃ zebra 12", &["zebra", "12"]),
+        ("zebra𓀀 12", &["12"]),
+        ("[MASK] mask [mask]", &["mask"]),
+        ("get[SEP]user", &["get", "user"]),
+    ] {
+        assert_eq!(query(text).ids(), dimensions(stems), "{text:?}");
+    }
+    for text in ["", " \t\r\n\u{3000}", "the", "The THE a i", "._[]", "[CLS] [MASK]", "𓀀", "\0\u{200b}"] {
+        assert!(query(text).is_empty(), "{text:?}");
+    }
+}
+
+#[test]
+fn words_of_more_than_a_hundred_characters_are_unknown() {
+    let text = |count: usize| format!("{} zebra", "á".repeat(count));
+    assert_eq!(query(&text(100)).ids(), dimensions(&[&"a".repeat(100), "zebra"]));
+    assert_eq!(query(&text(101)).ids(), dimensions(&["zebra"]));
+    assert_eq!(query(&text(1 << 20)).ids(), dimensions(&["zebra"]));
+}
+
+#[test]
+fn words_after_the_last_token_have_no_dimension() {
+    let after = |count: usize, text: &str| query(&("the ".repeat(count) + text));
+    assert_eq!(after(253, "zebra user").ids(), dimensions(&["zebra"]));
+    assert!(after(254, "zebra user").is_empty());
+    // Of a word that is cut the first pieces count: getUserName is get, ##user, ##name.
+    assert_eq!(after(251, "getUserName user").ids(), dimensions(&["getusernam"]));
+    assert_eq!(after(252, "getUserName user").ids(), dimensions(&["getus"]));
+    assert_eq!(after(253, "getUserName user").ids(), dimensions(&["get"]));
+    // Special tokens and unknown words take a place, too.
+    assert_eq!(after(252, "[MASK] zebra user").ids(), dimensions(&["zebra"]));
+    assert!(after(252, "[MASK] [MASK] zebra").is_empty());
+    assert_eq!(after(252, "𓀀 zebra user").ids(), dimensions(&["zebra"]));
+    assert!(query(&"[MASK]".repeat(1 << 16)).is_empty());
+}
+
+#[test]
+fn documents_are_not_encoded() {
+    let error = Bm42::new().document("play").unwrap_err();
+    assert_eq!(error, EncodingError::QueriesOnly("bm42"));
+    assert!(error.to_string().contains("FastEmbed"), "{error}");
+}
+
+/// A collection with the oracle's documents, ids from 1.
+fn filled_by_fastembed(contract: Option<&str>) -> Arc<Memory> {
+    let memory = Memory::default();
+    *memory.collection.lock().unwrap() = Some(described(contract.map(Contract::of_collection)));
+    let points = (1..).zip(oracle()).map(|(number, case)| Point {
+        id: PointId::Number(number),
+        vector: SparseVector::new(case.document),
+        payload: Map::from_iter([("text".to_owned(), json!(case.text))]),
+    });
+    memory.upsert(points.collect(), USING, &Stop::never()).unwrap();
+    Arc::new(memory)
+}
+
+/// The hits with their scores: the sum of the weights times the rarity, as Qdrant computes it.
+fn expected(text: &str, limit: usize) -> Vec<(String, f64)> {
+    let (cases, query) = (oracle(), query(text));
+    let documents: Vec<BTreeMap<u32, f64>> =
+        cases.iter().map(|case| case.document.iter().copied().collect()).collect();
+    let rarity = |id: &u32| {
+        let with = documents.iter().filter(|document| document.contains_key(id)).count() as f64;
+        ((documents.len() as f64 - with + 0.5) / (with + 0.5) + 1.0).ln()
     };
-    Some(Bm42::open(&PathBuf::from(directory)).unwrap())
+    let score = |document: &BTreeMap<u32, f64>| -> f64 {
+        query.ids().iter().filter_map(|id| Some(document.get(id)? * rarity(id))).sum()
+    };
+    let mut hits: Vec<(String, f64)> = (1..)
+        .zip(&documents)
+        .map(|(number, document): (u64, _)| (number.to_string(), score(document)))
+        .collect();
+    hits.retain(|(_, score)| *score > 0.0);
+    hits.sort_by(|one, other| other.1.total_cmp(&one.1));
+    hits.truncate(limit);
+    hits
 }
 
-#[test]
-fn queries_equal_recorded_ones_with_the_real_vocabulary() {
-    let Some(encoder) = minilm() else { return };
-    for Case { text, query, .. } in oracle() {
-        assert_eq!(encoder.query(&text).unwrap().ids(), query, "{text}");
+fn bm42(store: &Arc<Memory>) -> Retriever {
+    let encoder = LazyLock::new(Box::new(|| Ok(Arc::new(Bm42::new()) as Arc<dyn Encoder>)) as Box<_>);
+    Retriever { encoder: Some(Arc::new(encoder)), ..retriever(store) }
+}
+
+fn check(found: &Lookup, text: &str, limit: usize) {
+    let expected = expected(text, limit);
+    assert_eq!(hit_ids(found), expected.iter().map(|(id, _)| id.clone()).collect::<Vec<_>>(), "{text}");
+    for (hit, (_, score)) in found.hits.iter().zip(&expected) {
+        assert!((f64::from(hit.score) - score).abs() < 1e-5, "{text}: {} and {score}", hit.score);
     }
 }
 
 #[test]
-#[expect(clippy::disallowed_macros, reason = "a test tells how near it came")]
-fn documents_equal_recorded_ones_with_the_real_weights() {
-    let Some(encoder) = minilm() else { return };
-    let mut difference = 0f64;
-    for Case { text, document: expected, .. } in oracle() {
-        let document = encoder.document(&text).unwrap();
-        assert!(document.ids().iter().eq(expected.iter().map(|(id, _)| id)), "{text}");
-        for (weight, (_, expected)) in document.weights().iter().zip(expected) {
-            difference = difference.max((f64::from(*weight) - expected).abs());
-        }
+fn a_collection_that_fastembed_filled_with_bm42_is_queried() {
+    // FastEmbed leaves no contract; the configuration names the encoder.
+    let store = filled_by_fastembed(None);
+    for text in ["mismatched types error", "how do I study and sprint", "connection refused by the server"] {
+        let found = look_up(&bm42(&store), text, 5).unwrap();
+        assert_eq!(found.state, LookupState::Found, "{text}");
+        check(&found, text, 5);
     }
-    eprintln!("weights differ from recorded ones by {difference:e} at most");
-    assert!(difference < 1e-6, "{difference:e}");
+    // The control: nothing is found for a text with none of the words.
+    assert_eq!(look_up(&bm42(&store), "rhinoceros", 5).unwrap().state, LookupState::NoMatch);
+    // Without the setting the lookup asks for it.
+    let without = Retriever { encoder: None, ..retriever(&store) };
+    assert!(matches!(look_up(&without, "types", 5), Err(CollectionError::Unsaid(_))));
+}
+
+#[test]
+fn a_collection_of_docmind_names_bm42_itself() {
+    let store = filled_by_fastembed(Some(DOCMIND));
+    let by_itself = Retriever { encoder: None, ..retriever(&store) };
+    check(&look_up(&by_itself, "mismatched types", 5).unwrap(), "mismatched types", 5);
+    check(&look_up(&bm42(&store), "mismatched types", 5).unwrap(), "mismatched types", 5);
+    // Another language than BM42's is an error, and so is another encoder.
+    let german = Prose::Of(forage_lookup::Language::German);
+    let error = look_up(&Retriever { prose: Some(german), ..by_itself }, "types", 5).unwrap_err();
+    assert!(matches!(error, CollectionError::Unknown { .. }), "{error}");
+    let error = look_up(&retriever(&store), "types", 5).unwrap_err();
+    assert!(matches!(error, CollectionError::Encoding { .. }), "{error}");
+    let encoder = Bm42::new();
+    assert!(encoder.reads(&encoder.contract()) && !FastEmbedBm25::new().reads(&encoder.contract()));
+    for other in ["bm42:doc=embed;query=embed:v1", "bm42/1", "fastembed-bm25/1", ""] {
+        assert!(!encoder.reads(&Contract::of_collection(other)), "{other}");
+    }
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use forage_base::Stop;
 use forage_fs::{Root, RootPolicy, SecretPolicy, WalkOptions};
 use forage_lookup::{
-    CodeSuperset, Encoder, FastEmbedBm25, FillError, Filled, Filling, PointFilter, PointId, Sharding,
-    StoreError, count_chunks, remove_repository, repositories,
+    Bm42, CodeSuperset, Encoder, EncodingError, FastEmbedBm25, FillError, Filled, Filling, PointFilter,
+    PointId, Sharding, StoreError, count_chunks, remove_repository, repositories,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -277,6 +277,15 @@ fn a_collection_of_another_encoding_is_not_written() {
 /// A version of Forage that cuts or describes files otherwise gives other hashes for them, and may have made more chunks of
 /// them.
 #[cfg(unix)]
+#[test]
+fn an_encoder_of_queries_fills_nothing() {
+    let (tree, store) = (Tree::new(), Memory::default());
+    tree.write("a.rs", "error E0308\n");
+    let error = tree.fill_as(&store, "repo", &Bm42::new()).unwrap_err();
+    assert!(matches!(error, FillError::Encoding(EncodingError::QueriesOnly(Bm42::NAME))), "{error}");
+    assert!(store.asked.lock().unwrap().is_empty(), "no collection is made");
+}
+
 #[test]
 fn a_collection_that_another_version_cut_otherwise_is_written_anew() {
     let tree = Tree::new();

@@ -161,7 +161,7 @@ fn index(
     wanted: &Wanted,
     output: &mut Terminal,
 ) -> anyhow::Result<Status> {
-    let (encoder, stop) = (config.document_encoder()?, signals::stop()?);
+    let (encoder, stop) = (config.document_encoder(), signals::stop()?);
     // What goes to a server leaves the machine, or may.
     let redactor = config.redactor_for_collections()?;
     let written = Arc::new(AtomicU64::new(0));

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use anyhow::bail;
 use forage_llm::Redactor;
-use forage_lookup::{CodeSuperset, EncoderSource, Language, Prose, Retriever, Sharding};
+use forage_lookup::{
+    CodeSuperset, Encoder, EncoderSource, Language, Prose, Retriever, Sharding, encoder_named,
+};
 use forage_sandbox::Outside;
 use forage_tools::{LookupSettings, Telemetry, TelemetryTarget};
 use serde_json::{Map, Value};
@@ -14,7 +16,7 @@ use serde_json::{Map, Value};
 use super::sandbox::port;
 use super::table::{EncoderName, Retrieval, StoreSetting};
 use super::{Config, environment};
-use crate::retrieval::{CollectionPlace, Home, OnDemand, encoder};
+use crate::retrieval::{CollectionPlace, Home, OnDemand};
 use crate::rotated_file::RotatedFile;
 use crate::telemetry::TelemetryFile;
 
@@ -28,12 +30,6 @@ impl Retrieval {
             bail!(
                 "`retrieval.store` ({}): \"qdrant\" needs `retrieval.url`, or QDRANT_URL",
                 self.store.source()
-            );
-        }
-        if self.encoder.value.get() == EncoderName::Bm42 && self.encoder_directory.value.is_none() {
-            bail!(
-                "`retrieval.encoder` ({}): \"bm42\" needs `retrieval.encoder_directory`, a directory with its tokenizer.json",
-                self.encoder.source()
             );
         }
         if self.encoder.value.get() == EncoderName::Bm42
@@ -143,11 +139,6 @@ impl Config {
         if has_port { port(&url) } else { Some(GRPC_PORT) }
     }
 
-    /// Where an encoder has its files.
-    pub(super) fn encoder_directory(&self) -> Option<&Path> {
-        self.settings.retrieval.encoder_directory.value.as_deref()
-    }
-
     /// Takes secrets out of what is sent to a server, unless the user has turned that off.
     pub(crate) fn redactor_for_collections(&self) -> anyhow::Result<Option<Redactor>> {
         let leaves = matches!(self.collection_place()?.home, Home::Server { .. });
@@ -170,29 +161,23 @@ impl Config {
         (self.settings.retrieval.vector.value.clone(), self.settings.retrieval.sharding())
     }
 
-    /// What documents are encoded with where a collection is filled: what is configured, else what suits code.
-    pub(crate) fn document_encoder(
-        &self,
-    ) -> Result<Arc<dyn forage_lookup::Encoder>, forage_lookup::EncodingError> {
+    /// The encoder that fills a collection: the configured one, else the one for code.
+    pub(crate) fn document_encoder(&self) -> Arc<dyn Encoder> {
         let prose = self.settings.retrieval.prose().unwrap_or_default();
-        match self.settings.retrieval.encoder.value.name() {
-            "auto" => Ok(Arc::new(CodeSuperset::of(prose))),
-            name => encoder(name, prose, self.settings.retrieval.encoder_directory.value.as_deref()),
-        }
+        self.named_encoder().unwrap_or_else(|| Arc::new(CodeSuperset::of(prose)))
+    }
+
+    /// The configured encoder; `None` for "auto".
+    fn named_encoder(&self) -> Option<Arc<dyn Encoder>> {
+        let retrieval = &self.settings.retrieval;
+        encoder_named(retrieval.encoder.value.name(), retrieval.prose().unwrap_or_default())
     }
 
     /// How `keyword_lookup` works. Nothing is opened and nobody is asked before something is looked up.
     pub(crate) fn lookup_settings(&self) -> LookupSettings {
         let retrieval = &self.settings.retrieval;
-        let encoder = match retrieval.encoder.value.name() {
-            "auto" => None,
-            name => {
-                let (name, directory) = (name.to_owned(), retrieval.encoder_directory.value.clone());
-                let prose = retrieval.prose().unwrap_or_default();
-                let make = move || encoder(&name, prose, directory.as_deref());
-                Some(Arc::new(EncoderSource::new(Box::new(make))))
-            }
-        };
+        let encoder = self.named_encoder();
+        let encoder = encoder.map(|encoder| Arc::new(EncoderSource::new(Box::new(|| Ok(encoder)))));
         let text_field = retrieval.text_field.value.clone();
         let store = self.collection_place().map_err(|error| format!("{error:#}")).and_then(|place| {
             let backend = place.home.name();

@@ -88,17 +88,6 @@ impl Config {
     pub(crate) fn needs_of_collections(&self) -> Needs {
         let mut needs = Needs { collections: true, ..Needs::default() };
         needs.connect.extend(self.port_of_collections());
-        needs.read = self.needs_of_encoder().read;
-        needs
-    }
-
-    /// What it takes to encode a text.
-    pub(crate) fn needs_of_encoder(&self) -> Needs {
-        let mut needs = Needs::default();
-        if let Some(directory) = self.encoder_directory() {
-            needs.read.push(directory.to_owned());
-            needs.read.extend(linked_from(directory));
-        }
         needs
     }
 
@@ -112,10 +101,8 @@ impl Config {
                 needs.connect.extend(self.ports_of_models());
             }
             "keyword_lookup" => {
-                let Needs { connect, read, .. } = self.needs_of_collections();
                 needs.collections = true;
-                needs.connect.extend(connect);
-                needs.read.extend(read);
+                needs.connect.extend(self.port_of_collections());
             }
             "search_index" => needs.keeps = true,
             "Search" => needs.engines = true,
@@ -139,7 +126,6 @@ impl Config {
     pub(crate) fn access(&self, roots: &[PathBuf], needs: &Needs) -> Access {
         let mut access = Access::of_the_system();
         access.read.extend_from_slice(roots);
-        access.read.extend_from_slice(&needs.read);
         access.write.extend(self.writable(roots, needs));
         access.allow_ports(needs.connect.iter().copied());
         if !needs.connect.is_empty() {
@@ -147,6 +133,7 @@ impl Config {
             access.read.extend(authorities.map(PathBuf::from));
         }
         access.listen.extend(needs.listen);
+        access.read.extend_from_slice(&needs.read);
         needs.programs.iter().for_each(|program| access.allow_program(program));
         if needs.engines {
             let roots: Vec<&Path> = roots.iter().map(PathBuf::as_path).collect();
@@ -176,14 +163,6 @@ impl Config {
 
 /// Variables that name the certificates of authorities to trust in place of the system's.
 const AUTHORITIES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
-
-/// The files to which the links in a directory lead: that is what a cache of models is made of.
-#[expect(clippy::disallowed_methods, reason = "a directory that the user's own configuration names")]
-fn linked_from(directory: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    let links = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_symlink()));
-    links.filter_map(|link| std::fs::canonicalize(link.path()).ok()).filter(|file| file.is_file()).collect()
-}
 
 /// The port of an address.
 pub(super) fn port(url: &str) -> Option<u16> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::ArgMatches;
 use forage_llm::{FactSettings, ProviderSettings, RoleTable};
-use forage_lookup::{CodeSuperset, FastEmbedBm25, Language};
+use forage_lookup::{Bm42, CodeSuperset, FastEmbedBm25, Language};
 use forage_mcp::{OutputForm, ToolSet};
 use forage_tools::registry::is_name;
 use forage_tools::{
@@ -25,7 +25,6 @@ use super::settings::{
     Row, Section, Setting, SettingsCommand, SourceSettings, TableOf, option, out_of_range, settings,
 };
 use super::tools::{Tools, wrong_description};
-use crate::retrieval::BM42;
 
 settings! {
     /// Settings that stand in no table.
@@ -178,8 +177,6 @@ settings! {
         vector: String = LookupSettings::VECTOR.to_owned();
         /// Encoder
         encoder: SettingWord<EncoderName> = SettingWord::new(EncoderName::Auto), from (), "encoder" "NAME" for Encode;
-        /// Directory of the files of BM42.
-        encoder_directory: PathBuf;
         /// Language of the words; english without it
         language: String, check wrong_language, from (), "language" "NAME" for Encode;
         /// Keep words as they are, stop words too
@@ -347,7 +344,7 @@ impl SettingWords for EncoderName {
         ("auto", Self::Auto),
         (CodeSuperset::NAME, Self::CodeSuperset),
         (FastEmbedBm25::NAME, Self::Bm25),
-        (BM42, Self::Bm42),
+        (Bm42::NAME, Self::Bm42),
     ];
 }
 

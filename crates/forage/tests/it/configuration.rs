@@ -308,7 +308,6 @@ fn every_key_of_the_schema_is_read_from_every_source_that_it_names() {
         let Some(value) = other_value(path, schema) else { continue };
         // What only makes sense with another key, and the table that may be left out.
         let beside = match path.as_str() {
-            "retrieval.encoder_directory" => continue,
             "retrieval.store" => "",
             "filter.shards" => "filter.answer = \"ids\"\n",
             _ => "",

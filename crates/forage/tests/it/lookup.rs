@@ -92,10 +92,9 @@ fn settings_that_make_no_sense_are_named() {
         ("store = \"redis\"", "none of \"auto\", \"embedded\", \"qdrant\""),
         ("store = \"qdrant\"", "needs `retrieval.url`"),
         ("encoder = \"splade\"", "none of \"auto\", \"code-superset\", \"fastembed-bm25\", \"bm42\""),
-        ("encoder = \"bm42\"", "`retrieval.encoder_directory`"),
         ("language = \"klingon\"", "`retrieval.language`"),
         ("language = \"klingon\"", "\"klingon\" is none of arabic, danish"),
-        ("encoder = \"bm42\"\nencoder_directory = \"/x\"\ndisable_stemmer = true", "\"bm42\" ("),
+        ("encoder = \"bm42\"\ndisable_stemmer = true", "\"bm42\" ("),
         ("top_k = 0", "give 1 to 100"),
         ("timeout_ms = 1", "give 100 to 300000"),
         ("unknown = 1", "unknown field"),
@@ -151,6 +150,14 @@ fn a_text_is_printed_as_the_vector_that_it_becomes() {
             .all(|it| tokens.contains(it)),
         "{code}"
     );
+    // BM42 encodes queries, without files; documents are FastEmbed's.
+    let query = encode(&["--encoder", "bm42", "--as", "query", "the E0308 retries"]);
+    assert_eq!(
+        (&query["values"], query["tokens"].as_array().unwrap().len()),
+        (&serde_json::json!([1.0, 1.0]), 2)
+    );
+    let run = project.run(&["sparse", "encode", "--encoder", "bm42", "retries"]);
+    assert!(run.status == 2 && run.stderr.contains("fill the collection with FastEmbed"), "{run:?}");
     // For people, from stdin, and without a word.
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_forage"));
     command

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::cli::Status;
 use crate::cli::output::Terminal;
-use crate::config::Config;
+use crate::config::{Config, Needs};
 
 pub(super) fn run(
     config: &Config,
@@ -19,10 +19,10 @@ pub(super) fn run(
     is_query: bool,
     output: &mut Terminal,
 ) -> anyhow::Result<Status> {
-    config.wall_in(&[], &config.needs_of_encoder())?;
+    config.wall_in(&[], &Needs::default())?;
     let text = if text == "-" { from_stdin()? } else { text.to_owned() };
     check(text.len())?;
-    let encoder = config.document_encoder()?;
+    let encoder = config.document_encoder();
     let (form, vector) = match is_query {
         true => (EncodedForm::Query, encoder.query(&text)?),
         false => (EncodedForm::Document, encoder.document(&text)?),
