@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::peers;
 
 /// What the default build leaves out and the tests build.
-pub(crate) const FEATURES: &str = "forage-cli/qdrant,forage-cli/embedded-store";
+pub(crate) const FEATURES: &str = "forage-cli/embedded-store";
 
 /// The directory with the workspace's `Cargo.toml`.
 pub(crate) struct Workspace {

@@ -164,9 +164,9 @@ const READERS: &[(&str, &[Cover])] = &[
     ),
     ("forage-lookup/src/fill.rs", &[NoneForeign("a hash of its own is turned into an id")]),
     (
-        "forage-qdrant/src/convert.rs",
+        "forage-lookup/src/qdrant/wire.rs",
         &[Target(
-            "forage-qdrant/src/convert.rs",
+            "forage-lookup/src/qdrant/wire.rs",
             "fuzz_any_point_that_the_protocol_decodes_has_an_id_or_none_and_a_payload_of_json",
         )],
     ),

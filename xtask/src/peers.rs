@@ -103,7 +103,7 @@ const PEERS: &[Peer] = &[
         name: "Qdrant's client and engine for Python",
         source: Source::Python {
             folder: LOOKUP,
-            list: "forage-qdrant-edge/tests/clients/requirements.txt",
+            list: "forage-lookup/tests/clients/requirements.txt",
             least: PYTHON,
         },
         variables: &[QDRANT_PYTHON],

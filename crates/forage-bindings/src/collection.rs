@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use forage_llm::ApiKey;
 use forage_lookup::{
-    Bm42, CodeSuperset, EncoderSource, FastEmbedBm25, Language, Prose, Retriever, encoder_named,
+    Bm42, CodeSuperset, EncoderSource, FastEmbedBm25, Language, Prose, Retriever, ServerSettings,
+    ServerStore, encoder_named,
 };
-use forage_qdrant::{ServerSettings, ServerStore};
 use forage_tools::{ErrorCode, LookupSettings, limits, registry};
 use serde::Deserialize;
 
@@ -18,7 +18,7 @@ use crate::settings::check_range;
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CollectionSettings {
-    /// The address of the server, whose port is that of gRPC, 6334 unless it is named.
+    /// The address of the server, whose port is that of its REST interface, 6333 unless it is named.
     pub url: String,
     /// The collection.
     pub name: String,

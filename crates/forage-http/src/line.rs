@@ -17,7 +17,8 @@ use crate::resolve::LateResolver;
 /// The way in which connections are made.
 #[derive(Debug, Clone)]
 pub struct LineSettings {
-    roots: RootCerts,
+    /// Certificates of the servers' authorities.
+    pub roots: RootCerts,
     /// Shared by the lines to one server, so that certificates are set up once and TLS sessions resume.
     pub tls: Arc<RustlsConnector>,
     /// Longest time to connect to one address, without TLS.

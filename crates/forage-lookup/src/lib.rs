@@ -28,6 +28,7 @@ pub mod limits;
 mod name;
 mod patience;
 mod point_id;
+mod qdrant;
 mod retriever;
 mod store;
 mod superset;
@@ -39,9 +40,11 @@ pub use contract::Contract;
 pub use encoder::{EncodedForm, Encoder, EncodingError};
 pub use fill::{FillError, Filled, Filling, Redact, count_chunks, remove_repository, repositories};
 pub use filter::{Condition, FilterError, PointFilter, Readings, Side, Test, WantedValue};
+pub use forage_base::{ApiKey, KeyError};
 pub use language::{Language, Prose};
 pub use name::NameMatch;
 pub use point_id::PointId;
+pub use qdrant::{ServerSettings, ServerStore};
 pub use retriever::{
     Beyond, CollectionError, EncoderSource, KnownRarity, Lookup, LookupState, NameFacts, Question, Retriever,
     SCORE_STEP, Unanswered, encoder_named,

@@ -122,3 +122,41 @@ pub const BM42_TOKENS: usize = 256;
 
 /// Characters of a word that is split into pieces; a longer one is an unknown word (BERT's `max_input_chars_per_word`).
 pub const PIECED_WORD_CHARACTERS: usize = 100;
+
+/// Time for one request to a server, unless the settings say otherwise: a batch of some hundred points takes a busy server
+/// seconds.
+pub const REQUEST_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(10);
+
+/// Time for a connection to a server, unless the settings say otherwise.
+pub const CONNECT_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
+
+/// Characters of a server's message that are passed on; it is a third party's text.
+pub const SERVER_MESSAGE_CHARACTERS: usize = 300;
+
+/// Qdrant's port for REST, where an address names none.
+pub const REST_PORT: u16 = 6333;
+
+/// Qdrant's port for gRPC, which is often given in its place.
+pub const GRPC_PORT: u16 = 6334;
+
+/// Bytes of a server's answer. The largest that is asked for, [`SERVER_PAGE_POINTS`] with a text of [`CHUNK_BYTES`] each,
+/// has 160 MiB.
+pub const RESPONSE_BYTES: u64 = 256 << 20;
+
+/// Bytes of a server's refusal, of which [`SERVER_MESSAGE_CHARACTERS`] are shown.
+pub const REFUSAL_BYTES: u64 = 64 << 10;
+
+/// Connections to a server that are kept for the next calls: as many as ask at the same time on a busy machine.
+pub const KEPT_CONNECTIONS: usize = 16;
+
+/// Hits that a query of a server gives at the most. It makes room for as many as it is asked for, and fails where that is more
+/// than there can be.
+pub const SERVER_HITS: usize = 1_000_000;
+
+/// Points of a page that a server gives at the most; what follows is on the next one.
+pub const SERVER_PAGE_POINTS: usize = 10_000;
+
+/// The time within which every node of a cluster makes a shard that was agreed on, and the pause between two tries to write to it.
+pub const SHARD_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+/// See [`SHARD_PATIENCE`].
+pub const SHARD_PAUSE: std::time::Duration = std::time::Duration::from_millis(50);

@@ -176,17 +176,7 @@ enum Command {
 
 /// All commands, with those of tools that bring none of their own.
 fn commands() -> clap::Command {
-    let commands = of_tool::add(Cli::command(), TOOLS);
-    if cfg!(any(feature = "qdrant", feature = "embedded-store")) {
-        return commands;
-    }
-    // They say how to build one that has it.
-    ["lookup", "sparse"].into_iter().fold(commands, |commands, name| {
-        commands.mut_subcommand(name, |command| {
-            let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-            command.about(format!("{about} (needs a store, which this build has not)"))
-        })
-    })
+    of_tool::add(Cli::command(), TOOLS)
 }
 
 /// The options of every command that have a value.

@@ -23,7 +23,6 @@ pub(crate) enum Home {
     /// A directory of this machine.
     Embedded { directory: PathBuf },
     /// A Qdrant server or cluster.
-    #[cfg_attr(not(feature = "qdrant"), expect(dead_code, reason = "only the client reads them"))]
     Server {
         url: String,
         api_key: Option<String>,
@@ -66,16 +65,11 @@ impl CollectionPlace {
 
     /// Why this program can't open it, whatever there is.
     pub(crate) fn missing(&self) -> Option<String> {
-        let (is_built, what, feature) = match &self.home {
-            Home::Embedded { .. } => {
-                (cfg!(feature = "embedded-store"), "the embedded store", "embedded-store")
-            }
-            Home::Server { .. } => (cfg!(feature = "qdrant"), "the client of Qdrant servers", "qdrant"),
-        };
+        let is_built = matches!(self.home, Home::Server { .. }) || cfg!(feature = "embedded-store");
         (!is_built).then(|| {
-            format!(
-                "{what} is not built into this program: build it with `cargo build --release --features {feature}`"
-            )
+            "the embedded store is not built into this program: build it with `cargo build --release --features \
+             embedded-store`, or name a Qdrant server in `retrieval.url`"
+                .to_owned()
         })
     }
 
@@ -85,20 +79,19 @@ impl CollectionPlace {
             Home::Embedded { directory } => {
                 Ok(Arc::new(forage_qdrant_edge::EmbeddedStore::open(directory, &self.collection)?))
             }
-            #[cfg(feature = "qdrant")]
             Home::Server { url, api_key, allow_plain_key, timeout, shard_key } => {
-                let key = api_key.as_deref().map(forage_qdrant::ApiKey::new).transpose();
-                let settings = forage_qdrant::ServerSettings {
+                let key = api_key.as_deref().map(forage_lookup::ApiKey::new).transpose();
+                let settings = forage_lookup::ServerSettings {
                     api_key: key.map_err(|error| StoreError::Unauthorized(error.to_string()))?,
                     allow_plain_key: *allow_plain_key,
                     shard_key_field: shard_key.clone(),
                     request_timeout: *timeout,
-                    ..forage_qdrant::ServerSettings::new(url, &self.collection)
+                    ..forage_lookup::ServerSettings::new(url, &self.collection)
                 };
-                Ok(Arc::new(forage_qdrant::ServerStore::connect(settings)?))
+                Ok(Arc::new(forage_lookup::ServerStore::connect(settings)?))
             }
-            #[cfg(not(all(feature = "qdrant", feature = "embedded-store")))]
-            _ => Err(StoreError::Invalid(self.missing().unwrap_or_default())),
+            #[cfg(not(feature = "embedded-store"))]
+            Home::Embedded { .. } => Err(StoreError::Invalid(self.missing().unwrap_or_default())),
         }
     }
 }

@@ -2,11 +2,17 @@
 #![expect(clippy::disallowed_methods, reason = "tests make their own trees")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[path = "../peer/mod.rs"]
+mod peer;
+
 mod bm42;
 mod fill;
 mod fuzz;
 mod golden;
+mod interface;
 mod memory;
 mod names;
+mod qdrant;
 mod rarity;
 mod retriever;
+mod support;

@@ -5,19 +5,10 @@
 
 mod crash;
 mod damage;
-#[cfg(unix)]
-mod faults;
-mod fillings;
-mod homes;
 mod locking;
-mod peer;
 #[cfg(unix)]
 mod planted;
 mod round_trip;
 mod scores;
 mod seal;
-mod server;
 mod support;
-#[cfg(unix)]
-mod upgrade;
-mod wire;

@@ -4,7 +4,6 @@ use std::io::{BufRead as _, BufReader, Lines};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forage_base::Stop;
 use forage_lookup::{
@@ -12,8 +11,6 @@ use forage_lookup::{
 };
 use forage_qdrant_edge::EmbeddedStore;
 use serde_json::{Map, Value, json};
-
-use crate::server::{self, Cluster};
 
 pub(crate) const USING: &str = "text-sparse";
 
@@ -36,71 +33,23 @@ pub(crate) fn created(directory: &Path) -> EmbeddedStore {
     store
 }
 
-/// Where a collection is, which can be opened again: a directory, or real servers.
-pub(crate) enum Place {
-    Directory(tempfile::TempDir),
-    Servers {
-        cluster: &'static Cluster,
-        collection: String,
-        sharding: Sharding,
-        /// How often it was opened: each time by another node.
-        opened: AtomicUsize,
-    },
-}
+/// Where a collection is, which can be opened again.
+pub(crate) struct Place(tempfile::TempDir);
 
 impl Place {
     pub(crate) fn open(&self) -> Arc<dyn PointStore> {
-        match self {
-            Self::Directory(directory) => Arc::new(open(directory.path())),
-            Self::Servers { cluster, collection, opened, .. } => {
-                let node = opened.fetch_add(1, Ordering::Relaxed) % cluster.nodes.len();
-                cluster.store(node, collection)
-            }
-        }
+        Arc::new(open(self.0.path()))
     }
 
     pub(crate) fn created(&self) -> Arc<dyn PointStore> {
         let store = self.open();
-        let sharding = match self {
-            Self::Directory(_) => Sharding::default(),
-            Self::Servers { sharding, .. } => sharding.clone(),
-        };
-        store.create(&Creation { sharding, ..creation() }, &Stop::never()).unwrap();
+        store.create(&creation(), &Stop::never()).unwrap();
         store
     }
 }
 
-impl Place {
-    /// Whether scores are those of the formula. A server counts how rare a word is in each shard by itself, and until it has put
-    /// a segment in order, points that were removed or replaced as well.
-    pub(crate) fn is_exact(&self, is_changed: bool) -> bool {
-        match self {
-            Self::Directory(_) => true,
-            Self::Servers { cluster, .. } => cluster.nodes.len() == 1 && !is_changed,
-        }
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        if let Self::Servers { cluster, collection, .. } = self {
-            let _ = cluster.store(0, collection).drop_collection(&Stop::never());
-        }
-    }
-}
-
-/// Every kind of place that there is to test with: a directory, and where `FORAGE_TEST_QDRANT` names the program a node, and
-/// a cluster of three with six shards and two of each.
-pub(crate) fn places(test: &str) -> Vec<Place> {
-    let mut places = vec![Place::Directory(tempfile::tempdir().unwrap())];
-    if let Some([single, three]) = server::shared() {
-        let spread = Sharding { shards: Some(6), replicas: Some(2), ..Sharding::default() };
-        for (cluster, sharding) in [(single, Sharding::default()), (three, spread)] {
-            let collection = format!("forage-test-{test}");
-            places.push(Place::Servers { cluster, collection, sharding, opened: AtomicUsize::new(0) });
-        }
-    }
-    places
+pub(crate) fn places(_test: &str) -> Vec<Place> {
+    vec![Place(tempfile::tempdir().unwrap())]
 }
 
 pub(crate) fn object(value: Value) -> Map<String, Value> {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::bail;
 use forage_llm::Redactor;
+use forage_lookup::limits::REST_PORT;
 use forage_lookup::{
     CodeSuperset, Encoder, EncoderSource, Language, Prose, Retriever, Sharding, encoder_named,
 };
@@ -19,9 +20,6 @@ use super::{Config, environment};
 use crate::retrieval::{CollectionPlace, Home, OnDemand};
 use crate::rotated_file::RotatedFile;
 use crate::telemetry::TelemetryFile;
-
-/// The port of Qdrant's gRPC, where an address names none.
-const GRPC_PORT: u16 = 6334;
 
 impl Retrieval {
     /// Whether the settings go together.
@@ -136,7 +134,7 @@ impl Config {
     pub(super) fn port_of_collections(&self) -> Option<u16> {
         let url = self.settings.retrieval.url().filter(|_| self.settings.retrieval.is_on_server())?;
         let has_port = url.trim().parse::<http::Uri>().is_ok_and(|uri| uri.port().is_some());
-        if has_port { port(&url) } else { Some(GRPC_PORT) }
+        if has_port { port(&url) } else { Some(REST_PORT) }
     }
 
     /// Takes secrets out of what is sent to a server, unless the user has turned that off.

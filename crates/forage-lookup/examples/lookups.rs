@@ -1,0 +1,112 @@
+//! Measures lookups without a process for each: `lookups [--words] PLACE COLLECTION ENCODER [CALLERS [REPO]] < QUERIES`, a query
+//! on a line. With `--words` names are words like any others, as they are for other clients. PLACE is the address of a server. Prints `{"query", "ids": […], "hits": [[path,
+//! first line, last line], …]}` for each, and on standard error how long queries took, CALLERS at a time.
+#![expect(clippy::disallowed_macros, reason = "a program of its own")]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use forage_base::Stop;
+use forage_lookup::{
+    CodeSuperset, Encoder, EncoderSource, FastEmbedBm25, PointFilter, PointHit, PointStore, Retriever,
+    ServerSettings, ServerStore,
+};
+use serde_json::{Value, json};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    let is_of_words = arguments.first().is_some_and(|first| first == "--words");
+    arguments.drain(..usize::from(is_of_words));
+    let [place, collection, encoder, more @ ..] = arguments.as_slice() else {
+        return Err("lookups [--words] PLACE COLLECTION ENCODER [CALLERS [REPO]] < QUERIES".into());
+    };
+    let callers = more.first().map_or(Ok(1), |callers| callers.parse())?;
+    let filter =
+        more.get(1).map_or_else(PointFilter::default, |repo| PointFilter::any_of("repo", [repo.as_str()]));
+    let encoder: Arc<dyn Encoder> = match encoder.as_str() {
+        FastEmbedBm25::NAME => Arc::new(FastEmbedBm25::new()),
+        CodeSuperset::NAME => Arc::new(CodeSuperset::new()),
+        _ => return Err("there is no such encoder".into()),
+    };
+    let store: Arc<dyn PointStore> = Arc::new(ServerStore::connect(ServerSettings::new(place, collection))?);
+    let retriever = Retriever {
+        store,
+        encoder: Some(Arc::new(EncoderSource::new(Box::new(|| Ok(encoder))))),
+        prose: None,
+        backend: "measured",
+        using: "text-sparse".to_owned(),
+        fields: ["repo", "path", "lines", "text"].map(str::to_owned).into(),
+        text_field: (!is_of_words).then(|| "text".to_owned()),
+        timeout: Duration::from_secs(60),
+        rarity: Arc::default(),
+    };
+    let queries: Vec<String> = std::io::stdin().lines().collect::<Result<_, _>>()?;
+    // The first round warms the page cache, and asks how rare words are; the second is printed and counts.
+    let first = answers(&retriever, &queries, callers, &filter)?;
+    let began = Instant::now();
+    let found = answers(&retriever, &queries, callers, &filter)?;
+    let whole = began.elapsed();
+    for (query, (hits, _)) in queries.iter().zip(&found) {
+        let hit = |hit: &PointHit| {
+            let lines = &hit.payload["lines"];
+            json!([hit.payload["path"], lines["start"], lines["end"]])
+        };
+        let ids: Vec<Value> = hits.iter().map(|hit| json!(hit.id.to_string())).collect();
+        println!(
+            "{}",
+            json!({ "query": query, "ids": ids, "hits": hits.iter().map(hit).collect::<Vec<_>>() })
+        );
+    }
+    let sorted = |answers: Vec<TimedHits>| {
+        let mut times: Vec<Duration> = answers.into_iter().map(|(_, time)| time).collect();
+        times.sort_unstable();
+        times
+    };
+    let (first, times) = (sorted(first), sorted(found));
+    let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or_default();
+    eprintln!(
+        "{} queries: p50 {:?}, p90 {:?}, p99 {:?}, max {:?}, {:.0} a second; asked for the first time p50 {:?}",
+        times.len(),
+        at(0.5),
+        at(0.9),
+        at(0.99),
+        at(1.0 - 1e-9),
+        queries.len() as f64 / whole.as_secs_f64(),
+        first.get(first.len() / 2).copied().unwrap_or_default()
+    );
+    Ok(())
+}
+
+type TimedHits = (Vec<PointHit>, Duration);
+
+/// What each query finds, and how long it took, so many at a time.
+fn answers(
+    retriever: &Retriever,
+    queries: &[String],
+    callers: usize,
+    filter: &PointFilter,
+) -> Result<Vec<TimedHits>, Box<dyn std::error::Error>> {
+    let next = AtomicUsize::new(0);
+    let found: Mutex<Vec<Option<Result<TimedHits, String>>>> =
+        Mutex::new(queries.iter().map(|_| None).collect());
+    std::thread::scope(|scope| {
+        for _ in 0..callers {
+            scope.spawn(|| {
+                while let Some((nth, query)) =
+                    Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|nth| Some((nth, queries.get(nth)?)))
+                {
+                    let began = Instant::now();
+                    let answer = retriever.look_up(query, 10, filter, &Stop::never());
+                    let answer =
+                        answer.map(|found| (found.hits, began.elapsed())).map_err(|error| error.to_string());
+                    if let Some(place) = found.lock().unwrap_or_else(PoisonError::into_inner).get_mut(nth) {
+                        *place = Some(answer);
+                    }
+                }
+            });
+        }
+    });
+    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.into_iter().map(|answer| Ok(answer.ok_or("a query was not asked")??)).collect()
+}

@@ -1,0 +1,22 @@
+//! A server of Qdrant's REST interface for tests of other languages: `rest_peer [PORT [KEY]]`. Prints its port and serves
+//! until it is killed. It begins without a collection. `POST /fault` with `{"on": "/points/query", "reply": "hang", "times": 1}`
+//! has the next such request fail; a reply is `hang`, `close` or a status.
+#![expect(clippy::disallowed_macros, reason = "whoever starts it reads the port")]
+#![expect(clippy::unwrap_used, reason = "a program for tests fails by panicking")]
+
+use std::net::TcpListener;
+use std::sync::Arc;
+
+#[path = "../tests/peer/mod.rs"]
+mod peer;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let port: u16 = arguments.next().map_or(Ok(0), |port| port.parse())?;
+    let points = peer::points::Peer::new(arguments.next().as_deref());
+    let listener = TcpListener::bind(("127.0.0.1", port))?;
+    let server = peer::http::Server::start(listener, None, Arc::new(move |asked| points.answer(asked)))?;
+    println!("{}", server.address.port());
+    server.wait();
+    Ok(())
+}

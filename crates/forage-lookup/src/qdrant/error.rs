@@ -1,0 +1,166 @@
+//! What went wrong, in the terms of the interface. Statuses are those of Qdrant 1.18 to 1.20.
+
+use std::io;
+use std::time::Duration;
+
+use forage_base::ApiKey;
+use forage_http::{ConnectStage, ureq};
+use serde_json::Value;
+
+use crate::limits;
+use crate::qdrant::settings::Address;
+use crate::qdrant::shown::clean;
+use crate::store::StoreError;
+
+/// Whom a message speaks of.
+pub(crate) struct ServerName {
+    pub(crate) address: Address,
+    /// "collection `code` at http://…".
+    pub(crate) place: String,
+    pub(crate) key: Option<ApiKey>,
+    pub(crate) connect_timeout: Duration,
+}
+
+/// An answer that is not a success.
+pub(crate) struct Refusal {
+    status: u16,
+    text: String,
+    /// Whether the text is from Qdrant itself, and not from its gate or from another program.
+    is_said: bool,
+    retry_after: Option<Duration>,
+}
+
+impl Refusal {
+    pub(crate) fn new(status: u16, body: &[u8], retry_after: Option<Duration>) -> Self {
+        let said = serde_json::from_slice(body).ok();
+        let said = said.and_then(|answer: Value| answer["status"]["error"].as_str().map(str::to_owned));
+        let is_said = said.is_some();
+        let text = said.unwrap_or_else(|| String::from_utf8_lossy(body).trim().to_owned());
+        Self { status, text, is_said, retry_after }
+    }
+}
+
+impl ServerName {
+    /// The request or the answer makes no sense.
+    pub(crate) fn invalid(&self, what: &str) -> StoreError {
+        StoreError::Invalid(format!("{}: {what}", self.place))
+    }
+
+    /// There was no answer after `waited`.
+    pub(crate) fn timeout(&self, waited: Duration) -> StoreError {
+        let seconds = waited.as_secs_f64();
+        StoreError::Timeout(format!(
+            "{}: no answer within {seconds:.1} s; allow more time, or look at the server's load",
+            self.place
+        ))
+    }
+
+    /// The server answered, and not with what it was asked for.
+    pub(crate) fn refused(&self, refusal: &Refusal) -> StoreError {
+        let place = &self.place;
+        let text = match &*self.clean(&refusal.text) {
+            "" => format!("HTTP {}", refusal.status),
+            text => text.to_owned(),
+        };
+        let unavailable = |what: &str| StoreError::Unavailable(format!("{place}: {what}: {text}"));
+        let unauthorized = |what: &str| StoreError::Unauthorized(format!("{place}: {what}: {text}"));
+        let exists = || StoreError::Exists(format!("{place}: it is there already: {text}"));
+        match refusal.status {
+            300..400 => {
+                let what = "the server sends its callers elsewhere, where nothing is followed; give the other address";
+                self.invalid(&format!("{what} ({text})"))
+            }
+            // At the gate: older servers give 403 there as well.
+            401 | 403 if !refusal.is_said && self.key.is_none() => {
+                unauthorized("the server asks for an API key and none is set")
+            }
+            401 => {
+                unauthorized("the server does not accept the API key; check that it is this server's")
+            }
+            403 if !refusal.is_said => {
+                unauthorized("the server does not accept the API key; check that it is this server's")
+            }
+            403 => unauthorized(
+                "the API key does not allow this; use one that may read or write the collection",
+            ),
+            404 | 405 if !refusal.is_said => self.invalid(&format!(
+                "the server does not know this request; check that the address is that of Qdrant's REST interface, and \
+                 the server's version: {text}"
+            )),
+            404 => StoreError::NoCollection(format!("{place}: there is none: {text}")),
+            408 | 504 => StoreError::Timeout(format!("{place}: the server gave up for lack of time: {text}")),
+            409 => exists(),
+            // Shard keys, and collections on servers of old.
+            400 if refusal.text.contains("already exists") => exists(),
+            400 if refusal.text.contains("Not existing vector name") => {
+                self.invalid(&format!("it has no sparse vector of that name: {text}"))
+            }
+            429 => StoreError::RateLimited {
+                message: format!("{place}: too many requests: {text}"),
+                retry_after: refusal.retry_after,
+            },
+            400..500 => self.invalid(&text),
+            507 => unavailable("the server is out of disk or memory"),
+            _ => unavailable("the server failed"),
+        }
+    }
+
+    /// The system names no authority.
+    pub(crate) fn without_roots(&self, error: &io::Error) -> StoreError {
+        StoreError::Unavailable(format!(
+            "can't reach Qdrant at {}: no certificate of an authority can be read ({error}); install the system's, or name \
+             a file of them in `SSL_CERT_FILE`",
+            self.address
+        ))
+    }
+
+    /// There is no connection, or it broke before there was a whole answer.
+    pub(crate) fn broken(&self, stage: ConnectStage, error: &ureq::Error) -> StoreError {
+        let text = self.clean(&error.to_string());
+        let kind = if let ureq::Error::Io(error) = error { Some(error.kind()) } else { None };
+        let (reason, advice) = match (stage, kind) {
+            (ConnectStage::Reused | ConnectStage::Connected, _) if self.address.port == limits::GRPC_PORT => {
+                return self.invalid(&format!(
+                    "{} is Qdrant's port for gRPC, and does not answer over HTTP; give that of its REST interface, {}",
+                    limits::GRPC_PORT,
+                    limits::REST_PORT
+                ));
+            }
+            (ConnectStage::Reused | ConnectStage::Connected, _) => {
+                return StoreError::Unavailable(format!(
+                    "{}: the connection broke; check that the server runs and that the port is that of its REST interface: \
+                     {text}",
+                    self.place
+                ));
+            }
+            (ConnectStage::Resolving, _) => {
+                ("the name can't be resolved".to_owned(), "check the address and the network")
+            }
+            (ConnectStage::Connecting, Some(io::ErrorKind::ConnectionRefused)) => (
+                "nothing listens there".to_owned(),
+                "check that Qdrant runs and that the port is that of its REST interface",
+            ),
+            (ConnectStage::Connecting, Some(io::ErrorKind::TimedOut)) => {
+                let seconds = self.connect_timeout.as_secs_f64();
+                (
+                    format!("no connection within {seconds:.1} s"),
+                    "check the address, the network and firewalls",
+                )
+            }
+            (ConnectStage::Connecting, _) => (text, "check the address, and that Qdrant runs there"),
+            (ConnectStage::Securing, _) if text.contains("certificate") => (
+                format!("its certificate is not trusted ({text})"),
+                "add its authority to the system's, or name a file of authorities in `SSL_CERT_FILE`",
+            ),
+            (ConnectStage::Securing, _) => (
+                format!("it does not speak TLS as expected ({text})"),
+                "check the port, and whether the server has TLS",
+            ),
+        };
+        StoreError::Unavailable(format!("can't reach Qdrant at {}: {reason}; {advice}", self.address))
+    }
+
+    fn clean(&self, text: &str) -> String {
+        clean(text, self.key.as_ref())
+    }
+}

@@ -1,0 +1,420 @@
+//! The store.
+
+use std::time::Instant;
+
+use forage_base::Stop;
+use forage_http::ureq::http::Method;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::contract::Contract;
+use crate::filter::PointFilter;
+use crate::limits;
+use crate::point_id::PointId;
+use crate::qdrant::calls::{Asked, Calls};
+use crate::qdrant::settings::ServerSettings;
+use crate::qdrant::shards::{Shards, all_keys, is_coming_collection, is_coming_shard, is_missing_shard};
+use crate::qdrant::wire::{
+    self, CameBack, CameCount, CameHits, CamePage, CameStatus, FieldSelection, NearestTo, SentPoint,
+    SentPoints, SentQuery, SentVector,
+};
+use crate::store::{
+    Collection, Creation, Point, PointHit, PointPage, PointQuery, PointScan, PointStore, ShardLayout,
+    StoreError, VectorFacts, WeightedHit,
+};
+
+/// One collection of a Qdrant server or cluster.
+///
+/// A call blocks the thread that it is made on, also inside of an async runtime.
+pub struct ServerStore {
+    calls: Calls,
+    shards: Option<Shards>,
+}
+
+impl ServerStore {
+    /// Checks the settings. Connects to nothing: whether the server is there, the first request shows.
+    ///
+    /// # Errors
+    /// [`StoreError::Invalid`] if the address is none or the key would go over the network in plain text.
+    pub fn connect(settings: ServerSettings) -> Result<Self, StoreError> {
+        let calls = Calls::new(&settings)?;
+        Ok(Self { calls, shards: settings.shard_key_field.map(Shards::new) })
+    }
+
+    /// Sends JSON, and waits for the answer.
+    fn send<Answer: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+        stop: &Stop,
+    ) -> Result<Answer, StoreError> {
+        let body = serde_json::to_vec(body).map_err(|error| self.calls.server.invalid(&error.to_string()))?;
+        self.calls.ask(&Asked { method, path, body }, stop)
+    }
+
+    /// Writes, and waits until it is written.
+    fn write(
+        &self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+        stop: &Stop,
+    ) -> Result<(), StoreError> {
+        let CameStatus { status } = self.send(method, path, body, stop)?;
+        match &*status {
+            "completed" => Ok(()),
+            "acknowledged" | "wait_timeout" => Err(StoreError::Timeout(format!(
+                "{}: the server took the points and has not written them yet; look at its load, or write fewer at once",
+                self.place()
+            ))),
+            "clock_rejected" => Err(StoreError::Unavailable(format!(
+                "{}: another write came first; write the points again",
+                self.place()
+            ))),
+            _ => Err(self.calls.server.invalid("the server does not say whether it wrote the points")),
+        }
+    }
+
+    fn upsert_into(
+        &self,
+        points: &[Point],
+        using: &str,
+        shard_key: Option<&str>,
+        stop: &Stop,
+    ) -> Result<(), StoreError> {
+        let points = points.iter().map(|point| sent_point(point, using)).collect();
+        let sent = SentPoints { points, shard_key };
+        self.write(Method::PUT, "/points?wait=true", &sent, stop)
+    }
+
+    /// Makes a shard, unless it is known to be there. Another process may have made it.
+    fn need_shard(&self, shards: &Shards, key: &str, stop: &Stop) -> Result<(), StoreError> {
+        if shards.known().contains_key(key) {
+            return Ok(());
+        }
+        match self.send::<Value>(Method::PUT, "/shards", &json!({ "shard_key": key }), stop) {
+            Ok(_) | Err(StoreError::Exists(_)) => {
+                shards.known().insert(key.to_owned(), Instant::now());
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Waits for a collection that somebody is just making.
+    fn when_made<Answer>(
+        &self,
+        stop: &Stop,
+        ask: impl Fn() -> Result<Answer, StoreError>,
+    ) -> Result<Answer, StoreError> {
+        let began = Instant::now();
+        loop {
+            match ask() {
+                Err(error)
+                    if is_coming_collection(&error)
+                        && began.elapsed() < limits::SHARD_PATIENCE
+                        && stop.wait(limits::SHARD_PAUSE).is_none() => {}
+                answer => return answer,
+            }
+        }
+    }
+
+    /// Asks the shards that a filter fixes alone. One of them may not be there: then all, of which the filter chooses.
+    fn ask_shards<Answer>(
+        &self,
+        filter: &PointFilter,
+        ask: impl Fn(Option<Vec<String>>) -> Result<Answer, StoreError>,
+    ) -> Result<Answer, StoreError> {
+        let Some(keys) = self.shards.as_ref().and_then(|shards| shards.of_filter(filter)) else {
+            return ask(None);
+        };
+        match ask(Some(keys)) {
+            Err(error) if is_missing_shard(&error) => ask(None),
+            answer => answer,
+        }
+    }
+
+    /// The request of a query; `None` for one that finds nothing.
+    fn nearest<'a>(&self, query: &PointQuery<'a>, with_vector: bool) -> Option<SentQuery<'a>> {
+        let filter = match wire::to_filter(query.filter) {
+            FieldSelection::Nothing => return None,
+            FieldSelection::All => None,
+            FieldSelection::Some(filter) => Some(filter),
+        };
+        (!query.vector.is_empty() && query.limit > 0).then(|| SentQuery {
+            query: NearestTo { nearest: SentVector::new(query.vector) },
+            using: query.using,
+            filter,
+            limit: query.limit.min(limits::SERVER_HITS),
+            with_payload: wire::to_selector(query.fields),
+            with_vector: if with_vector { json!([query.using]) } else { Value::Bool(false) },
+            shard_key: None,
+        })
+    }
+
+    fn id(&self, id: &Value) -> Result<PointId, StoreError> {
+        wire::from_id(id)
+            .ok_or_else(|| self.calls.server.invalid("the server gave a point without a usable id"))
+    }
+
+    fn bare<Answer: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        stop: &Stop,
+    ) -> Result<Answer, StoreError> {
+        self.calls.ask(&Asked::bare(method, path), stop)
+    }
+}
+
+fn sent_point<'a>(point: &'a Point, using: &'a str) -> SentPoint<'a> {
+    SentPoint {
+        id: wire::to_id(point.id),
+        vector: [(using, SentVector::new(&point.vector))].into(),
+        payload: &point.payload,
+    }
+}
+
+/// The settings of a collection that is made; what is not said is the server's to choose.
+fn creation_body(creation: &Creation) -> Value {
+    let sharding = &creation.sharding;
+    let vector = json!({"index": {"on_disk": sharding.is_on_disk}, "modifier": "idf"});
+    let mut body = json!({
+        "sparse_vectors": {&creation.using: vector},
+        "on_disk_payload": true,
+        "metadata": {Contract::KEY: creation.contract.as_str()},
+    });
+    let numbers = [
+        ("shard_number", sharding.shards),
+        ("replication_factor", sharding.replicas),
+        ("write_consistency_factor", sharding.write_consistency),
+    ];
+    for (name, number) in numbers {
+        if let Some(number) = number {
+            body[name] = number.into();
+        }
+    }
+    if sharding.key_field.is_some() {
+        body["sharding_method"] = "custom".into();
+    }
+    body
+}
+
+impl PointStore for ServerStore {
+    fn place(&self) -> String {
+        self.calls.server.place.clone()
+    }
+
+    fn collection(&self, stop: &Stop) -> Result<Option<Collection>, StoreError> {
+        let info: Value = match self.when_made(stop, || self.bare(Method::GET, "", stop)) {
+            Ok(info) => info,
+            Err(StoreError::NoCollection(_)) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let config = &info["config"];
+        let Some(params) = config["params"].as_object() else {
+            return Err(self.calls.server.invalid("the server says nothing of the collection"));
+        };
+        let is_custom = params.get("sharding_method").is_some_and(|method| method == "custom");
+        let shards = params.get("shard_number").and_then(Value::as_u64).unwrap_or(1);
+        let layout = match (is_custom, shards) {
+            (true, _) => ShardLayout::Keyed,
+            (false, 0 | 1) => ShardLayout::Single,
+            (false, shards) => ShardLayout::Hashed(shards.try_into().unwrap_or(u32::MAX)),
+        };
+        let vectors = params.get("sparse_vectors").and_then(Value::as_object).into_iter().flatten();
+        let facts = |vector: &Value| VectorFacts { has_idf: vector["modifier"] == "idf" };
+        Ok(Some(Collection {
+            sparse_vectors: vectors.map(|(name, vector)| (name.clone(), facts(vector))).collect(),
+            contract: config["metadata"][Contract::KEY].as_str().map(Contract::of_collection),
+            points: info["points_count"].as_u64().unwrap_or_default(),
+            layout,
+        }))
+    }
+
+    fn create(&self, creation: &Creation, stop: &Stop) -> Result<(), StoreError> {
+        let settled = self.shards.as_ref().map(|shards| &shards.field);
+        if settled != creation.sharding.key_field.as_ref() {
+            let what = "the collection would be sharded by another payload field than the settings say";
+            return Err(self.calls.server.invalid(what));
+        }
+        let is_made: bool = self.send(Method::PUT, "", &creation_body(creation), stop)?;
+        if !is_made {
+            let what = "the server did not make the collection and does not say why";
+            return Err(self.calls.server.invalid(what));
+        }
+        for field in &creation.indexed_fields {
+            let index = json!({"field_name": field, "field_schema": "keyword"});
+            self.send::<Value>(Method::PUT, "/index?wait=true", &index, stop)?;
+        }
+        Ok(())
+    }
+
+    fn upsert(&self, points: Vec<Point>, using: &str, stop: &Stop) -> Result<(), StoreError> {
+        if points.is_empty() {
+            return Ok(());
+        }
+        let Some(shards) = &self.shards else {
+            return self.when_made(stop, || self.upsert_into(&points, using, None, stop));
+        };
+        let groups = shards.group(points).map_err(|what| self.calls.server.invalid(&what))?;
+        for (key, points) in groups {
+            self.need_shard(shards, &key, stop)?;
+            loop {
+                match self.upsert_into(&points, using, Some(&key), stop) {
+                    Ok(()) => break,
+                    Err(error)
+                        if shards.is_new(&key)
+                            && is_coming_shard(&error)
+                            && stop.wait(limits::SHARD_PAUSE).is_none() => {}
+                    Err(error) => {
+                        // The collection may have been made anew by another process.
+                        shards.known().remove(&key);
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn remove(&self, ids: &[PointId], stop: &Stop) -> Result<(), StoreError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let mut body = json!({"points": ids.iter().map(|&id| wire::to_id(id)).collect::<Vec<_>>()});
+        if self.shards.is_some() {
+            // An id does not tell its shard, and without shards the server refuses.
+            let cluster: Value = self.bare(Method::GET, "/cluster", stop)?;
+            let keys = all_keys(&cluster);
+            if keys.is_empty() {
+                return Ok(());
+            }
+            body["shard_key"] = json!(keys);
+        }
+        self.write(Method::POST, "/points/delete?wait=true", &body, stop)
+    }
+
+    fn query(&self, query: &PointQuery<'_>, stop: &Stop) -> Result<Vec<PointHit>, StoreError> {
+        let Some(request) = self.nearest(query, false) else { return Ok(Vec::new()) };
+        let hits: CameHits = self.ask_shards(query.filter, |shard_key| {
+            self.send(Method::POST, "/points/query", &SentQuery { shard_key, ..request.clone() }, stop)
+        })?;
+        let hit = |mut point: CameBack| {
+            Ok(PointHit { id: self.id(&point.id)?, score: point.score, payload: point.payload() })
+        };
+        hits.points.into_iter().map(hit).collect()
+    }
+
+    fn query_all(
+        &self,
+        queries: &[PointQuery<'_>],
+        with_vectors: bool,
+        stop: &Stop,
+    ) -> Result<Vec<Vec<WeightedHit>>, StoreError> {
+        let requests = queries.iter().map(|query| {
+            let mut request = self.nearest(&PointQuery { fields: &[], ..query.clone() }, with_vectors)?;
+            request.shard_key = self.shards.as_ref().and_then(|shards| shards.of_filter(query.filter));
+            Some(request)
+        });
+        let requests: Vec<_> = requests.collect();
+        let mut searches: Vec<_> = requests.iter().flatten().cloned().collect();
+        if searches.is_empty() {
+            return Ok(requests.iter().map(|_| Vec::new()).collect());
+        }
+        let ask = |searches: &[SentQuery<'_>]| {
+            let body = Searches { searches };
+            self.send::<Vec<CameHits>>(Method::POST, "/points/query/batch", &body, stop)
+        };
+        let answers = match ask(&searches) {
+            Err(error) if is_missing_shard(&error) => {
+                searches.iter_mut().for_each(|search| search.shard_key = None);
+                ask(&searches)?
+            }
+            answers => answers?,
+        };
+        let mut answers = answers.into_iter();
+        let one = |(query, request): (&PointQuery<'_>, &Option<_>)| {
+            if request.is_none() {
+                return Ok(Vec::new());
+            }
+            let lacking = || self.calls.server.invalid("the server answered fewer queries than it was asked");
+            let hit = |mut point: CameBack| {
+                let vector = point.vector(query.using);
+                Ok(WeightedHit { id: self.id(&point.id)?, score: point.score, vector })
+            };
+            answers.next().ok_or_else(lacking)?.points.into_iter().map(hit).collect()
+        };
+        queries.iter().zip(&requests).map(one).collect()
+    }
+
+    fn scan(&self, scan: &PointScan<'_>, stop: &Stop) -> Result<PointPage, StoreError> {
+        let filter = match wire::to_filter(scan.filter) {
+            FieldSelection::Nothing => return Ok(PointPage::default()),
+            FieldSelection::All => Value::Null,
+            FieldSelection::Some(filter) => filter,
+        };
+        if scan.limit == 0 {
+            return Ok(PointPage { points: Vec::new(), next: scan.from });
+        }
+        let page: CamePage = self.ask_shards(scan.filter, |shard_key| {
+            let body = json!({
+                "filter": filter,
+                "offset": scan.from.map(wire::to_id),
+                "limit": scan.limit.min(limits::SERVER_PAGE_POINTS),
+                "with_payload": wire::to_selector(scan.fields),
+                "with_vector": false,
+                "shard_key": shard_key,
+            });
+            self.when_made(stop, || self.send(Method::POST, "/points/scroll", &without_nulls(&body), stop))
+        })?;
+        let point = |mut point: CameBack| Ok((self.id(&point.id)?, point.payload()));
+        Ok(PointPage {
+            points: page.points.into_iter().map(point).collect::<Result<_, StoreError>>()?,
+            next: page.next_page_offset.map(|id| self.id(&id)).transpose()?,
+        })
+    }
+
+    fn count(&self, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError> {
+        let chosen = match wire::to_filter(filter) {
+            FieldSelection::Nothing => return Ok(0),
+            FieldSelection::All => Value::Null,
+            FieldSelection::Some(filter) => filter,
+        };
+        let counted: CameCount = self.ask_shards(filter, |shard_key| {
+            let body = without_nulls(&json!({"filter": chosen, "exact": true, "shard_key": shard_key}));
+            self.when_made(stop, || self.send(Method::POST, "/points/count", &body, stop))
+        })?;
+        Ok(counted.count)
+    }
+
+    /// Does nothing: a server puts its collections in order itself.
+    fn finish(&self, _stop: &Stop) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    fn drop_collection(&self, stop: &Stop) -> Result<bool, StoreError> {
+        let was_there = match self.bare(Method::DELETE, "", stop) {
+            Ok(was_there) => was_there,
+            Err(StoreError::NoCollection(_)) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        if let Some(shards) = &self.shards {
+            shards.known().clear();
+        }
+        Ok(was_there)
+    }
+}
+
+#[derive(Serialize)]
+struct Searches<'a> {
+    searches: &'a [SentQuery<'a>],
+}
+
+/// What is said of a request, and nothing of what is not.
+fn without_nulls(body: &Value) -> Map<String, Value> {
+    let said = body.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
+    said.map(|(name, value)| (name.clone(), value.clone())).collect()
+}

@@ -1,0 +1,217 @@
+//! Between the interface's terms and those of Qdrant's REST interface.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::filter::{Condition, PointFilter, Readings, Side, Test};
+use crate::point_id::PointId;
+use crate::vector::SparseVector;
+
+/// A sparse vector as it is sent.
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct SentVector<'a> {
+    indices: &'a [u32],
+    values: &'a [f32],
+}
+
+impl<'a> SentVector<'a> {
+    pub(crate) fn new(vector: &'a SparseVector) -> Self {
+        Self { indices: vector.ids(), values: vector.weights() }
+    }
+}
+
+/// A point as it is written.
+#[derive(Serialize)]
+pub(crate) struct SentPoint<'a> {
+    pub(crate) id: Value,
+    pub(crate) vector: BTreeMap<&'a str, SentVector<'a>>,
+    pub(crate) payload: &'a Map<String, Value>,
+}
+
+/// Points that are written to the shards of a key.
+#[derive(Serialize)]
+pub(crate) struct SentPoints<'a> {
+    pub(crate) points: Vec<SentPoint<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) shard_key: Option<&'a str>,
+}
+
+/// A query for the points that are nearest to a vector.
+#[derive(Clone, Serialize)]
+pub(crate) struct SentQuery<'a> {
+    pub(crate) query: NearestTo<'a>,
+    pub(crate) using: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) filter: Option<Value>,
+    pub(crate) limit: usize,
+    pub(crate) with_payload: Value,
+    pub(crate) with_vector: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) shard_key: Option<Vec<String>>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct NearestTo<'a> {
+    pub(crate) nearest: SentVector<'a>,
+}
+
+/// A point as it comes. An id that is none is found out later, and has a message of its own.
+#[derive(Deserialize)]
+pub(crate) struct CameBack {
+    #[serde(default)]
+    pub(crate) id: Value,
+    #[serde(default)]
+    pub(crate) score: f32,
+    #[serde(default)]
+    payload: Option<Map<String, Value>>,
+    #[serde(default)]
+    vector: Option<BTreeMap<String, CameVector>>,
+}
+
+#[derive(Deserialize)]
+struct CameVector {
+    indices: Vec<u32>,
+    values: Vec<f64>,
+}
+
+impl CameBack {
+    /// Its payload, by ascending names, so that the same points look the same whoever keeps them.
+    pub(crate) fn payload(&mut self) -> Map<String, Value> {
+        let mut payload = self.payload.take().unwrap_or_default();
+        payload.sort_keys();
+        payload.values_mut().for_each(Value::sort_all_objects);
+        payload
+    }
+
+    /// Its sparse vector of that name; empty where there is none.
+    pub(crate) fn vector(&mut self, using: &str) -> SparseVector {
+        let vector = self.vector.as_mut().and_then(|vectors| vectors.remove(using));
+        vector.map_or_else(SparseVector::default, |CameVector { indices, values }| {
+            SparseVector::new(indices.into_iter().zip(values))
+        })
+    }
+}
+
+/// Hits of a query.
+#[derive(Deserialize)]
+pub(crate) struct CameHits {
+    pub(crate) points: Vec<CameBack>,
+}
+
+/// A page of points.
+#[derive(Deserialize)]
+pub(crate) struct CamePage {
+    pub(crate) points: Vec<CameBack>,
+    #[serde(default)]
+    pub(crate) next_page_offset: Option<Value>,
+}
+
+#[derive(Deserialize)]
+pub(crate) struct CameCount {
+    pub(crate) count: u64,
+}
+
+/// What became of a write.
+#[derive(Deserialize)]
+pub(crate) struct CameStatus {
+    pub(crate) status: String,
+}
+
+/// An id for the server: UUIDs as text with dashes.
+pub(crate) fn to_id(id: PointId) -> Value {
+    match id {
+        PointId::Number(number) => number.into(),
+        PointId::Uuid(_) => id.to_string().into(),
+    }
+}
+
+/// An id of the server; `None` if it is none.
+pub(crate) fn from_id(id: &Value) -> Option<PointId> {
+    match id {
+        Value::Number(number) => number.as_u64().map(PointId::Number),
+        Value::String(text) => PointId::parse(text).filter(|id| matches!(id, PointId::Uuid(_))),
+        _ => None,
+    }
+}
+
+/// The points that a filter chooses.
+pub(crate) enum FieldSelection {
+    Nothing,
+    All,
+    Some(Value),
+}
+
+/// Conditions of which all must hold; values by exact match.
+pub(crate) fn to_filter(filter: &PointFilter) -> FieldSelection {
+    if filter.is_empty() {
+        return FieldSelection::All;
+    }
+    if filter.is_nothing() {
+        return FieldSelection::Nothing;
+    }
+    let ids = |ids: &Vec<PointId>| json!({"has_id": ids.iter().map(|&id| to_id(id)).collect::<Vec<_>>()});
+    let conditions: Vec<Value> =
+        filter.conditions.iter().map(to_condition).chain(filter.ids.as_ref().map(ids)).collect();
+    FieldSelection::Some(json!({ "must": conditions }))
+}
+
+fn to_condition(condition: &Condition) -> Value {
+    let field = condition.field.as_str();
+    let values = match &condition.test {
+        Test::Bound(side, number) => {
+            let side = match side {
+                Side::Above => "gt",
+                Side::From => "gte",
+                Side::Below => "lt",
+                Side::To => "lte",
+            };
+            return json!({"key": field, "range": {side: number}});
+        }
+        Test::AnyOf(values) => Readings::of(values),
+    };
+    let mut any = vec![json!({"key": field, "match": {"any": values.texts}})];
+    if !values.integers.is_empty() {
+        any.push(json!({"key": field, "match": {"any": values.integers}}));
+    }
+    any.extend(
+        values.floats.into_iter().map(|float| json!({"key": field, "range": {"gte": float, "lte": float}})),
+    );
+    any.extend(values.flags.into_iter().map(|flag| json!({"key": field, "match": {"value": flag}})));
+    match any.len() {
+        1 => any.remove(0),
+        _ => json!({ "should": any }),
+    }
+}
+
+/// The payload fields that are wanted, and no others.
+pub(crate) fn to_selector(fields: &[String]) -> Value {
+    if fields.is_empty() { Value::Bool(false) } else { fields.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fuzz_any_answer_is_hits_with_ids_and_payloads_or_an_error() {
+        let hits = r#"{"points":[{"id":7,"version":3,"score":0.5,"payload":{"path":"a.rs","lines":{"start":1}},
+            "vector":{"text-sparse":{"indices":[1,4],"values":[0.5,2]}}},{"id":"01234567-89ab-cdef-0123-456789abcdef",
+            "score":-1e-7,"payload":null}]}"#;
+        let page = r#"{"points":[{"id":18446744073709551615}],"next_page_offset":"x"}"#;
+        forage_fuzz::target!(&forage_fuzz::seeds([hits, page]), |input| {
+            let Ok(hits) = serde_json::from_slice::<CameHits>(input) else { return };
+            for mut hit in hits.points {
+                if let Some(id) = from_id(&hit.id) {
+                    assert_eq!(PointId::parse(&id.to_string()), Some(id));
+                }
+                let vector = hit.vector("text-sparse");
+                assert_eq!(vector.ids().len(), vector.weights().len());
+                let payload = Value::Object(hit.payload());
+                let text = serde_json::to_string(&payload).unwrap();
+                serde_json::from_str::<Value>(&text).unwrap();
+            }
+        });
+    }
+}

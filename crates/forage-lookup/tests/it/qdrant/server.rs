@@ -1,0 +1,362 @@
+//! Real servers of Qdrant: one node, or a cluster of three with consensus, of the program that a variable names.
+//!
+//! Nothing here knows more of the program than its public documentation says: variables for its settings, `--uri` and
+//! `--bootstrap` for a cluster, `/readyz` and `/cluster` to see whether it is there.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use forage_lookup::{PointStore, ServerSettings, ServerStore};
+use serde_json::{Value, json};
+
+/// Names the program `qdrant`. Without it the tests of real servers say that they are skipped; `bench/qdrant.py build` builds
+/// one.
+const PROGRAM: &str = "FORAGE_TEST_QDRANT";
+
+/// Names a program `qdrant` of the version before that one, for the tests that upgrade one to the other.
+const PROGRAM_BEFORE: &str = "FORAGE_TEST_QDRANT_BEFORE";
+
+/// For a node to come up on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The program, if there is one to test with.
+pub(crate) fn program() -> Option<PathBuf> {
+    named_by(PROGRAM)
+}
+
+/// The program that is upgraded from and the one that is upgraded to, if both are there to test with.
+pub(crate) fn programs_in_turn() -> Option<[PathBuf; 2]> {
+    Some([named_by(PROGRAM_BEFORE)?, program()?])
+}
+
+#[expect(clippy::disallowed_macros, reason = "a test says that it is skipped")]
+fn named_by(variable: &str) -> Option<PathBuf> {
+    let program = std::env::var_os(variable).filter(|program| !program.is_empty()).map(PathBuf::from);
+    if program.is_none() {
+        eprintln!("skipped: {variable} names no server");
+    }
+    program
+}
+
+/// The version that a program says it has.
+pub(crate) fn version_of(program: &Path) -> String {
+    let output = Command::new(program).arg("--version").output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    said.trim().trim_start_matches("qdrant ").to_owned()
+}
+
+/// A node, with the directory that it keeps its points in.
+pub(crate) struct Node {
+    program: PathBuf,
+    directory: PathBuf,
+    ports: Ports,
+    /// What a cluster adds to the command line.
+    arguments: Vec<OsString>,
+    /// In front of the program, such as limits of the shell's.
+    limits: String,
+    running: Option<Running>,
+}
+
+#[derive(Clone, Copy)]
+struct Ports {
+    http: u16,
+    grpc: u16,
+    peers: u16,
+}
+
+impl Ports {
+    fn free() -> Self {
+        // Held together, so that they are three.
+        let held: Vec<TcpListener> = (0..3).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+        let port = |nth: usize| held[nth].local_addr().unwrap().port();
+        Self { http: port(0), grpc: port(1), peers: port(2) }
+    }
+}
+
+/// The process. A shell is between, which kills it when this process has gone, however that ends.
+struct Running {
+    shell: Child,
+    /// Closed, it has the shell kill the process; a word in it has the shell wait for its end.
+    leash: ChildStdin,
+    id: u32,
+}
+
+impl Node {
+    fn new(program: &Path, directory: PathBuf, arguments: Vec<OsString>, ports: Ports) -> Self {
+        std::fs::create_dir_all(&directory).unwrap();
+        let program = program.to_owned();
+        Self { program, directory, ports, arguments, limits: String::new(), running: None }
+    }
+
+    /// Has the shell set limits before it starts the program.
+    pub(crate) fn limit(&mut self, limits: &str) {
+        self.limits = format!("{limits};");
+    }
+
+    pub(crate) fn start(&mut self) {
+        let script = format!(
+            "{} \"$@\" >log 2>&1 & echo $!; read word; [ -n \"$word\" ] || kill -9 $!; wait $!",
+            self.limits
+        );
+        let mut command = Command::new("sh");
+        command.args(["-c", &script, "sh"]).arg(&self.program).args(&self.arguments);
+        command.current_dir(&self.directory).stdin(Stdio::piped()).stdout(Stdio::piped());
+        for (name, value) in [
+            ("SERVICE__HOST", "127.0.0.1".to_owned()),
+            ("SERVICE__HTTP_PORT", self.ports.http.to_string()),
+            ("SERVICE__GRPC_PORT", self.ports.grpc.to_string()),
+            ("CLUSTER__P2P__PORT", self.ports.peers.to_string()),
+            ("CLUSTER__ENABLED", (!self.arguments.is_empty()).to_string()),
+            ("STORAGE__STORAGE_PATH", "storage".to_owned()),
+            ("STORAGE__SNAPSHOTS_PATH", "snapshots".to_owned()),
+            ("TELEMETRY_DISABLED", "true".to_owned()),
+            ("LOG_LEVEL", "WARN".to_owned()),
+        ] {
+            command.env(format!("QDRANT__{name}"), value);
+        }
+        let mut shell = command.spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(shell.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let leash = shell.stdin.take().unwrap();
+        self.running = Some(Running { shell, leash, id: line.trim().parse().unwrap() });
+    }
+
+    /// Waits until it says that it can be asked.
+    pub(crate) fn wait(&self) {
+        self.wait_for("/readyz", |answer| answer.starts_with("HTTP/1.1 200"));
+    }
+
+    fn wait_for(&self, path: &str, is_so: impl Fn(&str) -> bool) {
+        let began = Instant::now();
+        loop {
+            match self.get(path) {
+                Some(answer) if is_so(&answer) => return,
+                _ if began.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(50)),
+                answer => {
+                    let log = std::fs::read_to_string(self.directory.join("log")).unwrap_or_default();
+                    panic!("{path} of a node says {answer:?}; its log:\n{log}")
+                }
+            }
+        }
+    }
+
+    fn get(&self, path: &str) -> Option<String> {
+        self.request("GET", path, "", Duration::from_secs(5))
+    }
+
+    fn request(&self, method: &str, path: &str, body: &str, patience: Duration) -> Option<String> {
+        let mut stream = TcpStream::connect(("127.0.0.1", self.ports.http)).ok()?;
+        stream.set_read_timeout(Some(patience)).ok()?;
+        let head = "HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n";
+        write!(stream, "{method} {path} {head}Content-Length: {}\r\n\r\n{body}", body.len()).ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        Some(answer)
+    }
+
+    /// The `result` of an answer, as its documentation has it.
+    fn ask(&self, method: &str, path: &str, body: &str) -> Value {
+        let answer = self.request(method, path, body, PATIENCE).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        assert!(head.starts_with("HTTP/1.1 200"), "{method} {path}: {answer}");
+        let mut answer: Value = serde_json::from_str(body).unwrap();
+        answer["result"].take()
+    }
+
+    /// The copies of each shard: where they are, and whether they can be asked.
+    fn copies(&self, collection: &str) -> BTreeMap<u64, Vec<(Value, bool)>> {
+        let shards = self.ask("GET", &format!("/collections/{collection}/cluster"), "");
+        let local =
+            shards["local_shards"].as_array().unwrap().iter().map(|shard| (shard, &shards["peer_id"]));
+        let remote = shards["remote_shards"].as_array().unwrap().iter();
+        let remote = remote.map(|shard| (shard, &shard["peer_id"]));
+        let mut copies: BTreeMap<u64, Vec<(Value, bool)>> = BTreeMap::new();
+        for (shard, peer) in local.chain(remote) {
+            let copy = (peer.clone(), shard["state"] == "Active");
+            copies.entry(shard["shard_id"].as_u64().unwrap()).or_default().push(copy);
+        }
+        copies
+    }
+
+    fn wait_for_copies(&self, collection: &str, count: usize) {
+        let began = Instant::now();
+        loop {
+            let copies = self.copies(collection);
+            let is_whole = |copies: &Vec<(Value, bool)>| {
+                copies.len() == count && copies.iter().all(|(_, is_active)| *is_active)
+            };
+            if !copies.is_empty() && copies.values().all(is_whole) {
+                return;
+            }
+            assert!(began.elapsed() < PATIENCE, "{copies:?}");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.ports.http)
+    }
+
+    /// As a power cut does it.
+    pub(crate) fn kill(&mut self) {
+        if let Some(mut running) = self.running.take() {
+            signal("KILL", running.id);
+            drop(running.leash);
+            let _ = running.shell.wait();
+        }
+    }
+
+    /// Asks it to end, as whoever upgrades it does, and waits until it has.
+    pub(crate) fn stop(&mut self) {
+        let mut running = self.running.take().unwrap();
+        signal("TERM", running.id);
+        writeln!(running.leash, "ends").unwrap();
+        let began = Instant::now();
+        while running.shell.try_wait().unwrap().is_none() {
+            if began.elapsed() > PATIENCE {
+                signal("KILL", running.id);
+                panic!("a node that was asked to end did not within {PATIENCE:?}");
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Has another program take over what it keeps, the next time it is started.
+    pub(crate) fn upgrade_to(&mut self, program: &Path) {
+        program.clone_into(&mut self.program);
+    }
+
+    /// The version of the server that answers.
+    pub(crate) fn version(&self) -> String {
+        let answer = self.get("/").unwrap();
+        let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+        let answer: Value = serde_json::from_str(body).unwrap();
+        answer["version"].as_str().unwrap().to_owned()
+    }
+
+    /// Keeps it from doing anything, as a network that is cut does for the others.
+    pub(crate) fn pause(&self) {
+        signal("STOP", self.running.as_ref().unwrap().id);
+    }
+
+    pub(crate) fn go_on(&self) {
+        signal("CONT", self.running.as_ref().unwrap().id);
+    }
+}
+
+fn signal(name: &str, process: u32) {
+    let _ =
+        Command::new("kill").args([format!("-{name}"), process.to_string()]).stderr(Stdio::null()).status();
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Nodes that know each other, and where they keep what they have.
+pub(crate) struct Cluster {
+    pub(crate) nodes: Vec<Node>,
+    _home: tempfile::TempDir,
+}
+
+impl Cluster {
+    /// One node by itself.
+    pub(crate) fn single(program: &Path) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let mut node = Node::new(program, home.path().join("0"), Vec::new(), Ports::free());
+        node.start();
+        node.wait();
+        Self { nodes: vec![node], _home: home }
+    }
+
+    /// Nodes with consensus.
+    pub(crate) fn of(program: &Path, count: usize) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let mut cluster = Self { nodes: Vec::new(), _home: home };
+        for _ in 0..count {
+            cluster.add(program);
+        }
+        cluster
+    }
+
+    /// Adds a node, and waits until all of them know it.
+    pub(crate) fn add(&mut self, program: &Path) {
+        let ports = Ports::free();
+        let address = |ports: Ports| format!("http://127.0.0.1:{}", ports.peers);
+        let mut arguments: Vec<OsString> = vec!["--uri".into(), address(ports).into()];
+        if let Some(first) = self.nodes.first() {
+            arguments.extend(["--bootstrap".into(), address(first.ports).into()]);
+        }
+        let places = (0..).map(|number: u32| self._home.path().join(number.to_string()));
+        let directory = places.into_iter().find(|place| !place.exists()).unwrap();
+        let mut node = Node::new(program, directory, arguments, ports);
+        node.start();
+        self.nodes.push(node);
+        self.wait();
+    }
+
+    /// Waits until each node that runs knows all of them, and who leads.
+    pub(crate) fn wait(&self) {
+        for node in self.nodes.iter().filter(|node| node.running.is_some()) {
+            node.wait();
+            node.wait_for("/cluster", |answer| {
+                answer.matches("\"uri\"").count() == self.nodes.len() && !answer.contains("\"leader\":null")
+            });
+        }
+    }
+
+    /// Takes a node that has gone for good out of the cluster.
+    pub(crate) fn forget(&mut self, node: usize) {
+        let gone = self.nodes.remove(node);
+        let port = format!(":{}", gone.ports.peers);
+        let cluster = self.nodes[0].ask("GET", "/cluster", "");
+        let peers = cluster["peers"].as_object().unwrap();
+        let is_gone = |peer: &Value| peer["uri"].as_str().unwrap().trim_end_matches('/').ends_with(&port);
+        let id = peers.iter().find(|(_, peer)| is_gone(peer)).unwrap().0;
+        self.nodes[0].ask("DELETE", &format!("/cluster/peer/{id}?force=true"), "");
+    }
+
+    /// Copies to the newest node each shard of which there is one copy alone, and waits until those can be asked.
+    pub(crate) fn copy_shards(&self, collection: &str) {
+        let path = format!("/collections/{collection}/cluster");
+        let to = self.nodes.last().unwrap().ask("GET", &path, "")["peer_id"].clone();
+        let copies = self.nodes[0].copies(collection);
+        let single: Vec<_> = copies.into_iter().filter(|(_, copies)| copies.len() == 1).collect();
+        assert!(!single.is_empty(), "no shard has lost a copy");
+        for (shard, copies) in single {
+            let order = json!({"replicate_shard": {"shard_id": shard, "from_peer_id": copies[0].0, "to_peer_id": to}});
+            self.nodes[0].ask("POST", &path, &order.to_string());
+        }
+        self.nodes[0].wait_for_copies(collection, 2);
+    }
+
+    /// Waits until every node that runs says that there are so many copies of each shard, and that all can be asked.
+    pub(crate) fn wait_for_copies(&self, collection: &str, count: usize) {
+        for node in self.nodes.iter().filter(|node| node.running.is_some()) {
+            node.wait_for_copies(collection, count);
+        }
+    }
+
+    pub(crate) fn settings(&self, node: usize, collection: &str) -> ServerSettings {
+        ServerSettings::new(&self.nodes[node].url(), collection)
+    }
+
+    pub(crate) fn store(&self, node: usize, collection: &str) -> Arc<dyn PointStore> {
+        Arc::new(ServerStore::connect(self.settings(node, collection)).unwrap())
+    }
+}
+
+/// A single node and a cluster of three for all tests that harm neither; `None` where no program is named.
+pub(crate) fn shared() -> Option<&'static [Cluster; 2]> {
+    static SHARED: OnceLock<Option<[Cluster; 2]>> = OnceLock::new();
+    let start = || program().map(|program| [Cluster::single(&program), Cluster::of(&program, 3)]);
+    SHARED.get_or_init(start).as_ref()
+}
