@@ -186,9 +186,6 @@ class Machine:
             "HOME": str(home),
             "PATH": programs,
             "TERM": "dumb",
-            # Whatever runs on this machine is no model of theirs.
-            "OLLAMA_HOST": "127.0.0.1:9",
-            "LM_STUDIO_API_BASE": "http://127.0.0.1:9/v1",
             **environment,
         }
         process = subprocess.Popen(

@@ -87,7 +87,7 @@ pub use transcript::{ToolCallRecord, Transcript, Turn, TurnEnd};
 /// An agent. One agent can be asked many questions, one after the other or at the same time.
 #[derive(Clone)]
 pub struct Agent {
-    /// The models that are asked, in order of preference. The second goes on when the first fails.
+    /// The models that are asked, in order of preference. The next one goes on when one fails.
     pub models: Vec<Arc<dyn ChatModel>>,
     /// The tools that the models may call. A program's own tools come by [`Agent::add_tool`].
     pub tools: Vec<Arc<dyn AnyTool>>,

@@ -32,8 +32,8 @@ pub(super) enum Silence {
 pub(super) struct Speaker<'a> {
     models: &'a [Arc<dyn ChatModel>],
     at: usize,
-    /// Another model than the first has taken over.
-    changed: bool,
+    /// Providers none of whose models will answer.
+    ruled_out: Vec<String>,
     stop: &'a Stop,
     watch: EventListener<'a>,
     streams: bool,
@@ -53,7 +53,7 @@ impl<'a> Speaker<'a> {
         Self {
             models,
             at: 0,
-            changed: false,
+            ruled_out: Vec::new(),
             stop,
             watch,
             streams,
@@ -67,8 +67,7 @@ impl<'a> Speaker<'a> {
         self.models.get(self.at).map(|model| model.name()).unwrap_or_default()
     }
 
-    /// Asks until a model answers: each once more if its failure may be over in a moment, and at most one change of
-    /// the model in a conversation. No call takes longer than `most`, nor beyond `deadline`.
+    /// Asks until a model answers: each once more if its failure may be over in a moment, then the next. No call takes longer than `most`, nor beyond `deadline`.
     pub(super) fn ask(
         &mut self,
         request: &ChatRequest,
@@ -113,18 +112,18 @@ impl<'a> Speaker<'a> {
         }
     }
 
-    /// Lets the next model go on with the conversation, once; one of another provider where the error says that no
-    /// model of this one will answer.
+    /// Lets the next model go on with the conversation; one of another provider where the error says that no model of
+    /// this one will answer.
     pub(super) fn change(&mut self, error: &ChatError) -> bool {
-        let provider = self.models.get(self.at).map(|model| model.provider());
-        let is_fit =
-            |model: &Arc<dyn ChatModel>| !error.rules_out_provider() || Some(model.provider()) != provider;
-        let next = (self.at + 1..self.models.len()).find(|&at| is_fit(&self.models[at]));
-        let Some(next) = next.filter(|_| !self.changed) else {
+        if error.rules_out_provider() {
+            self.ruled_out.extend(self.models.get(self.at).map(|model| model.provider()));
+        }
+        let is_fit = |at: &usize| !self.ruled_out.contains(&self.models[*at].provider());
+        let Some(next) = (self.at + 1..self.models.len()).find(is_fit) else {
             self.note(error, "no other model is left");
             return false;
         };
-        (self.at, self.changed) = (next, true);
+        self.at = next;
         self.note(error, &format!("{} goes on", self.name()));
         true
     }

@@ -4,7 +4,7 @@ use thiserror::Error;
 
 use crate::chat::{CallBudget, ChatAnswer, ChatModel, ChatRequest};
 use crate::error::ChatError;
-use crate::limits::{MAX_MODELS_PER_CALL, RETRIES_PER_MODEL, RETRY_PAUSE};
+use crate::limits::{RETRIES_PER_MODEL, RETRY_PAUSE};
 
 /// No model answered.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -28,8 +28,7 @@ impl AllFailed {
     }
 }
 
-/// Asks the models in order until one answers, at most [`MAX_MODELS_PER_CALL`] of them, and gives the answer with
-/// the last error of each model asked before.
+/// Asks the models in order until one answers, and gives the answer with the last error of each model asked before.
 ///
 /// A model with a retryable error is asked once more, after the pause that the server asked for or
 /// [`RETRY_PAUSE`]; when that pause does not fit before the deadline, the next model is asked at once. After an error
@@ -84,9 +83,6 @@ fn first<M: AsRef<dyn ChatModel>>(
     let mut errors = Vec::new();
     let mut ruled_out: Vec<String> = Vec::new();
     for model in models.iter().map(AsRef::as_ref) {
-        if errors.len() == MAX_MODELS_PER_CALL {
-            break;
-        }
         let provider = model.provider();
         if ruled_out.contains(&provider) {
             continue;

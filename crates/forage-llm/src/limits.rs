@@ -46,9 +46,9 @@ pub const QUOTED_REQUEST_CHARS: usize = 24;
 /// Providers echo keys with all but a few characters masked; those few may stay.
 pub const QUOTED_KEY_CHARS: usize = 8;
 
-/// Most models that one request is sent to. Each one costs money and time, and when two independent providers
-/// fail, a third seldom helps within the same deadline.
-pub const MAX_MODELS_PER_CALL: usize = 2;
+/// Most models that are chosen for one request, each asked when the one before it fails: the best of each provider
+/// first. More would only matter where eight in a row fail, and then the network does.
+pub const MAX_MODELS_PER_CALL: usize = 8;
 
 /// Retries of the same model after a retryable error. One rides out a hiccup; more would eat the time of the
 /// next model.

@@ -80,7 +80,7 @@ pub struct ProviderSettings {
     /// Variables that hold the key; empty for a server that asks for none.
     key_env: Option<Vec<String>>,
     /// It runs on the user's machine: no key, no price, and there only when its list can be read. Unsaid, the address
-    /// decides; false is for a gateway on this machine to providers elsewhere.
+    /// decides, and prices are those of its models; false is for a gateway on this machine to providers elsewhere.
     local: Option<bool>,
     allow_insecure: Option<bool>,
     /// False takes it out.
@@ -134,10 +134,21 @@ pub struct Preference {
     provider: String,
     #[serde(rename = "match")]
     patterns: Vec<IdPattern>,
+    /// Ids that match and are not meant.
+    #[serde(default)]
+    exclude: Vec<IdPattern>,
     #[serde(default)]
     order: Order,
-    /// US dollars per million input tokens; a model that is known to cost more is passed over.
+    /// US dollars per million input tokens. A model that is known to cost more is taken only if there is no other.
     max_input_price: Option<f64>,
+}
+
+impl Preference {
+    /// The pattern that an id matches.
+    fn pattern_for(&self, id: &str) -> Option<&IdPattern> {
+        let is_meant = !self.exclude.iter().any(|pattern| pattern.matches(id));
+        self.patterns.iter().filter(|_| is_meant).find(|pattern| pattern.matches(id))
+    }
 }
 
 /// Which of the models that fit a preference comes first.
@@ -176,6 +187,10 @@ impl Provider {
     /// Returns where it is described: in the table that is built in, in the user's configuration, or in both.
     pub fn origin(&self) -> Origin {
         self.origin
+    }
+
+    fn is_free(&self) -> bool {
+        self.settings.local == Some(true)
     }
 }
 

@@ -62,24 +62,18 @@ pub fn choose(
     providers: &[ResolvedModel],
     lists: &BTreeMap<String, ModelListing>,
 ) -> ModelChoice {
-    let mut chooser = Chooser { table, role, lists, choice: ModelChoice::default(), passed: Vec::new() };
+    let choice = ModelChoice::default();
+    let mut chooser = Chooser { table, role, lists, choice, passed: Vec::new(), ignores_caps: false };
     for provider in providers {
         if let Some(obstacle) = &provider.obstacle {
             chooser.pass_over(provider, obstacle);
         }
     }
-    for preference in table.preferences(role) {
-        let named = |provider: &&ResolvedModel| ["*", &provider.name].contains(&preference.provider.as_str());
-        let fitting: Vec<&ResolvedModel> =
-            providers.iter().filter(|provider| provider.obstacle.is_none()).filter(named).collect();
-        let unknown = fitting.iter().filter(|provider| !lists.contains_key(&provider.name));
-        if chooser.choice.candidates.is_empty() {
-            chooser.choice.needs = unknown.map(|provider| provider.name.clone()).collect();
-            if !chooser.choice.needs.is_empty() {
-                break;
-            }
-        }
-        chooser.apply(preference, &fitting);
+    chooser.apply_all(providers);
+    if chooser.choice.candidates.is_empty() && chooser.choice.needs.is_empty() {
+        // A dear model is better than none.
+        chooser.ignores_caps = true;
+        chooser.apply_all(providers);
     }
     chooser.finish()
 }
@@ -98,8 +92,6 @@ struct Fit<'a> {
     model: ListedModel,
     source: String,
     facts: ModelFacts,
-    /// Its place among the ids of the table.
-    place: usize,
 }
 
 struct Chooser<'a> {
@@ -109,6 +101,8 @@ struct Chooser<'a> {
     choice: ModelChoice,
     /// Models that did not fit, with the reason.
     passed: Vec<(String, String, String)>,
+    /// Prices decide the order alone.
+    ignores_caps: bool,
 }
 
 /// What a call of a filter uses, to compare prices by.
@@ -120,6 +114,23 @@ impl<'a> Chooser<'a> {
             PassedOver { provider: provider.name.clone(), models: Vec::new(), reason: reason.to_owned() };
         if !self.choice.passed_over.contains(&entry) {
             self.choice.passed_over.push(entry);
+        }
+    }
+
+    fn apply_all(&mut self, providers: &'a [ResolvedModel]) {
+        for preference in self.table.preferences(self.role) {
+            let named =
+                |provider: &&ResolvedModel| ["*", &provider.name].contains(&preference.provider.as_str());
+            let fitting: Vec<&ResolvedModel> =
+                providers.iter().filter(|provider| provider.obstacle.is_none()).filter(named).collect();
+            if self.choice.candidates.is_empty() {
+                let unknown = fitting.iter().filter(|provider| !self.lists.contains_key(&provider.name));
+                self.choice.needs = unknown.map(|provider| provider.name.clone()).collect();
+                if !self.choice.needs.is_empty() {
+                    return;
+                }
+            }
+            self.apply(preference, &fitting);
         }
     }
 
@@ -151,24 +162,18 @@ impl<'a> Chooser<'a> {
         let mut fits = Vec::new();
         let mut matched = false;
         for Offer { model, source } in offers {
-            let Some(pattern) = preference.patterns.iter().find(|pattern| pattern.matches(&model.id)) else {
-                continue;
-            };
+            let Some(pattern) = preference.pattern_for(&model.id) else { continue };
             matched = true;
             let taken = |it: &ModelCandidate| it.provider == provider.name && it.model == model.id;
             if self.choice.candidates.iter().any(taken) {
                 continue;
             }
             let mut facts = self.table.facts(&provider.name, &model.id);
-            facts.price = model.price.or(facts.price);
+            facts.price = model.price.filter(|_| !provider.is_free).or(facts.price);
             facts.context_tokens = model.context_tokens.or(facts.context_tokens);
-            match self.objection(preference, provider, pattern, &model.id, &facts) {
+            match self.objection(preference, pattern, &model.id, &facts) {
                 Some(reason) => self.passed.push((provider.name.clone(), model.id, reason)),
-                None => {
-                    let place = self.table.whole_ids(&provider.name).position(|(id, _)| id == model.id);
-                    let place = place.unwrap_or(usize::MAX);
-                    fits.push(Fit { provider, pattern, model, source, facts, place });
-                }
+                None => fits.push(Fit { provider, pattern, model, source, facts }),
             }
         }
         if !matched && preference.provider != "*" {
@@ -207,7 +212,6 @@ impl<'a> Chooser<'a> {
     fn objection(
         &self,
         preference: &Preference,
-        provider: &ResolvedModel,
         pattern: &IdPattern,
         id: &str,
         facts: &ModelFacts,
@@ -221,17 +225,14 @@ impl<'a> Chooser<'a> {
         if let Some(tokens) = facts.context_tokens.filter(|tokens| *tokens < least) {
             return Some(format!("takes {tokens} tokens, less than the {least} that the role needs"));
         }
-        let (price, cap) = (facts.price?.input, preference.max_input_price?);
-        (price > cap && !provider.is_local).then(|| {
-            format!("over the price cap: {} per million input tokens, cap {}", dollars(price), dollars(cap))
-        })
+        over_cap(preference, facts).filter(|_| !self.ignores_caps)
     }
 
     /// Ids that the table knows and the provider's list has no more.
     fn note_missing(&mut self, preference: &Preference, provider: &ResolvedModel) {
         let Some(ModelListing::Read(models)) = self.lists.get(&provider.name) else { return };
         for (id, retired) in self.table.whole_ids(&provider.name) {
-            let wanted = preference.patterns.iter().any(|pattern| pattern.matches(id));
+            let wanted = preference.pattern_for(id).is_some();
             if wanted && !models.iter().any(|model| model.id == id) {
                 let reason = if retired {
                     "retired, and not listed by the provider"
@@ -264,38 +265,61 @@ impl<'a> Chooser<'a> {
     }
 }
 
-/// By the list's time of making; without one by the table, and at the end by the numbers in the id, the larger first.
-fn newest_first(fit: &Fit<'_>) -> (Reverse<u64>, usize, Reverse<Vec<u64>>, String) {
+/// Orders by the time of creation in the list, then by the version in the id, the larger first.
+fn newest_first(fit: &Fit<'_>) -> (Reverse<u64>, Reverse<[Vec<u64>; 2]>, String) {
     let id = &fit.model.id;
-    let numbers = id.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect();
-    (Reverse(fit.model.created.unwrap_or(0)), fit.place, Reverse(numbers), id.clone())
+    (Reverse(fit.model.created.unwrap_or(0)), Reverse(version(id)), id.clone())
+}
+
+/// Returns the numbers of an id up to a date, and those from it on: `claude-sonnet-4-20250514` is older than
+/// `claude-sonnet-4-5`.
+fn version(id: &str) -> [Vec<u64>; 2] {
+    const SMALLEST_DATE: u64 = 1_000;
+    let name = id.rsplit('/').next().unwrap_or_default();
+    let numbers = name.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok());
+    let mut version: Vec<u64> = numbers.collect();
+    let date = version.iter().position(|number| *number >= SMALLEST_DATE).unwrap_or(version.len());
+    let date = version.split_off(date);
+    [version, date]
 }
 
 /// The cost of a typical call in nanodollars; unknown ones are last.
 fn cost(fit: &Fit<'_>) -> u64 {
-    match (fit.provider.is_local, fit.facts.price) {
+    match (fit.provider.is_free, fit.facts.price) {
         (true, _) => 0,
         (false, Some(price)) => (price.of(&TYPICAL) * 1e9) as u64,
         (false, None) => u64::MAX,
     }
 }
 
+/// Why the price of a model keeps a preference from taking it.
+fn over_cap(preference: &Preference, facts: &ModelFacts) -> Option<String> {
+    let (price, cap) = (facts.price?.input, preference.max_input_price?);
+    (price > cap).then(|| {
+        format!("over the price cap: {} per million input tokens, cap {}", dollars(price), dollars(cap))
+    })
+}
+
 fn reason(preference: &Preference, fits: &[Fit<'_>], index: usize) -> String {
     let fit = &fits[index];
+    let is_dated = fits.iter().any(|other| other.model.created != fit.model.created);
     let place = match preference.order {
-        Order::Cheapest => match (fit.provider.is_local, fit.facts.price) {
-            (true, _) => "free".to_owned(),
-            (false, Some(price)) => price_text(&price),
-            (false, None) => "price unknown, cheapest-first puts it last".to_owned(),
-        },
-        Order::Newest if fits.len() == 1 => "the only one".to_owned(),
-        Order::Newest if fit.model.created.is_none() => {
-            format!("{} of {} in the table's order", index + 1, fits.len())
-        }
-        Order::Newest if index == 0 => format!("newest of {}", fits.len()),
-        Order::Newest => format!("{} of {}, newest first", index + 1, fits.len()),
+        Order::Cheapest => String::new(),
+        Order::Newest if fits.len() == 1 => "the only one, ".to_owned(),
+        Order::Newest if !is_dated => format!("{} of {} by version, ", index + 1, fits.len()),
+        Order::Newest if index == 0 => format!("newest of {}, ", fits.len()),
+        Order::Newest => format!("{} of {}, newest first, ", index + 1, fits.len()),
     };
-    format!("{}, matches {}, {place}", fit.source, fit.pattern.as_str())
+    let price = match (fit.provider.is_free, fit.facts.price) {
+        (true, _) => "free".to_owned(),
+        (false, Some(price)) => price_text(&price),
+        (false, None) => "price unknown".to_owned(),
+    };
+    let cap = match over_cap(preference, &fit.facts) {
+        Some(over_cap) => format!(", {over_cap}, but nothing cheaper is available"),
+        None => String::new(),
+    };
+    format!("{}, matches {}, {place}{price}{cap}", fit.source, fit.pattern.as_str())
 }
 
 fn price_text(price: &Price) -> String {

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{IdPattern, ProviderTable};
+use super::{IdPattern, Provider, ProviderTable};
 use crate::endpoint::{ModelFacts, OutputLimitField, Price, Reasoning, is_price};
 
 /// Facts about the models whose ids match. For each field of a model the first entry counts that matches and has it.
@@ -93,6 +93,7 @@ impl ProviderTable {
     pub fn facts(&self, provider: &str, id: &str) -> ModelFacts {
         let facts: Vec<&FactSettings> =
             self.facts.iter().filter(|facts| facts.is_about(provider, id)).collect();
+        let is_free = self.provider(provider).is_some_and(Provider::is_free);
         fn first<T>(facts: &[&FactSettings], field: impl FnMut(&&FactSettings) -> Option<T>) -> Option<T> {
             facts.iter().find_map(field)
         }
@@ -101,7 +102,7 @@ impl ProviderTable {
             accepts_temperature: first(&facts, |facts| facts.temperature).unwrap_or_default(),
             reasoning: first(&facts, |facts| facts.reasoning_effort).map(Into::into).unwrap_or_default(),
             answer_schema: first(&facts, |facts| facts.answer_schema).unwrap_or_default(),
-            price: first(&facts, |facts| facts.price).map(Into::into),
+            price: first(&facts, |facts| facts.price).filter(|_| !is_free).map(Into::into),
             context_tokens: first(&facts, |facts| facts.context_tokens),
         }
     }

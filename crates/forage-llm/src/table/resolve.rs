@@ -25,8 +25,10 @@ pub struct ResolvedModel {
     pub key_variable: Option<String>,
     /// The key. It belongs to this address and to no other.
     pub key: Option<ApiKey>,
-    /// It is on this machine or usually is: nothing is paid, and it is there only if its list can be read.
+    /// It is on this machine or usually is: it needs no key, and is there only if its list can be read.
     pub is_local: bool,
+    /// Its models cost nothing.
+    pub is_free: bool,
     /// Whether plain `http` to another machine is permitted.
     pub allow_insecure: bool,
     /// The reason for which it can't be asked, if there is one.
@@ -34,15 +36,16 @@ pub struct ResolvedModel {
 }
 
 impl ProviderTable {
-    /// The provider in an environment: `variable` gives the value of a variable, and nothing for one that is empty.
+    /// The provider that the user names, in an environment: `variable` gives the value of a variable, and nothing for
+    /// one that is empty.
     pub fn resolve(&self, name: &str, variable: &dyn Fn(&str) -> Option<String>) -> Option<ResolvedModel> {
         let provider = self.provider(name)?;
-        Some(resolve(name, provider, variable))
+        Some(resolve(name, provider, true, variable))
     }
 
-    /// All providers, ordered by name.
+    /// The providers to choose from, ordered by name.
     pub fn resolve_all(&self, variable: &dyn Fn(&str) -> Option<String>) -> Vec<ResolvedModel> {
-        self.providers.iter().map(|(name, provider)| resolve(name, provider, variable)).collect()
+        self.providers.iter().map(|(name, provider)| resolve(name, provider, false, variable)).collect()
     }
 
     /// The provider with this address, for facts about its models.
@@ -56,7 +59,12 @@ impl ProviderTable {
     }
 }
 
-fn resolve(name: &str, provider: &Provider, variable: &dyn Fn(&str) -> Option<String>) -> ResolvedModel {
+fn resolve(
+    name: &str,
+    provider: &Provider,
+    is_named: bool,
+    variable: &dyn Fn(&str) -> Option<String>,
+) -> ResolvedModel {
     let settings = &provider.settings;
     let set = |names: &Option<Vec<String>>| {
         let names = names.iter().flatten();
@@ -82,11 +90,19 @@ fn resolve(name: &str, provider: &Provider, variable: &dyn Fn(&str) -> Option<St
         key_variables,
         key_variable,
         key: None,
+        is_free: provider.is_free(),
         is_local: settings.local.unwrap_or_else(|| base_url.as_deref().is_some_and(is_loopback_url)),
         allow_insecure: settings.allow_insecure.unwrap_or(false),
         obstacle: None,
     };
     resolved.obstacle = resolved.fill(provider, base_url, key.map(|(_, value)| value)).err();
+    // Whatever listens on a well-known port of this machine is not asked unless the user says so.
+    if provider.is_free() && provider.origin == Origin::BuiltIn && !is_named && resolved.obstacle.is_none() {
+        resolved.obstacle = Some(format!(
+            "not asked unless the configuration says `[providers.{name}] enabled = true`, or `FORAGE_MODEL={name}/ID` \
+             names a model of it"
+        ));
+    }
     resolved
 }
 

@@ -53,14 +53,6 @@ fn silent() -> ModelListing {
     ModelListing::Failed(ListFailure::because("no answer in time"))
 }
 
-/// No list of a local server, as where none runs.
-fn without_local(mut all: BTreeMap<String, ModelListing>) -> BTreeMap<String, ModelListing> {
-    for local in ["ollama", "lmstudio"] {
-        all.entry(local.to_owned()).or_insert_with(silent);
-    }
-    all
-}
-
 fn names(choice: &ModelChoice) -> Vec<String> {
     choice.candidates.iter().map(|it| format!("{}/{}", it.provider, it.model)).collect()
 }
@@ -77,6 +69,10 @@ const FIREWORKS: (&str, &str) = ("FIREWORKS_API_KEY", "k");
 const OPENAI: (&str, &str) = ("OPENAI_API_KEY", "k");
 const CODER: &str = "accounts/fireworks/models/qwen9-coder";
 
+/// The ids of the requirement, in its order.
+const DOCUMENTS: [&str; 4] =
+    ["qwen3-coder-fireworks", "gpt-5-thinking-mini", "gpt5-mini", "claude-sonnet-4.5"];
+
 #[test]
 fn the_first_preference_is_the_requirements_and_no_other_list_is_needed() {
     let table = table();
@@ -88,14 +84,17 @@ fn the_first_preference_is_the_requirements_and_no_other_list_is_needed() {
     let choice = choose(&table, ModelRole::Filter, &providers, &known);
     assert!(choice.needs.is_empty(), "{choice:?}");
     assert_eq!(names(&choice)[..2], [format!("fireworks/{CODER}"), format!("fireworks/{old}")]);
-    assert_eq!(choice.candidates[0].reason, "listed, matches *qwen*coder*, newest of 2");
-    assert_eq!(choice.candidates[1].reason, "listed, matches *qwen*coder*, 2 of 2, newest first");
+    assert_eq!(choice.candidates[0].reason, "listed, matches *qwen*coder*, newest of 2, price unknown");
+    assert_eq!(
+        choice.candidates[1].reason,
+        "listed, matches *qwen*coder*, 2 of 2, newest first, price unknown"
+    );
     // The second to be asked is of another provider, whose list nobody waited for.
     let picks = choice.picks(2);
     assert_eq!((picks[0].model.as_str(), picks[1].provider.as_str()), (CODER, "openai"));
     assert!(picks[1].reason.starts_with("pinned id: its list is not needed"), "{}", picks[1].reason);
     assert_eq!(why(&choice, "anthropic", ""), "no key: ANTHROPIC_API_KEY is not set");
-    assert_eq!(why(&choice, "ollama", ""), "its list is not needed, because an earlier choice is there");
+    assert!(why(&choice, "ollama", "").contains("`[providers.ollama] enabled = true`"), "{choice:?}");
 }
 
 #[test]
@@ -106,13 +105,17 @@ fn what_the_provider_does_not_list_is_not_chosen() {
         ("fireworks", listed(&[("accounts/fireworks/models/gpt-oss-20b", 1)])),
         (
             "openai",
-            listed(&[("gpt-5-mini", 1_754_425_928), ("gpt-8-mini", 1_799_000_000), ("gpt-5-mini-audio", 1)]),
+            listed(&[
+                ("gpt-5-mini", 1_754_425_928),
+                ("gpt-5.9-mini", 1_799_000_000),
+                ("gpt-5-mini-audio", 1),
+            ]),
         ),
     ]);
     let choice = choose(&table, ModelRole::Filter, &providers, &known);
     assert_eq!(
         names(&choice)[..3],
-        ["openai/gpt-8-mini", "openai/gpt-5-mini", "fireworks/accounts/fireworks/models/gpt-oss-20b"]
+        ["openai/gpt-5.9-mini", "openai/gpt-5-mini", "fireworks/accounts/fireworks/models/gpt-oss-20b"]
     );
     assert_eq!(why(&choice, "fireworks", ""), "none of its 1 ids matches *qwen*coder*");
     let retired = "accounts/fireworks/models/qwen3-coder-480b-a35b-instruct";
@@ -129,21 +132,15 @@ fn a_list_that_cant_be_read_leaves_the_pinned_ids_and_a_refused_key_leaves_nothi
         &table,
         ModelRole::Filter,
         &providers,
-        &without_local(lists(&[("fireworks", silent()), ("openai", silent())])),
+        &lists(&[("fireworks", silent()), ("openai", silent())]),
     );
-    let pinned: Vec<&str> =
-        table.pinned("openai").filter(|id| id.contains("mini") || id.contains("luna")).collect();
-    assert_eq!(choice.candidates[0].model, pinned[0]);
-    assert_eq!(choice.candidates[0].provider, "openai");
+    assert_eq!(names(&choice)[..2], ["openai/gpt-5.6-luna", "openai/gpt-5.4-mini"]);
     assert!(choice.candidates[0].reason.contains("its list can't be read (no answer in time)"));
     // A retired id is never pinned, so Fireworks comes later, with another family.
     assert!(names(&choice).iter().all(|name| !name.contains("qwen3-coder-480b")));
     let refused =
         ListFailure { key_refused: true, why: "the provider refused the key (HTTP 401)".to_owned() };
-    let known = without_local(lists(&[
-        ("fireworks", listed(&[(CODER, 1)])),
-        ("openai", ModelListing::Failed(refused)),
-    ]));
+    let known = lists(&[("fireworks", listed(&[(CODER, 1)])), ("openai", ModelListing::Failed(refused))]);
     let choice = choose(&table, ModelRole::Filter, &providers, &known);
     assert_eq!(names(&choice), [format!("fireworks/{CODER}")]);
     assert_eq!(why(&choice, "openai", ""), "the provider refused the key (HTTP 401)");
@@ -153,16 +150,19 @@ fn a_list_that_cant_be_read_leaves_the_pinned_ids_and_a_refused_key_leaves_nothi
 fn any_available_means_cheapest_first_below_the_cap_and_unknown_prices_last() {
     let table = changed(
         "[roles.filter]\nprefer = [{ provider = \"*\", match = [\"*\"], order = \"cheapest\", max_input_price = 1.0 }]\n\
+         [providers.ollama]\nenabled = true\n\
          [[model_facts]]\nmatch = [\"dear\"]\nprice = { input = 1.01, output = 0.0 }\n\
          [[model_facts]]\nmatch = [\"cheap\"]\nprice = { input = 0.2, output = 0.1 }\n\
          [[model_facts]]\nmatch = [\"cheaper\"]\nprice = { input = 0.1, output = 0.1 }\n",
     );
     let providers = providers(&table, &[("GROQ_API_KEY", "k")]);
-    let known = lists(&[("groq", listed(&[("who-knows", 9), ("dear", 8), ("cheap", 7), ("cheaper", 6)]))]);
-    let known = without_local(known);
+    let known = lists(&[
+        ("groq", listed(&[("who-knows", 9), ("dear", 8), ("cheap", 7), ("cheaper", 6)])),
+        ("ollama", silent()),
+    ]);
     let choice = choose(&table, ModelRole::Filter, &providers, &known);
     assert_eq!(names(&choice), ["groq/cheaper", "groq/cheap", "groq/who-knows"]);
-    assert_eq!(choice.candidates[2].reason, "listed, matches *, price unknown, cheapest-first puts it last");
+    assert_eq!(choice.candidates[2].reason, "listed, matches *, price unknown");
     assert_eq!(choice.candidates[0].reason, "listed, matches *, $0.10 in, $0.10 out per million tokens");
     assert_eq!(why(&choice, "groq", "dear"), "over the price cap: $1.01 per million input tokens, cap $1.00");
     // A local server is asked before, because it costs nothing.
@@ -176,27 +176,293 @@ fn any_available_means_cheapest_first_below_the_cap_and_unknown_prices_last() {
 }
 
 #[test]
-fn a_local_server_is_there_only_when_its_list_can_be_read() {
-    let table = table();
+fn a_local_server_is_there_only_when_it_is_wanted_and_its_list_can_be_read() {
+    for variables in [&[][..], &[("OLLAMA_HOST", "0.0.0.0"), ("LM_STUDIO_API_BASE", "http://127.0.0.1:1/v1")]]
+    {
+        let unasked = providers(&table(), variables);
+        let choice = choose(&table(), ModelRole::Filter, &unasked, &lists(&[]));
+        assert!(choice.candidates.is_empty() && choice.needs.is_empty(), "{choice:?}");
+        for name in ["ollama", "lmstudio"] {
+            let told = why(&choice, name, "");
+            assert!(told.contains(&format!("`[providers.{name}] enabled = true`")), "{told}");
+            assert!(told.contains(&format!("`FORAGE_MODEL={name}/ID`")), "{told}");
+            let named = table().resolve(name, &|_| None).unwrap();
+            assert_eq!(named.obstacle, None, "a model of it can be named");
+        }
+    }
+    let table = changed(
+        "[providers.ollama]\nenabled = true\n[providers.lmstudio]\nbase_url = \"http://127.0.0.1:9/v1\"",
+    );
     let providers = providers(&table, &[]);
     let choice = choose(&table, ModelRole::Filter, &providers, &lists(&[]));
     assert_eq!(choice.needs, ["lmstudio", "ollama"], "both at once");
-    let choice = choose(&table, ModelRole::Filter, &providers, &without_local(lists(&[])));
+    let choice = choose(
+        &table,
+        ModelRole::Filter,
+        &providers,
+        &lists(&[("ollama", silent()), ("lmstudio", silent())]),
+    );
     assert!(choice.candidates.is_empty() && choice.needs.is_empty());
     assert_eq!(why(&choice, "ollama", ""), "its list can't be read (no answer in time)");
-    let known = without_local(lists(&[("ollama", listed(&[("tiny", 1), ("nomic-embed-text", 2)]))]));
-    assert_eq!(names(&choose(&table, ModelRole::Filter, &providers, &known)), ["ollama/tiny"]);
+    let ollama = listed(&[("tiny", 1), ("nomic-embed-text", 2), ("claude-opus-4-5", 3)]);
+    let choice =
+        choose(&table, ModelRole::Filter, &providers, &lists(&[("ollama", ollama), ("lmstudio", silent())]));
+    assert_eq!(names(&choice), ["ollama/claude-opus-4-5", "ollama/tiny"]);
+    assert!(choice.candidates.iter().all(|it| it.reason.ends_with(", free") && it.facts.price.is_none()));
+    let off = changed("[providers.ollama]\nenabled = false\n");
+    let off = self::providers(&off, &[]);
+    assert_eq!(
+        off.iter().find(|it| it.name == "ollama").unwrap().obstacle.as_deref(),
+        Some("switched off by `enabled = false`")
+    );
 }
 
 #[test]
 fn models_that_take_too_little_are_passed_over() {
-    let table =
-        changed("[[model_facts]]\nprovider = \"ollama\"\nmatch = [\"narrow\"]\ncontext_tokens = 8192\n");
+    let table = changed(
+        "[providers.ollama]\nenabled = true\n[[model_facts]]\nprovider = \"ollama\"\nmatch = [\"narrow\"]\ncontext_tokens = 8192\n",
+    );
     let providers = providers(&table, &[]);
-    let known = without_local(lists(&[("ollama", listed(&[("narrow", 1), ("wide", 1)]))]));
+    let known = lists(&[("ollama", listed(&[("narrow", 1), ("wide", 1)]))]);
     let choice = choose(&table, ModelRole::Filter, &providers, &known);
     assert_eq!(names(&choice), ["ollama/wide"]);
     assert!(why(&choice, "ollama", "narrow").starts_with("takes 8192 tokens, less than"));
+}
+
+/// What a gateway lists, with the times of creation that it gives, and the model that is chosen.
+const GATEWAYS: &[(&str, &[(&str, u64)], &str)] = &[
+    (
+        "the documents' ids",
+        &[(DOCUMENTS[3], 4), (DOCUMENTS[2], 2), (DOCUMENTS[1], 3), (DOCUMENTS[0], 1)],
+        DOCUMENTS[0],
+    ),
+    ("without the first", &[(DOCUMENTS[3], 0), (DOCUMENTS[2], 0), (DOCUMENTS[1], 0)], DOCUMENTS[1]),
+    (
+        "newer ones last",
+        &[(DOCUMENTS[1], 1), (DOCUMENTS[2], 2), (DOCUMENTS[3], 3), ("claude-opus-4.5", 4)],
+        DOCUMENTS[2],
+    ),
+    (
+        "the dearest is the newest",
+        &[("claude-opus-4-5", 9), ("gpt-5", 8), ("claude-sonnet-4-5", 7)],
+        "claude-sonnet-4-5",
+    ),
+    // One date for all.
+    (
+        "LiteLLM",
+        &[
+            ("openai/gpt-5", 1_677_610_602),
+            ("openai/gpt-4o-mini", 1_677_610_602),
+            ("anthropic/claude-opus-4-5", 1_677_610_602),
+            ("anthropic/claude-sonnet-4-20250514", 1_677_610_602),
+            ("anthropic/claude-sonnet-4-5-20250929", 1_677_610_602),
+            ("openrouter/anthropic/claude-sonnet-4.5", 1_677_610_602),
+        ],
+        "anthropic/claude-sonnet-4-5-20250929",
+    ),
+    (
+        "LiteLLM with Fireworks",
+        &[
+            ("openai/gpt-5-mini", 1_677_610_602),
+            ("fireworks_ai/accounts/fireworks/models/qwen3-coder-480b-a35b-instruct", 1_677_610_602),
+            ("fireworks_ai/accounts/fireworks/models/qwen3-coder-30b-a3b-instruct", 1_677_610_602),
+        ],
+        "fireworks_ai/accounts/fireworks/models/qwen3-coder-480b-a35b-instruct",
+    ),
+    (
+        "OpenRouter",
+        &[
+            ("openrouter/auto", 1_799_999_999),
+            ("openrouter/sonoma-sky-alpha", 1_799_999_998),
+            ("openai/gpt-5.1-codex-mini", 1_763_057_820),
+            ("openai/gpt-5-mini", 1_754_587_407),
+            ("openai/gpt-5-nano", 1_754_587_402),
+            ("qwen/qwen3-coder:free", 1_753_230_546),
+            ("anthropic/claude-sonnet-4.5", 1_759_161_676),
+            ("openai/gpt-4o-mini", 1_721_260_800),
+        ],
+        "openai/gpt-5-mini",
+    ),
+    (
+        "OpenRouter by prefix",
+        &[("openrouter/openai/gpt-4.1-mini", 2), ("openrouter/qwen/qwen3-coder", 1), ("openrouter/auto", 3)],
+        "openrouter/qwen/qwen3-coder",
+    ),
+    (
+        "Vercel AI gateway",
+        &[
+            ("alibaba/qwen3-max", 1_755_815_280),
+            ("anthropic/claude-haiku-4.5", 1_755_815_280),
+            ("anthropic/claude-sonnet-4", 1_755_815_280),
+            ("anthropic/claude-sonnet-4.5", 1_755_815_280),
+            ("google/gemini-2.5-flash", 1_755_815_280),
+            ("openai/gpt-5-pro", 1_755_815_280),
+        ],
+        "anthropic/claude-sonnet-4.5",
+    ),
+    (
+        "Bedrock",
+        &[
+            ("us.anthropic.claude-opus-4-5-20251101-v1:0", 0),
+            ("us.anthropic.claude-sonnet-4-20250514-v1:0", 0),
+            ("us.anthropic.claude-3-7-sonnet-20250219-v1:0", 0),
+            ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", 0),
+            ("amazon.titan-embed-text-v2:0", 0),
+            ("openai.gpt-oss-120b-1:0", 0),
+        ],
+        "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    ),
+    (
+        "Bedrock with Qwen",
+        &[("us.anthropic.claude-sonnet-4-5-20250929-v1:0", 0), ("qwen.qwen3-coder-480b-a35b-v1:0", 0)],
+        "qwen.qwen3-coder-480b-a35b-v1:0",
+    ),
+    (
+        "Azure",
+        &[("gpt-4.1-mini", 5), ("gpt-5-mini-prod", 3), ("gpt-5", 4), ("text-embedding-3-large", 9)],
+        "gpt-5-mini-prod",
+    ),
+    (
+        "Azure by prefix",
+        &[("azure/gpt-4o-mini", 0), ("azure/gpt-5", 0), ("azure/team-gpt5mini-live", 0)],
+        "azure/team-gpt5mini-live",
+    ),
+    (
+        "efforts as models",
+        &[("gpt-5-minimal", 3), ("gpt-5-high", 2), ("claude-4.5-sonnet", 1)],
+        "claude-4.5-sonnet",
+    ),
+    (
+        "LM Studio",
+        &[
+            ("text-embedding-nomic-embed-text-v1.5", 0),
+            ("openai/gpt-oss-20b", 0),
+            ("qwen/qwen3-coder-30b", 0),
+        ],
+        "qwen/qwen3-coder-30b",
+    ),
+    (
+        "vLLM",
+        &[("Qwen/Qwen2.5-Coder-32B-Instruct", 1_760_000_000), ("my-lora", 1_760_000_000)],
+        "Qwen/Qwen2.5-Coder-32B-Instruct",
+    ),
+    ("old minis", &[("gpt-4o-mini", 9), ("gpt-4.1-mini", 8), ("claude-sonnet-4-5", 1)], "claude-sonnet-4-5"),
+    (
+        "no preferred model",
+        &[("gpt-4o-mini", 9), ("gpt-4.1-mini", 8), ("claude-haiku-4-5", 7)],
+        "gpt-4o-mini",
+    ),
+    ("a single model", &[("llama-3.3-70b", 0)], "llama-3.3-70b"),
+    ("Opus only", &[("claude-opus-4-1", 0)], "claude-opus-4-1"),
+    (
+        "dear ones only",
+        &[("gpt-5-pro", 2), ("anthropic/claude-opus-4.5", 1), ("claude-opus-4-1", 3)],
+        "anthropic/claude-opus-4.5",
+    ),
+];
+
+#[test]
+fn the_order_of_the_requirement_holds_for_whatever_a_gateway_lists() {
+    let table = table();
+    let variables = [("FORAGE_BASE_URL", "http://127.0.0.1:4000/v1")];
+    let providers = providers(&table, &variables);
+    for role in ModelRole::ALL {
+        for (gateway, ids, chosen) in GATEWAYS {
+            let choice = choose(&table, role, &providers, &lists(&[("custom", listed(ids))]));
+            assert_eq!(
+                names(&choice).first(),
+                Some(&format!("custom/{chosen}")),
+                "{role:?} {gateway}: {:?}",
+                names(&choice)
+            );
+            // The order of a list says nothing.
+            let reversed: Vec<(&str, u64)> = ids.iter().rev().copied().collect();
+            let reversed = choose(&table, role, &providers, &lists(&[("custom", listed(&reversed))]));
+            assert_eq!(names(&reversed), names(&choice), "{gateway}");
+        }
+    }
+}
+
+#[test]
+fn a_gateways_mini_is_preferred_to_sonnet_at_its_maker() {
+    let table = table();
+    let providers = providers(
+        &table,
+        &[
+            ("ANTHROPIC_API_KEY", "k"),
+            ("FORAGE_BASE_URL", "https://gateway.example.com/v1"),
+            ("FORAGE_API_KEY", "k"),
+        ],
+    );
+    let known = [
+        ("anthropic", listed(&[("claude-sonnet-4-5", 9)])),
+        ("custom", listed(&[("azure/gpt-5-mini", 1), ("claude-sonnet-4-6", 99)])),
+    ];
+    let choice = choose(&table, ModelRole::Filter, &providers, &lists(&known));
+    assert_eq!(
+        names(&choice),
+        ["custom/azure/gpt-5-mini", "anthropic/claude-sonnet-4-5", "custom/claude-sonnet-4-6"]
+    );
+}
+
+#[test]
+fn a_price_is_the_models_whoever_serves_it() {
+    let table = table();
+    let price = |provider: &str, id: &str| table.facts(provider, id).price.map(|price| price.input);
+    for (input, ids) in [
+        (
+            0.25,
+            &[
+                "gpt-5-mini",
+                "openai/gpt-5-mini",
+                "gpt-5-thinking-mini",
+                "gpt5-mini",
+                "azure/gpt-5-mini-2025-08-07",
+            ][..],
+        ),
+        (
+            3.0,
+            &[
+                "claude-sonnet-4.5",
+                "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+                "anthropic/claude-3.7-sonnet",
+            ],
+        ),
+        (5.0, &["claude-opus-4-5", "openrouter/anthropic/claude-opus-4.5"]),
+        (
+            15.0,
+            &["claude-opus-4-1", "anthropic.claude-opus-4-20250514-v1:0", "openai/gpt-5-pro", "openai/o1"],
+        ),
+        (0.15, &["gpt-4o-mini", "azure/gpt-4o-mini"]),
+    ] {
+        for id in ids {
+            for provider in ["custom", "openrouter", ""] {
+                assert_eq!(price(provider, id), Some(input), "{provider} {id}");
+            }
+            assert_eq!(price("ollama", id), None, "nothing is paid on this machine: {id}");
+        }
+    }
+    assert_eq!(price("custom", "gpt-5-mini-prod"), Some(0.25), "not the price of gpt-5-pro");
+    assert_eq!(price("custom", "foo1-large"), None);
+}
+
+/// The cap of prices orders; it refuses nothing.
+#[test]
+fn a_dear_model_is_taken_when_there_is_no_other_and_its_price_is_shown() {
+    let table = table();
+    let providers = providers(&table, &[("FORAGE_BASE_URL", "http://127.0.0.1:4000/v1")]);
+    let filter = |ids| choose(&table, ModelRole::Filter, &providers, &lists(&[("custom", listed(ids))]));
+    let choice = filter(&[("claude-opus-4-1", 0)]);
+    assert_eq!(
+        choice.candidates[0].reason,
+        "listed, matches *, $15.00 in, $75.00 out per million tokens, over the price cap: $15.00 per million input \
+         tokens, cap $3.00, but nothing cheaper is available"
+    );
+    assert_eq!(why(&choice, "custom", "claude-opus-4-1"), "");
+    let choice = filter(&[("claude-opus-4-1", 0), ("claude-haiku-4-5", 0)]);
+    assert_eq!(names(&choice), ["custom/claude-haiku-4-5"]);
+    let dear = why(&choice, "custom", "claude-opus-4-1");
+    assert_eq!(dear, "over the price cap: $15.00 per million input tokens, cap $3.00");
 }
 
 /// Patterns rot. Where one matches no id that the table knows, nobody has looked at it for long.
@@ -208,8 +474,14 @@ fn every_default_pattern_matches_an_id_of_the_table() {
         for preference in table.preferences(role) {
             let providers =
                 table.provider_names().filter(|name| ["*", name].contains(&&*preference.provider));
-            let ids: Vec<&str> = providers.flat_map(|name| table.whole_ids(name)).map(|(id, _)| id).collect();
-            for pattern in &preference.patterns {
+            let pinned = providers.flat_map(|name| table.whole_ids(name)).map(|(id, _)| id);
+            let documents = DOCUMENTS.into_iter().filter(|_| preference.provider == "*");
+            let ids: Vec<&str> = pinned.chain(documents).collect();
+            // The makers' own lines are those for any provider, asked earlier.
+            let is_repeated = table.preferences(role).iter().any(|other| {
+                other.provider == "*" && preference.provider != "*" && other.patterns == preference.patterns
+            });
+            for pattern in preference.patterns.iter().filter(|_| !is_repeated) {
                 assert!(ids.iter().any(|id| pattern.matches(id)), "{role:?} {pattern:?}");
                 checked += 1;
             }
@@ -232,8 +504,8 @@ fn the_built_in_table_is_valid_and_the_requirement_leads_every_role() {
     table.check().unwrap();
     for role in ModelRole::ALL {
         let first: Vec<&str> =
-            table.preferences(role).iter().take(3).map(|it| it.provider.as_str()).collect();
-        assert_eq!(first, ["fireworks", "openai", "anthropic"], "{role:?}");
+            table.preferences(role).iter().take(6).map(|it| it.provider.as_str()).collect();
+        assert_eq!(first, ["fireworks", "*", "openai", "*", "anthropic", "*"], "{role:?}");
         let last = table.preferences(role).last().unwrap();
         assert!(last.provider == "*" && last.max_input_price.is_some(), "any model has a price cap");
     }
@@ -379,7 +651,7 @@ proptest! {
         let known = |ids: &[(&str, u64)]| {
             let list = names_of.iter().zip(&fails);
             let list = list.map(|(name, fails)| (*name, if *fails { silent() } else { listed(ids) }));
-            without_local(lists(&list.collect::<Vec<_>>()))
+            lists(&list.collect::<Vec<_>>())
         };
         let choice = choose(&table, ModelRole::Filter, &found, &known(&unique));
         let mut seen = std::collections::BTreeSet::new();

@@ -98,11 +98,14 @@ fn what_a_retry_cannot_mend_is_not_retried() {
 }
 
 #[test]
-fn at_most_two_models_are_asked() {
-    let peers = [Peer::start([status(401)]), Peer::start([status(401)]), Peer::start([good("three")])];
+fn each_model_of_the_list_is_asked_until_one_answers() {
+    let peers = [Peer::start([status(401)]), Peer::start([status(404)]), Peer::start([good("three")])];
+    let (answer, errors) = first(&[&peers[0], &peers[1], &peers[2]], &ample()).unwrap();
+    assert_eq!((answer.text.as_str(), errors.len()), ("three", 2));
+    let peers = [401, 404, 401].map(|code| Peer::start([status(code)]));
     let failed = first(&[&peers[0], &peers[1], &peers[2]], &ample()).unwrap_err();
-    assert_eq!((failed.errors.len(), peers[2].requests().len()), (2, 0));
-    assert!(failed.to_string().contains("acme-1/small-1"), "{failed}");
+    assert_eq!((failed.errors.len(), peers[2].requests().len()), (3, 1));
+    assert!(failed.to_string().contains("acme-3/small-1"), "{failed}");
     assert!(!failed.is_cancelled());
     let none = first(&[], &ample()).unwrap_err();
     assert!(none.errors.is_empty() && none.to_string().contains("configure"), "{none}");

@@ -245,8 +245,13 @@ impl Tool for KeywordSearch {
     type Request = KeywordRequest;
     type Response = KeywordResponse;
 
-    fn run(context: &Context, request: KeywordRequest) -> Result<ToolOutcome<KeywordResponse>, ToolError> {
+    fn run(
+        context: &Context,
+        mut request: KeywordRequest,
+    ) -> Result<ToolOutcome<KeywordResponse>, ToolError> {
         check(&request)?;
+        let beyond = request.search_terms.len().saturating_sub(forage_search::limits::TERMS);
+        request.search_terms.truncate(forage_search::limits::TERMS);
         let settings = &context.filter;
         if settings.mode == FilterMode::Model && settings.models.is_empty() {
             return Err(ToolError::NoModel {
@@ -281,6 +286,13 @@ impl Tool for KeywordSearch {
         outcome.response.ranked_files = ranked.added;
         outcome.warnings.extend(ranked.warnings);
         outcome.add_report(&gathered.report);
+        if beyond > 0 {
+            outcome.warnings.push(format!(
+                "the last {} were not searched for: {} at most, the first, are",
+                count(beyond as u64, "search term"),
+                forage_search::limits::TERMS
+            ));
+        }
         if gathered.beyond > 0 {
             outcome.warnings.push(format!(
                 "{} that match were not among those of which the best were chosen: too many match; more specific terms \
@@ -338,14 +350,6 @@ fn check(request: &KeywordRequest) -> Result<(), ToolError> {
             "search_terms",
             "at least one search term is required; give several specific ones",
         ));
-    }
-    let most = forage_search::limits::TERMS;
-    if request.search_terms.len() > most {
-        let problem = format!(
-            "{} terms are over the limit of {most}; give the most specific ones",
-            request.search_terms.len()
-        );
-        return Err(ToolError::argument("search_terms", problem));
     }
     Ok(())
 }

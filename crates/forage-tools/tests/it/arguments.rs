@@ -120,7 +120,6 @@ fn list_directory_refuses() {
 
 #[test]
 fn keyword_search_refuses() {
-    let terms = |n: usize| (0..n).map(|i| format!("term{i}")).collect::<Vec<_>>();
     check(
         "keyword_search",
         &[
@@ -134,8 +133,19 @@ fn keyword_search_refuses() {
             (json!({"query": "q", "search_terms": ["x(?=y)"]}), &["`search_terms`", "look-around"]),
         ],
     );
-    let tree = tree();
-    answer(&tree.context(), "keyword_search", json!({"query": "q", "search_terms": terms(64)}));
+}
+
+/// They come in order of importance, so the last can be left out.
+#[test]
+fn terms_beyond_the_limit_are_named_and_not_searched() {
+    let terms = |n: usize| (0..n).map(|i| format!("term{i}")).collect::<Vec<_>>();
+    let note = "the last 2 search terms were not searched for: 64 at most, the first, are";
+    for (count, is_told) in [(64, false), (66, true)] {
+        let found =
+            answer(&tree().context(), "keyword_search", json!({"query": "q", "search_terms": terms(count)}));
+        assert_eq!(found.records()["terms"].as_array().unwrap().len(), 64);
+        assert_eq!(found.text.contains(note), is_told, "{}", found.text);
+    }
 }
 
 /// The requirement's sentence, each term with its size.

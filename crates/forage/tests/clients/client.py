@@ -52,9 +52,6 @@ class Server:
         self.environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(TREE / "home"),
-            # Whatever runs on this machine is no model of these tests.
-            "OLLAMA_HOST": "127.0.0.1:9",
-            "LM_STUDIO_API_BASE": "http://127.0.0.1:9/v1",
             **dict(environment),
         }
         self.stderr = tempfile.NamedTemporaryFile("w")

@@ -260,9 +260,6 @@ fn environment(project: &Project) -> Value {
     json!({
         "HOME": project.home,
         "PATH": std::env::var("PATH").unwrap_or_default(),
-        // Whatever runs on the machine of the tests is no model of theirs.
-        "OLLAMA_HOST": "127.0.0.1:9",
-        "LM_STUDIO_API_BASE": "http://127.0.0.1:9/v1",
     })
 }
 

@@ -153,9 +153,6 @@ impl Project {
             .env(if cfg!(windows) { "USERPROFILE" } else { "HOME" }, &self.home)
             // Windows finds its own libraries by these.
             .envs(["SystemRoot", "TEMP"].iter().filter_map(|name| Some((name, std::env::var_os(name)?))))
-            // Whatever runs on the machine of the tests is none of their providers.
-            .env("OLLAMA_HOST", "127.0.0.1:9")
-            .env("LM_STUDIO_API_BASE", "http://127.0.0.1:9/v1")
             .envs(environment.iter().copied())
             .stdin(Stdio::null());
         command

@@ -107,6 +107,62 @@ fn a_model_that_is_gone_is_followed_by_the_next_candidate() {
     assert!(run.stdout.contains("another model was used: acme/a-coder"), "{run:?}");
 }
 
+/// Fireworks and OpenAI down, Anthropic up.
+#[test]
+fn a_third_provider_is_asked_when_two_fail() {
+    let project = project();
+    let down = || json(503, "", "{}");
+    let acme = Peer::start([list(&[("a-coder", 1)]), down(), down()]);
+    let other = Peer::start([down(), down()]);
+    let third = Peer::start([answer()]);
+    // While the first is there, no list of the others is waited for.
+    let pinned = "[[model_facts]]\nprovider = \"other\"\nmatch = [\"b-coder\"]\n\
+                  [[model_facts]]\nprovider = \"third\"\nmatch = [\"c-coder\"]\n";
+    configure(&project, &[("acme", &acme), ("other", &other), ("third", &third)], pinned);
+    let variables = [VARIABLES, &[("THIRD_KEY", KEY)]].concat();
+    let run = project.run_in(&project.root, &["keyword", "how are requests retried", "retry"], &variables);
+    assert_eq!(run.status, 0, "{run:?}");
+    assert!(run.stdout.contains("filtered by third/c-coder"), "{run:?}");
+    for failed in ["acme/a-coder", "other/b-coder"] {
+        assert!(run.stdout.contains(&format!("another model was used: {failed}")), "{run:?}");
+    }
+}
+
+/// The preferences are the requirement's, whoever has the models; the newest of all is the dearest.
+#[test]
+fn a_gateways_models_are_chosen_in_the_order_of_the_requirement() {
+    for (listed, asked) in [
+        (
+            &[("gpt-5-thinking-mini", 1), ("gpt5-mini", 2), ("claude-sonnet-4.5", 3), ("claude-opus-4.5", 4)]
+                [..],
+            "gpt5-mini",
+        ),
+        (
+            &[
+                ("claude-opus-4-5", 9),
+                ("us.anthropic.claude-sonnet-4-5-20250929-v1:0", 1),
+                ("gpt-4o-mini", 8),
+            ],
+            "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+        ),
+        (&[("claude-opus-4-1", 1)], "claude-opus-4-1"),
+    ] {
+        let project = project();
+        let gateway = Peer::start([list(listed), answer()]);
+        let variables = [("FORAGE_BASE_URL", gateway.url())];
+        let variables: Vec<(&str, &str)> =
+            variables.iter().map(|(name, value)| (*name, &value[..])).collect();
+        let run = project.run_in(&project.root, &["keyword", "q", "retry"], &variables);
+        assert_eq!(run.status, 0, "{run:?}");
+        assert_eq!(model_of(&gateway.requests()[1]), asked);
+        // Named with its cost.
+        assert!(
+            run.stdout.contains(&format!("filtered by custom/{asked}, 11 tokens in, 7 out, $")),
+            "{run:?}"
+        );
+    }
+}
+
 #[test]
 fn other_tools_never_ask_for_a_list() {
     let project = project();
@@ -384,16 +440,45 @@ fn the_page_on_models_names_every_provider_and_variable() {
         for variable in provider["key_variables"].as_array().unwrap() {
             assert!(row.contains(&format!("`{}`", variable.as_str().unwrap())), "{row}");
         }
-        // Two have another address in these tests.
-        if let Some(url) = provider["base_url"].as_str().filter(|url| !url.contains(":9/")) {
+        if let Some(url) = provider["base_url"].as_str() {
             assert!(row.contains(url), "{row}");
         }
     }
 }
 
+/// What listens on a well-known port could be anything.
 #[test]
-fn a_server_of_this_machine_is_used_when_nothing_else_is_there() {
+fn what_listens_on_this_machine_is_asked_only_when_the_user_says_so() {
     let project = project();
+    let servers = [(); 2].map(|()| Peer::start([list(&[("small:7b", 3)]), answer()]));
+    let variables = [
+        ("OLLAMA_HOST", servers[0].url().split('/').nth(2).unwrap().to_owned()),
+        ("LM_STUDIO_API_BASE", servers[1].url()),
+    ];
+    let variables: Vec<(&str, &str)> = variables.iter().map(|(name, value)| (*name, &value[..])).collect();
+    for (arguments, status) in [
+        (&["keyword", "q", "retry"][..], 2),
+        (&["ask", "q"], 2),
+        (&["models"], 1),
+        (&["models", "--refresh", "--check"], 1),
+        (&["doctor", "--online"], 0),
+    ] {
+        let run = project.run_in(&project.root, arguments, &variables);
+        assert_eq!(run.status, status, "{run:?}");
+        let said = run.stdout + &run.stderr;
+        assert!(arguments[0] == "doctor" || said.contains("`[providers.ollama] enabled = true`"), "{said}");
+    }
+    assert!(servers.iter().all(|server| server.requests().is_empty()));
+    let named =
+        project.run_in(&project.root, &["keyword", "q", "retry", "--model", "lmstudio/x"], &variables);
+    assert_eq!(lines(&servers[1]), ["POST /v1/chat/completions HTTP/1.1"], "{named:?}");
+    assert!(servers[0].requests().is_empty());
+}
+
+#[test]
+fn a_server_of_this_machine_is_used_when_it_is_enabled() {
+    let project = project();
+    project.configure("[providers.ollama]\nenabled = true\n");
     let ollama = Peer::start([list(&[("nomic-embed-text", 9), ("small:7b", 3)]), answer()]);
     let host = ollama.url().split('/').nth(2).unwrap().replace("127.0.0.1", "0.0.0.0");
     let run = project.run_in(
@@ -409,6 +494,7 @@ fn a_server_of_this_machine_is_used_when_nothing_else_is_there() {
 #[test]
 fn a_server_of_this_machine_that_hangs_holds_nobody_up() {
     let project = project();
+    project.configure("[providers.ollama]\nenabled = true\n");
     let ollama = Peer::start([Reply::Hang(Vec::new())]);
     let started = Instant::now();
     let host = ollama.url().split('/').nth(2).unwrap().to_owned();
@@ -429,8 +515,8 @@ fn without_any_provider_the_error_names_all_of_them_and_their_variables() {
         "- custom: no address: FORAGE_BASE_URL is not set",
         "- fireworks: no key: FIREWORKS_API_KEY is not set",
         "- gemini: no key: GEMINI_API_KEY or GOOGLE_API_KEY",
-        "- lmstudio: its list can't be read",
-        "- ollama: its list can't be read",
+        "- lmstudio: not asked unless the configuration says `[providers.lmstudio] enabled = true`",
+        "- ollama: not asked unless the configuration says `[providers.ollama] enabled = true`",
         "- openai: no key: OPENAI_API_KEY is not set",
         "--filter lexical",
     ] {
@@ -450,9 +536,9 @@ fn models_shows_what_would_be_asked_and_why() {
         &format!("  acme        {}; key in ACME_KEY; 2 models (read now); in your configuration", acme.url()),
         "  groq        https://api.groq.com/openai/v1; no key: GROQ_API_KEY is not set",
         "filter, for keyword_search:",
-        "* acme/new-coder: listed, matches *coder*, newest of 2 (asked first)",
-        "+ other/new-coder: listed, matches *coder*, newest of 2 (asked when that fails)",
-        "  acme/old-coder: listed, matches *coder*, 2 of 2, newest first",
+        "* acme/new-coder: listed, matches *coder*, newest of 2, price unknown (asked first)",
+        "+ other/new-coder: listed, matches *coder*, newest of 2, price unknown (asked when that fails)",
+        "+ acme/old-coder: listed, matches *coder*, 2 of 2, newest first, price unknown (asked when that fails)",
         "agent, for answering questions:",
     ] {
         assert!(run.stdout.lines().any(|own| own == line), "{line:?} in\n{}", run.stdout);

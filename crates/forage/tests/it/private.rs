@@ -133,8 +133,7 @@ fn run(project: &Project, arguments: &[&str], environment: &[(&str, &str)]) -> R
     let script = format!("ulimit -v {ADDRESS_SPACE}; exec \"$0\" \"$@\"");
     let mut command = Command::new("/bin/sh");
     command.args(["-c", &script, env!("CARGO_BIN_EXE_forage")]).args(arguments).current_dir(&project.root);
-    command.env_clear().env("HOME", &project.home).env("OLLAMA_HOST", "127.0.0.1:9");
-    command.env("LM_STUDIO_API_BASE", "http://127.0.0.1:9/v1").envs(environment.iter().copied());
+    command.env_clear().env("HOME", &project.home).envs(environment.iter().copied());
     let mut child =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let began = Instant::now();

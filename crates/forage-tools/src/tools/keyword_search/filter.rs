@@ -243,17 +243,12 @@ impl Asking<'_> {
     fn one(&self, shard: &Shard) -> Result<BatchOutcome, FilterFailure> {
         let mut failures = Vec::new();
         let mut ruled_out: Vec<String> = Vec::new();
-        let mut asked = 0;
         let models = &self.settings.models;
         for (index, model) in models.iter().enumerate() {
-            if asked == forage_llm::limits::MAX_MODELS_PER_CALL {
-                break;
-            }
             if ruled_out.contains(&model.provider()) {
                 continue;
             }
-            asked += 1;
-            let is_last = asked == forage_llm::limits::MAX_MODELS_PER_CALL || index + 1 == models.len();
+            let is_last = models[index + 1..].iter().all(|next| ruled_out.contains(&next.provider()));
             let key = self
                 .settings
                 .cache

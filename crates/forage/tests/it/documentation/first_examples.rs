@@ -113,9 +113,6 @@ fn run(project: &Project, home: &Path, line: &str) -> Run {
         .env_clear()
         .env("PATH", path)
         .env("HOME", home)
-        // Whatever runs on the machine of the tests is no model of this one.
-        .env("OLLAMA_HOST", "127.0.0.1:9")
-        .env("LM_STUDIO_API_BASE", "http://127.0.0.1:9/v1")
         .stdin(Stdio::null())
         .output()
         .unwrap();

@@ -36,8 +36,6 @@ impl Server {
             .current_dir(&project.root)
             .env_clear()
             .env("HOME", &project.home)
-            .env("OLLAMA_HOST", "127.0.0.1:9")
-            .env("LM_STUDIO_API_BASE", "http://127.0.0.1:9/v1")
             .envs(environment.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
