@@ -173,7 +173,8 @@ fn the_tables_of_requirements_name_tests_that_exist() {
                 source.split(&format!("fn {test}(")).next().filter(|before| before.len() < source.len());
             let before = before.unwrap_or_else(|| panic!("{page}: {file} has no test {test}"));
             let lines = before.lines().rev().map(str::trim).skip_while(|line| line.is_empty());
-            let attributes: Vec<&str> = lines.take_while(|line| line.starts_with(['#', '/'])).collect();
+            let above = lines.take_while(|line| line.starts_with(['#', '/']));
+            let attributes: Vec<&str> = above.filter(|line| line.starts_with('#')).collect();
             let is_run = attributes.contains(&"#[test]")
                 && !attributes.iter().any(|it| it.contains("feature") || it.contains("ignore"));
             assert!(is_run, "{page}: {file}: {test} is no test, or not one of every run: {attributes:?}");

@@ -157,7 +157,7 @@ fn a_gateways_models_are_chosen_in_the_order_of_the_requirement() {
         assert_eq!(model_of(&gateway.requests()[1]), asked);
         // Named with its cost.
         assert!(
-            run.stdout.contains(&format!("filtered by custom/{asked}, 11 tokens in, 7 out, $")),
+            run.stdout.contains(&format!("filtered by custom/{asked}, 11 tokens in (5 cached), 7 out, $")),
             "{run:?}"
         );
     }
