@@ -292,12 +292,18 @@ fn a_failing_model_is_asked_once_more_and_then_the_next_goes_on() {
             two.seen()[0].texts().any(|text| text.contains("Found 2 matches")),
             "it takes the conversation over"
         );
-        // At most one change.
-        let one = Scripted::new("one", [call(&[GREP]), fail(error), fail(error)]);
-        let two = Scripted::new("two", [fail(error), fail(error)]);
+        // The third follows the second, and an error ends it when all have failed.
+        let failing = || {
+            let one = Scripted::new("one", [call(&[GREP]), fail(error), fail(error)]);
+            (one, Scripted::new("two", [fail(error), fail(error)]))
+        };
+        let (one, two) = failing();
+        let three = Scripted::new("three", [say("from the third")]);
         let transcript = ask(&bench.agent(&[&one, &two, &three]));
+        assert_eq!(transcript.answer.as_deref(), Some("from the third"), "{transcript:?}");
+        let (one, two) = failing();
+        let transcript = ask(&bench.agent(&[&one, &two]));
         assert!(matches!(transcript.stop_reason, TurnEnd::ModelsFailed | TurnEnd::Refused), "{transcript:?}");
-        assert_eq!(three.seen().len(), 0);
         assert!(transcript.text().contains("What was looked at:"), "{}", transcript.text());
     }
 }
