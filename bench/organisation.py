@@ -2,7 +2,7 @@
 
     python bench/organisation.py QDRANT FORAGE CLONES [--questions 60] [--changed 20] [--skip-changes] [--json FILE]
 
-QDRANT is the program (`bench/qdrant.py build`), FORAGE a release build with `--features qdrant`, CLONES a directory with git
+QDRANT is the program (`bench/qdrant.py build`), FORAGE a release build, CLONES a directory with git
 repositories below it, such as `owner/name`. Fills a collection with all of them, calls the filling again, again after some have
 gone to an older commit, and with one of them gone; prints times, points, bytes and memory of each. Then asks where words are
 that stand in few files, and compares with `rg` through all clones: time, and the files that each finds. The clones are put back as

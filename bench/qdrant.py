@@ -7,8 +7,8 @@
 `build` needs cargo, a C compiler and `protoc`, and half an hour on two processors; CHECKOUT is a clone of
 https://github.com/qdrant/qdrant at the version that is wanted. `start` prints the addresses for `QDRANT_URL`, of one node or of
 a cluster with consensus, and ends it with Ctrl-C. `measure` fills collections with the TREEs, each a repository, and looks words
-of theirs up: FORAGE is a release build with `--features qdrant,embedded-store`, LOOKUPS the example of that name of
-`forage-qdrant-edge`, PYTHON one that has the packages of `crates/forage-qdrant-edge/tests/clients`, for the same queries by the
+of theirs up: FORAGE is a release build, LOOKUPS the example of that name of
+`forage-lookup`, PYTHON one that has the packages of `crates/forage-lookup/tests/clients`, for the same queries by the
 official client.
 """
 
@@ -71,11 +71,11 @@ class Node:
         self.process = subprocess.Popen(command, cwd=directory, env=environment, stdout=self.log, stderr=self.log)
 
     def url(self):
-        return f"http://127.0.0.1:{self.grpc}"
+        return f"http://127.0.0.1:{self.http}"
 
     def get(self, path):
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.http}{path}", timeout=5) as answer:
+            with urllib.request.urlopen(self.url() + path, timeout=5) as answer:
                 return answer.read().decode()
         except OSError:
             return None
@@ -206,7 +206,7 @@ def measure(arguments):
                 found, said = home.look_up(lookups, queries, 1, words=True)
                 told = compared(words_expected, [found[query] for query in queries])
                 print(f"names as words: {said}; same ids in the same order as embedded, same ids: {told}")
-                client(arguments.python, home, running[0].grpc, queries, words_expected)
+                client(arguments.python, home, running[0].http, queries, words_expected)
             elif not running:
                 found, _ = home.look_up(lookups, queries, 1, words=True)
                 words_expected = [found[query] for query in queries]
@@ -218,7 +218,7 @@ def client(python, home, port, queries, expected):
     for query in queries:
         vector = home.run("sparse", "encode", query, "--as", "query")
         vectors.append(json.dumps([vector["indices"], vector["values"]]))
-    script = HERE.parent / "crates/forage-qdrant-edge/tests/clients/lookups.py"
+    script = HERE.parent / "crates/forage-lookup/tests/clients/lookups.py"
     command = [python, str(script), str(port), "code", "text-sparse", "10", "0.0001"]
     done = subprocess.run(command, input="\n".join(vectors) + "\n", capture_output=True, text=True, check=True)
     found = [[str(id) for id in json.loads(line)] for line in done.stdout.splitlines()]

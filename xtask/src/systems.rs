@@ -17,7 +17,7 @@ const PACKAGES: [&str; 2] = ["rustc-web", "rust-web-src"];
 /// How the names of those begin.
 const DEPENDENCIES: [&str; 2] = ["libstd-rust-web", "libllvm"];
 
-/// The crates whose tests run on Windows: all but what is built on request.
+/// The crates whose tests run on Windows.
 const TESTED: [&str; 14] = [
     "forage-agent",
     "forage-base",
