@@ -67,6 +67,11 @@ impl Stop {
         }
     }
 
+    /// The same deadline and cancellation. [`Stop::end_within`] on it reaches its own clones and nothing else.
+    pub fn apart(&self) -> Self {
+        Self { deadline: self.deadline(), called_off: Arc::default(), cancelled: Arc::clone(&self.cancelled) }
+    }
+
     /// Returns whether [`Stop::end_within`] was called, on this or on a clone.
     pub fn is_called_off(&self) -> bool {
         self.called_off.get().is_some()
@@ -183,9 +188,12 @@ mod tests {
         assert!(stop.is_called_off() && late.deadline() < until && stop.check().is_none());
         assert_eq!(early.check(), Some(Stopped::Deadline));
         let over = Stop::never();
-        let clone = over.clone();
+        let (clone, apart) = (over.clone(), over.apart());
         over.end_within(Duration::ZERO);
-        assert_eq!(clone.check(), Some(Stopped::Deadline));
+        assert_eq!((clone.check(), apart.check()), (Some(Stopped::Deadline), None));
+        assert_eq!(over.apart().check(), Some(Stopped::Deadline));
+        over.cancel();
+        assert_eq!(apart.check(), Some(Stopped::Cancelled));
     }
 
     #[test]

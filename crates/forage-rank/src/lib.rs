@@ -7,14 +7,13 @@
 //! ```
 //! use std::sync::Arc;
 //!
-//! use forage_base::Stop;
 //! use forage_fs::{Root, RootPolicy, SecretPolicy};
 //! use forage_rank::tree::{UpdateEffort, update};
 //! use forage_rank::{RankIndex, RankedSearch, search};
 //!
 //! let root = Root::open("src".as_ref(), &RootPolicy::default(), SecretPolicy::standard(&[]))?;
 //! let index = RankIndex::in_memory()?;
-//! let effort = UpdateEffort { threads: 2, stop: Stop::never(), progress: Arc::default() };
+//! let effort = UpdateEffort { threads: 2, ..UpdateEffort::default() };
 //! // Nobody else writes an index in memory.
 //! update(&index, &root, None, &effort, || Ok(()))?;
 //! let ranking = search(&index, &RankedSearch::new("where is a file cut into chunks at definitions", 3))?;

@@ -135,6 +135,10 @@ pub const SMALL_SEGMENT: u32 = 64;
 /// Share of a segment's files that are gone or changed from which on it is written anew without them.
 pub const DELETED_SHARE: f32 = 0.3;
 
+/// Files that a small update opens at the most: new ones, and those that are not as the index has them. A call waits longer for
+/// a small update than for a large one.
+pub const SMALL_UPDATE_FILES: u64 = 500;
+
 /// Changed files from which on more than one thread writes them.
 pub const FILES_FOR_ONE_WRITER: usize = 200;
 

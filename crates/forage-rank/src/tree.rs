@@ -112,12 +112,14 @@ impl UpdateError {
 }
 
 /// The threads and the time that an update may use.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct UpdateEffort {
-    /// Worker threads.
+    /// Worker threads; with 0, one walks for each processor, and one writes.
     pub threads: usize,
     /// Ends it.
     pub stop: Stop,
+    /// Ends it earlier if it is large. That goes by [`Stop::end_within`], so `stop` must be its own ([`Stop::apart`]).
+    pub large_end: Option<Instant>,
     /// Counts files that are read, for whoever shows progress.
     pub progress: Arc<UpdateProgress>,
 }
@@ -129,6 +131,18 @@ pub struct UpdateProgress {
     pub read: AtomicU64,
     /// Files that are to be read, as far as that is known: those that were compared and are not as the index has them.
     pub all: AtomicU64,
+    /// Whether it is known to open more than [`limits::SMALL_UPDATE_FILES`].
+    pub is_large: AtomicBool,
+}
+
+impl UpdateEffort {
+    /// Notes that the update is large.
+    fn find_large(&self) {
+        self.progress.is_large.store(true, Ordering::Relaxed);
+        if let Some(end) = self.large_end {
+            self.stop.end_within(end.saturating_duration_since(Instant::now()));
+        }
+    }
 }
 
 /// An index that is as its tree.
@@ -158,8 +172,7 @@ pub fn update<L>(
     lock: impl FnOnce() -> Result<L, UpdateError>,
 ) -> Result<Updated, UpdateError> {
     index.read_project(root, &RelPath::root(), &effort.stop);
-    let options = WalkOptions { threads: effort.threads, ..walk_options() };
-    let changes = compare(index, root, listing, &options, &effort.stop)?;
+    let changes = compare(index, root, listing, effort)?;
     match changes.report.stopped {
         Some(Stopped::Deadline) => return Err(UpdateError::NoTime),
         Some(Stopped::Cancelled) => return Err(UpdateError::Cancelled),
@@ -244,15 +257,14 @@ enum FileDifference {
     Open(Stamp, DocumentAddress),
 }
 
-/// Compares an index with the files below a root that a walk with these options visits; with a listing of it, there is
-/// no walk.
+/// Compares an index with the files below a root that a walk visits; with a listing of it, there is no walk.
 fn compare(
     index: &RankIndex,
     root: &Arc<Root>,
     listing: Option<&FileListing>,
-    options: &WalkOptions,
-    stop: &Stop,
+    effort: &UpdateEffort,
 ) -> Result<Changes, OpenError> {
+    let (options, stop) = (&WalkOptions { threads: effort.threads, ..walk_options() }, &effort.stop);
     let state = index.state();
     let Some(known) = EarlierFiles::of(&state, stop) else {
         let report = WalkReport { stopped: stop.check(), ..WalkReport::default() };
@@ -269,8 +281,10 @@ fn compare(
         }
         let file = entry.open(skipped);
         // What must not be opened is looked at no more.
-        if file.is_some() || root.secrets().denies(&entry.path).is_none() {
-            unsettled.fetch_add(1, Ordering::Relaxed);
+        if (file.is_some() || root.secrets().denies(&entry.path).is_none())
+            && unsettled.fetch_add(1, Ordering::Relaxed) == limits::SMALL_UPDATE_FILES
+        {
+            effort.find_large();
         }
         let before = if let FileDifference::Open(_, place) = met { Some(place) } else { None };
         let mut changed = Changed { path: entry.path.clone(), before, read: None };

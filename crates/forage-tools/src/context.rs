@@ -439,6 +439,7 @@ impl Context {
             threads: self.walk_options().thread_count(),
             stop: stop.clone(),
             progress: Arc::clone(&self.progress.ranked),
+            ..UpdateEffort::default()
         }
     }
 

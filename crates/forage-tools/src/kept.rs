@@ -29,6 +29,7 @@ pub use reread::RereadProgress;
 pub use store::{IndexStore, IndexStoreError, Update};
 
 use crate::indexes::{Indexes, Ranked};
+use crate::limits;
 
 /// Files of a tree from which on an index pays: a scan of fewer takes some hundredths of a second.
 const LEAST_FILES: u64 = 2_000;
@@ -67,9 +68,6 @@ pub enum Lifetime {
 
 /// How often it is looked whether an index is up to date.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
-
-/// Time that a call of a server waits for a ranked index. What takes longer goes on in the background.
-const RANKED_SOON: Duration = Duration::from_millis(400);
 
 /// Time after the last call for writing down what was read for an index that is not whole yet. Clients end a server by a
 /// signal two seconds after they have closed its input.
@@ -181,18 +179,22 @@ impl KeptIndexes {
     /// The ranked index of a root as its tree is now.
     fn ranked_now(&self, root: &Arc<Root>, effort: &UpdateEffort) -> Result<Ranked, UpdateError> {
         let (kept, watched) = self.ranked_of(root);
-        ranked::fresh(&kept, &self.store(root.path()), root, watched.as_deref(), effort)
+        let large_build = || {
+            effort.large_end.filter(|end| Instant::now() >= *end)?;
+            let (done, all) = self.lock().get(root.path())?.ranking.as_ref()?.large()?;
+            Some(UpdateError::Unfinished { done, all })
+        };
+        let mut kept = ranked::lock_until(&kept, &effort.stop, large_build)?;
+        ranked::fresh(&mut kept, &self.store(root.path()), root, watched.as_deref(), effort)
     }
 
-    /// The same, if it can be had soon: else it goes on in the background.
+    /// The same within a call of a server: it waits for a small update, and a large one goes on in the background.
     fn ranked_soon(self: &Arc<Self>, root: &Arc<Root>, effort: &UpdateEffort) -> Result<Ranked, UpdateError> {
-        let building = self.lock().get(root.path()).and_then(|slot| slot.ranking.clone());
-        if let Some((done, all)) =
-            building.and_then(|build| build.ends_within(RANKED_SOON, &effort.stop).err())
-        {
-            return Err(UpdateError::Unfinished { done, all });
-        }
-        let soon = UpdateEffort { stop: effort.stop.within(RANKED_SOON), ..effort.clone() };
+        let soon = UpdateEffort {
+            stop: effort.stop.within(limits::SMALL_UPDATE_TIME).apart(),
+            large_end: Some(Instant::now() + limits::LARGE_UPDATE_TIME),
+            ..effort.clone()
+        };
         // A large tree can't be read in that time, and a search that stands in for its index has a use for it.
         let is_hopeless = self.store(root.path()).ranked_size().is_none() && is_large(root);
         let ranked = if is_hopeless { Err(UpdateError::NoTime) } else { self.ranked_now(root, &soon) };
@@ -616,6 +618,32 @@ mod tests {
         }
         assert_eq!(found(), 1);
         assert!(store.exists(), "there is another");
+    }
+
+    /// After an edit the real index answers, however busy the machine is: here another call delays this one for longer than a large
+    /// update may take.
+    #[test]
+    fn server_call_waits_for_a_small_update_and_not_for_a_large_one() {
+        let (_directory, root, kept) = indexed(&[("a.txt", "a needle\n"), ("b.txt", "some hay\n")]);
+        let effort = UpdateEffort { threads: 1, ..UpdateEffort::default() };
+        kept.ranked_soon(&root, &effort).unwrap();
+        fs::write(root.path().join("b.txt"), "edited\n").unwrap();
+        let (slot, _) = kept.ranked_of(&root);
+        let ranked = std::thread::scope(|scope| {
+            let other = slot.lock().unwrap();
+            let call = scope.spawn(|| kept.ranked_soon(&root, &effort));
+            std::thread::sleep(2 * limits::LARGE_UPDATE_TIME);
+            drop(other);
+            call.join().unwrap().unwrap()
+        });
+        let found = forage_rank::search(&ranked.index, &forage_rank::RankedSearch::new("edited", 9)).unwrap();
+        assert_eq!(found.files[0].path, "b.txt");
+
+        let build = ranking::Build::at_work((2, forage_rank::limits::SMALL_UPDATE_FILES + 1));
+        kept.lock().get_mut(root.path()).unwrap().ranking = Some(Arc::new(build));
+        let _build = slot.lock().unwrap();
+        let ended = kept.ranked_soon(&root, &effort).map(drop);
+        assert!(matches!(ended, Err(UpdateError::Unfinished { done: 2, all: 501 })), "{ended:?}");
     }
 
     /// What a server has read when its client leaves is what the next one need not read.

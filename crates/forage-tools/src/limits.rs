@@ -16,6 +16,13 @@ pub const THREADS_RANGE: RangeInclusive<usize> = 0..=256;
 /// search.
 pub const INDEXING_TIME: Duration = Duration::from_secs(15);
 
+/// Time of a server's call for bringing a ranked index up to date if the update is small. An edit takes some milliseconds; the
+/// rest is for machines that are busy.
+pub const SMALL_UPDATE_TIME: Duration = Duration::from_secs(5);
+
+/// The same for a large update, which goes on in the background.
+pub const LARGE_UPDATE_TIME: Duration = Duration::from_millis(400);
+
 /// Time of a call, from its beginning, whose search stands in for a ranked index which is not there yet: what was waited
 /// for that index, the search, and ranking what it found. An agent gets its answer within one and a half seconds.
 pub const PROVISIONAL_TIME: Duration = Duration::from_millis(1_050);

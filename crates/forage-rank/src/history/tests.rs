@@ -68,7 +68,7 @@ impl Project {
 }
 
 fn effort() -> UpdateEffort {
-    UpdateEffort { threads: 2, stop: Stop::never(), progress: Arc::default() }
+    UpdateEffort { threads: 2, ..UpdateEffort::default() }
 }
 
 #[test]

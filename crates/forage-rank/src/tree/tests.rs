@@ -59,9 +59,12 @@ fn edit(random: &mut Random, root: &Path) {
     }
 }
 
+fn effort(stop: &Stop) -> UpdateEffort {
+    UpdateEffort { threads: 2, stop: stop.clone(), ..UpdateEffort::default() }
+}
+
 fn update(index: &RankIndex, root: &Arc<Root>, listing: Option<&FileListing>) {
-    let effort = UpdateEffort { threads: 2, stop: Stop::never(), progress: Arc::default() };
-    super::update(index, root, listing, &effort, || Ok(())).unwrap();
+    super::update(index, root, listing, &effort(&Stop::never()), || Ok(())).unwrap();
 }
 
 fn told(index: &RankIndex) -> Vec<String> {
@@ -112,7 +115,7 @@ fn what_has_not_changed_is_neither_read_nor_written() {
     }
     let index = made_anew(&root);
     // Young files are compared by what is in them.
-    let compare = || compare(&index, &root, None, &WalkOptions::default(), &Stop::never()).unwrap();
+    let compare = || compare(&index, &root, None, &effort(&Stop::never())).unwrap();
     assert!(compare().is_empty());
     std::thread::sleep(forage_fs::limits::SETTLING + Duration::from_millis(100));
     // Old enough for their states to be trusted, which is written down once.
@@ -141,9 +144,8 @@ fn what_is_stopped_goes_on_where_it_ended_and_what_is_cancelled_leaves_nothing()
     }
     let root = open(tree.path());
     let index = RankIndex::in_memory().unwrap();
-    let changes = compare(&index, &root, None, &WalkOptions::default(), &Stop::never()).unwrap();
+    let changes = compare(&index, &root, None, &effort(&Stop::never())).unwrap();
     assert_eq!(changes.read.len(), 300);
-    let effort = |stop: &Stop| UpdateEffort { threads: 2, stop: stop.clone(), progress: Arc::default() };
     let cancelled = Stop::never();
     cancelled.cancel();
     assert!(!apply(&index, &root, &changes, &effort(&cancelled)).unwrap().is_done);
@@ -154,13 +156,41 @@ fn what_is_stopped_goes_on_where_it_ended_and_what_is_cancelled_leaves_nothing()
     assert_eq!(index.files(), 300);
 
     // A walk that ended early takes nothing away.
-    let changes = compare(&index, &root, None, &WalkOptions::default(), &cancelled).unwrap();
+    let changes = compare(&index, &root, None, &effort(&cancelled)).unwrap();
     assert!(changes.gone.is_empty() && changes.report.stopped.is_some());
+}
+
+/// A caller waits for a small update, and gives a large one up at once.
+#[test]
+fn large_update_ends_at_an_end_of_its_own() {
+    let tree = tempfile::tempdir().unwrap();
+    let few = limits::SMALL_UPDATE_FILES;
+    for number in 0..few {
+        write(tree.path(), &format!("{number}.rs"), b"fn open() {}\n");
+    }
+    let root = open(tree.path());
+    let index = RankIndex::in_memory().unwrap();
+    let is_large = |effort: &UpdateEffort| effort.progress.is_large.load(Ordering::Relaxed);
+    let patient = || UpdateEffort { large_end: Some(Instant::now()), ..effort(&Stop::never()) };
+    let small = patient();
+    super::update(&index, &root, None, &small, || Ok(())).unwrap();
+    assert_eq!((index.files(), is_large(&small)), (few, false));
+
+    let index = RankIndex::in_memory().unwrap();
+    write(tree.path(), "one more.rs", b"fn open() {}\n");
+    let large = patient();
+    let ended = super::update(&index, &root, None, &large, || Ok(())).unwrap_err();
+    assert!(matches!(ended, UpdateError::NoTime | UpdateError::Unfinished { .. }), "{ended}");
+    assert!(is_large(&large) && index.files() <= few);
+    // Without that end it is only known to be large.
+    let waiting = effort(&Stop::never());
+    super::update(&index, &root, None, &waiting, || Ok(())).unwrap();
+    assert_eq!((index.files(), is_large(&waiting)), (few + 1, true));
 }
 
 /// Updates, and returns how many files were read for the index.
 fn files_read(index: &RankIndex, root: &Arc<Root>) -> u64 {
-    let effort = UpdateEffort { threads: 2, stop: Stop::never(), progress: Arc::default() };
+    let effort = effort(&Stop::never());
     super::update(index, root, None, &effort, || Ok(())).unwrap();
     effort.progress.read.load(Ordering::Relaxed)
 }
@@ -178,9 +208,7 @@ fn other_states_of_the_same_files_are_written_down_alone() {
     }
     let settle = || std::thread::sleep(forage_fs::limits::SETTLING + Duration::from_millis(100));
     let reopened = || RankIndex::in_directory(cache.path(), &Stop::never()).unwrap();
-    let opened = |index: &RankIndex| {
-        compare(index, &root, None, &WalkOptions::default(), &Stop::never()).unwrap().unsettled
-    };
+    let opened = |index: &RankIndex| compare(index, &root, None, &effort(&Stop::never())).unwrap().unsettled;
     assert_eq!(files_read(&reopened(), &root), 120);
     settle();
     assert_eq!((files_read(&reopened(), &root), opened(&reopened())), (0, 0));

@@ -22,16 +22,14 @@ pub(super) struct KeptRanked {
     seen: Option<(Arc<FileListing>, Arc<WalkReport>)>,
 }
 
-/// The index of a root as its tree is now. Calls for the same root wait for each other, since what one reads the next
-/// need not read.
+/// The index of a root as its tree is now.
 pub(super) fn fresh(
-    kept: &Mutex<KeptRanked>,
+    kept: &mut KeptRanked,
     store: &IndexStore,
     root: &Arc<Root>,
     watched: Option<&WatchedTree>,
     effort: &UpdateEffort,
 ) -> Result<Ranked, UpdateError> {
-    let mut kept = lock_until(kept, &effort.stop)?;
     let listing = watched.and_then(|watched| watched.listing(&walk_options()));
     let mut is_damaged = kept.index.as_ref().is_some_and(|index| index.is_damaged());
     if let (Some(index), Some((seen, report)), Some(listing)) = (&kept.index, &kept.seen, &listing)
@@ -106,11 +104,17 @@ pub(super) fn fresh(
     Ok(made)
 }
 
-fn lock_until<'a, T>(mutex: &'a Mutex<T>, stop: &Stop) -> Result<MutexGuard<'a, T>, UpdateError> {
-    wait_for(stop, || match mutex.try_lock() {
-        Ok(guard) => Some(guard),
-        // Whoever panicked while it was held left nothing half done: all of it is replaced at once.
-        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
-        Err(TryLockError::WouldBlock) => None,
-    })
+/// Waits for other calls for the same root, and for a build: what one reads the next need not read. It ends early with the error
+/// that `give_up` returns.
+pub(super) fn lock_until<'a>(
+    kept: &'a Mutex<KeptRanked>,
+    stop: &Stop,
+    give_up: impl Fn() -> Option<UpdateError>,
+) -> Result<MutexGuard<'a, KeptRanked>, UpdateError> {
+    wait_for(stop, || match kept.try_lock() {
+        Ok(guard) => Some(Ok(guard)),
+        // A panic while it was held left nothing half done: all of it is replaced at once.
+        Err(TryLockError::Poisoned(poisoned)) => Some(Ok(poisoned.into_inner())),
+        Err(TryLockError::WouldBlock) => give_up().map(Err),
+    })?
 }

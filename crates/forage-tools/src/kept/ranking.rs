@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use forage_base::Stop;
 use forage_fs::Root;
+use forage_rank::limits::SMALL_UPDATE_FILES;
 use forage_rank::tree::{UpdateEffort, UpdateError, UpdateProgress};
 
 use super::KeptIndexes;
@@ -17,9 +17,6 @@ const ATTEMPTS: usize = 20;
 
 /// Time until it is tried again when no index could be kept.
 const AFTER_FAILURE: Duration = Duration::from_secs(600);
-
-/// How often somebody who waits looks whether it is over.
-const LOOK: Duration = Duration::from_millis(5);
 
 /// Time between two attempts.
 const BETWEEN: Duration = Duration::from_millis(500);
@@ -39,19 +36,28 @@ pub(super) struct Build {
 }
 
 impl Build {
-    /// Waits a little for its end, if it has begun.
-    ///
-    /// # Errors
-    /// It goes on: files that are in the index, of all that it lacked, which is 0 where that is not known.
-    pub(super) fn ends_within(&self, time: Duration, stop: &Stop) -> Result<(), (u64, u64)> {
-        let stop = stop.within(time);
-        while self.has_begun.load(Ordering::Relaxed) && !self.is_over() {
-            if stop.check().is_some() {
-                return Err((self.before + self.read.read.load(Ordering::Relaxed), self.all));
-            }
-            std::thread::sleep(LOOK);
+    fn new((before, all): (u64, u64)) -> Self {
+        Self {
+            before,
+            all,
+            read: Arc::default(),
+            has_begun: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
+            failed: OnceLock::new(),
         }
-        Ok(())
+    }
+
+    /// One that goes on for ever.
+    #[cfg(test)]
+    pub(super) fn at_work(progress: (u64, u64)) -> Self {
+        Self { has_begun: AtomicBool::new(true), ..Self::new(progress) }
+    }
+
+    /// Files that are in the index and all that it lacked, 0 where that is not known, while a large build is going on.
+    pub(super) fn large(&self) -> Option<(u64, u64)> {
+        let is_large = self.all > SMALL_UPDATE_FILES || self.read.is_large.load(Ordering::Relaxed);
+        (is_large && self.is_at_work())
+            .then(|| (self.before + self.read.read.load(Ordering::Relaxed), self.all))
     }
 
     /// Whether it has something to lose.
@@ -73,28 +79,25 @@ impl Build {
 pub(super) fn start(
     kept: &Arc<KeptIndexes>,
     root: &Arc<Root>,
-    (before, all): (u64, u64),
+    progress: (u64, u64),
     pause: Duration,
 ) -> Option<Arc<Build>> {
-    let build = Arc::new(Build {
-        before,
-        all,
-        read: Arc::default(),
-        has_begun: AtomicBool::new(pause.is_zero()),
-        is_over: AtomicBool::new(false),
-        failed: OnceLock::new(),
-    });
+    let build = Arc::new(Build::new(progress));
     let (kept, root, told) = (Arc::clone(kept), Arc::clone(root), Arc::clone(&build));
     let run = move || {
         std::thread::sleep(pause);
         if kept.stop.check().is_some() {
             return;
         }
-        told.has_begun.store(true, Ordering::Relaxed);
         kept.update_first(&root);
+        told.has_begun.store(true, Ordering::Relaxed);
         stand_back();
-        let effort =
-            UpdateEffort { threads: threads(), stop: kept.stop.clone(), progress: Arc::clone(&told.read) };
+        let effort = UpdateEffort {
+            threads: threads(),
+            stop: kept.stop.clone(),
+            large_end: None,
+            progress: Arc::clone(&told.read),
+        };
         // Whoever asks next finds out what is wrong; a panic must not be taken for a build that goes on for ever.
         let is_kept = std::panic::catch_unwind(AssertUnwindSafe(|| {
             for _ in 0..ATTEMPTS {
@@ -134,29 +137,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_build_is_waited_for_a_little_and_then_told_of() {
-        let build = |has_begun| Build {
-            before: 2,
-            all: 10,
-            read: Arc::new(UpdateProgress { read: 3.into(), ..UpdateProgress::default() }),
-            has_begun: AtomicBool::new(has_begun),
-            is_over: AtomicBool::new(false),
-            failed: OnceLock::new(),
-        };
-        let time = Duration::from_millis(20);
-        assert_eq!(build(true).ends_within(time, &Stop::never()), Err((5, 10)));
-        // Nobody waits for one that waits itself.
-        assert_eq!(build(false).ends_within(time, &Stop::never()), Ok(()));
-        let ends = build(true);
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                std::thread::sleep(time);
-                ends.is_over.store(true, Ordering::Relaxed);
-            });
-            assert_eq!(ends.ends_within(Duration::from_secs(20), &Stop::never()), Ok(()));
-        });
-        assert!(ends.may_be_repeated());
-        ends.failed.set(Instant::now()).unwrap();
-        assert!(!ends.may_be_repeated());
+    fn failed_build_is_not_repeated_at_once() {
+        let build = Build::at_work((0, 0));
+        assert!(!build.may_be_repeated());
+        build.is_over.store(true, Ordering::Relaxed);
+        assert!(build.may_be_repeated());
+        build.failed.set(Instant::now()).unwrap();
+        assert!(!build.may_be_repeated());
     }
 }

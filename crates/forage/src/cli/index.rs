@@ -192,8 +192,8 @@ fn build_ranked(
     let progress = CallProgress::default();
     let effort = UpdateEffort {
         threads: walk.thread_count(),
-        stop: Stop::never(),
         progress: Arc::clone(&progress.ranked),
+        ..UpdateEffort::default()
     };
     let ranked = {
         let _progress = ProgressBar::of(&progress, "comparing files with the ranked index");

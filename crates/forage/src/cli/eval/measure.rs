@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
-use forage_base::Stop;
 use forage_fs::{RelPath, Root, WalkOptions, WalkReport};
 use forage_rank::evaluation::{AnsweredQuery, Places, QuerySet, answer};
 use forage_rank::tree::{UpdateEffort, UpdateError, UpdateProgress, Updated, update};
@@ -235,8 +234,11 @@ impl MeasurePlan {
         progress: &Arc<UpdateProgress>,
     ) -> Result<MeasureSubject, UpdateError> {
         let index = Arc::new(RankIndex::in_memory()?);
-        let effort =
-            UpdateEffort { threads: self.threads(), stop: Stop::never(), progress: Arc::clone(progress) };
+        let effort = UpdateEffort {
+            threads: self.threads(),
+            progress: Arc::clone(progress),
+            ..UpdateEffort::default()
+        };
         let Updated { report, .. } = update(&index, root, None, &effort, || Ok(()))?;
         Ok(MeasureSubject { wordless: index.wordless_files(), index, report })
     }

@@ -23,6 +23,13 @@ fn a_server_with_an_index_answers_as_one_without() {
     std::thread::sleep(Duration::from_millis(2_100));
     let mut with = Pipes::start_with(&project, &[], &[("FORAGE_INDEX", "always")]);
     let mut without = Pipes::start_with(&project, &[], &[("FORAGE_INDEX", "off")]);
+    // The first build goes on in the background, where it takes longer than a call waits.
+    let ask = call(REVISION, 0, "search_index", json!({ "query": "needle", "code_tokens": 0 }));
+    let started = Instant::now();
+    without.ask(&ask);
+    while text(&with.ask(&ask)).0.contains("the ranked index is being built") {
+        assert!(started.elapsed() < PATIENCE, "the server makes no ranked index");
+    }
     let mut id = 0;
     let mut compare = |what: &str| {
         for (tool, arguments) in [
