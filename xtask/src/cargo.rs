@@ -89,8 +89,9 @@ impl Workspace {
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
-    /// The same for tests, with the sum of all that ran: cargo tells of each program alone.
+    /// Runs all test programs, whatever fails, and prints the sum at the end: cargo reports on each program alone.
     pub(crate) fn tests(&self, arguments: &[&str]) -> Result<(), String> {
+        let arguments = &[&["test", "--no-fail-fast"], arguments].concat();
         let command = shown(arguments);
         let failed = |error: std::io::Error| format!("{command} did not start: {error}");
         let mut command_line = self.command(arguments);
@@ -100,21 +101,14 @@ impl Workspace {
             command_line.env("RUST_TEST_THREADS", (2 * processors).to_string());
         }
         let mut child = command_line.stdout(Stdio::piped()).spawn().map_err(failed)?;
-        let (mut passed, mut lost) = (0_u64, 0_u64);
+        let mut sum = TestSum::default();
         for line in child.stdout.take().map(BufReader::new).into_iter().flat_map(BufRead::lines) {
             let line = line.map_err(failed)?;
             println!("{line}");
-            if let Some(counts) = line.strip_prefix("test result:") {
-                let number = |word: &str| {
-                    let before = counts.split(word).next().filter(|before| before.len() < counts.len());
-                    before.and_then(|before| before.split_whitespace().last()?.parse::<u64>().ok())
-                };
-                passed += number(" passed").unwrap_or_default();
-                lost += number(" failed").unwrap_or_default();
-            }
+            sum.read(&line);
         }
         let status = child.wait().map_err(failed)?;
-        println!("    {passed} tests passed, {lost} failed");
+        print!("{sum}");
         if status.success() { Ok(()) } else { Err(format!("{command} failed ({status})")) }
     }
 
@@ -173,6 +167,32 @@ impl Workspace {
     }
 }
 
+/// The tests of several programs, as these print them.
+#[derive(Default)]
+struct TestSum {
+    passed: u64,
+    failed: Vec<String>,
+}
+
+impl TestSum {
+    fn read(&mut self, line: &str) {
+        if let Some(name) = line.strip_prefix("test ").and_then(|test| test.strip_suffix(" ... FAILED")) {
+            self.failed.push(name.to_owned());
+        }
+        if let Some(counts) = line.strip_prefix("test result: ") {
+            let passed = counts.split("; ").next().and_then(|part| part.strip_suffix(" passed"));
+            self.passed += passed.and_then(|part| part.rsplit(' ').next()?.parse::<u64>().ok()).unwrap_or(0);
+        }
+    }
+}
+
+impl std::fmt::Display for TestSum {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.failed.iter().try_for_each(|name| writeln!(f, "    FAILED {name}"))?;
+        writeln!(f, "    {} tests passed, {} failed", self.passed, self.failed.len())
+    }
+}
+
 /// What a command prints on stdout, without the line break at its end; an error has what it says.
 pub(crate) fn printed(command: &mut Command, shown: &str) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{shown} did not start: {error}"))?;
@@ -211,4 +231,31 @@ fn json_of(command: &mut Command, shown: &str) -> Result<Value, String> {
         return Err(format!("{shown} failed ({})", output.status));
     }
     serde_json::from_slice(&output.stdout).map_err(|error| format!("{shown} prints no JSON: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failed_tests_of_all_programs_are_in_one_list() {
+        let mut sum = TestSum::default();
+        let printed = "
+running 3 tests
+test index::a_name ... ok
+test index::another ... FAILED
+test index::last has been running for over 60 seconds
+test index::last ... ok
+
+failures:
+    index::another
+
+test result: FAILED. 2 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.16s
+test result: ok. 40 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s
+test crates/a/src/lib.rs - (line 14) ... FAILED
+test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.30s";
+        printed.lines().for_each(|line| sum.read(line));
+        let list = "    FAILED index::another\n    FAILED crates/a/src/lib.rs - (line 14)\n";
+        assert_eq!(sum.to_string(), format!("{list}    42 tests passed, 2 failed\n"));
+    }
 }
