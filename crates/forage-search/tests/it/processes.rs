@@ -95,6 +95,9 @@ fn assert_gone(group: i32) {
 /// Long enough for a busy machine, and nothing beside the thousand seconds that the engines here would stay.
 const SOON: Duration = Duration::from_secs(15);
 
+/// Deadline of calls whose engine must have started before it, also on a busy machine.
+const STARTED: Duration = Duration::from_secs(2);
+
 /// Children of its own group, signals ignored, output for ever, and nothing that ends by itself.
 const HOSTILE: &str = r#"trap '' TERM INT HUP PIPE
 echo $$ > "${0%/*}/group"
@@ -160,7 +163,7 @@ fn a_hostile_engine_ends_with_the_deadline() {
     // Much text, so that much output is no sign of madness.
     fs::write(stage.root().join("a.txt"), "x\n".repeat(400_000)).unwrap();
     let began = Instant::now();
-    let (files, report) = stage.run(&Stop::after(Duration::from_millis(300))).unwrap();
+    let (files, report) = stage.run(&Stop::after(STARTED)).unwrap();
     let took = began.elapsed();
     assert!(took < SOON, "{took:?}");
     assert_eq!(report.walk.stopped, Some(Stopped::Deadline));
@@ -179,10 +182,14 @@ fn the_naive_way_leaves_processes_behind() {
         .process_group(0)
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(300));
+    let began = Instant::now();
+    let group = child.id() as i32;
+    while members(group).len() < 3 {
+        assert!(began.elapsed() < SOON, "{:?}", members(group));
+        std::thread::sleep(Duration::from_millis(5));
+    }
     child.kill().unwrap();
     child.wait().unwrap();
-    let group = stage.group();
     let left = members(group).len();
     let _ = Command::new("/bin/sh").args(["-c", &format!("kill -9 -{group}")]).status();
     assert!(left >= 2, "{left} left");
@@ -213,7 +220,7 @@ fn what_an_engine_leaves_behind_ends_with_it() {
 fn an_engine_that_closes_its_pipes_and_stays_ends_with_the_deadline() {
     let stage = Stage::new("rg", "echo $$ > ${0%/*}/group\nexec >&- 2>&-\n/bin/sleep 1000");
     let began = Instant::now();
-    let (_, report) = stage.run(&Stop::after(Duration::from_millis(300))).unwrap();
+    let (_, report) = stage.run(&Stop::after(STARTED)).unwrap();
     assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
     assert_eq!(report.walk.stopped, Some(Stopped::Deadline));
     assert_gone(stage.group());
@@ -232,7 +239,7 @@ if /bin/grep -q SLEEP "$last"; then exec /bin/sleep 1000; fi"#;
     for (name, head) in [("a.txt", "A\n"), ("b.txt", "SLEEP\n"), ("c.txt", "C\n")] {
         fs::write(stage.root().join(name), format!("{head}{filler}{}", filler.repeat(2))).unwrap();
     }
-    let (files, report) = stage.run(&Stop::after(Duration::from_millis(500))).unwrap();
+    let (files, report) = stage.run(&Stop::after(STARTED)).unwrap();
     let found: Vec<(String, Vec<u64>)> = files
         .iter()
         .map(|file| {

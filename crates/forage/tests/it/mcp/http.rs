@@ -213,6 +213,7 @@ fn a_signal_ends_the_server() {
         assert!(Command::new("kill").args([&format!("-{signal}"), &id]).status().unwrap().success());
         let started = std::time::Instant::now();
         let status = http.server.child.wait().unwrap();
-        assert!(status.success() && started.elapsed() < Duration::from_secs(2), "{status}");
+        // Calls have 25 seconds to be answered; an idle connection has none.
+        assert!(status.success() && started.elapsed() < Duration::from_secs(10), "{status}");
     }
 }

@@ -8,6 +8,9 @@ use serde_json::{Value, json};
 use super::wire::{Http, Pipes};
 use super::{REVISIONS, call, hanging_project, initialize, is_stateless, project, request, slow_call, text};
 
+/// Calls that run have 90 seconds for their answers to be read.
+const AT_ONCE: Duration = Duration::from_secs(20);
+
 #[test]
 fn a_bad_line_is_answered_and_the_session_goes_on() {
     let project = project();
@@ -112,7 +115,7 @@ fn a_client_that_does_not_read_ends_the_server_all_the_same() {
         let closed = Instant::now();
         drop(stdin);
         assert!(server.child.wait().unwrap().success());
-        assert!(closed.elapsed() < Duration::from_secs(4), "{:?}", closed.elapsed());
+        assert!(closed.elapsed() < AT_ONCE, "{:?}", closed.elapsed());
     }
 }
 
@@ -178,7 +181,7 @@ fn what_was_asked_before_the_end_of_input_is_answered() {
     let closed = Instant::now();
     drop(pipes.stdin.take());
     assert!(pipes.server.child.wait().unwrap().success());
-    assert!(closed.elapsed() < Duration::from_secs(4), "{:?}", closed.elapsed());
+    assert!(closed.elapsed() < AT_ONCE, "{:?}", closed.elapsed());
 }
 
 #[cfg(unix)]
@@ -204,7 +207,7 @@ fn a_client_that_has_gone_ends_the_server_at_once_and_its_work_with_it() {
         drop(stdout);
         let status = server.child.wait().unwrap();
         let took = gone.elapsed();
-        assert!(status.success() && took < Duration::from_secs(4), "{revision}: {status} {took:?}");
+        assert!(status.success() && took < AT_ONCE, "{revision}: {status} {took:?}");
         model.next_event();
     }
 }

@@ -9,15 +9,18 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::wire::{Http, Server, read};
-use super::{call, hanging_project, project, request, slow_call, text};
+use super::{PATIENCE, call, hanging_project, project, request, slow_call, text};
 
 const TOKEN: (&str, &str) = ("FORAGE_MCP_TOKEN", "s3cret-token");
 
 /// Strangers of each kind. All of one kind are more than there are places.
 const STRANGERS: usize = 80;
 
-/// How long they are there.
+/// How long they are there at the least.
 const WHILE: Duration = Duration::from_secs(5);
+
+/// A client that has to wait for a place waits until a silent stranger gives up its own, after ten seconds.
+const LOCKED_OUT: Duration = Duration::from_secs(5);
 
 fn with_token(mut http: Http) -> Http {
     http.token = Some(TOKEN.1);
@@ -142,7 +145,12 @@ fn strangers_of_five_kinds_lock_nobody_out() {
             std::thread::Builder::new().stack_size(128 << 10).spawn_scoped(scope, stranger).unwrap();
         }
         let began = Instant::now();
-        while began.elapsed() < WHILE {
+        // How much happens in a second depends on the machine.
+        let is_enough = |calls: usize| {
+            let were_refused = answers.load(Ordering::Relaxed) > 200;
+            calls > 20 && were_refused && ended.iter().all(|ended| ended.load(Ordering::Relaxed) > 0)
+        };
+        while began.elapsed() < WHILE || !is_enough(times.len()) && began.elapsed() < PATIENCE {
             times.push(read_file(&http));
         }
         is_over.store(true, Ordering::Relaxed);
@@ -150,7 +158,7 @@ fn strangers_of_five_kinds_lock_nobody_out() {
     times.sort_unstable();
     let late = times[times.len() * 99 / 100];
     // Milliseconds by themselves; the strangers of this test take the processors from the server.
-    assert!(times.len() > 20 && late < Duration::from_secs(2), "{} calls, p99 {late:?}", times.len());
+    assert!(times.len() > 20 && late < LOCKED_OUT, "{} calls, p99 {late:?}", times.len());
     // They were there: refused again and again, and closed to make room.
     assert!(answers.load(Ordering::Relaxed) > 200, "{answers:?}");
     assert!(ended.iter().all(|ended| ended.load(Ordering::Relaxed) > 0), "{ended:?}");
@@ -298,6 +306,6 @@ fn without_a_token_the_longest_idle_makes_room() {
     for stream in &mut begun {
         stream.write_all(half.as_bytes()).unwrap();
     }
-    assert!(read_file(&http) < super::PATIENCE);
+    assert!(read_file(&http) < PATIENCE);
     assert!(model.events.try_recv().is_err(), "the call that ran was ended");
 }

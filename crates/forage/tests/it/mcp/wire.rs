@@ -1,6 +1,6 @@
 //! Two raw clients: pipes, and HTTP over a bare socket.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufRead as _, BufReader, Read, Write as _};
 use std::net::{Shutdown, TcpStream};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::Mutex;
@@ -245,13 +245,18 @@ impl Http {
 }
 
 pub(super) fn read(stream: &mut TcpStream) -> Response {
+    let response = read_all(stream);
+    let _ = stream.shutdown(Shutdown::Both);
+    response
+}
+
+pub(super) fn read_all(stream: &mut impl Read) -> Response {
     let mut bytes = Vec::new();
     // The end may be a reset, when the server did not read all that was sent.
     let mut piece = [0; 65536];
     while let Ok(count @ 1..) = stream.read(&mut piece) {
         bytes.extend_from_slice(&piece[..count]);
     }
-    let _ = stream.shutdown(Shutdown::Both);
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
     let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
