@@ -10,9 +10,6 @@ use serde_json::Value;
 
 use crate::peers;
 
-/// What the default build leaves out and the tests build.
-pub(crate) const FEATURES: &str = "forage-cli/embedded-store";
-
 /// The directory with the workspace's `Cargo.toml`.
 pub(crate) struct Workspace {
     root: PathBuf,
@@ -134,7 +131,7 @@ impl Workspace {
         if let Some(program) = self.forage.get() {
             return Ok(program);
         }
-        self.cargo(&["test", "--workspace", "--features", FEATURES, "--no-run", "--quiet"])?;
+        self.cargo(&["test", "--workspace", "--no-run", "--quiet"])?;
         let metadata = self.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
         let target =
             metadata["target_directory"].as_str().ok_or("`cargo metadata` names no target directory")?;

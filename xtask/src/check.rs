@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::cargo::{FEATURES, Workspace};
+use crate::cargo::Workspace;
 use crate::{
     bench, browser, clients, direction, docs, frameworks, fronts, generate, house, node, package, page,
     parsers, peers, python, systems, type_names,
@@ -20,11 +20,8 @@ const STEPS: &[(&str, Step)] = &[
         generate::compare_front_pages(workspace)?;
         bench::render(workspace, true)
     }),
-    // As it is built by default, and, with its tests, with all features.
     ("clippy", |workspace| {
-        workspace.cargo(&["clippy", "--package", "forage-cli", "--quiet", "--", "-D", "warnings"])?;
-        let whole = ["clippy", "--workspace", "--all-targets", "--quiet", "--features", FEATURES, "--"];
-        workspace.cargo(&[&whole[..], &["-D", "warnings"]].concat())
+        workspace.cargo(&["clippy", "--workspace", "--all-targets", "--quiet", "--", "-D", "warnings"])
     }),
     ("documentation", |workspace| {
         let arguments = ["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"];
@@ -35,7 +32,7 @@ const STEPS: &[(&str, Step)] = &[
         cargo_deny(workspace)
     }),
     ("tests", |workspace| {
-        let all = workspace.tests(&["--workspace", "--features", FEATURES]);
+        let all = workspace.tests(&["--workspace"]);
         // What other systems use, built and tested where it can be.
         let portable = [("RUSTFLAGS", "--cfg portable_disk")];
         all.and(workspace.cargo_with(&["test", "--package", "forage-fs", "--no-fail-fast"], &portable))

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::cargo::{FEATURES, Workspace};
+use crate::cargo::Workspace;
 use crate::peers;
 
 /// The variable by which the tests find the agents.
@@ -50,8 +50,8 @@ pub(crate) fn report(workspace: &Workspace) -> Result<(), String> {
     Ok(())
 }
 
-fn tests() -> [&'static str; 9] {
-    ["test", "--package", "forage-cli", "--features", FEATURES, "--test", "it", "--", MODULE]
+fn tests() -> [&'static str; 7] {
+    ["test", "--package", "forage-cli", "--test", "it", "--", MODULE]
 }
 
 fn version(folder: &Path, package: &str) -> Option<String> {

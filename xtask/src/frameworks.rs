@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::cargo::{FEATURES, Workspace};
+use crate::cargo::Workspace;
 use crate::peers;
 
 /// The variable by which the tests find them.
@@ -14,18 +14,8 @@ const FOLDER: &str = "FORAGE_TEST_FRAMEWORKS";
 const LISTS: [(&str, &str); 2] =
     [("python", "requirements.txt"), ("fast-agent", "requirements-fast-agent.txt")];
 
-const TESTS: [&str; 10] = [
-    "test",
-    "--package",
-    "forage-cli",
-    "--features",
-    FEATURES,
-    "--test",
-    "it",
-    "--",
-    "frameworks::",
-    "--show-output",
-];
+const TESTS: [&str; 8] =
+    ["test", "--package", "forage-cli", "--test", "it", "--", "frameworks::", "--show-output"];
 
 /// Runs the tests of the frameworks that are installed.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {

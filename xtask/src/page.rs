@@ -1,6 +1,6 @@
 //! The page of `forage ui` in a real browser: its tests with what drives one.
 
-use crate::cargo::{FEATURES, Workspace};
+use crate::cargo::Workspace;
 use crate::peers;
 
 /// The variable by which the tests find what drives a browser.
@@ -14,7 +14,6 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     peers::install_browser(workspace)?;
     peers::install_for_page(workspace)?;
     let folder = workspace.path("target/peers/page").display().to_string();
-    let tests =
-        ["test", "--package", "forage-cli", "--features", FEATURES, "--test", "it", "--", "ui::browser::"];
+    let tests = ["test", "--package", "forage-cli", "--test", "it", "--", "ui::browser::"];
     workspace.cargo_with(&tests, &[(FOLDER, &folder)])
 }
