@@ -6,10 +6,8 @@
 //! answers as one that was made anew.
 
 mod encoded;
-mod files;
 #[cfg(test)]
 mod fuzz;
-mod manifest;
 mod record;
 mod schema;
 mod segment;
@@ -27,8 +25,6 @@ use tantivy::{IndexSettings, TantivyDocument};
 
 pub use encoded::TOKENIZER as FORMAT;
 use encoded::{Occurrences, Vocabulary};
-use files::{Files, Trust};
-use manifest::Manifest;
 pub(crate) use record::StoredFile;
 pub(crate) use schema::{ASIDE, FIELD_COUNT, Fields};
 use segment::SegmentOpening;
@@ -43,9 +39,9 @@ use crate::history::{self, History};
 use crate::languages::language;
 use crate::latent::LatentSum;
 use crate::limits;
-use crate::panics::guarded;
 use crate::project;
 use crate::rules::is_aside;
+use crate::segments::{Files, Manifest, Trust, guarded};
 
 /// Hashes of a file as it was when it was read for an index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -161,21 +157,20 @@ impl RankIndex {
     /// There is none in `from`, one of the directories can't be used, or the time was over.
     pub fn copy(from: &Path, to: &Path, stop: &Stop) -> Result<(), IndexError> {
         let (from, to) = (Files::in_directory(from)?, Files::in_directory(to)?);
-        let text = from.manifest()?.ok_or(IndexError::Damaged)?;
-        for file in Manifest::from_text(&text)?.files() {
+        let manifest = from.manifest(FORMAT)?.ok_or(IndexError::Damaged)?;
+        for file in manifest.files() {
             if stop.check().is_some() {
                 return Err(IndexError::Stopped);
             }
             to.copy(&from, file)?;
         }
         to.copy_history(&from);
-        Ok(to.replace_manifest(&text)?)
+        Ok(to.replace_manifest(FORMAT, &manifest)?)
     }
 
     fn open(directory: &Path, trust: Trust, stop: &Stop) -> Result<Self, IndexError> {
         let mut index = Self::empty(Files::in_directory(directory)?);
-        if let Some(manifest) = index.files.manifest()? {
-            let manifest = Manifest::from_text(&manifest)?;
+        if let Some(manifest) = index.files.manifest(FORMAT)? {
             let state = index.read(manifest, trust, stop)?;
             index.state = RwLock::new(Arc::new(state));
         }
@@ -242,10 +237,7 @@ impl RankIndex {
     /// The files can't be read.
     #[cfg(test)]
     fn reload(&self) -> Result<(), IndexError> {
-        let manifest = self
-            .files
-            .manifest()?
-            .map_or_else(|| Ok(Manifest::default()), |text| Manifest::from_text(&text))?;
+        let manifest = self.files.manifest(FORMAT)?.unwrap_or_default();
         self.publish(self.read(manifest, Trust::Nothing, &self.never)?);
         Ok(())
     }
@@ -368,9 +360,9 @@ impl RankIndex {
     /// The files can't be read, or are of another version by now.
     pub fn is_outdated(&self) -> Result<bool, IndexError> {
         let state = self.state();
-        match (&self.files, self.files.manifest()?) {
+        match (&self.files, self.files.manifest(FORMAT)?) {
             (Files::Memory(_), _) => Ok(false),
-            (Files::Disk { .. }, Some(newest)) => Ok(Manifest::from_text(&newest)? != state.manifest),
+            (Files::Disk { .. }, Some(newest)) => Ok(newest != state.manifest),
             // Removed, or not there yet.
             (Files::Disk { .. }, None) => Ok(state.manifest != Manifest::default()),
         }

@@ -37,13 +37,13 @@ mod lines;
 mod mentions;
 mod model_tokens;
 mod outline;
-mod panics;
 mod passages;
 mod project;
 mod query;
 mod retrieve;
 mod rules;
 mod search;
+pub mod segments;
 mod tokens;
 pub mod tree;
 

@@ -6,11 +6,11 @@ use crate::index::{JoinedIndexes, RankIndex};
 use crate::languages::DefinitionKind;
 use crate::limits;
 use crate::lines::QueryWords;
-use crate::panics::guarded;
 use crate::project::weigh_no_own_name;
 use crate::query::{QueryWeights, RankQuery};
 use crate::retrieve::{Demand, FieldWeights, FileCandidate, Retrieved, retrieve};
 use crate::rules::{Evidence, RULES, RuleWeights, gather, implementations_first};
+use crate::segments::guarded;
 
 /// All that is fitted.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -21,7 +21,7 @@ use forage_fs::{
 use crate::error::IndexError;
 use crate::index::{DocumentAddress, IndexState, RankIndex, Stamp, Writer};
 use crate::limits;
-use crate::panics::guarded;
+use crate::segments::guarded;
 
 /// What has to be done to an index.
 #[derive(Default)]

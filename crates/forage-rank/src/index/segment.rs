@@ -1,22 +1,18 @@
 //! A segment of an index: what the engine reads it with, and the paths of its documents.
 
-use std::collections::HashMap;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use forage_base::Stop;
-use tantivy::directory::OwnedBytes;
 use tantivy::fastfield::AliveBitSet;
 use tantivy::schema::{IndexRecordOption, Schema};
-use tantivy::{DocId, DocSet as _, Index, SegmentReader, TERMINATED, Term};
+use tantivy::{BitSet, DocId, DocSet as _, SegmentReader, TERMINATED, Term};
 
 use super::Stamp;
-use super::files::{Files, Sealed, Trust};
-use super::manifest::SegmentEntry;
 use super::schema::{BEGINNING, FIELD_COUNT, Fields, STAMP, WORDLESS, latent_names};
 use crate::error::IndexError;
 use crate::latent::{LatentPlace, LatentSum};
 use crate::limits;
+use crate::segments::{Files, OpenSegment, SegmentEntry, Trust, living};
 
 /// How a segment is opened.
 #[derive(Clone, Copy)]
@@ -47,26 +43,7 @@ impl RankedSegment {
     /// Opens a segment, all of whose bytes are checked before the engine is given any of them.
     pub(super) fn open(opening: SegmentOpening<'_>, entry: SegmentEntry) -> Result<Self, IndexError> {
         let SegmentOpening { files, trust, stop, schema, fields } = opening;
-        let description_name = description_name(&entry.id);
-        let mut description = None;
-        let mut sealed: HashMap<PathBuf, OwnedBytes> = HashMap::new();
-        for file in &entry.files {
-            let bytes = files.open(file, trust, stop)?;
-            match file.name == description_name {
-                true => description = Some(bytes),
-                false => drop(sealed.insert(PathBuf::from(&file.name), bytes)),
-            }
-        }
-        let sealed = Sealed::new(sealed, description.ok_or(IndexError::Damaged)?);
-        let index = Index::open(sealed)?;
-        if index.schema() != *schema {
-            return Err(IndexError::Format);
-        }
-        let [engine] = <[tantivy::Segment; 1]>::try_from(index.searchable_segments()?)
-            .map_err(|_| IndexError::Damaged)?;
-        let alive = entry.gone.as_ref().map(|file| files.open(file, trust, stop)).transpose()?;
-        let alive = alive.map(AliveBitSet::open);
-        let reader = SegmentReader::open_with_custom_alive_set(&engine, alive.clone())?;
+        let OpenSegment { engine, alive, reader } = OpenSegment::open(files, &entry, schema, trust, stop)?;
         let paths = Arc::new(Paths::read(&reader, fields, stop)?);
         let totals = totals(&reader, fields)?;
         let states = entry.states.as_ref().map(|file| files.open(file, trust, stop)).transpose()?;
@@ -95,6 +72,11 @@ impl RankedSegment {
         let (engine, alive, paths) = (self.engine.clone(), self.alive.clone(), Arc::clone(&self.paths));
         let (states, totals, latent) = (Some(states), self.totals, self.latent);
         Ok(Self { entry, engine, alive, reader, paths, states, totals, latent })
+    }
+
+    /// The living documents, as a set that more can be removed from.
+    pub(super) fn living_set(&self) -> BitSet {
+        living(&self.reader)
     }
 
     /// What is known of a document's file.
@@ -137,11 +119,6 @@ pub(super) fn states_of(bytes: &[u8], documents: u32) -> Result<Arc<[u64]>, Inde
         return Err(IndexError::Damaged);
     }
     Ok(states.iter().map(|bytes| u64::from_le_bytes(*bytes)).collect())
-}
-
-/// The file with the engine's description of a segment.
-pub(super) fn description_name(id: &str) -> String {
-    format!("{id}.meta")
 }
 
 fn totals(reader: &SegmentReader, fields: &Fields) -> Result<[u64; FIELD_COUNT], IndexError> {

@@ -20,14 +20,12 @@ use tantivy::{
     Term,
 };
 
-use super::files::{Staged, Trust};
-use super::manifest::{Manifest, SegmentEntry};
 use super::schema::{BEGINNING, WORDLESS};
-use super::segment::{RankedSegment, SegmentOpening, description_name};
-use super::{IndexState, RankIndex, Stamp, document, encoded, settings};
+use super::segment::{RankedSegment, SegmentOpening};
+use super::{FORMAT, IndexState, RankIndex, Stamp, document, encoded, settings};
 use crate::error::IndexError;
 use crate::limits;
-use crate::panics::guarded;
+use crate::segments::{Manifest, SegmentEntry, Staged, Trust, guarded};
 
 /// Changes to an index; nothing is seen of them before they are committed.
 pub struct Writer<'a> {
@@ -76,13 +74,7 @@ impl IndexPart {
     }
 
     fn remove(&mut self, document: DocId) {
-        let reader = &self.segment.reader;
-        let living = self.living.get_or_insert_with(|| {
-            let mut living = BitSet::with_max_value_and_full(reader.max_doc());
-            (0..reader.max_doc()).filter(|&nth| reader.is_deleted(nth)).for_each(|nth| living.remove(nth));
-            living
-        });
-        living.remove(document);
+        self.living.get_or_insert_with(|| self.segment.living_set()).remove(document);
     }
 }
 
@@ -297,14 +289,7 @@ impl<'a> Writer<'a> {
     ) -> Result<Option<RankedSegment>, IndexError> {
         let finish = || {
             write().map_err(failure)?;
-            let (mut files, description) = staged.take();
-            let Some(id) = files.first().and_then(|file| file.name.split('.').next()).map(str::to_owned)
-            else {
-                return Err(IndexError::Damaged);
-            };
-            let name = description_name(&id);
-            files.push(self.index.files.write(&name, &description).map_err(|error| failure(error.into()))?);
-            RankedSegment::open(self.opening(), SegmentEntry { id, files, ..SegmentEntry::default() })
+            RankedSegment::open(self.opening(), staged.seal()?)
         };
         match guarded(finish) {
             Ok(segment) => Ok(Some(segment)),
@@ -348,8 +333,8 @@ impl<'a> Writer<'a> {
         if segments == manifest.segments {
             return Ok(());
         }
-        let newer = Manifest { commit, segments };
-        self.index.files.replace_manifest(&newer.to_text()).map_err(written)?;
+        let newer = Manifest { commit, segments, ..Manifest::default() };
+        self.index.files.replace_manifest(FORMAT, &newer).map_err(written)?;
         let older = std::mem::replace(manifest, newer);
         // In memory, searches of the state before may still open files.
         let gone: HashSet<&str> = &older.names() - &manifest.names();

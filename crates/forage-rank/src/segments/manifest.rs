@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! forage_encoded_8 17                 the format, and how often there was a commit
+//! note {"vector":"text"}              what the owner of the index keeps with it, if anything
 //! segment 3f…                         one for each, with its files behind it
 //! file 3f….term 1234 a1b2…            the name, bytes, XXH3 in hexadecimal digits
 //! gone 3f….17.gone 64 c3d4…           as a file; documents of the segment that are gone
@@ -17,49 +18,62 @@ use std::fmt::Write as _;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::FORMAT;
 use crate::error::IndexError;
 
 /// A file as it was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct ManifestEntry {
-    pub(super) name: String,
-    pub(super) length: u64,
-    pub(super) hash: u64,
+pub struct ManifestEntry {
+    /// The name in the directory of the index.
+    pub name: String,
+    /// Bytes.
+    pub length: u64,
+    /// XXH3 of the bytes.
+    pub hash: u64,
 }
 
 /// The files of a segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct SegmentEntry {
-    pub(super) id: String,
-    pub(super) files: Vec<ManifestEntry>,
+pub struct SegmentEntry {
+    /// The name that the engine gave it.
+    pub id: String,
+    /// The files that were written with it.
+    pub files: Vec<ManifestEntry>,
     /// The bits of the documents that live, where not all do.
-    pub(super) gone: Option<ManifestEntry>,
+    pub gone: Option<ManifestEntry>,
     /// The states of all documents, where files have got other ones since the segment was written, and no other content.
-    pub(super) states: Option<ManifestEntry>,
+    pub states: Option<ManifestEntry>,
 }
 
+/// The content of an index at a commit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Manifest {
+pub struct Manifest {
     /// Counts commits.
-    pub(super) commit: u64,
-    pub(super) segments: Vec<SegmentEntry>,
+    pub commit: u64,
+    /// One line that the owner of the index keeps with it; empty for none.
+    pub note: String,
+    /// The segments.
+    pub segments: Vec<SegmentEntry>,
 }
 
 impl Manifest {
-    pub(super) fn names(&self) -> HashSet<&str> {
+    /// The names of all files but the manifest.
+    #[must_use]
+    pub fn names(&self) -> HashSet<&str> {
         self.files().map(|file| file.name.as_str()).collect()
     }
 
     /// All files but the manifest.
-    pub(super) fn files(&self) -> impl Iterator<Item = &ManifestEntry> {
+    pub fn files(&self) -> impl Iterator<Item = &ManifestEntry> {
         self.segments
             .iter()
             .flat_map(|segment| segment.files.iter().chain(&segment.gone).chain(&segment.states))
     }
 
-    pub(super) fn to_text(&self) -> String {
-        let mut text = format!("{FORMAT} {}\n", self.commit);
+    pub(super) fn to_text(&self, format: &str) -> String {
+        let mut text = format!("{format} {}\n", self.commit);
+        if !self.note.is_empty() {
+            let _ = writeln!(text, "note {}", self.note);
+        }
         let line = |text: &mut String, kind: &str, ManifestEntry { name, length, hash }: &ManifestEntry| {
             let _ = writeln!(text, "{kind} {name} {length} {hash:016x}");
         };
@@ -74,9 +88,9 @@ impl Manifest {
         text
     }
 
-    pub(super) fn from_text(text: &str) -> Result<Self, IndexError> {
-        let (format, _) = text.split_once(' ').ok_or(IndexError::Damaged)?;
-        if format != FORMAT {
+    pub(super) fn from_text(format: &str, text: &str) -> Result<Self, IndexError> {
+        let (theirs, _) = text.split_once(' ').ok_or(IndexError::Damaged)?;
+        if theirs != format {
             return Err(IndexError::Format);
         }
         Self::parse(text).ok_or(IndexError::Damaged)
@@ -90,10 +104,11 @@ impl Manifest {
         }
         let mut lines = body.lines();
         let commit = lines.next()?.split_once(' ')?.1.parse().ok()?;
-        let mut manifest = Self { commit, segments: Vec::new() };
+        let mut manifest = Self { commit, ..Self::default() };
         for line in lines {
             let (kind, rest) = line.split_once(' ')?;
             match kind {
+                "note" => manifest.note = rest.to_owned(),
                 "segment" => {
                     manifest.segments.push(SegmentEntry { id: name(rest)?, ..SegmentEntry::default() })
                 }
@@ -128,6 +143,8 @@ fn name(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
+    const FORMAT: &str = "format_1";
+
     #[test]
     fn a_manifest_comes_back_as_it_was_and_with_any_bit_changed_not_at_all() {
         let file = |name: &str| ManifestEntry { name: name.to_owned(), length: 12, hash: u64::MAX / 3 };
@@ -141,29 +158,30 @@ mod tests {
             segment("a1", None, None),
             segment("b2", Some(file("b2.3.gone")), Some(file("b2.4.states"))),
         ];
-        let manifest = Manifest { commit: 7, segments };
-        let text = manifest.to_text();
-        assert_eq!(Manifest::from_text(&text).unwrap(), manifest);
-        assert_eq!(Manifest::from_text(&Manifest::default().to_text()).unwrap(), Manifest::default());
+        let manifest = Manifest { commit: 7, note: "{\"a b\":1}".to_owned(), segments };
+        let text = manifest.to_text(FORMAT);
+        assert_eq!(Manifest::from_text(FORMAT, &text).unwrap(), manifest);
+        let empty = Manifest::default().to_text(FORMAT);
+        assert_eq!(Manifest::from_text(FORMAT, &empty).unwrap(), Manifest::default());
         for bit in 0..text.len() * 8 {
             let mut bytes = text.clone().into_bytes();
             bytes[bit / 8] ^= 1 << (bit % 8);
             let Ok(changed) = String::from_utf8(bytes) else { continue };
-            Manifest::from_text(&changed).unwrap_err();
+            Manifest::from_text(FORMAT, &changed).unwrap_err();
         }
         for end in 0..text.len() {
-            Manifest::from_text(&text[..end]).unwrap_err();
+            Manifest::from_text(FORMAT, &text[..end]).unwrap_err();
         }
     }
 
     #[test]
     fn a_manifest_names_no_file_of_another_directory() {
         for bad in ["../a.term", "/etc/passwd", ".hidden", "a/b", ""] {
-            let mut text = Manifest::default().to_text();
+            let mut text = Manifest::default().to_text(FORMAT);
             text.truncate(text.find("sum").unwrap());
             text.push_str(&format!("segment a\nfile {bad} 1 1\n"));
             let text = format!("{text}sum {:016x}\n", xxh3_64(text.as_bytes()));
-            Manifest::from_text(&text).unwrap_err();
+            Manifest::from_text(FORMAT, &text).unwrap_err();
         }
     }
 
@@ -183,23 +201,23 @@ mod tests {
                 states: Some(file("b2.3.states")),
             },
         ];
-        let manifest = Manifest { commit: 7, segments };
-        let seeds = forage_fuzz::seeds([manifest.to_text(), Manifest::default().to_text()]);
+        let manifest = Manifest { commit: 7, note: "{\"a b\":1}".to_owned(), segments };
+        let seeds = forage_fuzz::seeds([manifest.to_text(FORMAT), Manifest::default().to_text(FORMAT)]);
         forage_fuzz::target!(&seeds, |input| {
             let said = String::from_utf8_lossy(input);
             // Altered, with the sum that it had.
-            if let Ok(read) = Manifest::from_text(&said) {
+            if let Ok(read) = Manifest::from_text(FORMAT, &said) {
                 assert!(read == manifest || read == Manifest::default(), "{said}");
             }
             // And with one that is right.
             let body = said.rfind("sum ").map_or(&*said, |at| &said[..at]);
             let sealed = format!("{body}sum {:016x}\n", xxh3_64(body.as_bytes()));
-            let Ok(read) = Manifest::from_text(&sealed) else { return };
+            let Ok(read) = Manifest::from_text(FORMAT, &sealed) else { return };
             for name in read.names() {
                 let is_plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'.');
                 assert!(is_plain && !name.starts_with('.') && !name.is_empty(), "{name:?}");
             }
-            assert_eq!(Manifest::from_text(&read.to_text()).unwrap(), read);
+            assert_eq!(Manifest::from_text(FORMAT, &read.to_text(FORMAT)).unwrap(), read);
         });
     }
 }

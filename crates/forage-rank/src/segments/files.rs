@@ -1,7 +1,7 @@
 //! The files of an index: in memory, or in a directory of the user's cache.
 //!
 //! The engine never opens a file by itself. What it reads are bytes whose length and hash are those that the
-//! [`Manifest`](super::manifest::Manifest) names ([`Sealed`]); what it writes is hashed on its way ([`Staged`]), and ends
+//! [`Manifest`] names ([`Sealed`]); what it writes is hashed on its way ([`Staged`]), and ends
 //! at once when the time is over. Nothing is synced: what a power failure leaves half written is damage like any other.
 #![expect(clippy::disallowed_methods, reason = "the user's own cache directory, not a file of a repository")]
 
@@ -22,12 +22,13 @@ use tantivy::directory::{
 };
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use super::manifest::ManifestEntry;
+use super::description_name;
+use super::manifest::{Manifest, ManifestEntry, SegmentEntry};
 use crate::error::IndexError;
 use crate::limits;
 
 /// The file that names all others.
-pub(super) const MANIFEST: &str = "manifest";
+const MANIFEST: &str = "manifest";
 
 /// Where the manifest is while it is not whole.
 const NEW_MANIFEST: &str = "manifest.new";
@@ -40,26 +41,39 @@ const DESCRIPTION: &str = "meta.json";
 
 /// What is known of files before they are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trust {
+pub enum Trust {
     /// They are read whole, and compared with the manifest.
     Nothing,
     /// This process has just written them.
     Written,
 }
 
-/// Where the files are.
+/// The files of an index, in memory or on the disk.
 #[derive(Clone, Debug)]
-pub(super) enum Files {
+pub enum Files {
+    /// In memory.
     Memory(RamDirectory),
-    Disk { path: PathBuf, mapped: MmapDirectory },
+    /// In a directory that exists.
+    Disk {
+        /// The directory.
+        path: PathBuf,
+        /// The same as the engine sees it.
+        mapped: MmapDirectory,
+    },
 }
 
 impl Files {
-    pub(super) fn in_memory() -> Self {
+    /// No files, in memory.
+    #[must_use]
+    pub fn in_memory() -> Self {
         Self::Memory(RamDirectory::create())
     }
 
-    pub(super) fn in_directory(path: &Path) -> Result<Self, IndexError> {
+    /// The files in a directory that exists.
+    ///
+    /// # Errors
+    /// The engine can't use it.
+    pub fn in_directory(path: &Path) -> Result<Self, IndexError> {
         let mapped = MmapDirectory::open(path).map_err(|error| IndexError::Engine(error.into()))?;
         Ok(Self::Disk { path: path.to_owned(), mapped })
     }
@@ -71,13 +85,11 @@ impl Files {
         }
     }
 
-    /// The bytes of a file as it was written.
-    pub(super) fn open(
-        &self,
-        entry: &ManifestEntry,
-        trust: Trust,
-        stop: &Stop,
-    ) -> Result<OwnedBytes, IndexError> {
+    /// Maps a file that is as it was written.
+    ///
+    /// # Errors
+    /// It is missing or another one ([`IndexError::Damaged`]), or the time is over.
+    pub fn open(&self, entry: &ManifestEntry, trust: Trust, stop: &Stop) -> Result<OwnedBytes, IndexError> {
         if let Self::Disk { path, .. } = self {
             // Before it is opened, which waits for ever where a pipe has its name.
             let metadata = fs::symlink_metadata(path.join(&entry.name))?;
@@ -96,12 +108,14 @@ impl Files {
         Ok(bytes)
     }
 
-    /// The manifest; `None` where there is no index yet.
-    pub(super) fn manifest(&self) -> Result<Option<String>, IndexError> {
-        match self.read_short(MANIFEST, limits::MANIFEST_BYTES)? {
-            Some(text) => String::from_utf8(text).map(Some).map_err(|_| IndexError::Damaged),
-            None => Ok(None),
-        }
+    /// Reads the manifest of this format; `None` where there is no index yet.
+    ///
+    /// # Errors
+    /// It can't be read, is damaged, or is of another format.
+    pub fn manifest(&self, format: &str) -> Result<Option<Manifest>, IndexError> {
+        let Some(text) = self.read_short(MANIFEST, limits::MANIFEST_BYTES)? else { return Ok(None) };
+        let text = String::from_utf8(text).map_err(|_| IndexError::Damaged)?;
+        Manifest::from_text(format, &text).map(Some)
     }
 
     /// The bytes of a file that is read whole; `None` where there is none.
@@ -124,12 +138,12 @@ impl Files {
     }
 
     /// What is kept of the commits, if anything can be used.
-    pub(super) fn history(&self) -> Option<Vec<u8>> {
+    pub fn history(&self) -> Option<Vec<u8>> {
         self.read_short(HISTORY, limits::HISTORY_BYTES).ok().flatten()
     }
 
     /// Keeps what is known of the commits. Where that fails it is read once more the next time.
-    pub(super) fn replace_history(&self, bytes: &[u8]) {
+    pub fn replace_history(&self, bytes: &[u8]) {
         let Self::Disk { path, .. } = self else { return };
         if bytes.len() as u64 > limits::HISTORY_BYTES {
             return;
@@ -139,22 +153,47 @@ impl Files {
         let _ = fs::write(&new, bytes).and_then(|()| fs::rename(new, path.join(HISTORY)));
     }
 
-    pub(super) fn replace_manifest(&self, text: &str) -> io::Result<()> {
+    /// Replaces the manifest in one step.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn replace_manifest(&self, format: &str, manifest: &Manifest) -> io::Result<()> {
         let Self::Disk { path, .. } = self else { return Ok(()) };
         let new = path.join(NEW_MANIFEST);
-        fs::write(&new, text)?;
+        fs::write(&new, manifest.to_text(format))?;
         fs::rename(new, path.join(MANIFEST))
     }
 
+    /// Writes all files that a manifest names through to the disk, and the manifest.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn sync(&self, manifest: &Manifest) -> io::Result<()> {
+        let Self::Disk { path, .. } = self else { return Ok(()) };
+        let names = manifest.files().map(|file| file.name.as_str());
+        for name in names.chain([MANIFEST]) {
+            // Windows syncs only what is open for writing.
+            fs::OpenOptions::new().read(true).write(true).open(path.join(name))?.sync_all()?;
+        }
+        self.engine().sync_directory()
+    }
+
+    /// Returns whether a file of this name may be one of an index: the manifest, or a file of a segment.
+    #[must_use]
+    pub fn is_own(name: &str) -> bool {
+        let is_segment = |id: &str| id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit());
+        [MANIFEST, NEW_MANIFEST].contains(&name) || name.split_once('.').is_some_and(|(id, _)| is_segment(id))
+    }
+
     /// Takes over what another directory has of the commits.
-    pub(super) fn copy_history(&self, from: &Self) {
+    pub fn copy_history(&self, from: &Self) {
         if let Some(history) = from.history() {
             self.replace_history(&history);
         }
     }
 
     /// Takes a file over from another directory.
-    pub(super) fn copy(&self, from: &Self, entry: &ManifestEntry) -> io::Result<()> {
+    pub fn copy(&self, from: &Self, entry: &ManifestEntry) -> io::Result<()> {
         let (Self::Disk { path: to, .. }, Self::Disk { path: from, .. }) = (self, from) else {
             return Ok(());
         };
@@ -169,14 +208,14 @@ impl Files {
 
     /// Removes files of whom nobody knows any more. Who has one open goes on reading it; what can't be removed is so
     /// the next time.
-    pub(super) fn remove<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
+    pub fn remove<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
         for name in names {
             let _ = self.engine().delete(Path::new(name));
         }
     }
 
     /// Removes what was left behind by a process that was killed while it wrote.
-    pub(super) fn remove_all_but(&self, known: &HashSet<&str>) {
+    pub fn remove_all_but(&self, known: &HashSet<&str>) {
         let Self::Disk { path, .. } = self else { return };
         for file in fs::read_dir(path).into_iter().flatten().flatten() {
             let name = file.file_name();
@@ -188,7 +227,10 @@ impl Files {
     }
 
     /// Writes a file at once.
-    pub(super) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<ManifestEntry> {
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<ManifestEntry> {
         let mut file = self.engine().open_write(Path::new(name)).map_err(io::Error::other)?;
         file.write_all(bytes)?;
         match self {
@@ -276,9 +318,9 @@ impl Directory for Sealed {
     }
 }
 
-/// Where the engine writes a segment.
+/// A directory for the engine to write one segment into, which hashes what is written.
 #[derive(Clone, Debug)]
-pub(super) struct Staged(Arc<Staging>);
+pub struct Staged(Arc<Staging>);
 
 #[derive(Debug)]
 struct Staging {
@@ -292,7 +334,9 @@ struct Staging {
 }
 
 impl Staged {
-    pub(super) fn new(files: &Files, stop: &Stop) -> Self {
+    /// Prepares to write a segment among these files, until `stop` ends it.
+    #[must_use]
+    pub fn new(files: &Files, stop: &Stop) -> Self {
         let (files, stop) = (files.clone(), stop.clone());
         let staging = Staging {
             files,
@@ -304,14 +348,22 @@ impl Staged {
         Self(Arc::new(staging))
     }
 
-    /// The files of a segment that is written, and how the engine describes it.
-    pub(super) fn take(&self) -> (Vec<ManifestEntry>, Vec<u8>) {
+    /// Completes a segment that the engine has written.
+    ///
+    /// # Errors
+    /// The engine wrote nothing ([`IndexError::Damaged`]), or the last file can't be written ([`IndexError::Write`]).
+    pub fn seal(&self) -> Result<SegmentEntry, IndexError> {
         let description = lock(&self.0.notes).remove(Path::new(DESCRIPTION)).unwrap_or_default();
-        (std::mem::take(&mut lock(&self.0.written)), description)
+        let mut files = std::mem::take(&mut *lock(&self.0.written));
+        let id = files.first().and_then(|file| file.name.split('.').next()).map(str::to_owned);
+        let id = id.ok_or(IndexError::Damaged)?;
+        let written = self.0.files.write(&description_name(&id), &description);
+        files.push(written.map_err(|error| IndexError::Write(error.into()))?);
+        Ok(SegmentEntry { id, files, ..SegmentEntry::default() })
     }
 
     /// Removes what was written of a segment that was not finished.
-    pub(super) fn discard(&self) {
+    pub fn discard(&self) {
         self.0.files.remove(lock(&self.0.begun).iter().map(String::as_str));
     }
 }

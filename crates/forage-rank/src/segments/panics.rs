@@ -21,7 +21,7 @@ thread_local! {
 ///
 /// # Errors
 /// Those of the work, and [`IndexError::Panicked`].
-pub(crate) fn guarded<T, E: From<IndexError>>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+pub fn guarded<T, E: From<IndexError>>(work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
     install();
     GUARDED.set(GUARDED.get() + 1);
     let result = catch_unwind(AssertUnwindSafe(work));
@@ -77,7 +77,7 @@ mod tests {
         let run = |name: &str| {
             let mut command = std::process::Command::new(std::env::current_exe().unwrap());
             command
-                .args(["--exact", "--nocapture", &format!("panics::tests::{name}")])
+                .args(["--exact", "--nocapture", &format!("segments::panics::tests::{name}")])
                 .env("RUST_BACKTRACE", "0");
             let output = command.output().unwrap();
             assert!(output.status.success(), "{output:?}");
