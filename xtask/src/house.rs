@@ -29,20 +29,8 @@ const PROGRAMS: [&str; 10] = [
 ];
 
 /// Crates that programs of others use without the program `forage`.
-const LIBRARIES: [&str; 12] = [
-    "base",
-    "fs",
-    "search",
-    "rank",
-    "http",
-    "llm",
-    "lookup",
-    "qdrant-edge",
-    "tools",
-    "agent",
-    "mcp",
-    "sandbox",
-];
+const LIBRARIES: [&str; 11] =
+    ["base", "fs", "search", "rank", "http", "llm", "lookup", "tools", "agent", "mcp", "sandbox"];
 
 /// How a text begins that sends its reader to a command, an option or a setting of the program, which a library does not
 /// know: it has `forage_base::Hint`.

@@ -128,8 +128,8 @@ const READERS: &[(&str, &[Cover])] = &[
         &[Target("forage-rank/src/query/report.rs", "fuzz_parts_are_of_the_text_in_its_order")],
     ),
     (
-        "forage-rank/src/index/manifest.rs",
-        &[Target("forage-rank/src/index/manifest.rs", "fuzz_a_manifest_names_plain_files_and_comes_back")],
+        "forage-rank/src/segments/manifest.rs",
+        &[Target("forage-rank/src/segments/manifest.rs", "fuzz_a_manifest_names_plain_files_and_comes_back")],
     ),
     (
         "forage-rank/src/index/segment.rs",
@@ -139,7 +139,7 @@ const READERS: &[(&str, &[Cover])] = &[
         )],
     ),
     (
-        "forage-rank/src/index/files.rs",
+        "forage-rank/src/segments/files.rs",
         &[Target(
             "forage-rank/src/index/damage_tests.rs",
             "no_damage_gives_a_wrong_answer_or_reaches_the_engine",
@@ -162,33 +162,20 @@ const READERS: &[(&str, &[Cover])] = &[
         "forage-lookup/src/superset.rs",
         &[Target("forage-lookup/tests/it/fuzz.rs", "any_text_is_encoded_in_finite_weights")],
     ),
+    (
+        "forage-lookup/src/embedded/schema.rs",
+        &[NoneForeign("a payload that the store wrote, compared with its hash before it is read")],
+    ),
+    (
+        "forage-lookup/src/embedded/store.rs",
+        &[NoneForeign("a line of the manifest, which is compared with its hash before it is read")],
+    ),
     ("forage-lookup/src/fill.rs", &[NoneForeign("a hash of its own is turned into an id")]),
     (
         "forage-lookup/src/qdrant/wire.rs",
         &[Target(
             "forage-lookup/src/qdrant/wire.rs",
             "fuzz_any_point_that_the_protocol_decodes_has_an_id_or_none_and_a_payload_of_json",
-        )],
-    ),
-    (
-        "forage-qdrant-edge/src/journal.rs",
-        &[
-            Target("forage-qdrant-edge/src/journal.rs", "fuzz_of_any_bytes_the_whole_records_are_read"),
-            Target(
-                "forage-qdrant-edge/src/journal.rs",
-                "fuzz_any_body_with_a_right_checksum_is_a_change_or_none",
-            ),
-        ],
-    ),
-    (
-        "forage-qdrant-edge/src/seal.rs",
-        &[Target("forage-qdrant-edge/src/seal.rs", "fuzz_only_what_was_written_is_a_seal")],
-    ),
-    (
-        "forage-qdrant-edge/src/description.rs",
-        &[Target(
-            "forage-qdrant-edge/src/description.rs",
-            "fuzz_any_bytes_are_a_description_of_this_format_or_an_error_of_one_line",
         )],
     ),
     (

@@ -160,3 +160,34 @@ pub const SERVER_PAGE_POINTS: usize = 10_000;
 pub const SHARD_PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
 /// See [`SHARD_PATIENCE`].
 pub const SHARD_PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
+
+/// Bytes of the name of an embedded collection. It names a directory, for which file systems take 255.
+pub const COLLECTION_NAME_BYTES: usize = 100;
+
+/// Bytes of payloads that are compressed together in the embedded store. A hit reads one block, and a scan in the order
+/// of ids reads one for each point.
+pub const PAYLOAD_BLOCK_BYTES: usize = 4 << 10;
+
+/// Blocks of payloads that a segment of the embedded store keeps uncompressed.
+pub const PAYLOAD_BLOCKS: usize = 64;
+
+/// Bytes of a text in the embedded store's index of payload fields: as many as a path may have.
+pub const TAG_BYTES: usize = 4 << 10;
+
+/// Bytes of a file of the embedded store.
+pub const SEGMENT_FILE_BYTES: u64 = 64 << 30;
+
+/// Bytes that the embedded store gathers before it writes a segment.
+pub const GATHERED_BYTES: usize = 64 << 20;
+
+/// Points up to which segments of the embedded store count as alike: eight of a size become one.
+pub const SMALL_SEGMENT_POINTS: u32 = 1_000;
+
+/// Points of a segment of the embedded store that is merged no more, which would take longer than it saves lookups.
+pub const LARGE_SEGMENT_POINTS: usize = 2_000_000;
+
+/// Share of a segment's points that were removed from which on the embedded store writes it again without them.
+pub const REMOVED_SHARE: f32 = 0.3;
+
+/// Interval at which a call looks whether another has finished with the embedded store.
+pub const LOCK_POLL: std::time::Duration = std::time::Duration::from_millis(2);

@@ -78,9 +78,6 @@ pub(crate) const RECORDING_BYTES: u64 = 256 << 20;
 /// it with each request.
 pub(crate) const TOOL_DESCRIPTION_BYTES: usize = 4_096;
 
-/// How long an embedded store stays open without use. It is one process's alone while it is open.
-pub(crate) const COLLECTION_IDLE: Duration = Duration::from_secs(5);
-
 /// Time to try a client's entry. Clients wait 10 to 60 seconds for a server; Forage takes some milliseconds.
 pub(crate) const PROBE_TIME: Duration = Duration::from_secs(10);
 

@@ -6,6 +6,7 @@
 mod peer;
 
 mod bm42;
+mod embedded;
 mod fill;
 mod fuzz;
 mod golden;

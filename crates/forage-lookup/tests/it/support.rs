@@ -2,14 +2,15 @@
 
 use std::io::{BufRead as _, BufReader, Lines};
 use std::net::TcpListener;
+use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forage_base::Stop;
 use forage_lookup::{
-    Contract, Creation, Point, PointFilter, PointId, PointScan, PointStore, ServerSettings, ServerStore,
-    Sharding, SparseVector,
+    Contract, Creation, EmbeddedStore, Point, PointFilter, PointId, PointScan, PointStore, ServerSettings,
+    ServerStore, Sharding, SparseVector,
 };
 use serde_json::{Map, Value, json};
 
@@ -41,8 +42,21 @@ pub(crate) fn connected(url: &str) -> Arc<dyn PointStore> {
     Arc::new(ServerStore::connect(ServerSettings::new(url, "code")).unwrap())
 }
 
+/// The collection `code` of a directory.
+pub(crate) fn open(directory: &Path) -> EmbeddedStore {
+    EmbeddedStore::new(directory, "code").unwrap()
+}
+
+pub(crate) fn created(directory: &Path) -> EmbeddedStore {
+    let store = open(directory);
+    store.create(&creation(), &Stop::never()).unwrap();
+    store
+}
+
 /// Where a collection is, which can be opened again.
 pub(crate) enum Place {
+    /// A directory of collections.
+    Directory(tempfile::TempDir),
     /// The peer, and its address.
     Peer { url: String, _server: Server },
     /// Real servers.
@@ -58,6 +72,7 @@ pub(crate) enum Place {
 impl Place {
     pub(crate) fn open(&self) -> Arc<dyn PointStore> {
         match self {
+            Self::Directory(directory) => Arc::new(open(directory.path())),
             Self::Peer { url, .. } => connected(url),
             Self::Servers { cluster, collection, opened, .. } => {
                 let node = opened.fetch_add(1, Ordering::Relaxed) % cluster.nodes.len();
@@ -70,7 +85,7 @@ impl Place {
         let store = self.open();
         let sharding = match self {
             Self::Servers { sharding, .. } => sharding.clone(),
-            Self::Peer { .. } => Sharding::default(),
+            Self::Directory(_) | Self::Peer { .. } => Sharding::default(),
         };
         store.create(&Creation { sharding, ..creation() }, &Stop::never()).unwrap();
         store
@@ -80,7 +95,7 @@ impl Place {
     /// a segment in order, points that were removed or replaced as well.
     pub(crate) fn is_exact(&self, is_changed: bool) -> bool {
         match self {
-            Self::Peer { .. } => true,
+            Self::Directory(_) | Self::Peer { .. } => true,
             Self::Servers { cluster, .. } => cluster.nodes.len() == 1 && !is_changed,
         }
     }
@@ -94,11 +109,12 @@ impl Drop for Place {
     }
 }
 
-/// Every kind of place that there is to test with: the peer, and where `FORAGE_TEST_QDRANT` names the program a node, and a
+/// Every kind of place that there is to test with: a directory, the peer, and where `FORAGE_TEST_QDRANT` names the program a node, and a
 /// cluster of three with six shards and two of each.
 pub(crate) fn places(test: &str) -> Vec<Place> {
     let (_server, url) = peer();
-    let mut places = vec![Place::Peer { url, _server }];
+    let directory = tempfile::tempdir().unwrap();
+    let mut places = vec![Place::Directory(directory), Place::Peer { url, _server }];
     if let Some([single, three]) = server::shared() {
         let spread = Sharding { shards: Some(6), replicas: Some(2), ..Sharding::default() };
         for (cluster, sharding) in [(single, Sharding::default()), (three, spread)] {
@@ -190,6 +206,10 @@ impl Twin {
             .unwrap();
         let lines = BufReader::new(child.stdout.take().unwrap()).lines();
         Self { child, lines }
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// What follows the word in the next line that begins with it; `None` when the child has ended.

@@ -26,7 +26,6 @@ use super::setting_options::{self, SettingOptions};
 use super::told::{code, told};
 use super::{Global, Status, session, signals};
 use crate::config::{self, CommandLineSettings, Config};
-use crate::retrieval::OnDemand;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -103,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     };
     let given = CommandLineSettings { settings: collection.said.clone(), ..CommandLineSettings::default() };
     let config = session::load(global, given)?;
-    let store = OnDemand::new(config.collection_place()?).map_err(anyhow::Error::msg)?;
+    let store = &*config.collection_place()?.open()?;
     let wanted = wanted(&arguments.command)?;
     let directories: Vec<PathBuf> = wanted
         .iter()
@@ -112,10 +111,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         .collect();
     config.wall_in(&directories, &config.needs_of_collections())?;
     match (&arguments.command, &wanted) {
-        (_, Some(wanted)) => index(&config, &store, wanted, output),
-        (Command::Drop { repo: Some(repo), .. }, None) => remove_repository(&store, repo, output),
-        (Command::Drop { .. }, None) => remove(&store, output),
-        _ => show(&config, &store, output),
+        (_, Some(wanted)) => index(&config, store, wanted, output),
+        (Command::Drop { repo: Some(repo), .. }, None) => remove_repository(store, repo, output),
+        (Command::Drop { .. }, None) => remove(store, output),
+        _ => show(&config, store, output),
     }
 }
 
@@ -157,7 +156,7 @@ fn wanted(command: &Command) -> anyhow::Result<Option<Wanted>> {
 
 fn index(
     config: &Config,
-    store: &OnDemand,
+    store: &dyn PointStore,
     wanted: &Wanted,
     output: &mut Terminal,
 ) -> anyhow::Result<Status> {
@@ -218,7 +217,7 @@ fn index(
 /// What all fillings of a command share.
 struct Indexing<'a> {
     config: &'a Config,
-    store: &'a OnDemand,
+    store: &'a dyn PointStore,
     encoder: &'a dyn Encoder,
     redactor: Option<&'a Redactor>,
     written: &'a Arc<AtomicU64>,
@@ -373,7 +372,7 @@ fn tell(store: &dyn PointStore, name: &str, indexed: &Indexed, output: &mut Term
     output.record_or_text(&record, &text)
 }
 
-fn show(config: &Config, store: &OnDemand, output: &mut Terminal) -> anyhow::Result<Status> {
+fn show(config: &Config, store: &dyn PointStore, output: &mut Terminal) -> anyhow::Result<Status> {
     let stop = signals::stop()?;
     let place = store.place();
     let Some(collection) = store.collection(&stop)? else {
@@ -412,7 +411,7 @@ fn show(config: &Config, store: &OnDemand, output: &mut Terminal) -> anyhow::Res
     Ok(Status::Found)
 }
 
-fn remove_repository(store: &OnDemand, name: &str, output: &mut Terminal) -> anyhow::Result<Status> {
+fn remove_repository(store: &dyn PointStore, name: &str, output: &mut Terminal) -> anyhow::Result<Status> {
     let (place, stop) = (store.place(), signals::stop()?);
     let chunks = forage_lookup::remove_repository(store, name, &stop)?;
     let text = match chunks {
@@ -423,7 +422,7 @@ fn remove_repository(store: &OnDemand, name: &str, output: &mut Terminal) -> any
     Ok(if chunks > 0 { Status::Found } else { Status::NothingFound })
 }
 
-fn remove(store: &OnDemand, output: &mut Terminal) -> anyhow::Result<Status> {
+fn remove(store: &dyn PointStore, output: &mut Terminal) -> anyhow::Result<Status> {
     let (place, stop) = (store.place(), signals::stop()?);
     let was_there = store.drop_collection(&stop)?;
     let text = if was_there { format!("{place}: removed\n") } else { format!("there is no {place}\n") };

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use super::sandbox::port;
 use super::table::{EncoderName, Retrieval, StoreSetting};
 use super::{Config, environment};
-use crate::retrieval::{CollectionPlace, Home, OnDemand};
+use crate::retrieval::{CollectionPlace, Home};
 use crate::rotated_file::RotatedFile;
 use crate::telemetry::TelemetryFile;
 
@@ -92,12 +92,12 @@ fn telemetry_at(path: &Path, rotate_bytes: u64) -> Arc<dyn Telemetry> {
 }
 
 impl Config {
-    /// Why agents are not told of the tool that looks words up although the configuration has it on: this program has no
-    /// store that could be asked.
+    /// Returns why `keyword_lookup` is not offered although the configuration has it on, if so: the settings of its store
+    /// can't be used.
     pub(crate) fn lookup_problem(&self) -> Option<String> {
-        let missing =
-            if self.is_lookup_on() { self.collection_place().ok()?.missing()? } else { return None };
-        Some(format!("`keyword_lookup` is on and is not offered: {missing}"))
+        let open = || self.collection_place().and_then(|place| Ok(place.open()?));
+        let error = self.is_lookup_on().then(open)?.err()?;
+        Some(format!("`keyword_lookup` is on and is not offered: {error:#}"))
     }
 
     /// Where collections are.
@@ -178,8 +178,8 @@ impl Config {
         let encoder = encoder.map(|encoder| Arc::new(EncoderSource::new(Box::new(|| Ok(encoder)))));
         let text_field = retrieval.text_field.value.clone();
         let store = self.collection_place().map_err(|error| format!("{error:#}")).and_then(|place| {
-            let backend = place.home.name();
-            Ok((OnDemand::new(place)?, backend))
+            let store = place.open().map_err(|error| error.to_string())?;
+            Ok((store, place.home.name()))
         });
         let (store, backend) = match store {
             Ok(store) => store,
@@ -189,7 +189,7 @@ impl Config {
             }
         };
         let retriever = Retriever {
-            store: Arc::new(store),
+            store,
             encoder,
             prose: retrieval.prose(),
             backend,

@@ -148,7 +148,7 @@ impl Config {
     /// within a root.
     fn writable(&self, roots: &[PathBuf], needs: &Needs) -> Vec<PathBuf> {
         let cache = environment::cache_directory().map(|place| (place, needs.keeps));
-        let collections = needs.collections && !self.is_on_server() && cfg!(feature = "embedded-store");
+        let collections = needs.collections && !self.is_on_server();
         let collections = collections.then(|| self.collections_directory().ok()).flatten();
         let collections = collections.map(|path| (PrivatePlace::from(path), true));
         let places = cache.into_iter().chain(collections);

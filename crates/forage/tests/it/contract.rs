@@ -116,8 +116,8 @@ pub(crate) fn cases() -> Vec<(i32, Vec<String>)> {
         (2, &["models", "--config", "no/such/file"]),
         (0, &["doctor"]),
         (2, &["doctor", "--config", "no/such/file"]),
-        // A collection that is not there, or a program without a store.
-        (if cfg!(feature = "embedded-store") { 1 } else { 2 }, &["sparse", "status"]),
+        // There is no collection.
+        (1, &["sparse", "status"]),
         (2, &["no_such_command"]),
         (0, &[]),
         (0, &["man"]),

@@ -15,7 +15,6 @@ fn tool_names(project: &Project) -> Vec<String> {
     tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
 }
 
-#[cfg(feature = "embedded-store")]
 #[test]
 fn agents_are_told_of_it_by_the_name_that_is_free() {
     let project = project();
@@ -174,55 +173,32 @@ fn a_text_is_printed_as_the_vector_that_it_becomes() {
     assert!(run.status == 2 && run.stderr.contains("`retrieval.language`"), "{run:?}");
 }
 
-#[cfg(not(feature = "embedded-store"))]
 #[test]
-fn a_build_without_a_store_offers_no_tool_and_says_so() {
+fn a_store_that_cant_be_used_is_not_offered_and_the_cause_is_named() {
     let project = project();
     let log = project.home.join("log.jsonl");
     let settings = format!(
         "enable_keyword_tool = true\ntool_name = \"find_id\"\n[telemetry]\npath = \"{}\"\n",
         log.display()
     );
-    project.configure(&format!("[retrieval]\n{settings}"));
-    assert!(!tool_names(&project).contains(&"keyword_lookup".to_owned()));
-    let said = "`keyword_lookup` is on and is not offered: the embedded store is not built into this program";
+    project.configure(&format!("[retrieval]\ncollection = \"a/b\"\n{settings}"));
+    assert!(!tool_names(&project).contains(&"find_id".to_owned()));
+    let cause = "`keyword_lookup` is on and is not offered: the name of a collection has other characters";
     let doctor = project.run(&["doctor"]).stdout;
-    assert!(doctor.contains(said) && doctor.contains("this program has no store for it"), "{doctor}");
+    assert!(doctor.contains(cause), "{doctor}");
     // The server ends with its input, which is empty.
     let run = project.run(&["mcp"]);
-    assert!(run.stderr.contains(said), "{run:?}");
-    let run = project.run(&["lookup", "ORA-00942"]);
-    assert!(run.status == 2 && run.stderr.contains("--features embedded-store"), "{run:?}");
+    assert!(run.stderr.contains(cause), "{run:?}");
     let lines = std::fs::read_to_string(&log).unwrap();
-    let events: Vec<serde_json::Value> =
-        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(events.len(), 2, "{lines}");
-    for event in &events {
-        assert_eq!(
-            (&event["retrieval.sparse_fallback"], &event["retrieval.return_count"]),
-            (&true.into(), &0.into())
-        );
-    }
-    // The server's is the first, by the name that its agents would know.
+    let event: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
     assert_eq!(
-        (&events[0]["retrieval.tool"], &events[0]["tool"]),
-        (&"find_id".into(), &serde_json::Value::Null)
+        (&event["retrieval.sparse_fallback"], &event["retrieval.tool"]),
+        (&true.into(), &"find_id".into())
     );
-    assert!(!lines.contains("ORA"), "{lines}");
-    // Control: where it is off, nobody is told of it.
-    project.configure("");
-    assert!(!project.run(&["mcp"]).stderr.contains("keyword_lookup"));
-}
-
-#[cfg(not(feature = "embedded-store"))]
-#[test]
-fn a_build_without_the_embedded_store_says_so() {
-    for command in
-        [&["lookup", "x"][..], &["sparse", "status"], &["sparse", "index", "."], &["sparse", "drop"]]
-    {
-        let run = project().run(command);
-        assert!(run.status == 2 && run.stderr.contains("--features embedded-store"), "{run:?}");
-    }
+    // The control: another name is offered.
+    project.configure(&format!("[retrieval]\n{settings}"));
+    assert!(tool_names(&project).contains(&"find_id".to_owned()));
+    assert!(!project.run(&["mcp"]).stderr.contains("is not offered"));
 }
 
 mod server {
@@ -264,10 +240,9 @@ mod server {
     }
 }
 
-#[cfg(feature = "embedded-store")]
 mod embedded {
     use std::process::{Command, Stdio};
-    use std::time::{Duration, Instant};
+    use std::time::Duration;
 
     use serde_json::{Value, json};
 
@@ -497,11 +472,10 @@ mod embedded {
     }
 
     #[test]
-    fn who_finds_the_store_open_is_told_and_not_kept_waiting() {
+    fn a_server_and_commands_share_a_collection() {
         let project = project();
         index(&project, &["."]);
         project.configure("[retrieval]\nenable_keyword_tool = true\n");
-        // A server that has just answered a lookup keeps the collection open for some seconds.
         let mut server = Command::new(env!("CARGO_BIN_EXE_forage"));
         server.args(["mcp"]).current_dir(&project.root).env_clear().env("HOME", &project.home);
         let mut server =
@@ -516,25 +490,19 @@ mod embedded {
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}));
         lines.next().unwrap().unwrap();
         send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
-        send(json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
-            "name": "keyword_lookup", "arguments": {"query": "ORA-00942"}}}));
-        let answer = lines.next().unwrap().unwrap();
-        assert!(answer.contains("src/db.rs:1-4"), "{answer}");
-        let began = Instant::now();
-        let run = project.run(&["lookup", "--json", "ORA-00942"]);
-        let records = run.json();
-        assert!(began.elapsed() < Duration::from_secs(15));
-        // Told, or served once the server had closed it.
-        let status = records["status"].as_str().unwrap();
-        let told = records["reason"].as_str().is_some_and(|reason| reason.contains(&server.id().to_string()));
-        assert!(status == "found" || (status == "store_unavailable" && told), "{records}");
-        // And after some seconds it is free.
-        let free = (0..100).any(|_| {
-            std::thread::sleep(Duration::from_millis(150));
-            project.run(&["lookup", "ORA-00942"]).status == 0
-        });
-        assert!(free, "the server never closed the collection");
-        server.kill().unwrap();
-        server.wait().unwrap();
+        let mut ask = |id: u64, query: &str| {
+            send(json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
+                "name": "keyword_lookup", "arguments": {"query": query}}}));
+            lines.next().unwrap().unwrap()
+        };
+        assert!(ask(2, "ORA-00942").contains("src/db.rs:1-4"));
+        // While the server has it open, others look words up in it and write it.
+        assert_eq!(found(&project, "ORA-00942"), ["src/db.rs"]);
+        project.write("src/new.rs", "// ORA-55555\n");
+        index(&project, &["."]);
+        let answer = ask(3, "ORA-55555");
+        assert!(answer.contains("src/new.rs:1"), "{answer}");
+        drop(input);
+        assert!(server.wait().unwrap().success());
     }
 }

@@ -311,7 +311,6 @@ fn what_is_printed_keeps_to_its_schema() {
         };
         assert!(run.status < 2, "{arguments:?}: {run:?}");
     }
-    #[cfg(feature = "embedded-store")]
     for arguments in [
         &["sparse", "index", "."][..],
         &["sparse", "status"],

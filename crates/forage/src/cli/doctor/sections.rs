@@ -143,8 +143,8 @@ pub(super) fn tools(report: &mut DoctorReport, subject: &DoctorSubject) -> Vec<T
         let (why, how) = match is_on {
             true => (None, None),
             false if tool.name() == "keyword_lookup" && lookup_problem.is_some() => {
-                let how = "build it with a store, see docs/lookup.md".to_owned();
-                (Some("this program has no store for it".to_owned()), Some(how))
+                let how = "correct the settings of `[retrieval]`".to_owned();
+                (Some("its store can't be used".to_owned()), Some(how))
             }
             false if tool.name() == "Search" && engine_problem.is_some() => {
                 let how = "install one of them, or set `tools.search.engine = \"embedded\"`".to_owned();

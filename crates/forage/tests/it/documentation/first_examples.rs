@@ -42,9 +42,6 @@ const OTHERS: &[(&str, Option<&str>, &str)] = &[
     ),
 ];
 
-/// The page whose first example needs a store, which the default build has not. It needs no model.
-const NEEDS_A_STORE: &str = "lookup.md";
-
 fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -176,29 +173,12 @@ fn the_first_example_of_every_page_works_without_a_model() {
     for (name, lines) in &examples {
         assert!(is_of_the_program(lines), "the first example of {name} runs nothing of ours: {lines:?}");
     }
-    let run = |(name, lines): &(String, Vec<String>)| match name == NEEDS_A_STORE {
-        true if !cfg!(feature = "embedded-store") => asks_for_a_store(&project, lines),
-        _ => failures(&project, name, lines),
-    };
+    let run = |(name, lines): &(String, Vec<String>)| failures(&project, name, lines);
     let failed: Vec<String> = std::thread::scope(|scope| {
         let running: Vec<_> = examples.iter().map(|example| scope.spawn(|| run(example))).collect();
         running.into_iter().flat_map(|thread| thread.join().unwrap()).collect()
     });
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
-}
-
-/// Where there is no store, each line that needs one names the feature that brings it.
-fn asks_for_a_store(project: &Project, lines: &[String]) -> Vec<String> {
-    let says_so = |line: &&String| {
-        let run = run(project, &project.home, line);
-        // A vector is made by an encoder alone.
-        let asks = match line.starts_with("forage sparse encode ") {
-            true => run.status == 0,
-            false => run.status == 2 && run.stderr.contains("--features embedded-store"),
-        };
-        (!asks).then(|| format!("{NEEDS_A_STORE}: {line}\n{run:?}"))
-    };
-    lines.iter().filter_map(|line| says_so(&line)).collect()
 }
 
 /// The control: an example that asks a model, one that finds nothing, and one that prints nothing.

@@ -294,7 +294,6 @@ fn a_second_request_to_end_is_not_kept_by_calls() {
     assert!(asked.elapsed() < Duration::from_secs(10), "{:?}", asked.elapsed());
 }
 
-#[cfg(feature = "embedded-store")]
 #[test]
 fn a_token_finds_words_of_the_repositories_that_it_names_alone() {
     let (project, other) = two_repositories();

@@ -26,7 +26,7 @@ fn tools(pipes: &mut Pipes, revision: &str) -> Vec<String> {
 
 /// The settings that can't be used, and what has to be told of them.
 fn broken() -> Vec<(String, &'static [&'static str], &'static str)> {
-    let mut broken: Vec<(String, &'static [&'static str], &'static str)> = vec![
+    vec![
         (format!("[[models]]\napi_key = \"{KEY}\"\n"), &[], "line 2, column 1: unknown field `api_key`"),
         (format!("roots = [\n# {KEY}\n"), &[], "config.toml is not valid: line"),
         (format!("[limits]\ntimeout_ms = \"{KEY}\"\n"), &[], "line 2, column 14: invalid type"),
@@ -35,16 +35,12 @@ fn broken() -> Vec<(String, &'static [&'static str], &'static str)> {
         ("roots = [\"/nonexistent/root\"]\n".to_owned(), &[], "/nonexistent/root"),
         (String::new(), &["--root", "/nonexistent/root"], "/nonexistent/root"),
         (String::new(), &["--config", "/nonexistent/config.toml"], "/nonexistent/config.toml"),
-    ];
-    // Without a store the second of them is not offered.
-    if cfg!(feature = "embedded-store") {
-        broken.push((
+        (
             "[retrieval]\nenable_keyword_tool = true\ntool_name = \"keyword_search\"\n".to_owned(),
             &[],
             "the tools keyword_search and keyword_lookup are both",
-        ));
-    }
-    broken
+        ),
+    ]
 }
 
 #[test]

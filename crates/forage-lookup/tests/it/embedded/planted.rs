@@ -2,14 +2,13 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use forage_base::Stop;
-use forage_lookup::{PointFilter, PointStore, StoreError};
-use forage_qdrant_edge::EmbeddedStore;
+use forage_lookup::{EmbeddedStore, PointFilter, PointStore, StoreError};
 
 use crate::support::{created, creation, some_points, upsert};
 
@@ -50,7 +49,7 @@ fn count(home: &Path) -> Result<u64, StoreError> {
     let (sender, receiver) = channel();
     let home = home.to_owned();
     std::thread::spawn(move || {
-        let count = EmbeddedStore::open(&home, "code")
+        let count = EmbeddedStore::new(&home, "code")
             .and_then(|store| store.count(&PointFilter::default(), &Stop::never()));
         let _ = sender.send(count);
     });
@@ -68,60 +67,53 @@ fn filled() -> tempfile::TempDir {
     home
 }
 
-fn files(directory: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(directory).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
-    }
-    found.sort();
-    found
-}
-
 #[test]
-fn a_file_that_others_could_have_put_there_is_an_error_and_leads_nowhere() {
+fn a_planted_file_is_an_error_and_leads_nowhere() {
     let other = tempfile::tempdir().unwrap();
     let victim = other.path().join("victim.txt");
-    let home = filled();
-    let names: Vec<_> =
-        files(home.path()).iter().map(|path| path.strip_prefix(home.path()).unwrap().to_owned()).collect();
-    let own = [".code.lock", "code/collection.json", "code/journal"];
-    assert!(own.iter().all(|own| names.iter().any(|name| name == Path::new(own))), "{names:?}");
     for what in PLANTS {
         let home = filled();
-        for name in own {
-            let path = home.path().join(name);
+        let collection = home.path().join("code");
+        let segment = fs::read_dir(&collection).unwrap().map(|entry| entry.unwrap().path());
+        let segment = segment.into_iter().find(|path| path.extension().is_some_and(|ext| ext == "store"));
+        for path in [collection.join("manifest"), segment.unwrap()] {
             let bytes = fs::read(&path).unwrap();
             plant(what, &path, &victim);
+            if what == "writable" {
+                // Nobody else may enter the directory.
+                assert_eq!(count(home.path()), Ok(7), "{what} at {}", path.display());
+                continue;
+            }
             let error = count(home.path()).unwrap_err().to_string();
-            assert!(error.contains("can't be trusted"), "{what} at {name}: {error}");
-            assert_eq!(fs::read_to_string(&victim).unwrap(), VICTIM, "{what} at {name}");
+            let is_noticed =
+                ["can't be trusted", "is damaged", "another version"].iter().any(|word| error.contains(word));
+            assert!(is_noticed, "{what} at {}: {error}", path.display());
+            assert_eq!(fs::read_to_string(&victim).unwrap(), VICTIM, "{what} at {}", path.display());
             remove(&path);
             fs::write(&path, bytes).unwrap();
             fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
-            assert_eq!(count(home.path()), Ok(7), "{what} at {name}");
+            assert_eq!(count(home.path()), Ok(7), "{what} at {}", path.display());
         }
-        // Nobody else may enter the shard; the engine makes files as the system's defaults say.
-        if ["directory", "writable"].contains(&what) {
-            continue;
-        }
-        let path = files(&home.path().join("code/shard")).into_iter().next().unwrap();
-        plant(what, &path, &victim);
-        let error = count(home.path()).unwrap_err().to_string();
-        assert!(error.contains("can't be trusted"), "{what} at {}: {error}", path.display());
-        assert_eq!(fs::read_to_string(&victim).unwrap(), VICTIM, "{what} in the shard");
-        // It can be removed and made again, and what was planted leads nowhere then.
-        let store = EmbeddedStore::open(home.path(), "code").unwrap();
+        // The lock is written by a writer alone.
+        let lock = home.path().join(".code.lock");
+        plant(what, &lock, &victim);
+        let store = EmbeddedStore::new(home.path(), "code").unwrap();
+        let error = store.remove(&[], &Stop::never()).unwrap_err().to_string();
+        assert!(error.contains("can't be trusted"), "{what}: {error}");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), VICTIM, "{what}");
+        // A planted file goes with the collection, and what it leads to stays.
+        remove(&lock);
+        plant(what, &collection.join("manifest"), &victim);
         assert!(store.drop_collection(&Stop::never()).unwrap());
         store.create(&creation(), &Stop::never()).unwrap();
-        assert_eq!(fs::read_to_string(&victim).unwrap(), VICTIM, "{what} in the shard");
+        assert_eq!(fs::read_to_string(&victim).unwrap(), VICTIM, "{what}");
     }
 }
 
 #[test]
 fn a_directory_that_others_may_write_or_that_is_a_link_is_not_used() {
     let home = filled();
-    for name in ["", "code", "code/shard"] {
+    for name in ["", "code"] {
         let path = home.path().join(name);
         let before = fs::metadata(&path).unwrap().permissions();
         fs::set_permissions(&path, Permissions::from_mode(0o777)).unwrap();
@@ -131,9 +123,12 @@ fn a_directory_that_others_may_write_or_that_is_a_link_is_not_used() {
         assert_eq!(count(home.path()), Ok(7), "{name}");
     }
     let other = tempfile::tempdir().unwrap();
-    let (linked, shard) = (other.path().join("shard"), home.path().join("code/shard"));
-    fs::rename(&shard, &linked).unwrap();
-    symlink(&linked, &shard).unwrap();
+    let (linked, collection) = (other.path().join("code"), home.path().join("code"));
+    fs::rename(&collection, &linked).unwrap();
+    symlink(&linked, &collection).unwrap();
     let error = count(home.path()).unwrap_err().to_string();
     assert!(error.contains("it is a symbolic link"), "{error}");
+    let store = EmbeddedStore::new(home.path(), "code").unwrap();
+    assert!(store.drop_collection(&Stop::never()).is_err());
+    assert!(linked.join("manifest").exists());
 }

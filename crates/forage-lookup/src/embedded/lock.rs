@@ -1,14 +1,11 @@
-//! One process at a time.
+//! Excludes other writers of a collection, in this process and others.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
-use std::path::Path;
 
-use crate::directory;
-
-/// Held as long as this lives; the system releases it when the process ends, however it ends.
+/// A lock of a file, held until this is dropped. The system releases it when the process ends, however it ends.
 #[derive(Debug)]
-pub(crate) struct Lock {
+pub(super) struct Lock {
     file: File,
 }
 
@@ -19,33 +16,32 @@ impl Drop for Lock {
     }
 }
 
-/// Somebody else has it.
+/// The reason for which a lock can't be had.
 #[derive(Debug)]
-pub(crate) enum LockRefusal {
-    /// The number of the process, if it could be read.
+pub(super) enum LockError {
+    /// Another has it: the process with this number, if that could be read.
     Held(Option<u32>),
-    /// The file can't be made or locked.
+    /// The file can't be locked or written.
     Io(io::Error),
 }
 
 impl Lock {
-    /// Doesn't wait.
-    pub(crate) fn take(path: &Path) -> Result<Self, LockRefusal> {
-        let mut file = directory::open_lock(path).map_err(LockRefusal::Io)?;
+    /// Locks a file without waiting, and writes the number of this process into it.
+    pub(super) fn take(mut file: File) -> Result<Self, LockError> {
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(LockRefusal::Held(holder(&mut file))),
-            Err(TryLockError::Error(error)) => return Err(LockRefusal::Io(error)),
+            Err(TryLockError::WouldBlock) => return Err(LockError::Held(holder(&mut file))),
+            Err(TryLockError::Error(error)) => return Err(LockError::Io(error)),
         }
         let number = format!("{}\n", std::process::id());
         let written =
             file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(number.as_bytes()));
-        written.map_err(LockRefusal::Io)?;
+        written.map_err(LockError::Io)?;
         Ok(Self { file })
     }
 }
 
-/// On Windows a locked file can't be read; then nobody knows.
+/// Windows lets nobody read a locked file.
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.take(20).read_to_string(&mut text).ok()?;

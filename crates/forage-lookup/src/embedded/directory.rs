@@ -1,0 +1,130 @@
+//! The directory of a collection, which nobody else may have made or changed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use forage_fs::{PrivateDirectory, PrivatePlace};
+use forage_rank::segments::Files;
+
+use super::lock::{Lock, LockError};
+use crate::limits;
+use crate::store::StoreError;
+
+/// The home of a collection.
+#[derive(Debug)]
+pub(super) struct Home {
+    directory: PathBuf,
+    name: String,
+}
+
+impl Home {
+    /// Checks that the name can be that of a directory on every system.
+    pub(super) fn new(directory: &Path, name: &str) -> Result<Self, StoreError> {
+        let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let reason = if name.is_empty() {
+            "is empty"
+        } else if name.len() > limits::COLLECTION_NAME_BYTES {
+            "is longer than 100 characters"
+        } else if !name.bytes().all(is_known) {
+            "has other characters than letters, digits, `-`, `_` and `.`"
+        } else if name.starts_with('.') || name.ends_with('.') {
+            "begins or ends with a dot"
+        } else {
+            return Ok(Self { directory: directory.to_owned(), name: name.to_owned() });
+        };
+        let shown: String = name.chars().take(limits::COLLECTION_NAME_BYTES).collect();
+        Err(StoreError::Invalid(format!("the name of a collection {reason}: {shown:?}; give it another")))
+    }
+
+    /// What a message calls the collection.
+    pub(super) fn shown(&self) -> String {
+        format!("collection `{}` in {}", self.name, self.directory.display())
+    }
+
+    pub(super) fn path(&self) -> PathBuf {
+        self.directory.join(&self.name)
+    }
+
+    fn place(&self) -> PrivatePlace {
+        PrivatePlace::at(&self.directory).join(&self.name)
+    }
+
+    fn io(&self, error: impl Into<io::Error>) -> StoreError {
+        StoreError::Invalid(format!("{}: {}", self.path().display(), error.into()))
+    }
+
+    /// Opens the directory of the collection; `None` if there is none.
+    pub(super) fn open(&self) -> Result<Option<PrivateDirectory>, StoreError> {
+        let Some(home) = PrivatePlace::at(&self.directory).open().map_err(|error| self.io(error))? else {
+            return Ok(None);
+        };
+        match home.entry(&self.name) {
+            None => return Ok(None),
+            // The reason is in the error of opening it.
+            Some(entry) if !entry.is_directory && !entry.is_file => {}
+            Some(entry) if !entry.is_directory => return Err(self.foreign(&self.path())),
+            Some(_) => {}
+        }
+        self.place().open().map_err(|error| self.io(error))
+    }
+
+    /// Checks that nobody else could have made or changed a file of the collection.
+    pub(super) fn check_files(&self, directory: &PrivateDirectory) -> Result<(), StoreError> {
+        directory.check_all(|_| limits::SEGMENT_FILE_BYTES).map_err(|error| self.io(error))
+    }
+
+    /// Makes the directory if there is none, with those above it.
+    pub(super) fn create(&self) -> Result<(), StoreError> {
+        self.place().create().map(drop).map_err(|error| self.io(error))
+    }
+
+    /// Excludes other writers. The file is beside the collection: one that is removed would keep nobody out.
+    pub(super) fn lock(&self) -> Result<Lock, StoreError> {
+        let home = PrivatePlace::at(&self.directory).create().map_err(|error| self.io(error))?;
+        let file = home.open_or_create(format!(".{}.lock", self.name)).map_err(|error| self.io(error))?;
+        Lock::take(file).map_err(|error| match error {
+            LockError::Io(error) => self.io(error),
+            LockError::Held(number) => {
+                let process =
+                    number.map_or("another process".to_owned(), |number| format!("process {number}"));
+                let place = self.shown();
+                StoreError::Locked(format!("{process} is writing {place}: try again when it has finished"))
+            }
+        })
+    }
+
+    /// Removes the collection; false if there is none. Nothing is removed where something else is in its directory.
+    pub(super) fn remove(&self) -> Result<bool, StoreError> {
+        let Some(home) = PrivatePlace::at(&self.directory).open().map_err(|error| self.io(error))? else {
+            return Ok(false);
+        };
+        if home.entry(&self.name).is_some_and(|entry| !entry.is_directory) {
+            return Err(self.foreign(&self.path()));
+        }
+        let Some(directory) = home.directory(&self.name).map_err(|error| self.io(error))? else {
+            return Ok(false);
+        };
+        let entries = directory.entries().map_err(|error| self.io(error))?;
+        let is_own = |name: &std::ffi::OsStr| name.to_str().is_some_and(Files::is_own);
+        if let Some(foreign) = entries.iter().find(|entry| !is_own(&entry.name)) {
+            return Err(self.foreign(&self.path().join(&foreign.name)));
+        }
+        // Without a manifest there is no collection, should this be interrupted.
+        let (manifests, rest): (Vec<_>, Vec<_>) = entries
+            .iter()
+            .partition(|entry| entry.name.to_str().is_some_and(|name| name.starts_with("manifest")));
+        for entry in manifests.into_iter().chain(rest) {
+            directory.remove_all(&entry.name).map_err(|error| self.io(error))?;
+        }
+        home.remove_empty(&self.name).map_err(|error| self.io(error))?;
+        Ok(!entries.is_empty())
+    }
+
+    fn foreign(&self, path: &Path) -> StoreError {
+        StoreError::Invalid(format!(
+            "{} is no collection of Forage's: {} was not made by it; name another directory or collection",
+            self.path().display(),
+            path.display()
+        ))
+    }
+}

@@ -1,0 +1,378 @@
+//! The store.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
+
+use forage_base::{Stop, Stopped};
+use forage_rank::IndexError;
+use forage_rank::segments::{Files, Manifest, Trust, guarded};
+use tantivy::schema::Schema;
+
+use super::directory::Home;
+use super::schema::{FORMAT, Fields, schema};
+use super::segment::{Opening, Segment};
+use super::snapshot::{Description, Snapshot};
+use super::writer::{WriteError, Writer};
+use crate::contract::Contract;
+use crate::filter::PointFilter;
+use crate::limits;
+use crate::point_id::PointId;
+use crate::store::{
+    Collection, Creation, Point, PointHit, PointPage, PointQuery, PointScan, PointStore, ShardLayout,
+    StoreError, VectorFacts, WeightedHit,
+};
+
+/// A collection in a directory of this machine.
+///
+/// A process becomes the writer with its first change, until [`PointStore::finish`] or until this is dropped; another one
+/// gets [`StoreError::Locked`]. Points that were acknowledged are seen by this store at once. They are on the disk, and
+/// seen by other processes, once enough have been gathered, when this store reads, or after [`PointStore::finish`], which
+/// writes through to the disk.
+pub struct EmbeddedStore {
+    home: Home,
+    schema: Schema,
+    fields: Fields,
+    /// Taken before `opening`.
+    writer: Mutex<Option<Writer>>,
+    /// Segments that were opened for a snapshot whose time was up before it was complete.
+    opening: Mutex<Vec<Arc<Segment>>>,
+    snapshot: RwLock<Option<Arc<Snapshot>>>,
+}
+
+impl EmbeddedStore {
+    /// The collection of this name in a directory of collections. Nothing is opened or made yet.
+    ///
+    /// # Errors
+    /// The name can't be a collection's.
+    pub fn new(directory: &Path, collection: &str) -> Result<Self, StoreError> {
+        let (schema, fields) = schema();
+        Ok(Self {
+            home: Home::new(directory, collection)?,
+            schema,
+            fields,
+            writer: Mutex::default(),
+            opening: Mutex::default(),
+            snapshot: RwLock::default(),
+        })
+    }
+
+    fn check(&self, stop: &Stop) -> Result<(), StoreError> {
+        match stop.check() {
+            None => Ok(()),
+            Some(Stopped::Cancelled) => Err(StoreError::Cancelled),
+            Some(Stopped::Deadline) => {
+                Err(StoreError::Timeout(format!("the time for {} is over; allow more", self.place())))
+            }
+        }
+    }
+
+    fn no_collection(&self) -> StoreError {
+        StoreError::NoCollection(format!("there is no {}", self.place()))
+    }
+
+    fn failure(&self, error: IndexError, stop: &Stop) -> StoreError {
+        let place = self.place();
+        match error {
+            IndexError::Stopped => self.check(stop).err().unwrap_or(StoreError::Cancelled),
+            IndexError::Write(error) => StoreError::Invalid(format!("{place} can't be written: {error}")),
+            IndexError::Format => StoreError::Damaged(format!("{place} is of another version of Forage")),
+            IndexError::Damaged => {
+                StoreError::Damaged(format!("{place} is damaged: a file is not as it was written"))
+            }
+            error if error.is_damage() => StoreError::Damaged(format!("{place} is damaged ({error})")),
+            IndexError::Io(error) => StoreError::Invalid(format!("{place}: {error}")),
+            error => StoreError::Invalid(format!("{place} can't be used: {error}")),
+        }
+    }
+
+    /// Locks what another call may hold for long, within the time of this call.
+    fn lock<'a, T>(&self, mutex: &'a Mutex<T>, stop: &Stop) -> Result<MutexGuard<'a, T>, StoreError> {
+        loop {
+            match mutex.try_lock() {
+                Ok(guard) => return Ok(guard),
+                Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
+                Err(TryLockError::WouldBlock) => self.check(stop)?,
+            }
+            std::thread::sleep(limits::LOCK_POLL);
+        }
+    }
+
+    fn publish(&self, snapshot: Option<Arc<Snapshot>>) {
+        *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = snapshot;
+    }
+
+    /// The collection as it is now, with what this store has written.
+    fn current(&self, stop: &Stop) -> Result<Arc<Snapshot>, StoreError> {
+        self.check(stop)?;
+        let mut writer = self.lock(&self.writer, stop)?;
+        if writer.as_ref().is_some_and(|writer| !writer.is_clean()) {
+            self.commit(&mut writer, stop)?;
+        }
+        drop(writer);
+        self.load(stop)
+    }
+
+    /// The collection as it is on the disk.
+    fn load(&self, stop: &Stop) -> Result<Arc<Snapshot>, StoreError> {
+        let mut missing = None;
+        // A writer may remove files that an older manifest names while they are being opened.
+        loop {
+            let Some(directory) = self.home.open()? else { return Err(self.no_collection()) };
+            let read = || {
+                let files = Files::in_directory(directory.path())?;
+                Ok(files.manifest(FORMAT)?.map(|manifest| (files, manifest)))
+            };
+            let Some((files, manifest)) = guarded(read).map_err(|error| self.failure(error, stop))? else {
+                return Err(self.no_collection());
+            };
+            let known = self.snapshot.read().unwrap_or_else(PoisonError::into_inner).clone();
+            if let Some(known) = &known
+                && known.manifest == manifest
+            {
+                return Ok(Arc::clone(known));
+            }
+            self.home.check_files(&directory)?;
+            match self.open(&files, manifest.clone(), known.as_deref(), stop) {
+                Ok(snapshot) => {
+                    let snapshot = Arc::new(snapshot);
+                    self.publish(Some(Arc::clone(&snapshot)));
+                    return Ok(snapshot);
+                }
+                Err(error @ StoreError::Damaged(_)) if missing.as_ref() == Some(&manifest) => {
+                    return Err(error);
+                }
+                Err(StoreError::Damaged(_)) => missing = Some(manifest),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// Opens the segments that a manifest names and that are not open yet.
+    fn open(
+        &self,
+        files: &Files,
+        manifest: Manifest,
+        known: Option<&Snapshot>,
+        stop: &Stop,
+    ) -> Result<Snapshot, StoreError> {
+        let description: Description =
+            serde_json::from_str(&manifest.note).map_err(|_| self.failure(IndexError::Damaged, stop))?;
+        let mut opened = self.lock(&self.opening, stop)?;
+        opened.retain(|segment| manifest.segments.contains(&segment.entry));
+        let opening =
+            Opening { files, schema: &self.schema, fields: &self.fields, trust: Trust::Nothing, stop };
+        let mut segments = Vec::with_capacity(manifest.segments.len());
+        for entry in &manifest.segments {
+            let mut open = known.iter().flat_map(|known| &known.segments).chain(opened.iter());
+            let segment = match open.find(|segment| segment.entry == *entry) {
+                Some(segment) => Arc::clone(segment),
+                None => {
+                    let segment = guarded(|| Segment::open(opening, entry.clone()));
+                    let segment = Arc::new(segment.map_err(|error| self.failure(error, stop))?);
+                    opened.push(Arc::clone(&segment));
+                    segment
+                }
+            };
+            segments.push(segment);
+        }
+        opened.clear();
+        Ok(Snapshot { manifest, description, segments })
+    }
+
+    fn read<T>(
+        &self,
+        stop: &Stop,
+        using: Option<&str>,
+        work: impl FnOnce(&Snapshot) -> Result<T, IndexError>,
+    ) -> Result<T, StoreError> {
+        let snapshot = self.current(stop)?;
+        if let Some(using) = using {
+            check_vector(&snapshot.description, using)?;
+        }
+        let result = guarded(|| work(&snapshot)).map_err(|error| self.failure(error, stop));
+        if let Err(StoreError::Damaged(_)) = &result {
+            // The files are compared with their hashes once more.
+            self.publish(None);
+        }
+        result
+    }
+
+    /// Changes the collection, and makes the changes visible to all readers.
+    fn commit(&self, writer: &mut Option<Writer>, stop: &Stop) -> Result<(), StoreError> {
+        let snapshot = self.change(writer, stop, Writer::commit)?;
+        self.publish(Some(Arc::new(snapshot)));
+        Ok(())
+    }
+
+    /// Does work of the writer.
+    fn change<T>(
+        &self,
+        writer: &mut Option<Writer>,
+        stop: &Stop,
+        work: impl FnOnce(&mut Writer) -> Result<T, WriteError>,
+    ) -> Result<T, StoreError> {
+        let Some(at_work) = writer.as_mut() else { return Err(self.no_collection()) };
+        // Errors of the store pass through the guard as they are.
+        let error = match guarded(|| Ok::<_, IndexError>(work(at_work))) {
+            Ok(Ok(done)) => return Ok(done),
+            Ok(Err(WriteError::Store(error))) => error,
+            Ok(Err(WriteError::Engine(error))) | Err(error) => self.failure(error, stop),
+        };
+        // Only what is on the disk is known to be right.
+        *writer = None;
+        Err(error)
+    }
+
+    /// Becomes the writer.
+    fn writer(&self, stop: &Stop) -> Result<MutexGuard<'_, Option<Writer>>, StoreError> {
+        self.check(stop)?;
+        let mut writer = self.lock(&self.writer, stop)?;
+        if writer.is_none() {
+            self.load(stop)?;
+            let lock = self.home.lock()?;
+            // Another may have written it before the lock was had.
+            let before = self.load(stop)?;
+            let files = Files::in_directory(&self.home.path()).map_err(|error| self.failure(error, stop))?;
+            *writer = Some(Writer::new(files, self.schema.clone(), self.fields.clone(), &before, lock));
+        }
+        Ok(writer)
+    }
+}
+
+fn check_vector(description: &Description, using: &str) -> Result<(), StoreError> {
+    if description.vector == using {
+        return Ok(());
+    }
+    let has = &description.vector;
+    Err(StoreError::Invalid(format!("the collection has no sparse vector `{using}`; it has `{has}`")))
+}
+
+impl Drop for EmbeddedStore {
+    fn drop(&mut self) {
+        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if writer.as_ref().is_some_and(|writer| !writer.is_clean()) {
+            // A failure leaves the collection as it was committed.
+            let _ = self.commit(&mut writer, &Stop::never());
+        }
+    }
+}
+
+impl PointStore for EmbeddedStore {
+    fn place(&self) -> String {
+        self.home.shown()
+    }
+
+    fn prepare(&self, stop: &Stop) -> Result<(), StoreError> {
+        match self.current(stop) {
+            Ok(_) | Err(StoreError::NoCollection(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn collection(&self, stop: &Stop) -> Result<Option<Collection>, StoreError> {
+        let snapshot = match self.current(stop) {
+            Err(StoreError::NoCollection(_)) => return Ok(None),
+            snapshot => snapshot?,
+        };
+        let Description { vector, contract, .. } = &snapshot.description;
+        Ok(Some(Collection {
+            sparse_vectors: [(vector.clone(), VectorFacts { has_idf: true })].into(),
+            contract: Some(Contract::of_collection(contract)),
+            points: snapshot.points(),
+            layout: ShardLayout::Single,
+        }))
+    }
+
+    fn create(&self, creation: &Creation, stop: &Stop) -> Result<(), StoreError> {
+        self.check(stop)?;
+        let writer = self.lock(&self.writer, stop)?;
+        let exists = || StoreError::Exists(format!("{} is there already", self.place()));
+        let is_free = || match self.load(stop) {
+            Ok(_) => Err(exists()),
+            Err(StoreError::NoCollection(_)) => Ok(()),
+            Err(error) => Err(error),
+        };
+        is_free()?;
+        let _lock = self.home.lock()?;
+        is_free()?;
+        // Leftovers of a collection that was not removed to the end.
+        self.home.remove()?;
+        self.home.create()?;
+        let description = Description {
+            vector: creation.using.clone(),
+            contract: creation.contract.as_str().to_owned(),
+            indexed_fields: creation.indexed_fields.clone(),
+        };
+        let note =
+            serde_json::to_string(&description).map_err(|error| StoreError::Invalid(error.to_string()))?;
+        let manifest = Manifest { note, ..Manifest::default() };
+        let made = Files::in_directory(&self.home.path())
+            .and_then(|files| Ok(files.replace_manifest(FORMAT, &manifest)?));
+        drop(writer);
+        made.map_err(|error| self.failure(error, stop))
+    }
+
+    fn upsert(&self, points: Vec<Point>, using: &str, stop: &Stop) -> Result<(), StoreError> {
+        let is_number = |point: &&Point| point.vector.weights().iter().all(|weight| weight.is_finite());
+        if let Some(point) = points.iter().find(|point| !is_number(point)) {
+            return Err(StoreError::Invalid(format!("point {} has a weight that is no number", point.id)));
+        }
+        let mut writer = self.writer(stop)?;
+        self.change(&mut writer, stop, |writer| {
+            check_vector(writer.description(), using)?;
+            writer.upsert(&points)
+        })
+    }
+
+    fn remove(&self, ids: &[PointId], stop: &Stop) -> Result<(), StoreError> {
+        let mut writer = self.writer(stop)?;
+        self.change(&mut writer, stop, |writer| writer.remove(ids))
+    }
+
+    fn query(&self, query: &PointQuery<'_>, stop: &Stop) -> Result<Vec<PointHit>, StoreError> {
+        self.read(stop, Some(query.using), |snapshot| snapshot.query(query, stop))
+    }
+
+    fn query_all(
+        &self,
+        queries: &[PointQuery<'_>],
+        with_vectors: bool,
+        stop: &Stop,
+    ) -> Result<Vec<Vec<WeightedHit>>, StoreError> {
+        let answer = |query: &PointQuery<'_>| {
+            self.read(stop, Some(query.using), |snapshot| snapshot.query_vectors(query, with_vectors, stop))
+        };
+        queries.iter().map(answer).collect()
+    }
+
+    fn scan(&self, scan: &PointScan<'_>, stop: &Stop) -> Result<PointPage, StoreError> {
+        self.read(stop, None, |snapshot| snapshot.scan(scan, stop))
+    }
+
+    fn count(&self, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError> {
+        self.read(stop, None, |snapshot| snapshot.count(filter, stop))
+    }
+
+    fn finish(&self, stop: &Stop) -> Result<(), StoreError> {
+        let mut writer = self.writer(stop)?;
+        self.commit(&mut writer, stop)?;
+        self.change(&mut writer, stop, |writer| writer.merge(stop).and_then(|()| writer.sync()))?;
+        // Others may write now.
+        *writer = None;
+        Ok(())
+    }
+
+    fn drop_collection(&self, stop: &Stop) -> Result<bool, StoreError> {
+        self.check(stop)?;
+        let mut writer = self.lock(&self.writer, stop)?;
+        if self.home.open()?.is_none() {
+            return Ok(false);
+        }
+        let _lock = match writer.take() {
+            Some(writer) => writer.into_lock(),
+            None => self.home.lock()?,
+        };
+        self.publish(None);
+        self.home.remove()
+    }
+}

@@ -1,0 +1,235 @@
+//! Changes to a collection.
+//!
+//! Points are gathered in a segment, which becomes part of the collection with a new manifest once it is large enough, or
+//! when somebody reads. Until then nothing on the disk is changed that readers see.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use forage_base::Stop;
+use forage_rank::IndexError;
+use forage_rank::segments::{Files, Manifest, SegmentEntry, Staged, Trust, living};
+use tantivy::directory::OwnedBytes;
+use tantivy::fastfield::{AliveBitSet, write_alive_bitset};
+use tantivy::indexer::{LogMergePolicy, MergePolicy as _, merge_filtered_segments};
+use tantivy::schema::Schema;
+use tantivy::{BitSet, Index, SingleSegmentIndexWriter, TantivyError};
+
+use super::lock::Lock;
+use super::schema::{FORMAT, Fields, settings, tokenizers};
+use super::segment::{Opening, Segment};
+use super::snapshot::{Description, Snapshot};
+use crate::limits;
+use crate::point_id::PointId;
+use crate::store::{Point, StoreError};
+
+/// The one writer of a collection.
+pub(super) struct Writer {
+    files: Files,
+    schema: Schema,
+    fields: Fields,
+    manifest: Manifest,
+    description: Description,
+    parts: Vec<Part>,
+    gathered: Option<Gathered>,
+    lock: Lock,
+}
+
+/// A segment, and what was removed from it since the last commit.
+struct Part {
+    segment: Arc<Segment>,
+    living: Option<BitSet>,
+}
+
+struct Gathered {
+    engine: SingleSegmentIndexWriter,
+    staged: Staged,
+    ids: HashSet<PointId>,
+}
+
+/// An error of a change, after which the writer has to be dropped.
+pub(super) enum WriteError {
+    Store(StoreError),
+    Engine(IndexError),
+}
+
+impl From<StoreError> for WriteError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+impl<E: Into<IndexError>> From<E> for WriteError {
+    fn from(error: E) -> Self {
+        Self::Engine(error.into())
+    }
+}
+
+impl Writer {
+    /// Begins to write, and removes the files that a killed writer left.
+    pub(super) fn new(files: Files, schema: Schema, fields: Fields, before: &Snapshot, lock: Lock) -> Self {
+        files.remove_all_but(&before.manifest.names());
+        let part = |segment: &Arc<Segment>| Part { segment: Arc::clone(segment), living: None };
+        Self {
+            files,
+            schema,
+            fields,
+            manifest: before.manifest.clone(),
+            description: before.description.clone(),
+            parts: before.segments.iter().map(part).collect(),
+            gathered: None,
+            lock,
+        }
+    }
+
+    pub(super) fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// Gives the lock back, without the changes that were not committed.
+    pub(super) fn into_lock(self) -> Lock {
+        self.lock
+    }
+
+    /// Returns whether all changes are committed.
+    pub(super) fn is_clean(&self) -> bool {
+        self.gathered.is_none() && self.parts.iter().all(|part| part.living.is_none())
+    }
+
+    pub(super) fn upsert(&mut self, points: &[Point]) -> Result<(), WriteError> {
+        for point in points {
+            self.remove(&[point.id])?;
+            let gathered = match &mut self.gathered {
+                Some(gathered) => gathered,
+                none => {
+                    let staged = Staged::new(&self.files, &Stop::never());
+                    let builder = Index::builder().schema(self.schema.clone()).settings(settings());
+                    let engine = builder
+                        .tokenizers(tokenizers())
+                        .single_segment_index_writer(staged.clone(), limits::GATHERED_BYTES)?;
+                    none.insert(Gathered { engine, staged, ids: HashSet::new() })
+                }
+            };
+            gathered.engine.add_document(self.fields.document(point, &self.description.indexed_fields)?)?;
+            gathered.ids.insert(point.id);
+            if gathered.engine.mem_usage() >= limits::GATHERED_BYTES {
+                self.write_gathered()?;
+                self.commit()?;
+                self.merge(&Stop::never())?;
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn remove(&mut self, ids: &[PointId]) -> Result<(), WriteError> {
+        for &id in ids {
+            // A document that is being gathered can't be taken back.
+            if self.gathered.as_ref().is_some_and(|gathered| gathered.ids.contains(&id)) {
+                self.write_gathered()?;
+            }
+            for part in &mut self.parts {
+                let Some(document) = part.segment.find(id)? else { continue };
+                if !part.segment.open.reader.is_deleted(document) {
+                    part.living.get_or_insert_with(|| living(&part.segment.open.reader)).remove(document);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn open(&self, entry: SegmentEntry) -> Result<Part, IndexError> {
+        let opening = Opening {
+            files: &self.files,
+            schema: &self.schema,
+            fields: &self.fields,
+            trust: Trust::Written,
+            stop: &Stop::never(),
+        };
+        Ok(Part { segment: Arc::new(Segment::open(opening, entry)?), living: None })
+    }
+
+    fn write_gathered(&mut self) -> Result<(), WriteError> {
+        let Some(Gathered { engine, staged, .. }) = self.gathered.take() else { return Ok(()) };
+        engine.finalize().map_err(failure)?;
+        let part = self.open(staged.seal()?)?;
+        self.parts.push(part);
+        Ok(())
+    }
+
+    /// Makes the changes visible to readers.
+    pub(super) fn commit(&mut self) -> Result<Snapshot, WriteError> {
+        self.write_gathered()?;
+        let commit = self.manifest.commit + 1;
+        for part in &mut self.parts {
+            let Some(living) = part.living.take() else { continue };
+            let mut bytes = Vec::new();
+            write_alive_bitset(&living, &mut bytes)?;
+            let mut entry = part.segment.entry.clone();
+            let name = format!("{}.{commit}.gone", entry.id);
+            entry.gone = Some(self.files.write(&name, &bytes)?);
+            let alive = AliveBitSet::open(OwnedBytes::new(bytes));
+            part.segment = Arc::new(part.segment.with_alive(entry, alive)?);
+        }
+        self.parts.retain(|part| part.segment.points() > 0);
+        let segments: Vec<SegmentEntry> = self.parts.iter().map(|part| part.segment.entry.clone()).collect();
+        if segments != self.manifest.segments {
+            let newer = Manifest { commit, segments, note: self.manifest.note.clone() };
+            self.files.replace_manifest(FORMAT, &newer)?;
+            let older = std::mem::replace(&mut self.manifest, newer);
+            let gone: HashSet<&str> = &older.names() - &self.manifest.names();
+            self.files.remove(gone);
+        }
+        Ok(Snapshot {
+            manifest: self.manifest.clone(),
+            description: self.description.clone(),
+            segments: self.parts.iter().map(|part| Arc::clone(&part.segment)).collect(),
+        })
+    }
+
+    /// Merges segments as far as that is due, and commits each merge.
+    pub(super) fn merge(&mut self, stop: &Stop) -> Result<(), WriteError> {
+        let mut policy = LogMergePolicy::default();
+        policy.set_min_layer_size(limits::SMALL_SEGMENT_POINTS);
+        policy.set_max_docs_before_merge(limits::LARGE_SEGMENT_POINTS);
+        policy.set_del_docs_ratio_before_merge(limits::REMOVED_SHARE);
+        loop {
+            let metas = self.parts.iter().map(|Part { segment, .. }| {
+                segment.open.engine.meta().clone().with_delete_meta(segment.open.reader.num_deleted_docs(), 0)
+            });
+            let metas: Vec<_> = metas.collect();
+            let due = policy.compute_merge_candidates(&metas).into_iter().map(|candidate| {
+                let is_one = |part: &&Part| candidate.0.contains(&part.segment.open.engine.id());
+                self.parts.iter().filter(is_one).map(|part| Arc::clone(&part.segment)).collect::<Vec<_>>()
+            });
+            // A single segment without removed points would be written as it is.
+            let is_better = |together: &Vec<Arc<Segment>>| {
+                together.len() > 1 || together.iter().any(|one| one.open.alive.is_some())
+            };
+            let Some(together) = due.into_iter().find(is_better) else { return Ok(()) };
+            if stop.check().is_some() {
+                return Ok(());
+            }
+            let engines: Vec<_> = together.iter().map(|segment| segment.open.engine.clone()).collect();
+            let alive = together.iter().map(|segment| segment.open.alive.clone()).collect();
+            let staged = Staged::new(&self.files, &Stop::never());
+            merge_filtered_segments(&engines, settings(), alive, staged.clone()).map_err(failure)?;
+            let merged = self.open(staged.seal()?)?;
+            self.parts.retain(|part| !together.iter().any(|one| Arc::ptr_eq(one, &part.segment)));
+            self.parts.push(merged);
+            self.commit()?;
+        }
+    }
+
+    /// Writes the collection through to the disk.
+    pub(super) fn sync(&self) -> Result<(), WriteError> {
+        Ok(self.files.sync(&self.manifest)?)
+    }
+}
+
+/// A segment that can't be written is no damage.
+fn failure(error: TantivyError) -> IndexError {
+    match error {
+        TantivyError::IoError(_) | TantivyError::OpenWriteError(_) => IndexError::Write(error),
+        error => IndexError::Engine(error),
+    }
+}

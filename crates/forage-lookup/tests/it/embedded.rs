@@ -1,0 +1,8 @@
+//! The embedded store.
+
+mod crash;
+mod damage;
+#[cfg(unix)]
+mod planted;
+mod round_trip;
+mod writers;

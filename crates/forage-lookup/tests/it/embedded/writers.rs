@@ -1,0 +1,96 @@
+//! One writer and any number of readers.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use forage_base::Stop;
+use forage_lookup::{PointFilter, PointStore, StoreError};
+
+use crate::support::{Twin, USING, all, created, creation, open, some_points, told, upsert};
+
+#[test]
+fn a_second_process_reads_and_writes_once_the_writer_is_killed() {
+    const TEST: &str = "embedded::writers::a_second_process_reads_and_writes_once_the_writer_is_killed";
+    if let Some(directory) = told() {
+        let store = open(directory.as_ref());
+        upsert(&store, some_points(50));
+        println!("\nwritten: yes");
+        loop {
+            std::thread::park();
+        }
+    }
+    let home = tempfile::tempdir().unwrap();
+    let (store, stop) = (created(home.path()), Stop::never());
+    upsert(&store, some_points(7));
+    store.finish(&stop).unwrap();
+    let mut other = Twin::start(TEST, home.path().to_str().unwrap());
+    other.next("written: ").unwrap();
+    // What the other has not committed is not seen.
+    assert_eq!(store.count(&PointFilter::default(), &stop), Ok(7));
+    assert_eq!(open(home.path()).count(&PointFilter::default(), &stop), Ok(7));
+    let locked = StoreError::Locked(format!(
+        "process {} is writing collection `code` in {}: try again when it has finished",
+        other.id(),
+        home.path().display()
+    ));
+    assert_eq!(store.upsert(some_points(9), USING, &stop), Err(locked.clone()));
+    assert_eq!(store.drop_collection(&stop), Err(locked));
+    assert_eq!(store.create(&creation(), &stop).unwrap_err().kind(), "exists");
+    other.kill();
+    upsert(&store, some_points(9));
+    assert_eq!(store.count(&PointFilter::default(), &stop), Ok(9));
+}
+
+#[test]
+fn two_stores_in_one_process_take_turns_at_writing() {
+    let home = tempfile::tempdir().unwrap();
+    let (one, two, stop) = (created(home.path()), open(home.path()), Stop::never());
+    upsert(&one, some_points(5));
+    assert_eq!(two.remove(&[], &stop).unwrap_err().kind(), "locked");
+    one.finish(&stop).unwrap();
+    assert_eq!(two.count(&PointFilter::default(), &stop), Ok(5));
+    upsert(&two, some_points(8));
+    drop(two);
+    // What was acknowledged is kept when a store is dropped without `finish`.
+    assert_eq!(one.count(&PointFilter::default(), &stop), Ok(8));
+    assert!(one.drop_collection(&stop).unwrap());
+    assert_eq!(open(home.path()).collection(&stop), Ok(None));
+}
+
+#[test]
+fn readers_in_other_threads_see_whole_commits() {
+    let home = tempfile::tempdir().unwrap();
+    let (store, reader) = (created(home.path()), open(home.path()));
+    upsert(&store, some_points(50));
+    let stop = Stop::never();
+    store.finish(&stop).unwrap();
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // Also if it fails.
+            let _done = Done(&is_done);
+            for round in 0..40 {
+                upsert(&store, some_points(50 + round));
+                store.finish(&stop).unwrap();
+            }
+        });
+        for reader in [&store, &reader] {
+            let is_done = &is_done;
+            scope.spawn(move || {
+                while !is_done.load(Ordering::Relaxed) {
+                    let points = all(reader, &["path"], 100);
+                    assert!((50..90).contains(&points.len()), "{}", points.len());
+                    assert!(points.iter().all(|(_, payload)| payload.contains_key("path")));
+                }
+            });
+        }
+    });
+    assert_eq!(reader.count(&PointFilter::default(), &stop), Ok(89));
+}
+
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
