@@ -21,8 +21,7 @@ type Edges = BTreeSet<(String, String)>;
 /// Checks the workspace's graph against its rules.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     let rules = rules(&workspace.read(&workspace.path("deny.toml"))?)?;
-    let metadata =
-        workspace.cargo_json(&["metadata", "--format-version", "1", "--locked", "--all-features"])?;
+    let metadata = workspace.cargo_json(&["metadata", "--format-version", "1", "--locked"])?;
     let (members, edges) = graph(&metadata).ok_or("cargo metadata has another shape than expected")?;
     let violations = violations(&rules, &members, &edges);
     if !violations.is_empty() {

@@ -1,4 +1,4 @@
-//! `forage lookup` and `forage sparse`, as far as this build has a store.
+//! `forage lookup` and `forage sparse`.
 
 use crate::Project;
 
