@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::cargo::Workspace;
 use crate::{
     bench, browser, clients, direction, docs, frameworks, fronts, generate, house, node, package, page,
-    parsers, peers, python, systems, type_names,
+    parsers, peers, python, systems,
 };
 
 type Step = fn(&Workspace) -> Result<(), String>;
@@ -16,7 +16,6 @@ const STEPS: &[(&str, Step)] = &[
     ("house rules", |workspace| {
         house::check(workspace)?;
         parsers::check(workspace)?;
-        type_names::check(workspace)?;
         generate::compare_front_pages(workspace)?;
         bench::render(workspace, true)
     }),

@@ -48,7 +48,6 @@ mod picture;
 mod python;
 mod records;
 mod systems;
-mod type_names;
 
 use std::process::ExitCode;
 

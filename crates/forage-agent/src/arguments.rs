@@ -1,5 +1,7 @@
 //! Arguments as models write them.
 
+// fuzz: fuzz_arguments_are_one_object_or_a_correction
+
 use serde_json::{Map, Value};
 
 /// The object that a model meant: JSON, JSON within a JSON string, nothing, `null`, or JSON between code fences.

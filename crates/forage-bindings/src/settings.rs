@@ -1,5 +1,7 @@
 //! What a workspace of another language is opened with.
 
+// not fuzzed: serde_json reads settings, which are those of the program that opens a workspace
+
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;

@@ -2,6 +2,10 @@
 //! paths. Taken apart by a JSON parser alone, so that nothing within a string passes for structure, and each entry speaks for
 //! the one file that it names.
 
+// fuzz: forage-tools/src/tools/keyword_search/answer.rs fuzz_no_answer_names_a_file_that_was_not_sent
+// fuzz: forage-tools/src/tools/keyword_search/ids.rs fuzz_no_answer_yields_what_was_not_shown
+// fuzz: forage/src/answer_cache.rs fuzz_an_entry_is_a_miss_or_speaks_of_what_was_asked
+
 use std::ops::Range;
 
 use serde_json::{Map, Value};

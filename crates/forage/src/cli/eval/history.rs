@@ -4,6 +4,8 @@
 //! The index must not know the answers. It is made of the files as they were at a base commit, and only commits behind
 //! that ask. What their messages say of the files' names is taken out ([`super::message`]).
 
+// fuzz: fuzz_what_git_prints_makes_paths_below_the_root_or_an_error
+
 use std::collections::{BTreeMap, HashSet};
 use std::io::BufRead;
 use std::sync::atomic::{AtomicU64, Ordering};

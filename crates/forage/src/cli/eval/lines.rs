@@ -1,5 +1,7 @@
 //! `forage eval --lines`: how many of the lines that queries are about the answers show, beside other programs' answers.
 
+// fuzz: fuzz_answers_of_others_are_refused_or_counted
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
