@@ -229,8 +229,10 @@ fn models_that_take_too_little_are_passed_over() {
     assert!(why(&choice, "ollama", "narrow").starts_with("takes 8192 tokens, less than"));
 }
 
-/// What a gateway lists, with the times of creation that it gives, and the model that is chosen.
-const GATEWAYS: &[(&str, &[(&str, u64)], &str)] = &[
+/// A gateway, the ids that it lists with their times of creation, and the model that is chosen.
+type Gateway = (&'static str, &'static [(&'static str, u64)], &'static str);
+
+const GATEWAYS: &[Gateway] = &[
     (
         "the documents' ids",
         &[(DOCUMENTS[3], 4), (DOCUMENTS[2], 2), (DOCUMENTS[1], 3), (DOCUMENTS[0], 1)],
