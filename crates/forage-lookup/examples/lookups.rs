@@ -1,5 +1,6 @@
 //! Measures lookups without a process for each: `lookups [--words] PLACE COLLECTION ENCODER [CALLERS [REPO]] < QUERIES`, a query
-//! on a line. With `--words` names are words like any others, as they are for other clients. PLACE is the address of a server. Prints `{"query", "ids": […], "hits": [[path,
+//! on a line. With `--words` names are words like any others, as they are for other clients. PLACE is the address of a server, or the
+//! directory of embedded collections. Prints `{"query", "ids": […], "hits": [[path,
 //! first line, last line], …]}` for each, and on standard error how long queries took, CALLERS at a time.
 #![expect(clippy::disallowed_macros, reason = "a program of its own")]
 
@@ -9,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use forage_base::Stop;
 use forage_lookup::{
-    CodeSuperset, Encoder, EncoderSource, FastEmbedBm25, PointFilter, PointHit, PointStore, Retriever,
-    ServerSettings, ServerStore,
+    CodeSuperset, EmbeddedStore, Encoder, EncoderSource, FastEmbedBm25, PointFilter, PointHit, PointStore,
+    Retriever, ServerSettings, ServerStore,
 };
 use serde_json::{Value, json};
 
@@ -29,7 +30,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         CodeSuperset::NAME => Arc::new(CodeSuperset::new()),
         _ => return Err("there is no such encoder".into()),
     };
-    let store: Arc<dyn PointStore> = Arc::new(ServerStore::connect(ServerSettings::new(place, collection))?);
+    let store: Arc<dyn PointStore> = match place.contains("://") {
+        true => Arc::new(ServerStore::connect(ServerSettings::new(place, collection))?),
+        false => Arc::new(EmbeddedStore::new(place.as_ref(), collection)?),
+    };
     let retriever = Retriever {
         store,
         encoder: Some(Arc::new(EncoderSource::new(Box::new(|| Ok(encoder))))),

@@ -177,26 +177,28 @@ fn a_text_is_printed_as_the_vector_that_it_becomes() {
 fn a_store_that_cant_be_used_is_not_offered_and_the_cause_is_named() {
     let project = project();
     let log = project.home.join("log.jsonl");
-    let settings = format!(
-        "enable_keyword_tool = true\ntool_name = \"find_id\"\n[telemetry]\npath = \"{}\"\n",
+    project.configure(&format!(
+        "[retrieval]\nenable_keyword_tool = true\ntool_name = \"find_id\"\nurl = \"http://192.0.2.1:6333\"\n\
+         [telemetry]\npath = \"{}\"\n",
         log.display()
-    );
-    project.configure(&format!("[retrieval]\ncollection = \"a/b\"\n{settings}"));
-    assert!(!tool_names(&project).contains(&"find_id".to_owned()));
-    let cause = "`keyword_lookup` is on and is not offered: the name of a collection has other characters";
-    let doctor = project.run(&["doctor"]).stdout;
+    ));
+    let run = |arguments: &[&str]| {
+        project.run_in(&project.root, arguments, &[("QDRANT_API_KEY", "canary-of-a-key")])
+    };
+    assert!(!run(&["tools", "--format", "mcp"]).stdout.contains("find_id"));
+    let cause = "`keyword_lookup` is on and is not offered: the API key would go to http://192.0.2.1:6333 in plain text";
+    let doctor = run(&["doctor"]).stdout;
     assert!(doctor.contains(cause), "{doctor}");
     // The server ends with its input, which is empty.
-    let run = project.run(&["mcp"]);
-    assert!(run.stderr.contains(cause), "{run:?}");
+    let server = run(&["mcp"]);
+    assert!(server.stderr.contains(cause) && !server.stderr.contains("canary"), "{server:?}");
     let lines = std::fs::read_to_string(&log).unwrap();
     let event: serde_json::Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
     assert_eq!(
         (&event["retrieval.sparse_fallback"], &event["retrieval.tool"]),
         (&true.into(), &"find_id".into())
     );
-    // The control: another name is offered.
-    project.configure(&format!("[retrieval]\n{settings}"));
+    // The control: without a key it is offered.
     assert!(tool_names(&project).contains(&"find_id".to_owned()));
     assert!(!project.run(&["mcp"]).stderr.contains("is not offered"));
 }

@@ -15,7 +15,7 @@ use forage_lookup::{
 use serde_json::json;
 
 use crate::qdrant::server;
-use crate::support::{USING, connected, peer};
+use crate::support::{USING, connected, open, peer};
 
 /// For the peer, which is slower than a real server.
 const SOME_CHUNKS: u64 = 2_000;
@@ -249,6 +249,13 @@ fn encoded(count: u64) -> impl Iterator<Item = (Arc<dyn Encoder>, Vec<Point>)> {
     })
 }
 
+/// An embedded store, in a directory that goes with the other value.
+fn embedded() -> (tempfile::TempDir, Arc<dyn PointStore>) {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Arc::new(open(directory.path()));
+    (directory, store)
+}
+
 #[test]
 fn every_home_finds_the_same_points_in_the_same_order() {
     for (encoder, points) in encoded(SOME_CHUNKS) {
@@ -256,7 +263,9 @@ fn every_home_finds_the_same_points_in_the_same_order() {
         let remote = connected(&url);
         fill(&*remote, &*encoder, &points, Sharding::default());
         assert_eq!(remote.count(&PointFilter::default(), &Stop::never()).unwrap(), SOME_CHUNKS);
-        let agreed = agree(&[remote], &encoder, &points);
+        let (_directory, embedded) = embedded();
+        fill(&*embedded, &*encoder, &points, Sharding::default());
+        let agreed = agree(&[remote, embedded], &encoder, &points);
         if let Some(python) = std::env::var_os(PYTHON) {
             for server in [Some(server.address.port()), None] {
                 let found = asked_by_python(python.to_str().unwrap(), server, &points, &agreed.queries);
@@ -356,8 +365,7 @@ fn a_real_server_finds_the_same_points_in_the_same_order() {
         let _dropped = Dropped(Arc::clone(&remote));
         fill(&*remote, &*encoder, &points, Sharding::default());
         assert_eq!(remote.count(&PointFilter::default(), &Stop::never()).unwrap(), CHUNKS);
-        let (_server, url) = peer();
-        let near = connected(&url);
+        let (_directory, near) = embedded();
         fill(&*near, &*encoder, &points, Sharding::default());
         agree(&[remote, near], &encoder, &points);
     }
@@ -394,8 +402,8 @@ fn every_home_filters_the_same_and_says_the_same_of_names() {
         })
         .collect();
     let (_server, url) = peer();
-    let homes = [connected(&url)];
-    for home in homes {
+    let (_directory, embedded) = embedded();
+    for home in [connected(&url), embedded] {
         fill(&*home, &*encoder, &points, Sharding::default());
         let retriever = Retriever { text_field: Some("text".to_owned()), ..retriever(home) };
         let retriever = Retriever { fields: vec!["text".to_owned()], ..retriever };
