@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use forage_llm::ApiKey;
 use forage_lookup::{
-    Bm42, CodeSuperset, EncoderSource, FastEmbedBm25, Language, Prose, Retriever, ServerSettings,
+    Bm42, CodeSuperset, EncoderSource, FastEmbedBm25, Idf, Language, Prose, Retriever, ServerSettings,
     ServerStore, encoder_named,
 };
 use forage_tools::{ErrorCode, LookupSettings, limits, registry};
@@ -30,8 +30,10 @@ pub struct CollectionSettings {
     pub shard_key: Option<String>,
     /// Time for a lookup, in milliseconds: 100 to 300000.
     pub timeout_ms: u64,
-    /// The name of the sparse vector.
+    /// The name of the sparse vector. Where the collection has another one alone, that is searched.
     pub vector: String,
+    /// How rare words are in a collection without the IDF modifier: with `auto` Forage asks, with `stored` all count the same.
+    pub idf: String,
     /// `code-superset` or `fastembed-bm25`, for a collection that does not say which; `auto` is as that says.
     pub encoder: Option<String>,
     /// Language of the words.
@@ -56,6 +58,7 @@ impl Default for CollectionSettings {
             shard_key: None,
             timeout_ms: limits::LOOKUP_TIMEOUT_MS,
             vector: LookupSettings::VECTOR.to_owned(),
+            idf: "auto".to_owned(),
             encoder: None,
             language: None,
             disable_stemmer: false,
@@ -96,6 +99,7 @@ impl CollectionSettings {
             prose,
             backend: "qdrant",
             using: self.vector.clone(),
+            idf: self.idf().map_err(|unknown| refused(&unknown))?,
             fields: self.payload.clone(),
             text_field: Some(self.text_field.clone()),
             timeout,
@@ -114,6 +118,14 @@ impl CollectionSettings {
         match empty.iter().find(|(_, value)| value.trim().is_empty()) {
             Some((name, _)) => Err(format!("`{name}` is empty")),
             None => Ok(()),
+        }
+    }
+
+    fn idf(&self) -> Result<Idf, String> {
+        match &*self.idf {
+            "auto" => Ok(Idf::Auto),
+            "stored" => Ok(Idf::Stored),
+            other => Err(format!("`idf` is auto or stored, not {other:?}")),
         }
     }
 

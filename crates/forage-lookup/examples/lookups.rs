@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use forage_base::Stop;
 use forage_lookup::{
-    CodeSuperset, EmbeddedStore, Encoder, EncoderSource, FastEmbedBm25, PointFilter, PointHit, PointStore,
-    Retriever, ServerSettings, ServerStore,
+    CodeSuperset, EmbeddedStore, Encoder, EncoderSource, FastEmbedBm25, Idf, PointFilter, PointHit, PointStore, Retriever,
+    ServerSettings, ServerStore,
 };
 use serde_json::{Value, json};
 
@@ -40,6 +40,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         prose: None,
         backend: "measured",
         using: "text-sparse".to_owned(),
+        idf: Idf::Auto,
         fields: ["repo", "path", "lines", "text"].map(str::to_owned).into(),
         text_field: (!is_of_words).then(|| "text".to_owned()),
         timeout: Duration::from_secs(60),

@@ -1,5 +1,6 @@
 //! From a query to points in an order that is always the same.
 
+mod foreign;
 mod named;
 mod rarity;
 
@@ -35,16 +36,55 @@ pub struct Retriever {
     pub prose: Option<Prose>,
     /// The name of the store in telemetry.
     pub backend: &'static str,
-    /// The name of the sparse vector.
+    /// The name of the sparse vector. Where the collection has another one alone, that is searched.
     pub using: String,
+    /// The rarity of words, where the store does not weigh them by it.
+    pub idf: Idf,
     /// Payload fields that come with a point.
     pub fields: Vec<String>,
-    /// The payload field with the text, in which names are looked for as a whole; `None` for points without one.
+    /// The payload field with the text, in which names are looked for as a whole; `None` for points without one. In a
+    /// collection that does not say what it was encoded with, the text may be where others keep it.
     pub text_field: Option<String>,
     /// Time for one lookup, with all waits.
     pub timeout: Duration,
     /// What is known of the rarity of words, for those who ask the same collection.
     pub rarity: Arc<KnownRarity>,
+}
+
+/// Scores of a collection whose sparse vector has no IDF modifier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Idf {
+    /// Each word of a query weighs by how many points have it, which the store is asked for.
+    #[default]
+    Auto,
+    /// As the store has them: a common word counts as much as a rare one.
+    Stored,
+}
+
+/// A way in which a collection is not as it was expected, and was searched all the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Adapted {
+    /// It has no sparse vector of the name that was asked for, and its only one was searched.
+    Vector {
+        /// The name that was asked for.
+        asked: String,
+        /// The one that was searched.
+        used: String,
+    },
+    /// Texts are not in the payload field of the settings.
+    Text {
+        /// The field of the settings.
+        asked: String,
+        /// The field in which they are.
+        used: String,
+    },
+    /// The sparse vector has no IDF modifier.
+    NoIdf {
+        /// Its name.
+        vector: String,
+        /// Whether words were weighed by their rarity all the same.
+        is_weighed: bool,
+    },
 }
 
 /// An encoder that is made when it is needed, or the reason for which there is none.
@@ -74,6 +114,8 @@ pub struct Lookup {
     pub is_arbitrary: bool,
     /// The questions that the store did not answer beside that for the hits: they are an answer without that.
     pub unanswered: Vec<Unanswered>,
+    /// The ways in which the collection is another one than was expected.
+    pub adapted: Vec<Adapted>,
 }
 
 /// A question of a lookup that the store gave no answer to, and why.
@@ -146,6 +188,7 @@ impl Lookup {
             beyond: None,
             is_arbitrary: false,
             unanswered: Vec::new(),
+            adapted: Vec::new(),
         }
     }
 
@@ -251,6 +294,12 @@ pub enum CollectionError {
 }
 
 impl CollectionError {
+    fn no_vector(collection: &Collection, using: &str, place: &str) -> Self {
+        let known: Vec<&str> = collection.sparse_vectors.keys().map(String::as_str).collect();
+        let known = if known.is_empty() { "none at all".to_owned() } else { known.join(", ") };
+        Self::NoVector { place: place.to_owned(), using: using.to_owned(), known }
+    }
+
     /// Returns what can be done about it, if anything.
     pub fn hint(&self) -> Option<Hint> {
         match self {
@@ -266,7 +315,7 @@ impl CollectionError {
     }
 }
 
-/// Whether a collection can be asked with these queries.
+/// Whether points of this encoder can be added to a collection.
 ///
 /// # Errors
 /// What is the matter with it, and how to mend that.
@@ -276,18 +325,25 @@ pub(crate) fn check(
     using: &str,
     place: &str,
 ) -> Result<(), CollectionError> {
-    let place = place.to_owned();
     let Some(vector) = collection.sparse_vectors.get(using) else {
-        let known: Vec<&str> = collection.sparse_vectors.keys().map(String::as_str).collect();
-        let known = if known.is_empty() { "none at all".to_owned() } else { known.join(", ") };
-        return Err(CollectionError::NoVector { place, using: using.to_owned(), known });
+        return Err(CollectionError::no_vector(collection, using, place));
     };
-    if !vector.has_idf {
-        return Err(CollectionError::NoIdf { place, using: using.to_owned() });
+    check_encoding(collection, encoder, place)?;
+    match vector.has_idf {
+        true => Ok(()),
+        false => Err(CollectionError::NoIdf { place: place.to_owned(), using: using.to_owned() }),
     }
+}
+
+/// Whether queries of this encoder mean what a collection's numbers do.
+fn check_encoding(
+    collection: &Collection,
+    encoder: &dyn Encoder,
+    place: &str,
+) -> Result<(), CollectionError> {
     match &collection.contract {
         Some(contract) if !encoder.reads(contract) => Err(CollectionError::Encoding {
-            place,
+            place: place.to_owned(),
             theirs: contract.to_string(),
             ours: encoder.contract().to_string(),
         }),
@@ -343,11 +399,60 @@ impl Retriever {
                 }
             }
         };
-        check(&collection, &*encoder, &self.using, &place)?;
-        let asked = PointQuery { vector: &vector, using: &self.using, limit, fields: &self.fields, filter };
-        match self.found(query, &asked, &*encoder, collection.layout, &stop) {
-            Ok(lookup) => Ok(lookup),
-            Err(error) => self.fails(error).and_then(nothing),
+        check_encoding(&collection, &*encoder, &place)?;
+        let using = foreign::vector(&collection, &self.using, &place)?;
+        let texts = foreign::TextStore::new(self, &collection);
+        let mut asker = Self { using: using.to_owned(), ..self.clone() };
+        if let Some(texts) = &texts {
+            asker.store = Arc::clone(texts) as _;
+        }
+        let asked = PointQuery { vector: &vector, using, limit, fields: &self.fields, filter };
+        let has_idf = collection.sparse_vectors.get(using).is_some_and(|vector| vector.has_idf);
+        let found = match (has_idf, self.idf) {
+            (true, _) => asker.found(query, &asked, &*encoder, collection.layout, &stop),
+            (false, idf) => asker.found_without_idf(query, &asked, &*encoder, idf, &stop),
+        };
+        let mut lookup = match found {
+            Ok(lookup) => lookup,
+            Err(error) => return self.fails(error).and_then(nothing),
+        };
+        if using != self.using {
+            lookup.adapted.push(Adapted::Vector { asked: self.using.clone(), used: using.to_owned() });
+        }
+        lookup.adapted.extend(texts.and_then(|texts| texts.adapted()));
+        Ok(lookup)
+    }
+
+    /// Looks up in a collection whose store does not weigh words: weighed here, they need no more of it.
+    fn found_without_idf(
+        &self,
+        query: &str,
+        asked: &PointQuery<'_>,
+        encoder: &dyn Encoder,
+        idf: Idf,
+        stop: &Stop,
+    ) -> Result<Lookup, StoreError> {
+        let mut failed = None;
+        let weighed = match idf {
+            Idf::Stored => None,
+            Idf::Auto => {
+                rarity::weighed(self, asked.vector, &stop.within(self.timeout / 2)).or_else(|error| {
+                    if error == StoreError::Cancelled {
+                        Err(error)
+                    } else {
+                        failed = Some(error);
+                        Ok(None)
+                    }
+                })?
+            }
+        };
+        let vector = weighed.as_ref().unwrap_or(asked.vector);
+        let asked = PointQuery { vector, ..asked.clone() };
+        let mut lookup = self.found(query, &asked, encoder, ShardLayout::Single, stop)?;
+        lookup.adapted.push(Adapted::NoIdf { vector: self.using.clone(), is_weighed: weighed.is_some() });
+        match failed {
+            Some(error) => lookup.without(Question::Rarity, error).map(|()| lookup),
+            None => Ok(lookup),
         }
     }
 

@@ -260,3 +260,35 @@ fn share_in_shards(id: u32, sample: &[WeightedHit], layout: ShardLayout) -> f64 
         ShardLayout::Keyed => 1.0 / mean(&mut shares.into_iter().map(f64::recip)),
     }
 }
+
+/// The vector of a query with its weights times the IDF of each dimension, for a store that does not weigh them; `None` where it
+/// has so many that one by one counts for little. Of those that are in more than [`limits::HITS_ASKED`] points that many count.
+pub(super) fn weighed(
+    retriever: &Retriever,
+    vector: &SparseVector,
+    stop: &Stop,
+) -> Result<Option<SparseVector>, StoreError> {
+    if vector.ids().len() > limits::WEIGHED_DIMENSIONS {
+        return Ok(None);
+    }
+    let (known, everything) = (&retriever.rarity, PointFilter::default());
+    let all = match known.all() {
+        Some(all) => all,
+        None => again(stop, || retriever.store.count(&everything, stop))? as f64,
+    };
+    let unknown: Vec<u32> = vector.ids().iter().copied().filter(|id| known.with(*id).is_none()).collect();
+    let single: Vec<SparseVector> = unknown.iter().map(|id| SparseVector::ones([*id])).collect();
+    let (using, limit) = (&*retriever.using, limits::HITS_ASKED);
+    let query = |vector| PointQuery { vector, using, limit, fields: &[], filter: &everything };
+    let queries: Vec<_> = single.iter().map(query).collect();
+    let counts = again(stop, || retriever.store.query_all(&queries, false, stop))?;
+    let counts = unknown.iter().copied().zip(counts.iter().map(|hits| hits.len() as f64));
+    let counts: HashMap<u32, f64> = counts.collect();
+    known.keep(all, counts.iter().map(|(id, with)| (*id, *with)));
+    let weights = vector.ids().iter().zip(vector.weights()).map(|(id, weight)| {
+        let with = counts.get(id).copied().or_else(|| known.with(*id)).unwrap_or_default();
+        let share = Share { with, all: all.max(with) };
+        (*id, share.idf() * f64::from(*weight))
+    });
+    Ok(Some(SparseVector::new(weights)))
+}

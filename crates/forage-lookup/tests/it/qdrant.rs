@@ -6,6 +6,7 @@ mod errors;
 #[cfg(unix)]
 mod faults;
 mod fillings;
+mod foreign;
 mod homes;
 mod requests;
 mod scripted;

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use forage_base::{Hint, Stop};
 use forage_lookup::{
     CodeSuperset, Collection, CollectionError, Condition, Contract, Encoder, EncodingError, FastEmbedBm25,
-    Language, Lookup, LookupState, Point, PointFilter, PointId, PointStore as _, Prose, Question, Retriever,
-    SparseVector, StoreError, VectorFacts,
+    Idf, Language, Lookup, LookupState, Point, PointFilter, PointId, PointStore as _, Prose, Question,
+    Retriever, SparseVector, StoreError, VectorFacts,
 };
 use serde_json::{Map, json};
 
@@ -43,6 +43,7 @@ pub(crate) fn retriever(store: &Arc<Memory>) -> Retriever {
         prose: None,
         backend: "memory",
         using: USING.to_owned(),
+        idf: Idf::Auto,
         fields: vec!["text".to_owned()],
         text_field: Some("text".to_owned()),
         timeout: Duration::from_secs(30),
@@ -261,16 +262,12 @@ fn a_collection_that_can_not_be_asked_is_an_error_that_says_how_to_mend_it() {
     let hint = |retriever: &Retriever| look_up(retriever, "error", 10).unwrap_err().hint();
     assert_eq!(hint(&retriever(&store)), Some(Hint::FillCollection));
     let mut other = described(None);
-    other.sparse_vectors = BTreeMap::from([("sparse".to_owned(), VectorFacts { has_idf: true })]);
+    let facts = VectorFacts { has_idf: true };
+    other.sparse_vectors = ["sparse", "title"].map(|name| (name.to_owned(), facts)).into();
     describe(Some(other));
     let message = refused(&retriever(&store));
-    assert!(message.ends_with("no sparse vector `text-sparse`, but sparse"), "{message}");
+    assert!(message.ends_with("no sparse vector `text-sparse`, but sparse, title"), "{message}");
     assert_eq!(hint(&retriever(&store)), Some(Hint::ChooseVector));
-    let mut plain = described(None);
-    plain.sparse_vectors.insert(USING.to_owned(), VectorFacts { has_idf: false });
-    describe(Some(plain));
-    let message = refused(&retriever(&store));
-    assert!(message.contains("no IDF modifier") && message.contains("modifier = \"idf\""), "{message}");
     describe(Some(described(Some(Contract::of_collection("bm42:doc=embed;query=query_embed:v1")))));
     let message = refused(&retriever(&store));
     assert!(message.contains("bm42:doc=embed") && message.contains("fastembed-bm25/1"), "{message}");

@@ -150,6 +150,7 @@ impl Drop for Server {
 fn serve(stream: impl Read + Write, handler: &Handler) -> std::io::Result<()> {
     let mut stream = BufReader::with_capacity(1 << 16, stream);
     while let Some(asked) = read(&mut stream)? {
+        let is_last = asked.header("connection") == Some("close");
         match handler(&asked) {
             Reply::Json { status, headers, body } => {
                 let body = serde_json::to_vec(&body)?;
@@ -174,6 +175,9 @@ fn serve(stream: impl Read + Write, handler: &Handler) -> std::io::Result<()> {
                 }
                 return Ok(());
             }
+        }
+        if is_last {
+            break;
         }
     }
     Ok(())

@@ -12,7 +12,7 @@ use std::time::Instant;
 use aho_corasick::AhoCorasick;
 use forage_base::{Pace, Stop};
 use forage_lookup::{
-    CollectionError, Lookup, LookupState, PointFilter, PointHit, Question, Retriever, Unanswered,
+    Adapted, CollectionError, Lookup, LookupState, PointFilter, PointHit, Question, Retriever, Unanswered,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -160,7 +160,8 @@ fn outcome(
     let words = Words::of(&query);
     let text_field = &context.lookup.text_field;
     let pace = Pace::new(stop, limits::LOOKUP_COMPARED_BYTES);
-    let unanswered = unanswered(&lookup);
+    let mut warnings: Vec<String> = lookup.adapted.iter().map(adapted).collect();
+    warnings.extend(unanswered(&lookup));
     let mut hidden = Hidden::default();
     let mut border = Border::new(&context.redactor, &mut hidden);
     let mut held = lookup.held.into_iter().map(Has::from);
@@ -186,7 +187,7 @@ fn outcome(
     };
     let mut outcome = ToolOutcome::new(response, found);
     outcome.hidden = hidden;
-    outcome.warnings.extend(unanswered);
+    outcome.warnings.extend(warnings);
     if lookup.is_arbitrary {
         outcome.warnings.push(
             "more points score about as the last of these than can be asked for, so that which of them are here is the \
@@ -201,6 +202,30 @@ fn outcome(
         outcome.warnings.push("of some results the first lines are shown, not the best ones".to_owned());
     }
     outcome
+}
+
+/// Returns how a collection was searched that is another one than the settings say.
+fn adapted(adapted: &Adapted) -> String {
+    match adapted {
+        Adapted::Vector { asked, used } => {
+            format!("the collection has no sparse vector `{asked}`; its only one, `{used}`, was searched")
+        }
+        Adapted::Text { asked, used } => {
+            format!("the payload has no text in `{asked}`; the text of `{used}` is shown as `{asked}`")
+        }
+        Adapted::NoIdf { vector, is_weighed } => {
+            let weighing = match is_weighed {
+                true => {
+                    "words were weighed by how many points have them all the same, which takes more requests"
+                }
+                false => "a common word counts as much as a rare one",
+            };
+            format!(
+                "the sparse vector `{vector}` has no IDF modifier: {weighing}; Qdrant sets it with \
+                 sparse_vectors.{vector}.modifier = \"idf\""
+            )
+        }
+    }
 }
 
 /// What the store gave no answer to after it had given what was found, a sentence for each.

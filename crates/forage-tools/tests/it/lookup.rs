@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use forage_base::Stop;
 use forage_lookup::{
-    CodeSuperset, Collection, Encoder, EncodingError, Point, PointId, PointStore as _, Retriever, StoreError,
-    VectorFacts,
+    CodeSuperset, Collection, Encoder, EncodingError, Idf, Point, PointId, PointStore as _, Retriever,
+    StoreError, VectorFacts,
 };
 use forage_tools::registry::{ToolSelection, advertised, find};
 use forage_tools::{Context, Telemetry, limits};
@@ -62,6 +62,7 @@ pub(crate) fn retriever(store: &Arc<Memory>) -> Retriever {
         prose: None,
         backend: "memory",
         using: "text-sparse".to_owned(),
+        idf: Idf::Auto,
         fields: ["path", "lines", "repo", "text"].map(str::to_owned).into(),
         text_field: Some("text".to_owned()),
         timeout: Duration::from_secs(10),

@@ -403,7 +403,7 @@ fn show(config: &Config, store: &dyn PointStore, output: &mut Terminal) -> anyho
     let encoding = collection.contract.as_ref().map_or_else(|| "unknown".to_owned(), ToString::to_string);
     let mut text = format!("{place}: {points} chunks, encoded with {encoding}\n");
     for (name, facts) in vectors {
-        let idf = if facts.has_idf { "" } else { ", WITHOUT the IDF modifier, so that lookups are refused" };
+        let idf = if facts.has_idf { "" } else { ", without the IDF modifier (see `retrieval.idf`)" };
         let used = if *name == config.collection_shape().0 { " (used)" } else { "" };
         text.push_str(&format!("  sparse vector {name}{used}{idf}\n"));
     }

@@ -8,14 +8,14 @@ use anyhow::bail;
 use forage_llm::Redactor;
 use forage_lookup::limits::REST_PORT;
 use forage_lookup::{
-    CodeSuperset, Encoder, EncoderSource, Language, Prose, Retriever, Sharding, encoder_named,
+    CodeSuperset, Encoder, EncoderSource, Idf, Language, Prose, Retriever, Sharding, encoder_named,
 };
 use forage_sandbox::Outside;
 use forage_tools::{LookupSettings, Telemetry, TelemetryTarget};
 use serde_json::{Map, Value};
 
 use super::sandbox::port;
-use super::table::{EncoderName, Retrieval, StoreSetting};
+use super::table::{EncoderName, IdfSetting, Retrieval, StoreSetting};
 use super::{Config, environment};
 use crate::retrieval::{CollectionPlace, Home};
 use crate::rotated_file::RotatedFile;
@@ -194,6 +194,10 @@ impl Config {
             prose: retrieval.prose(),
             backend,
             using: retrieval.vector.value.clone(),
+            idf: match retrieval.idf.value.get() {
+                IdfSetting::Auto => Idf::Auto,
+                IdfSetting::Stored => Idf::Stored,
+            },
             fields: retrieval.payload.value.clone(),
             text_field: Some(text_field),
             timeout: Duration::from_millis(retrieval.timeout_ms.value),

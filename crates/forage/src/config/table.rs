@@ -173,8 +173,11 @@ settings! {
         /// Name of the collection
         collection: String = "code".to_owned(), check wrong_collection,
             from (), "collection" "NAME" for Lookup Collection;
-        /// Name of the sparse vector.
+        /// Name of the sparse vector. Where the collection has another one alone, that is searched, with a note.
         vector: String = LookupSettings::VECTOR.to_owned();
+        /// How rare words are in a collection without the IDF modifier: with `auto` Forage asks and weighs them itself, with
+        /// `stored` all words count the same.
+        idf: SettingWord<IdfSetting> = SettingWord::new(IdfSetting::Auto);
         /// Encoder
         encoder: SettingWord<EncoderName> = SettingWord::new(EncoderName::Auto), from (), "encoder" "NAME" for Encode;
         /// Language of the words; english without it
@@ -185,7 +188,8 @@ settings! {
         top_k: u64 = limits::LOOKUP_HITS, in 1..=limits::LOOKUP_HITS_MAX;
         /// Payload fields that are shown.
         payload: Vec<String> = LookupSettings::PAYLOAD.map(str::to_owned).into();
-        /// The payload field that holds the text.
+        /// The payload field that holds the text. In collections of LlamaIndex, LangChain and FastEmbed the text is found
+        /// without it.
         text_field: String = LookupSettings::TEXT_FIELD.to_owned();
         /// Time for a lookup in milliseconds, with all that is tried again.
         timeout_ms: u64 = limits::LOOKUP_TIMEOUT_MS, in limits::LOOKUP_TIMEOUT_MS_RANGE;
@@ -271,6 +275,7 @@ words! {
     Sandbox: "auto" => Auto, "off" => Off, "require" => Require;
     EngineName: "embedded" => Embedded, "external" => External, "ugrep" => Ugrep, "rg" => Rg;
     JournalFormat: "records" => Records, "otlp" => Otlp;
+    IdfSetting: "auto" => Auto, "stored" => Stored;
     StoreSetting: "auto" => Auto, "embedded" => Embedded, "qdrant" => Qdrant;
     OutputForm: "auto" => ByClient, "text" => Text, "structured" => Structured;
     ToolSet: "auto" => ByClient, "agent" => Agent, "all" => All;
@@ -318,6 +323,14 @@ pub(crate) enum JournalFormat {
     #[default]
     Records,
     Otlp,
+}
+
+/// Where the rarity of words comes from in a collection without the IDF modifier.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum IdfSetting {
+    #[default]
+    Auto,
+    Stored,
 }
 
 /// Where collections are.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use forage_base::Stop;
 use forage_lookup::{
-    ApiKey, CodeSuperset, Condition, Creation, Encoder, FastEmbedBm25, NameMatch, Point, PointFilter,
+    ApiKey, CodeSuperset, Condition, Creation, Encoder, FastEmbedBm25, Idf, NameMatch, Point, PointFilter,
     PointHit, PointId, PointQuery, PointStore, Retriever, SCORE_STEP, ServerSettings, ServerStore, Sharding,
     SparseVector,
 };
@@ -92,6 +92,7 @@ fn retriever(store: Arc<dyn PointStore>) -> Retriever {
         prose: None,
         backend: "test",
         using: USING.to_owned(),
+        idf: Idf::Auto,
         fields: vec!["path".to_owned(), "repo".to_owned()],
         text_field: None,
         timeout: Duration::from_secs(60),

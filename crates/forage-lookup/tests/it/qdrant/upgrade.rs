@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use forage_base::Stop;
 use forage_lookup::{
-    CodeSuperset, CollectionError, Contract, Creation, Encoder as _, EncoderSource, FillError, Lookup,
+    CodeSuperset, CollectionError, Contract, Creation, Encoder as _, EncoderSource, FillError, Idf, Lookup,
     LookupState, NameMatch, PointFilter, PointId, PointStore, Retriever, Sharding, count_chunks,
 };
 
@@ -113,6 +113,7 @@ fn retriever(store: &Arc<dyn PointStore>) -> Retriever {
         prose: None,
         backend: "test",
         using: USING.to_owned(),
+        idf: Idf::Auto,
         fields: vec!["text".to_owned()],
         text_field: Some("text".to_owned()),
         timeout: Duration::from_secs(10),

@@ -1,0 +1,139 @@
+//! Collections that others made, asked as they are: LlamaIndex, LangChain and FastEmbed name vectors and texts in their own
+//! ways, and most leave the IDF modifier out.
+
+use std::sync::{Arc, OnceLock};
+
+use forage_base::Stop;
+use serde_json::{Map, Value};
+
+use super::{Adapted, CollectionError, Retriever};
+use crate::filter::PointFilter;
+use crate::point_id::PointId;
+use crate::store::{
+    Collection, Creation, Point, PointHit, PointPage, PointQuery, PointScan, PointStore, StoreError,
+    WeightedHit,
+};
+
+/// The field of LlamaIndex with a node as JSON, within which its text is.
+const NODE: &str = "_node_content";
+
+/// Payload fields with the text of a point: Forage's and many others', LangChain's, FastEmbed's and LlamaIndex's.
+const TEXT_FIELDS: [&str; 4] = ["text", "page_content", "document", NODE];
+
+/// The sparse vector that is searched: the one of that name, else the only one.
+pub(super) fn vector<'a>(
+    collection: &'a Collection,
+    using: &str,
+    place: &str,
+) -> Result<&'a str, CollectionError> {
+    let vectors = &collection.sparse_vectors;
+    let only = vectors.keys().next().filter(|_| vectors.len() == 1);
+    match vectors.get_key_value(using).map(|(name, _)| name).or(only) {
+        Some(name) => Ok(name),
+        None => Err(CollectionError::no_vector(collection, using, place)),
+    }
+}
+
+/// A store whose points have their text in one field, wherever those who wrote them put it.
+pub(super) struct TextStore {
+    inner: Arc<dyn PointStore>,
+    field: String,
+    /// The field in which a text was found instead.
+    found: OnceLock<&'static str>,
+}
+
+impl TextStore {
+    /// `None` for a retriever that knows no texts, or a collection that Forage made.
+    pub(super) fn new(retriever: &Retriever, collection: &Collection) -> Option<Arc<Self>> {
+        let field = retriever.text_field.clone().filter(|_| collection.contract.is_none())?;
+        Some(Arc::new(Self { inner: Arc::clone(&retriever.store), field, found: OnceLock::new() }))
+    }
+
+    pub(super) fn adapted(&self) -> Option<Adapted> {
+        self.found.get().map(|used| Adapted::Text { asked: self.field.clone(), used: (*used).to_owned() })
+    }
+
+    /// Moves the text to its field, and leaves out what was not asked for.
+    fn move_text(&self, payload: &mut Map<String, Value>, asked: &[String]) {
+        if !payload.get(&self.field).is_some_and(Value::is_string) {
+            let text = TEXT_FIELDS.iter().find_map(|field| Some((*field, text_in(field, payload)?)));
+            if let Some((field, text)) = text {
+                let _ = self.found.set(field);
+                payload.insert(self.field.clone(), text.into());
+            }
+        }
+        let is_added = |field: &String| TEXT_FIELDS.contains(&field.as_str()) && !asked.contains(field);
+        payload.retain(|field, _| !is_added(field));
+        payload.sort_keys();
+    }
+}
+
+/// The text in a field of a payload.
+fn text_in(field: &str, payload: &Map<String, Value>) -> Option<String> {
+    let text = payload.get(field)?.as_str()?;
+    if field != NODE {
+        return Some(text.to_owned());
+    }
+    let node: Value = serde_json::from_str(text).ok()?;
+    // Newer nodes may have it within a resource.
+    [&node["text"], &node["text_resource"]["text"]].into_iter().find_map(Value::as_str).map(str::to_owned)
+}
+
+impl PointStore for TextStore {
+    fn place(&self) -> String {
+        self.inner.place()
+    }
+
+    fn collection(&self, stop: &Stop) -> Result<Option<Collection>, StoreError> {
+        self.inner.collection(stop)
+    }
+
+    fn create(&self, creation: &Creation, stop: &Stop) -> Result<(), StoreError> {
+        self.inner.create(creation, stop)
+    }
+
+    fn upsert(&self, points: Vec<Point>, using: &str, stop: &Stop) -> Result<(), StoreError> {
+        self.inner.upsert(points, using, stop)
+    }
+
+    fn remove(&self, ids: &[PointId], stop: &Stop) -> Result<(), StoreError> {
+        self.inner.remove(ids, stop)
+    }
+
+    fn query(&self, query: &PointQuery<'_>, stop: &Stop) -> Result<Vec<PointHit>, StoreError> {
+        if !query.fields.contains(&self.field) {
+            return self.inner.query(query, stop);
+        }
+        let others = TEXT_FIELDS.iter().filter(|field| query.fields.iter().all(|asked| asked != *field));
+        let fields: Vec<String> =
+            query.fields.iter().cloned().chain(others.map(|&field| field.to_owned())).collect();
+        let mut hits = self.inner.query(&PointQuery { fields: &fields, ..query.clone() }, stop)?;
+        hits.iter_mut().for_each(|hit| self.move_text(&mut hit.payload, query.fields));
+        Ok(hits)
+    }
+
+    fn query_all(
+        &self,
+        queries: &[PointQuery<'_>],
+        with_vectors: bool,
+        stop: &Stop,
+    ) -> Result<Vec<Vec<WeightedHit>>, StoreError> {
+        self.inner.query_all(queries, with_vectors, stop)
+    }
+
+    fn scan(&self, scan: &PointScan<'_>, stop: &Stop) -> Result<PointPage, StoreError> {
+        self.inner.scan(scan, stop)
+    }
+
+    fn count(&self, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError> {
+        self.inner.count(filter, stop)
+    }
+
+    fn finish(&self, stop: &Stop) -> Result<(), StoreError> {
+        self.inner.finish(stop)
+    }
+
+    fn drop_collection(&self, stop: &Stop) -> Result<bool, StoreError> {
+        self.inner.drop_collection(stop)
+    }
+}
