@@ -7,9 +7,8 @@
 `build` needs cargo, a C compiler and `protoc`, and half an hour on two processors; CHECKOUT is a clone of
 https://github.com/qdrant/qdrant at the version that is wanted. `start` prints the addresses for `QDRANT_URL`, of one node or of
 a cluster with consensus, and ends it with Ctrl-C. `measure` fills collections with the TREEs, each a repository, and looks words
-of theirs up: FORAGE is a release build, LOOKUPS the example of that name of
-`forage-lookup`, PYTHON one that has the packages of `crates/forage-lookup/tests/clients`, for the same queries by the
-official client.
+of theirs up: FORAGE is a release build, LOOKUPS the example of that name of `forage-lookup`, PYTHON one that has the packages of
+`crates/forage-lookup/tests/clients`, for the same queries by the official client. Both ask over REST.
 """
 
 import argparse
@@ -75,7 +74,7 @@ class Node:
 
     def get(self, path):
         try:
-            with urllib.request.urlopen(self.url() + path, timeout=5) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.http}{path}", timeout=5) as answer:
                 return answer.read().decode()
         except OSError:
             return None

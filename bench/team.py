@@ -2,8 +2,8 @@
 
     python bench/team.py FORAGE ROOT... [--minutes 10] [--callers 200] [--qdrant URL] [--words FILE] [--restart]
 
-FORAGE is a release build; with `--qdrant` the server has a filled collection `code`, of which
-the words in FILE (one on a line) are looked up. `nginx` and `wrk` are Debian's packages. Every caller asks the next thing as
+FORAGE is a release build; with `--qdrant` the server has a filled collection `code`, of which the
+words in FILE (one on a line) are looked up. `nginx` and `wrk` are Debian's packages. Every caller asks the next thing as
 soon as it has been answered. With `--restart` each replica is ended and started again in the middle, one after the other. Prints what
 `wrk` says of times, how many answers were errors, the most memory of each replica, and whether the calls on record and the numbers at
 `/metrics` are as many as were made.

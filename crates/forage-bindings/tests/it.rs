@@ -207,7 +207,7 @@ fn a_collection_is_asked_when_something_is_looked_up() {
     for collection in [
         json!({}),
         json!({ "url": "nonsense" }),
-        json!({ "url": "http://example.com:6334", "api_key": "secret" }),
+        json!({ "url": "http://example.com:6333", "api_key": "secret" }),
         json!({ "url": "http://127.0.0.1:1", "encoder": "nonsense" }),
         json!({ "url": "http://127.0.0.1:1", "language": "klingon" }),
         json!({ "url": "http://127.0.0.1:1", "language": "klingon", "disable_stemmer": true }),
