@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use forage_base::Stop;
 use forage_lookup::{
-    CodeSuperset, EmbeddedStore, Encoder, EncoderSource, FastEmbedBm25, Idf, PointFilter, PointHit, PointStore, Retriever,
-    ServerSettings, ServerStore,
+    CodeSuperset, EmbeddedStore, Encoder, EncoderSource, FastEmbedBm25, Idf, PointFilter, PointHit,
+    PointStore, Retriever, ServerSettings, ServerStore,
 };
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! Exact keyword lookup over sparse vectors.
 //!
 //! A text becomes a sparse vector by an [`Encoder`]; which one a collection was filled with is its [`Contract`], without
-//! which its numbers mean nothing. Vectors are kept by a [`PointStore`], of which this crate knows the interface alone: the
-//! engines have crates of their own.
+//! which its numbers mean nothing. Vectors are kept by a [`PointStore`], such as a [`ServerStore`] on a Qdrant server or
+//! cluster, and looked up by a [`Retriever`].
 //!
 //! ```
 //! use forage_lookup::{CodeSuperset, Encoder};

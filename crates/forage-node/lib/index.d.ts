@@ -1120,7 +1120,7 @@ export interface ModelSettings {
 
 /** A collection on a Qdrant server. What is left out is as the command line has it under `[retrieval]`. */
 export interface CollectionSettings {
-  /** The address of the server, whose port is that of gRPC, 6334 unless it is named. */
+  /** The address of the server, whose port is that of its REST interface, 6333 unless it is named. */
   url: string;
   name?: string;
   apiKey?: string;
@@ -1129,6 +1129,8 @@ export interface CollectionSettings {
   shardKey?: string;
   timeoutMs?: number;
   vector?: string;
+  /** Scores of a collection without the IDF modifier: weighed by Forage, or as they are stored. */
+  idf?: "auto" | "stored";
   /** For a collection that does not say which. */
   encoder?: "auto" | "code-superset" | "fastembed-bm25" | "bm42";
   language?: string;

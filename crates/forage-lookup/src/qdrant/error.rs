@@ -166,3 +166,31 @@ impl ServerName {
         clean(text, self.key.as_ref())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::qdrant::settings::ServerSettings;
+
+    const KEY: &str = "key-0f9e8d7c";
+
+    #[test]
+    fn fuzz_any_refusal_is_an_error_without_the_key() {
+        let key = ApiKey::new(KEY).ok();
+        let settings =
+            ServerSettings { api_key: key.clone(), ..ServerSettings::new("http://localhost", "code") };
+        let name = ServerName {
+            address: settings.address().unwrap(),
+            place: "collection `code`".to_owned(),
+            key,
+            connect_timeout: Duration::from_secs(1),
+        };
+        let said = format!(r#"{{"status":{{"error":"{KEY} already exists"}},"time":0.1}}"#);
+        forage_fuzz::target!(&forage_fuzz::seeds([said.as_str(), KEY, "<html>", "{}"]), |input| {
+            for status in [302, 400, 401, 403, 404, 405, 408, 409, 422, 429, 500, 503, 507] {
+                let text = name.refused(&Refusal::new(status, input, None)).to_string();
+                assert!(!text.contains(KEY) && !text.contains(char::is_control), "{text:?}");
+            }
+        });
+    }
+}

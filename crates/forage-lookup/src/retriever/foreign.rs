@@ -1,6 +1,8 @@
 //! Collections that others made, asked as they are: LlamaIndex, LangChain and FastEmbed name vectors and texts in their own
 //! ways, and most leave the IDF modifier out.
 
+// fuzz: fuzz_any_payload_has_a_text_or_none
+
 use std::sync::{Arc, OnceLock};
 
 use forage_base::Stop;
@@ -135,5 +137,22 @@ impl PointStore for TextStore {
 
     fn drop_collection(&self, stop: &Stop) -> Result<bool, StoreError> {
         self.inner.drop_collection(stop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fuzz_any_payload_has_a_text_or_none() {
+        let node = r#"{"id_":"n","text":"fn a() {}","metadata":{}}"#;
+        let newer = r#"{"text_resource":{"text":"fn a() {}"}}"#;
+        forage_fuzz::target!(&forage_fuzz::seeds([node, newer, "[]", "\"text\""]), |input| {
+            let written = String::from_utf8_lossy(input).into_owned();
+            let payload = Map::from_iter([(NODE.to_owned(), Value::String(written.clone()))]);
+            let text = text_in(NODE, &payload);
+            assert!(text.is_none_or(|text| written.len() >= text.len()), "{written}");
+        });
     }
 }

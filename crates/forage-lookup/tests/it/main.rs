@@ -1,6 +1,7 @@
 //! Black-box tests of the encoders and what they are used by.
 #![expect(clippy::disallowed_methods, reason = "tests make their own trees")]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::disallowed_macros, reason = "a child tells its parent what it has done")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 #[path = "../peer/mod.rs"]
 mod peer;

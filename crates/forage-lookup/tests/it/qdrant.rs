@@ -1,6 +1,5 @@
 //! The client of Qdrant servers: what it sends to a scripted server and makes of its answers, and what it finds in
 //! collections of the peer and, where `FORAGE_TEST_QDRANT` names the program, of real servers.
-#![expect(clippy::panic, reason = "a test fails by panicking")]
 
 mod errors;
 #[cfg(unix)]

@@ -342,7 +342,6 @@ fn shards_by_a_field_are_written_asked_and_removed_from() {
 
 /// Makes collections of its own on that server, and removes them.
 #[test]
-#[expect(clippy::disallowed_macros, reason = "a test says that it is skipped")]
 fn a_real_server_finds_the_same_points_in_the_same_order() {
     let named = std::env::var(SERVER).ok();
     let started = server::shared().map(|[single, _]| single.nodes[0].url());
@@ -374,7 +373,6 @@ fn a_real_server_finds_the_same_points_in_the_same_order() {
 
 /// The official client says the same of the peer as of its own collections in memory.
 #[test]
-#[expect(clippy::disallowed_macros, reason = "a test says that it is skipped")]
 fn the_peer_answers_the_official_client_as_its_own_store_does() {
     let Some(python) = std::env::var_os(PYTHON) else {
         eprintln!("skipped: {PYTHON} names no Python with the official client");

@@ -35,7 +35,6 @@ pub(crate) fn programs_in_turn() -> Option<[PathBuf; 2]> {
     Some([named_by(PROGRAM_BEFORE)?, program()?])
 }
 
-#[expect(clippy::disallowed_macros, reason = "a test says that it is skipped")]
 fn named_by(variable: &str) -> Option<PathBuf> {
     let program = std::env::var_os(variable).filter(|program| !program.is_empty()).map(PathBuf::from);
     if program.is_none() {

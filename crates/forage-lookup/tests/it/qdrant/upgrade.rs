@@ -286,7 +286,6 @@ fn answers(urls: &[String], watched: &Watched, collection: &str) -> BTreeMap<Str
 }
 
 #[test]
-#[expect(clippy::disallowed_macros, reason = "it tells what was seen")]
 fn a_cluster_is_upgraded_node_by_node_under_lookups_and_fillings() {
     let Some([before, after]) = programs_in_turn() else { return };
     let versions = [version_of(&before), version_of(&after)];
