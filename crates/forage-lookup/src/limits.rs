@@ -191,3 +191,7 @@ pub const REMOVED_SHARE: f32 = 0.3;
 
 /// Interval at which a call looks whether another has finished with the embedded store.
 pub const LOCK_POLL: std::time::Duration = std::time::Duration::from_millis(2);
+
+/// Points that the embedded store looks at before it asks whether the time is over: some milliseconds where each payload
+/// is read.
+pub const STORE_STEPS: usize = 512;

@@ -206,6 +206,7 @@ impl Segment {
         from: Option<PointId>,
         passing: &Passing<'_>,
         limit: usize,
+        stop: &Stop,
     ) -> Result<Vec<(PointId, DocId)>, IndexError> {
         let terms = self.keys.terms();
         let mut keys = match from {
@@ -213,7 +214,10 @@ impl Segment {
             None => terms.stream()?,
         };
         let mut found = Vec::new();
+        let mut steps = 0_usize;
         while found.len() < limit && keys.advance() {
+            steps += 1;
+            go_on(steps, stop)?;
             let document =
                 self.keys.read_postings_from_terminfo(keys.value(), IndexRecordOption::Basic)?.doc();
             if document != TERMINATED && passing.contains(document)? {
@@ -257,14 +261,21 @@ impl Passing<'_> {
         Ok(self.rest.iter().all(|condition| condition.matches(&payload)))
     }
 
-    pub(super) fn count(&self) -> Result<u64, IndexError> {
+    pub(super) fn count(&self, stop: &Stop) -> Result<u64, IndexError> {
         if self.among.is_none() && self.rest.is_empty() {
             return Ok(u64::from(self.segment.points()));
         }
         let mut count = 0;
         for document in 0..self.segment.open.reader.max_doc() {
+            go_on(document as usize, stop)?;
             count += u64::from(self.contains(document)?);
         }
         Ok(count)
     }
+}
+
+/// Fails at some of the steps if the time is over. A step may read a payload.
+pub(super) fn go_on(step: usize, stop: &Stop) -> Result<(), IndexError> {
+    let is_over = step.is_multiple_of(limits::STORE_STEPS) && stop.check().is_some();
+    if is_over { Err(IndexError::Stopped) } else { Ok(()) }
 }

@@ -10,7 +10,7 @@ use forage_rank::segments::Manifest;
 use serde::{Deserialize, Serialize};
 use tantivy::DocId;
 
-use super::segment::Segment;
+use super::segment::{Segment, go_on};
 use crate::filter::PointFilter;
 use crate::payload::select;
 use crate::point_id::PointId;
@@ -120,7 +120,7 @@ impl Snapshot {
             for segment in &self.segments {
                 frequency += segment.frequency(id)?;
             }
-            go_on(stop)?;
+            go_on(0, stop)?;
             weights.push((id, weight * idf(points, frequency)));
         }
         let mut best: BinaryHeap<Reverse<Candidate>> = BinaryHeap::new();
@@ -129,9 +129,10 @@ impl Snapshot {
             let mut scores = vec![f32::NAN; segment.open.reader.max_doc() as usize];
             for &(id, weight) in &weights {
                 segment.score(&mut scores, id, weight)?;
-                go_on(stop)?;
+                go_on(0, stop)?;
             }
             for (document, &score) in (0..).zip(&scores) {
+                go_on(document as usize, stop)?;
                 let worst = if best.len() < query.limit { None } else { best.peek().map(|worst| worst.0) };
                 if score.is_nan() || worst.is_some_and(|worst| score < worst.score) {
                     continue;
@@ -157,9 +158,9 @@ impl Snapshot {
         let limit = scan.limit.saturating_add(1);
         let mut found = Vec::new();
         for segment in &self.segments {
-            go_on(stop)?;
+            go_on(0, stop)?;
             let passing = segment.passing(scan.filter, &self.description.indexed_fields)?;
-            let points = segment.scan(scan.from, &passing, limit)?;
+            let points = segment.scan(scan.from, &passing, limit, stop)?;
             found.extend(points.into_iter().map(|(id, document)| (id, document, segment)));
         }
         found.sort_unstable_by_key(|&(id, document, _)| (id, document));
@@ -178,13 +179,9 @@ impl Snapshot {
     pub(super) fn count(&self, filter: &PointFilter, stop: &Stop) -> Result<u64, IndexError> {
         let mut count = 0;
         for segment in &self.segments {
-            go_on(stop)?;
-            count += segment.passing(filter, &self.description.indexed_fields)?.count()?;
+            go_on(0, stop)?;
+            count += segment.passing(filter, &self.description.indexed_fields)?.count(stop)?;
         }
         Ok(count)
     }
-}
-
-fn go_on(stop: &Stop) -> Result<(), IndexError> {
-    if stop.check().is_some() { Err(IndexError::Stopped) } else { Ok(()) }
 }

@@ -217,13 +217,16 @@ impl Files {
         }
     }
 
-    /// Removes what was left behind by a process that was killed while it wrote.
+    /// Removes the files of an index that a process left when it was killed while it wrote. Others stay.
     pub fn remove_all_but(&self, known: &HashSet<&str>) {
         let Self::Disk { path, .. } = self else { return };
         for file in fs::read_dir(path).into_iter().flatten().flatten() {
             let name = file.file_name();
-            if name.to_str().is_none_or(|name| ![MANIFEST, HISTORY].contains(&name) && !known.contains(name))
-            {
+            let is_left = |name: &str| {
+                let is_temporary = name.strip_prefix(HISTORY).is_some_and(|rest| rest.starts_with('.'));
+                name != MANIFEST && !known.contains(name) && (Self::is_own(name) || is_temporary)
+            };
+            if name.to_str().is_some_and(is_left) {
                 let _ = fs::remove_file(file.path());
             }
         }

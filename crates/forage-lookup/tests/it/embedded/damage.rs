@@ -176,7 +176,10 @@ fn files_of_others_are_neither_used_nor_removed() {
     fs::write(&letter, "dear").unwrap();
     let error = store.drop_collection(&stop).unwrap_err();
     assert!(error.to_string().contains("letter.txt was not made by it"), "{error}");
-    assert_eq!(store.count(&PointFilter::default(), &stop), Ok(0));
+    upsert(&store, some_points(3));
+    store.finish(&stop).unwrap();
+    assert_eq!(store.count(&PointFilter::default(), &stop), Ok(3));
+    assert_eq!(fs::read_to_string(&letter).unwrap(), "dear");
     fs::remove_file(letter).unwrap();
     assert!(store.drop_collection(&stop).unwrap());
 
