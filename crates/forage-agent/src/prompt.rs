@@ -74,7 +74,7 @@ fn listing(tool: &dyn AnyTool, context: &Context) -> Option<Answer> {
         timeout: context.timeout.min(LISTING_TIME),
         ..context.clone()
     };
-    tool.call(&context, json!({ "path": ".", "max_depth": 2 })).ok()
+    tool.call(&context, json!({ "path": ".", "max_depth": 1 })).ok()
 }
 
 #[cfg(test)]

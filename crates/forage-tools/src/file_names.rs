@@ -6,10 +6,12 @@ use std::sync::Arc;
 use forage_base::Stop;
 use forage_fs::{EntryKind, OpenError, RelPath, Root, WalkOptions, WalkReport, WalkStep, walk};
 
+use crate::arguments::{globs_at, split};
 use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
+use crate::place::PathTarget;
 
 /// A name as somebody remembers it: a name, a part of one, a path's end, or words of a path.
 pub(crate) struct FileName {
@@ -149,6 +151,45 @@ pub(crate) fn near(
         near.cmp(other).then_with(|| length(path).cmp(&length(other_path))).then_with(|| path.cmp(other_path))
     });
     Ok((found, report))
+}
+
+/// Returns what to say of a glob that no file fits from where it begins, if files fit it below other directories. An `fnmatch` of a
+/// path's end is meant so.
+pub(crate) fn fits_elsewhere(
+    context: &Context,
+    path: Option<&str>,
+    argument: &'static str,
+    glob: &str,
+) -> Option<String> {
+    if !glob.contains('/') || glob.starts_with(['!', '/']) || glob.starts_with("**/") || split(glob).len() > 1
+    {
+        return None;
+    }
+    let PathTarget { root, path: start, .. } = context.place(path).ok()?;
+    let meant = format!("**/{glob}");
+    let globs = Some(globs_at(argument, std::slice::from_ref(&meant), &start).ok()?);
+    let options = context.known_to_index(&root, WalkOptions { globs, ..context.walk_options() });
+    let stop = context.stop.within(limits::NEAREST_TIME);
+    let mut first = None;
+    walk(
+        &root,
+        &start,
+        &options,
+        &stop,
+        || (),
+        |(), entry, _| WalkStep::Item(entry.path.clone(), 0),
+        |path| {
+            first = Some(path);
+            ControlFlow::Break(())
+        },
+    )
+    .ok()?;
+    let mut hidden = Hidden::default();
+    let path = Border::new(&context.redactor, &mut hidden).path(&first?).0;
+    Some(format!(
+        "`{argument}` with `/` begins at {}; did you mean `{meant}`, which {path} fits?",
+        start.display()
+    ))
 }
 
 /// The error of a call whose path is not there, with the paths that may be meant.

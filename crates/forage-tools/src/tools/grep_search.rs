@@ -31,6 +31,7 @@ use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
+use crate::file_names::fits_elsewhere;
 use crate::limits;
 use crate::lines::{event_text, kind_name};
 use crate::outcome::{Limit, ToolOutcome};
@@ -249,11 +250,16 @@ impl Tool for GrepSearch {
     }
 
     fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
-        match request.output.unwrap_or_default() {
+        let (path, glob) = (request.path.clone(), request.file_pattern.clone());
+        let mut outcome = match request.output.unwrap_or_default() {
             GrepOutput::Lines => Self::lines(context, request),
             GrepOutput::Files | GrepOutput::Counts => by_file::run(context, request),
             GrepOutput::Uses => uses::run(context, request),
+        }?;
+        if let Some(glob) = glob.filter(|_| outcome.response.no_file_chosen) {
+            outcome.warnings.extend(fits_elsewhere(context, path.as_deref(), "file_pattern", &glob));
         }
+        Ok(outcome)
     }
 
     fn piece_schema() -> Option<Value> {

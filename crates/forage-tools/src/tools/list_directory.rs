@@ -6,14 +6,14 @@ mod symbols;
 use crate::head::Counts;
 use crate::several::{AboutRoots, whole_path};
 use forage_fs::Root;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
 use forage_fs::{
-    Contents, DecodedText, Entry, EntryKind, OpenError, ReadBuffer, RelPath, Skipped, WalkOptions, WalkStep,
-    count_lines, decode, walk,
+    Contents, DecodedText, Entry, EntryKind, OpenError, ReadBuffer, RelPath, SkipReason, Skipped,
+    WalkOptions, WalkStep, count_lines, decode, walk,
 };
 use forage_search::index::LookupCursor;
 use schemars::JsonSchema;
@@ -46,7 +46,7 @@ pub struct ListRequest {
     pub name: Option<String>,
     /// List subdirectories too.
     pub recursive: Option<bool>,
-    /// Levels to list, 1 to 20 (default: 2 when recursive).
+    /// Levels of subdirectories to list, 0 to 20 (default: 2 when recursive).
     pub max_depth: Option<i64>,
     /// Show what each file defines.
     pub symbols: Option<bool>,
@@ -75,9 +75,9 @@ impl ListRequest {
 pub struct ListResponse {
     /// Below the root.
     pub path: String,
-    /// Levels that were listed.
+    /// Levels of subdirectories that were listed.
     pub max_depth: u64,
-    /// Directories at `max_depth`: what is in them is not listed.
+    /// Directories below `max_depth`: what is in them is not listed.
     pub not_entered: u64,
     /// Entries found, whether shown or not.
     pub entry_count: u64,
@@ -169,9 +169,10 @@ impl Tool for ListDirectory {
     fn run(context: &Context, request: ListRequest) -> Result<ToolOutcome<ListResponse>, ToolError> {
         let mut clamp = Clamp::default();
         let most = limits::LIST_DEPTH_MAX;
-        let depth = clamp.number("max_depth", request.max_depth, limits::LIST_DEPTH, 1, most);
+        let depth = clamp.number("max_depth", request.max_depth, limits::LIST_DEPTH, 0, most);
         let recursive = request.recursive.unwrap_or(request.max_depth.is_some());
-        let depth = if recursive { depth } else { 1 };
+        let depth = if recursive { depth } else { 0 };
+        let levels = usize::try_from(depth + 1).unwrap_or(1);
         let include_ignored = request.include_ignored.unwrap_or(false);
         let PathTarget { root, path: start, note, .. } =
             context.place(request.path.as_deref())?.without_globs(&context.names)?;
@@ -199,7 +200,7 @@ impl Tool for ListDirectory {
         let options = WalkOptions {
             hidden: include_ignored,
             no_ignore: include_ignored,
-            max_depth: usize::try_from(depth).unwrap_or(1),
+            max_depth: levels,
             all_entries: true,
             ..context.walk_options()
         };
@@ -231,12 +232,24 @@ impl Tool for ListDirectory {
             // Nobody waits for hundreds of thousands of them.
             entries.truncate(limits::LIST_ENTRIES);
         }
-        let deepest = start.depth() + usize::try_from(depth).unwrap_or(1);
-        // Worktrees are told by their names, which others may have.
-        let is_fixed = |name: &str| name == ".git" || forage_fs::NOISE.contains(&name);
-        let is_pruned = |record: &ListEntry| is_fixed(&record.name) && report.pruned.contains(&record.name);
+        let deepest = start.depth() + levels;
+        // Names alone are known of what was not entered, and others may have them.
+        let entered: BTreeSet<RelPath> = match report.pruned.is_empty() {
+            true => BTreeSet::new(),
+            false => entries.iter().filter_map(|record| record.place.parent()).collect(),
+        };
+        let is_pruned =
+            |record: &ListEntry| report.pruned.contains(&record.name) && !entered.contains(&record.place);
         for record in &mut entries {
-            record.is_entered = record.kind == "directory" && record.place.depth() < deepest;
+            let is_above = record.kind == "directory" && record.place.depth() < deepest;
+            record.is_entered = is_above && !is_pruned(record);
+        }
+        if report.skipped.get(SkipReason::Unreadable) > 0 {
+            for record in entries.iter_mut().filter(|record| record.is_entered) {
+                if let Err(OpenError::Io { .. }) = root.names(&record.place, 1) {
+                    record.note = Some("unreadable".to_owned());
+                }
+            }
         }
         let not_entered = entries
             .iter()
@@ -407,20 +420,21 @@ impl Render for ListResponse {
         if let Some(name) = &response.name {
             return find::render(outcome, name, budget);
         }
-        let mut notes = notes(outcome, None);
-        let others: Vec<&str> = response
-            .pruned
-            .iter()
-            .filter(|name| !outcome.noise_directories.contains(name))
-            .map(String::as_str)
-            .collect();
-        if !others.is_empty() {
-            notes.insert(0, format!("not entered: {}", others.join(", ")));
-        }
-        if response.not_entered > 0 {
-            let directories = count(response.not_entered, "directory");
-            let levels = count(response.max_depth, "level");
-            notes.insert(0, format!("{levels}; not listed: what is in {directories} marked …; recursive and max_depth show more"));
+        let (about, mut notes): (Vec<String>, Vec<String>) =
+            notes(outcome, None).into_iter().partition(|note| note.starts_with("not "));
+        let others = response.pruned.iter().filter(|name| !outcome.noise_directories.contains(name));
+        let others: Vec<&str> = others.map(String::as_str).collect();
+        let others = (!others.is_empty()).then(|| format!("not entered: {}", others.join(", ")));
+        let directories = count(response.not_entered, "directory");
+        let levels = count(response.max_depth + 1, "level");
+        let deeper = (response.not_entered > 0).then(|| {
+            format!(
+                "{levels}; not listed: what is in {directories} marked …; recursive and max_depth show more"
+            )
+        });
+        let about: Vec<String> = deeper.into_iter().chain(others).chain(about).collect();
+        if !about.is_empty() {
+            notes.insert(0, about.join("; "));
         }
         if outcome.truncated_by == Some(Limit::Entries) {
             notes
@@ -516,7 +530,8 @@ fn draw(
         let name = &record.name;
         let _ = match (record.kind, record.lines, &record.note) {
             ("directory", ..) if record.is_entered && !nodes.contains_key(&record.place) => {
-                writeln!(text, "{indent}{branch}{name}/ (nothing to list)")
+                let why = record.note.as_deref().unwrap_or("nothing to list");
+                writeln!(text, "{indent}{branch}{name}/ ({why})")
             }
             ("directory", ..) if !record.is_entered => writeln!(text, "{indent}{branch}{name}/ …"),
             ("directory", ..) => writeln!(text, "{indent}{branch}{name}/"),

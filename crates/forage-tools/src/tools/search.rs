@@ -18,6 +18,7 @@ use crate::arguments::Foreign;
 use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::error::ToolError;
+use crate::file_names::fits_elsewhere;
 use crate::outcome::{Limit, ToolOutcome};
 use crate::place::no_file_fits;
 use crate::records::schema_of;
@@ -131,9 +132,16 @@ impl Tool for Search {
     }
 
     fn run(context: &Context, request: SearchRequest) -> Result<ToolOutcome<SearchResponse>, ToolError> {
+        let (path, globs) = (request.path.clone(), request.glob.clone());
         let prepared = request.prepare(context, false)?;
         let limit = prepared.max_results;
-        run(context, prepared, Some(limit), &mut |_| true)
+        let mut outcome = run(context, prepared, Some(limit), &mut |_| true)?;
+        if outcome.response.no_file_chosen
+            && let Some([glob]) = globs.as_deref()
+        {
+            outcome.warnings.extend(fits_elsewhere(context, path.as_deref(), "glob", glob));
+        }
+        Ok(outcome)
     }
 
     fn piece_schema() -> Option<Value> {

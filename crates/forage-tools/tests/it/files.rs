@@ -294,6 +294,8 @@ fn unreadable_files_and_directories_are_counted() {
         );
         let listed = answer(&context, "list_directory", json!({"max_depth": 3}));
         assert!(listed.text.contains("closed.txt (unreadable)"), "{}", listed.text);
+        assert!(listed.text.contains("── shut/ (unreadable)"), "{}", listed.text);
+        assert!(refusal(&context, "list_directory", json!({"path": "shut"})).contains("denied"));
         assert_eq!(skipped(&listed, "unreadable"), 2);
         for path in ["closed.txt", "shut/b.txt"] {
             assert!(refusal(&context, "read_file", json!({"path": path})).contains("denied"), "{path}");

@@ -287,6 +287,58 @@ fn long_terms_keep_the_budget() {
 }
 
 /// What was not entered looks otherwise than what is empty, and the depth is told.
+/// A glob with a slash begins at `path`. One that is meant of any directory, as `fnmatch` of a path's end, is told so.
+#[test]
+fn a_glob_that_fits_elsewhere_is_told() {
+    let tree = Tree::new();
+    tree.write("src/tools/base.py", "class Tool:\n");
+    tree.write("other/x.rs", "x\n");
+    let context = tree.context();
+    for (tool, argument) in [("grep_search", "file_pattern"), ("Search", "glob")] {
+        let search = |glob: &str| answer(&context, tool, json!({"pattern": "Tool", argument: glob})).text;
+        let missed = search("tools/*.py");
+        assert!(missed.contains("did you mean `**/tools/*.py`, which src/tools/base.py fits?"), "{missed}");
+        for found in ["**/tools/*.py", "src/tools/*.py", "*.py"] {
+            assert!(search(found).contains("class Tool"), "{found}");
+        }
+        for nowhere in ["tools/*.c", "*.c"] {
+            assert!(!search(nowhere).contains("did you mean"), "{nowhere}");
+        }
+    }
+}
+
+/// The plan's own tree, at the plan's own defaults, character by character.
+#[test]
+fn the_plans_tree_comes_out_at_its_defaults() {
+    let tree = Tree::new();
+    for (path, lines) in [
+        ("agent.py", 170),
+        ("main.py", 95),
+        ("tools/base.py", 41),
+        ("tools/implementations/read_file.py", 56),
+    ] {
+        tree.write(format!("src/{path}"), "pass\n".repeat(lines));
+    }
+    let plans = "src/\n\
+                 ├── agent.py (170 lines)\n\
+                 ├── main.py (95 lines)\n\
+                 └── tools/\n    \
+                     ├── base.py (41 lines)\n    \
+                     └── implementations/\n        \
+                         └── read_file.py (56 lines)\n";
+    for request in
+        [json!({"path": "src", "recursive": true}), json!({"path": "src", "recursive": true, "max_depth": 2})]
+    {
+        assert_eq!(answer(&tree.context(), "list_directory", request).text, plans);
+    }
+    tree.write("src/tools/implementations/more/deep.py", "pass\n");
+    let deeper = answer(&tree.context(), "list_directory", json!({"path": "src", "recursive": true})).text;
+    assert!(
+        deeper.contains("more/ …") && deeper.contains("[3 levels; not listed: what is in 1 directory"),
+        "{deeper}"
+    );
+}
+
 #[test]
 fn a_listing_says_what_it_does_not_list() {
     let tree = Tree::new();
@@ -295,13 +347,13 @@ fn a_listing_says_what_it_does_not_list() {
     fs::create_dir(tree.root().join("a/empty")).unwrap();
     fs::create_dir(tree.root().join("none")).unwrap();
     let text = |request: Value| answer(&tree.context(), "list_directory", request).text;
-    let two = text(json!({"recursive": true}));
+    let two = text(json!({"max_depth": 1}));
     assert!(
         two.contains("b/ …") && two.contains("empty/ …") && two.contains("none/ (nothing to list)"),
         "{two}"
     );
     assert!(two.contains("[2 levels; not listed: what is in 2 directories marked …"), "{two}");
-    let three = text(json!({"max_depth": 3}));
+    let three = text(json!({"recursive": true}));
     assert!(three.contains("empty/ (nothing to list)") && !three.contains('…'), "{three}");
     let one = text(json!({}));
     assert!(one.contains("[1 level; not listed: what is in 2 directories marked …"), "{one}");

@@ -188,7 +188,7 @@ fn directories_that_are_noise_are_the_same_in_tree_and_search() {
             let argument = including.as_object().unwrap().keys().next().unwrap().clone();
             assert!(!found.text.contains("c.txt"), "{tool}: {}", found.text);
             assert!(
-                found.text.contains(&format!("[not entered: {name}; {argument} ")),
+                found.text.contains(&format!("not entered: {name}; {argument} ")),
                 "{tool}: {}",
                 found.text
             );

@@ -22,7 +22,7 @@ pub(crate) struct Arguments {
     /// List subdirectories too
     #[arg(short, long)]
     recursive: bool,
-    /// Levels to list [default: 2 with --recursive, else 1]
+    /// Levels to list, as `tree` counts them [default: 3 with --recursive, else 1]
     #[arg(short = 'L', long, value_name = "N", visible_alias = "depth")]
     max_depth: Option<i64>,
     /// Show what each file defines, for a directory of at most 200 files
@@ -44,7 +44,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let mut request = ListRequest::default();
     request.path = Some(path_argument(&context, arguments.path.as_deref())?);
     request.recursive = arguments.recursive.then_some(true);
-    request.max_depth = arguments.max_depth;
+    // A tool counts the levels below the first.
+    request.max_depth = arguments.max_depth.map(|levels| levels.saturating_sub(1).max(0));
     request.symbols = arguments.symbols.then_some(true);
     request.include_ignored = Some(arguments.include_ignored);
     session::call::<ListDirectory>(request, &context, output)

@@ -101,8 +101,7 @@ fn list_draws_a_tree() {
         ├── lib.rs (2 lines)
         └── main.rs (3 lines)
 
-    [not entered: .git]
-    [not searched: 1 ignored, 1 hidden, 1 pruned]
+    [not entered: .git; not searched: 1 ignored, 1 hidden, 1 pruned]
     ");
 }
 

@@ -21,7 +21,7 @@ pub(super) fn page() -> Page {
             ("a directory, with a name that is not UTF-8, a link and UTF-16", json!({"path": "docs"})),
             ("an empty directory", json!({"path": "empty"})),
             ("two levels", json!({"recursive": true})),
-            ("one level of a deeper tree", json!({"path": "src", "max_depth": 1})),
+            ("one level of a deeper tree", json!({"path": "src", "max_depth": 0})),
             ("ignored and hidden entries too", json!({"include_ignored": true, "max_depth": 3})),
             ("a directory that no search enters", json!({"path": "node_modules/pad"})),
             ("an ignored directory", json!({"path": "build"})),
