@@ -11,7 +11,7 @@
 //! # fn main() -> Result<(), forage_bindings::BindingError> {
 //! let settings: ToolboxSettings = ToolboxSettings { index: false.into(), ..ToolboxSettings::default() };
 //! let toolbox = Toolbox::open(&[env!("CARGO_MANIFEST_DIR").into()], settings)?;
-//! let answer = toolbox.call("grep_search", json!({ "pattern": "^name = ", "path": "Cargo.toml" }), &Stop::never())?;
+//! let answer = toolbox.call("grep_search", json!({ "pattern": "^name = ", "path": "crates/forage-bindings/Cargo.toml" }), &Stop::never())?;
 //! assert!(answer.text.contains("forage-bindings"));
 //! assert_eq!(answer.records()["match_count"], 1);
 //! # Ok(())
@@ -33,7 +33,7 @@ pub use error::{BindingError, error_codes};
 pub use method::{EachMethod, Method, methods};
 pub use open::end_all;
 pub use pieces::{PieceBatch, Pieces};
-pub use settings::{IndexSetting, ModelSettings, ToolboxSettings};
+pub use settings::{FilterAnswer, IndexSetting, KeywordSettings, ModelSettings, ToolboxSettings};
 pub use sparse::Bm25;
 pub use toolbox::{Asked, Toolbox};
 pub use workers::{LONE, RunCall, guarded, receive, run, run_apart};

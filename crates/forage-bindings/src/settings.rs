@@ -3,14 +3,18 @@
 // not fuzzed: serde_json reads settings, which are those of the program that opens a workspace
 
 use std::fmt;
+use std::io::Read as _;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use forage_fs::open_named;
 use forage_llm::{
     ApiKey, ChatModel, Endpoint, EndpointSettings, Exchanges, ProviderTable, Wire, is_loopback_url,
 };
-use forage_tools::{ErrorCode, limits};
+use forage_tools::{
+    AnswerForm, ErrorCode, EvidenceForm, FilterBreadth, FilterCandidates, FilterSettings, limits,
+};
 use serde::Deserialize;
 
 use crate::collection::CollectionSettings;
@@ -31,6 +35,8 @@ pub struct ToolboxSettings {
     pub collection: Option<CollectionSettings>,
     /// `keyword_search` asks no model and ranks the files that it finds.
     pub without_model: bool,
+    /// How `keyword_search` filters.
+    pub filter: KeywordSettings,
     /// Shows secrets, which are taken out of answers otherwise.
     pub show_secrets: bool,
     /// Bytes of a text answer: 2000 to 100000.
@@ -112,6 +118,83 @@ impl Default for IndexSetting {
 impl From<bool> for IndexSetting {
     fn from(wanted: bool) -> Self {
         Self::Wanted(wanted)
+    }
+}
+
+/// How `keyword_search` filters, by the keys of `[filter]` in the configuration.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct KeywordSettings {
+    /// Where the files come from: `terms` or `union`.
+    pub candidates: FilterCandidates,
+    /// The treatment of terms that match too much: `adaptive` or `requirement`.
+    pub breadth: FilterBreadth,
+    /// Bytes of the evidence for one term.
+    pub term_bytes: Option<u64>,
+    /// Bytes of all evidence.
+    pub evidence_bytes: Option<u64>,
+    /// Lines of context around a match.
+    pub context_lines: Option<u64>,
+    /// What the model is shown: `requirement` or `compact`.
+    pub evidence: EvidenceForm,
+    /// What the model is asked for: `paths` or `ids`.
+    pub answer: FilterAnswer,
+    /// Models' calls that a large body of evidence is divided among; needs `ids`.
+    pub shards: Option<usize>,
+    /// Tokens of compact evidence.
+    pub evidence_tokens: Option<usize>,
+    /// A file with a system prompt in place of the one that is built in.
+    pub prompt_file: Option<PathBuf>,
+}
+
+/// See [`KeywordSettings::answer`].
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub enum FilterAnswer {
+    /// Lines with a path and a reason.
+    #[default]
+    Paths,
+    /// Files by number, with grades.
+    Ids,
+}
+
+impl KeywordSettings {
+    pub(crate) fn set(&self, filter: &mut FilterSettings) -> Result<(), BindingError> {
+        let refused = |why: String| BindingError::new(ErrorCode::Argument, format_args!("`filter`: {why}"));
+        let bytes = limits::BREADTH_BYTES_MIN..=limits::BREADTH_BYTES_MAX;
+        let tokens = limits::EVIDENCE_TOKENS_MIN..=limits::EVIDENCE_TOKENS_MAX;
+        let checked = [
+            self.term_bytes.map(|it| check_range("term_bytes", it, &bytes)),
+            self.evidence_bytes.map(|it| check_range("evidence_bytes", it, &bytes)),
+            self.context_lines
+                .map(|it| check_range("context_lines", it, &(0..=limits::EVIDENCE_CONTEXT_MAX))),
+            self.shards.map(|it| check_range("shards", it, &(1..=limits::FILTER_SHARDS_MAX))),
+            self.evidence_tokens.map(|it| check_range("evidence_tokens", it, &tokens)),
+        ];
+        checked.into_iter().flatten().collect::<Result<(), String>>().map_err(refused)?;
+        let shards = self.shards.unwrap_or(1);
+        filter.answer = match self.answer {
+            FilterAnswer::Ids => AnswerForm::Ids { shards },
+            FilterAnswer::Paths if shards > 1 => {
+                return Err(refused("`shards` need `answer` \"ids\"".to_owned()));
+            }
+            FilterAnswer::Paths => AnswerForm::Paths,
+        };
+        (filter.candidates, filter.breadth, filter.evidence) = (self.candidates, self.breadth, self.evidence);
+        filter.term_bytes = self.term_bytes.unwrap_or(filter.term_bytes);
+        filter.evidence_bytes = self.evidence_bytes.unwrap_or(filter.evidence_bytes);
+        filter.context_lines = self.context_lines.unwrap_or(filter.context_lines);
+        filter.evidence_tokens = self.evidence_tokens.unwrap_or(filter.evidence_tokens);
+        if let Some(path) = &self.prompt_file {
+            let mut text = String::new();
+            let file = open_named(path, limits::PROMPT_BYTES)
+                .map_err(|error| refused(format!("`prompt_file`: {error}")))?;
+            file.take(limits::PROMPT_BYTES)
+                .read_to_string(&mut text)
+                .map_err(|error| refused(format!("`prompt_file` {}: {error}", path.display())))?;
+            filter.prompt = Some(text.into());
+        }
+        Ok(())
     }
 }
 

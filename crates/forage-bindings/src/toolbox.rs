@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use forage_agent::{Agent, AgentEvent, TurnEnd, usable_tools};
 use forage_base::Stop;
-use forage_fs::{Globs, PrivatePlace, RelPath, Root, RootPolicy, Roots, SecretPolicy};
+use forage_fs::{Globs, PrivatePlace};
 use forage_llm::{ChatModel, ProviderTable, Redactor};
 use forage_tools::kept::shared_place;
 use forage_tools::registry::{self, AnyTool, TOOLS, ToolSelection, advertised};
@@ -71,18 +71,11 @@ impl Toolbox {
         settings: ToolboxSettings,
     ) -> Result<Self, BindingError> {
         settings.check_ranges()?;
-        let policy = RootPolicy { allow_broad: settings.allow_broad_root, ..RootPolicy::default() };
-        let root = |directory: &PathBuf| Root::open(directory, &policy, SecretPolicy::standard(&[]));
-        let roots: Vec<_> = directories
-            .iter()
-            .map(root)
-            .collect::<Result<_, _>>()
-            .map_err(|error| BindingError::new(ErrorCode::Path, error))?;
-        let roots = Roots::new(roots, RelPath::root());
-        let roots = roots.map_err(|error| BindingError::new(ErrorCode::Path, error))?;
+        let workspace = Workspace::open_allowed(directories, settings.allow_broad_root);
+        let workspace = workspace.map_err(|error| BindingError::new(ErrorCode::Path, error))?;
         let told = advertised(&ToolSelection::default())
             .map_err(|error| BindingError::of(&error, &ToolNames::of(TOOLS)))?;
-        let mut context = Context::new(roots);
+        let mut context = workspace.context().clone();
         set(&mut context, &settings)?;
         context.names = Arc::new(ToolNames::of(&told));
         let table =
@@ -95,6 +88,7 @@ impl Toolbox {
             looked_for: "No model was handed to the workspace as one of `models`.".to_owned(),
             ..FilterSettings::default()
         };
+        settings.filter.set(&mut context.filter)?;
         if let Some(collection) = &settings.collection {
             context.lookup = collection.open()?;
         }
@@ -130,7 +124,7 @@ impl Toolbox {
     /// Of the tool, or it ended before it found anything.
     pub fn call(&self, tool: &str, arguments: Value, stop: &Stop) -> Result<Answer, BindingError> {
         let (tool, context) = self.begin(tool, stop)?;
-        let answer = registry::call_as_meant(tool, &context, arguments.clone());
+        let answer = tool.call(&context, arguments.clone());
         finished(tool, &context, arguments, answer)
     }
 

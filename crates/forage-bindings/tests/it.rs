@@ -229,3 +229,79 @@ fn a_collection_is_asked_when_something_is_looked_up() {
         assert!(error.message.contains("can't reach Qdrant at http://127.0.0.1:1"), "{error}");
     }
 }
+
+/// A part of a repository is the repository, and a path is meant from either.
+#[test]
+fn a_part_of_a_repository_is_opened_as_the_whole() {
+    let tree = tree();
+    std::fs::create_dir_all(tree.path().join("src/deep")).unwrap();
+    std::fs::write(tree.path().join("src/deep/c.txt"), "needle c\n").unwrap();
+    let count = |directory: &str, request: Value| {
+        let toolbox = open(&tree.path().join(directory), &json!({ "index": false })).unwrap();
+        let answer = toolbox.call("grep", request, &Stop::never()).unwrap();
+        (toolbox.roots(), answer.records()["match_count"].as_u64().unwrap())
+    };
+    let path =
+        |below: &str| vec![forage_fs::canonical(&tree.path().join(below)).unwrap().display().to_string()];
+    // Without a repository it is what it is.
+    assert_eq!(count("src", json!({ "pattern": "needle" })), (path("src"), 1));
+    std::fs::create_dir(tree.path().join(".git")).unwrap();
+    assert_eq!(count("src/deep", json!({ "pattern": "needle" })), (path("."), 301));
+    assert_eq!(count("src", json!({ "pattern": "needle", "path": "src" })), (path("."), 1));
+    assert_eq!(count("src", json!({ "pattern": "needle", "path": "deep" })), (path("."), 1));
+}
+
+/// A pattern that can be meant in one way only is searched for in that way, as everywhere.
+#[test]
+fn a_pattern_is_taken_as_it_is_meant() {
+    let tree = tree();
+    let toolbox = open(tree.path(), &json!({ "index": false })).unwrap();
+    let call = |name: &str, pattern: &str| toolbox.call(name, json!({ "pattern": pattern }), &Stop::never());
+    for name in ["grep", "grep_search", "forage_grep_search", "mcp__forage__grep_search"] {
+        assert!(call(name, "main(").unwrap().text.contains("was searched for: main"), "{name}");
+    }
+    let refused = call("grep", "(a|").err().unwrap();
+    assert_eq!(refused.code, ErrorCode::Pattern);
+}
+
+/// `[filter]` of the configuration, handed in.
+#[test]
+fn the_filter_is_set() {
+    let tree = tree();
+    let lines: String = (0..2000).map(|nth| format!("hay {nth}\n")).collect();
+    std::fs::write(tree.path().join("hay.txt"), lines).unwrap();
+    let prompt = tree.path().join("prompt.md");
+    std::fs::write(&prompt, "Keep what is about needles.").unwrap();
+    let request = json!({ "query": "q", "search_terms": ["hay"] });
+    let search = |settings: Value| {
+        open(tree.path(), &settings).and_then(|it| it.call("keyword_search", request.clone(), &Stop::never()))
+    };
+    let broad =
+        search(json!({ "without_model": true, "filter": { "breadth": "requirement", "term_bytes": 4096 } }));
+    assert_eq!(broad.err().unwrap().code, ErrorCode::TooBroad);
+    assert!(search(json!({ "without_model": true })).unwrap().found);
+    for (filter, said) in [
+        (json!({ "term_bytes": 1 }), "`term_bytes` 1 is out of range"),
+        (json!({ "shards": 2 }), "`shards` need `answer`"),
+        (json!({ "prompt_file": "/no/such/file" }), "`prompt_file`"),
+    ] {
+        let error = search(json!({ "without_model": true, "filter": filter })).err().unwrap();
+        assert!(error.code == ErrorCode::Argument && error.message.contains(said), "{}", error.message);
+    }
+    // What a model is sent.
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/v1", listener.local_addr().unwrap());
+    let asked = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let (mut sent, mut bytes) = (Vec::new(), [0; 1 << 16]);
+        while !String::from_utf8_lossy(&sent).contains("Keep what is about needles.") {
+            let read = std::io::Read::read(&mut stream, &mut bytes).unwrap();
+            assert!(read > 0, "the prompt was not sent: {}", String::from_utf8_lossy(&sent));
+            sent.extend_from_slice(&bytes[..read]);
+        }
+    });
+    let models = json!([{ "model": "m", "base_url": url }]);
+    let failed = search(json!({ "models": models, "filter": { "prompt_file": prompt } }));
+    assert_eq!(failed.err().unwrap().code, ErrorCode::ModelsFailed);
+    asked.join().unwrap();
+}

@@ -72,6 +72,22 @@ impl Root {
         }))
     }
 
+    /// Opens the project around a directory as a root; returns it with the directory below it. See [`project_around`].
+    ///
+    /// # Errors
+    /// As of [`Root::open`].
+    pub fn open_project(
+        directory: &Path,
+        policy: &RootPolicy,
+        secrets: SecretPolicy,
+    ) -> Result<(Arc<Self>, RelPath), RootError> {
+        let directory =
+            canonical(directory).map_err(|source| RootError::Open { path: directory.to_owned(), source })?;
+        let root = Self::open(&project_around(&directory, policy.home.as_deref()), policy, secrets)?;
+        let below = os_bytes(directory.as_os_str()).and_then(|directory| root.strip_absolute(&directory));
+        Ok((root, below.unwrap_or_else(RelPath::root)))
+    }
+
     /// Returns the repository of which the root is the main worktree or a linked one, as its own `.git` names it: worktrees of
     /// one repository have the same. Nothing outside of the root is looked at.
     pub fn repository(&self) -> Option<PathBuf> {

@@ -812,7 +812,7 @@ export interface ListArguments {
   name?: string;
   /** List subdirectories too. */
   recursive?: boolean;
-  /** Levels to list, 1 to 20 (default: 2 when recursive). */
+  /** Levels of subdirectories to list, 0 to 20 (default: 2 when recursive). */
   max_depth?: number;
   /** Show what each file defines. */
   symbols?: boolean;
@@ -824,9 +824,9 @@ export interface ListArguments {
 export interface ListRecords {
   /** Below the root. */
   path: string;
-  /** Levels that were listed. */
+  /** Levels of subdirectories that were listed. */
   max_depth: number;
-  /** Directories at `max_depth`: what is in them is not listed. */
+  /** Directories below `max_depth`: what is in them is not listed. */
   not_entered: number;
   /** Entries found, whether shown or not. */
   entry_count: number;
@@ -1140,6 +1140,20 @@ export interface CollectionSettings {
   textField?: string;
 }
 
+/** How `keyword_search` filters, as `[filter]` of the configuration has it. */
+export interface FilterSettings {
+  candidates?: "terms" | "union";
+  breadth?: "adaptive" | "requirement";
+  termBytes?: number;
+  evidenceBytes?: number;
+  contextLines?: number;
+  evidence?: "requirement" | "compact";
+  answer?: "paths" | "ids";
+  shards?: number;
+  evidenceTokens?: number;
+  promptFile?: string;
+}
+
 /** Settings of a workspace. What is left out is as the command line has it. */
 export interface WorkspaceSettings {
   /** Whether indexes make calls fast, or where they are kept. */
@@ -1152,6 +1166,8 @@ export interface WorkspaceSettings {
   collection?: CollectionSettings;
   /** `keyword_search` asks nobody and ranks what it finds. */
   withoutModel?: boolean;
+  /** How `keyword_search` filters. */
+  filter?: FilterSettings;
   /** Secrets are taken out of answers otherwise. */
   showSecrets?: boolean;
   textBytes?: number;

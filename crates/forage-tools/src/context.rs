@@ -13,6 +13,7 @@ use forage_rank::RankWeights;
 use forage_rank::tree::{UpdateEffort, UpdateError, UpdateProgress};
 use forage_search::external::Program;
 use forage_search::index::Index;
+use serde::Deserialize;
 
 use crate::answer_cache::AnswerCache;
 use crate::error::ToolError;
@@ -48,7 +49,8 @@ pub enum OnModelFailure {
 }
 
 /// The forms in which a model is shown the files that match.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
 pub enum EvidenceForm {
     /// Every matching line with 10 lines of context, files in path order: what the requirement asks for.
     #[default]
@@ -58,7 +60,8 @@ pub enum EvidenceForm {
 }
 
 /// The treatment of terms of a `keyword_search` that match more than there is room for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
 pub enum FilterBreadth {
     /// A model is shown less of them, and a ranking takes them as they are.
     #[default]
@@ -68,7 +71,8 @@ pub enum FilterBreadth {
 }
 
 /// Where the files come from that a `keyword_search` chooses among.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
 pub enum FilterCandidates {
     /// Those with lines that a term matches.
     #[default]

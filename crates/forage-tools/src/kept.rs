@@ -388,6 +388,12 @@ pub fn shared_place() -> Option<PrivatePlace> {
     Some(cache_place()?.join("index"))
 }
 
+/// Returns the user's home directory. Nothing else of the libraries reads it but [`cache_place`].
+#[expect(clippy::disallowed_methods, reason = "a repository at the home directory is never a root unasked")]
+pub(crate) fn home() -> Option<PathBuf> {
+    std::env::home_dir().filter(|home| home.is_absolute())
+}
+
 /// Returns `forage` in the user's cache directory; `None` where there is no telling where that is. It reads `XDG_CACHE_HOME`, on
 /// Windows `LOCALAPPDATA`, else the home directory, as nothing else of the libraries does: a variable that is empty or names no
 /// absolute path counts as unset.
@@ -396,7 +402,6 @@ pub fn cache_place() -> Option<PrivatePlace> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
     let named = || variable("XDG_CACHE_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let windows = || if cfg!(windows) { variable("LOCALAPPDATA").map(PathBuf::from) } else { None };
-    let home = || std::env::home_dir().filter(|home| home.is_absolute());
     let cache = named().or_else(windows).or_else(|| Some(home()?.join(".cache")))?;
     Some(PrivatePlace::below(cache).join("forage"))
 }

@@ -11,7 +11,11 @@
 //! use forage_tools::Workspace;
 //! use forage_tools::tools::{GrepRequest, RankRequest, ReadRequest};
 //!
-//! let workspace = Workspace::open("src")?;
+//! let workspace = Workspace::open(".")?;
+//! # // One crate alone.
+//! # let root = forage_fs::Root::open("src".as_ref(), &Default::default(), forage_fs::SecretPolicy::standard(&[]))?;
+//! # let roots = forage_fs::Roots::new(vec![root], forage_fs::RelPath::root())?;
+//! # let workspace = Workspace::of(forage_tools::Context::new(roots));
 //! let found = workspace.grep(GrepRequest::new(r"pub struct \w+").file_pattern("*.rs"))?.response;
 //! for file in &found.files {
 //!     println!("{}: {} of {} matches", file.path, file.match_count, found.match_count);
@@ -73,7 +77,7 @@ mod verdict;
 mod workspace;
 
 pub use answer_cache::{AnswerCache, CacheKey, CachedAnswer};
-pub use arguments::Foreign;
+pub use arguments::{Foreign, read_arguments};
 pub use border::Hidden;
 pub use context::{
     AnswerForm, CallProgress, Context, EngineSetting, EvidenceForm, FilterBreadth, FilterCandidates,

@@ -245,6 +245,9 @@ pub const EVIDENCE_TOKENS_MIN: usize = 1_000;
 /// See [`EVIDENCE_TOKENS`].
 pub const EVIDENCE_TOKENS_MAX: usize = 32_000;
 
+/// Bytes of a system prompt of the user's. Ours have 2 KB; a megabyte in every request would be a mistake, and a dear one.
+pub const PROMPT_BYTES: u64 = 64 << 10;
+
 /// Requests that evidence is split into at the most. They run at the same time, and providers limit how many may.
 pub const FILTER_SHARDS_MAX: usize = 4;
 

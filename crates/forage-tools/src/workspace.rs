@@ -63,28 +63,44 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Opens a directory. Nothing is written anywhere: without [`Workspace::keep_indexes`] each search reads every file, and
-    /// each ranking makes its index in memory.
+    /// Opens the project around a directory: the git repository that holds it, so that a part of a repository is never searched as
+    /// if it were the whole; else the directory. A repository at the user's home directory or above it is not taken. For one
+    /// directory alone whatever holds it, open a [`Root`] and use [`Workspace::of`].
+    ///
+    /// Nothing is written anywhere: without [`Workspace::keep_indexes`] each search reads every file, and each ranking makes its
+    /// index in memory.
     ///
     /// # Errors
-    /// It is no directory, or a too broad one: `/`, or one of the kernel's.
+    /// It is no directory, or a too broad one: `/`, the home directory, or one of the kernel's.
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, WorkspaceError> {
         Self::open_all([directory])
     }
 
-    /// Opens several directories, such as repositories beside each other. A call without a path is about all of them: a
+    /// Opens the projects around several directories, such as repositories beside each other. A call without a path is about all of them: a
     /// ranking is one of all their files, and of the other tools the first directory's answer has those of the others in
     /// [`ToolOutcome::others`]. Paths below the first are relative in answers, all others are whole.
     ///
     /// # Errors
-    /// There is none, or one of them is no directory, or a too broad one: `/`, or one of the kernel's.
+    /// There is none, or one of them is no directory, or a too broad one: `/`, the home directory, or one of the kernel's.
     pub fn open_all(directories: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<Self, WorkspaceError> {
-        let open =
-            |directory: &Path| Root::open(directory, &RootPolicy::default(), SecretPolicy::standard(&[]));
-        let roots: Vec<_> =
+        Self::open_allowed(directories, false)
+    }
+
+    /// The same, and where `allow_broad` says so for directories as broad as `/` or the home directory.
+    ///
+    /// # Errors
+    /// As of [`Workspace::open_all`].
+    pub fn open_allowed(
+        directories: impl IntoIterator<Item = impl AsRef<Path>>,
+        allow_broad: bool,
+    ) -> Result<Self, WorkspaceError> {
+        let policy = RootPolicy { home: kept::home(), allow_broad };
+        let open = |directory: &Path| Root::open_project(directory, &policy, SecretPolicy::standard(&[]));
+        let opened: Vec<_> =
             directories.into_iter().map(|directory| open(directory.as_ref())).collect::<Result<_, _>>()?;
-        let context = Context::new(Roots::new(roots, RelPath::root())?);
-        Ok(Self::of(context))
+        let standing = opened.first().map_or_else(RelPath::root, |(_, below)| below.clone());
+        let roots = Roots::new(opened.into_iter().map(|(root, _)| root).collect(), RelPath::root())?;
+        Ok(Self::of(Context::new(roots.standing_in(standing))))
     }
 
     /// Calls by a context that is there already.

@@ -209,6 +209,20 @@ export interface CollectionSettings {
   textField?: string;
 }
 
+/** How `keyword_search` filters, as `[filter]` of the configuration has it. */
+export interface FilterSettings {
+  candidates?: "terms" | "union";
+  breadth?: "adaptive" | "requirement";
+  termBytes?: number;
+  evidenceBytes?: number;
+  contextLines?: number;
+  evidence?: "requirement" | "compact";
+  answer?: "paths" | "ids";
+  shards?: number;
+  evidenceTokens?: number;
+  promptFile?: string;
+}
+
 /** Settings of a workspace. What is left out is as the command line has it. */
 export interface WorkspaceSettings {
   /** Whether indexes make calls fast, or where they are kept. */
@@ -221,6 +235,8 @@ export interface WorkspaceSettings {
   collection?: CollectionSettings;
   /** `keyword_search` asks nobody and ranks what it finds. */
   withoutModel?: boolean;
+  /** How `keyword_search` filters. */
+  filter?: FilterSettings;
   /** Secrets are taken out of answers otherwise. */
   showSecrets?: boolean;
   textBytes?: number;

@@ -1226,10 +1226,10 @@ class ListAnswer(Answer):
         """Below the root."""
     @property
     def max_depth(self) -> int:
-        """Levels that were listed."""
+        """Levels of subdirectories that were listed."""
     @property
     def not_entered(self) -> int:
-        """Directories at `max_depth`: what is in them is not listed."""
+        """Directories below `max_depth`: what is in them is not listed."""
     @property
     def entry_count(self) -> int:
         """Entries found, whether shown or not."""
@@ -1292,10 +1292,10 @@ class ListAnswerOfRoot(Record):
         """Below the root."""
     @property
     def max_depth(self) -> int:
-        """Levels that were listed."""
+        """Levels of subdirectories that were listed."""
     @property
     def not_entered(self) -> int:
-        """Directories at `max_depth`: what is in them is not listed."""
+        """Directories below `max_depth`: what is in them is not listed."""
     @property
     def entry_count(self) -> int:
         """Entries found, whether shown or not."""
@@ -1835,6 +1835,7 @@ class _Opened:
         models: builtins.list[dict[str, Any]] | None = None,
         collection: dict[str, Any] | None = None,
         without_model: bool | None = None,
+        filter: dict[str, Any] | None = None,
         show_secrets: bool | None = None,
         text_bytes: int | None = None,
         timeout_ms: int | None = None,

@@ -160,6 +160,7 @@ class _Opened:
         models: list[dict[str, Any]] | None = None,
         collection: dict[str, Any] | None = None,
         without_model: bool | None = None,
+        filter: dict[str, Any] | None = None,
         show_secrets: bool | None = None,
         text_bytes: int | None = None,
         timeout_ms: int | None = None,

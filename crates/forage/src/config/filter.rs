@@ -1,13 +1,10 @@
 //! `[filter]`: the forms in which `keyword_search` asks its model.
 
 use anyhow::bail;
-use forage_tools::{AnswerForm, FilterSettings};
+use forage_tools::{AnswerForm, FilterSettings, limits};
 
 use super::Config;
 use super::table::{AnswerWord, Filter};
-
-/// Bytes of a system prompt. Ours have 2 KB; a megabyte in every request would be a mistake, and a dear one.
-const PROMPT_BYTES: u64 = 64 << 10;
 
 impl Filter {
     /// Whether what is asked for goes with the other settings.
@@ -42,7 +39,7 @@ impl Filter {
         settings.answer = self.answer_form()?;
         settings.evidence_tokens = self.evidence_tokens.value;
         settings.prompt =
-            config.prompt("filter.prompt_file", &self.prompt_file, PROMPT_BYTES)?.map(Into::into);
+            config.prompt("filter.prompt_file", &self.prompt_file, limits::PROMPT_BYTES)?.map(Into::into);
         Ok(())
     }
 }
