@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use forage_llm::{ChatAnswer, Redacted, ToolCall, ToolResult};
 use forage_tools::registry::{self, AnyTool};
-use forage_tools::{Context, limits};
+use forage_tools::{Context, ToolError, limits, read_arguments};
 use serde_json::Value;
 
 use super::arguments;
@@ -57,7 +57,10 @@ impl AgentSession<'_> {
         for (index, (call, plan)) in calls.iter().zip(plans).enumerate() {
             let number = first + index;
             let (text, record) = match plan {
-                CallPlan::Run(job) => self.result(call, number, ran.get_mut(job).and_then(Option::take)),
+                CallPlan::Run(job) => {
+                    let ran = ran.get_mut(job).and_then(Option::take);
+                    self.result(call, number, jobs.get(job), ran)
+                }
                 CallPlan::Remark { text, is_error, same_as } => {
                     self.remark_for(call, number, text, is_error, same_as)
                 }
@@ -90,7 +93,7 @@ impl AgentSession<'_> {
                 names.join(", ")
             ));
         };
-        let arguments = match arguments::parse(&call.arguments) {
+        let arguments = match read_arguments(&call.arguments) {
             Ok(arguments) => arguments,
             Err(problem) => return CallPlan::refuse(format!("not run: {problem}")),
         };
@@ -155,10 +158,21 @@ impl AgentSession<'_> {
     }
 
     /// The result of a call that was made.
-    fn result(&mut self, call: &ToolCall, number: usize, ran: Option<Ran>) -> (Redacted, ToolCallRecord) {
-        let (result, elapsed) = match ran {
-            Some(ran) => (ran.result.map_err(|error| error.told(&self.names)), ran.elapsed),
-            None => (Err("the result was lost".to_owned()), Default::default()),
+    fn result(
+        &mut self,
+        call: &ToolCall,
+        number: usize,
+        job: Option<&Job>,
+        ran: Option<Ran>,
+    ) -> (Redacted, ToolCallRecord) {
+        let (result, elapsed) = match (job, ran) {
+            (Some(Job { tool, arguments }), Some(ran)) => {
+                let refused = |error: ToolError| {
+                    registry::refusal(&**tool, &self.context_of_calls(1), arguments.clone(), &error)
+                };
+                (ran.result.map_err(refused), ran.elapsed)
+            }
+            _ => (Err("the result was lost".to_owned()), Default::default()),
         };
         let whole = result.as_ref().is_ok_and(|answer| !answer.partial());
         if !whole {
@@ -207,8 +221,7 @@ fn record(call: &ToolCall, number: usize) -> ToolCallRecord {
     ToolCallRecord {
         number,
         tool: forage_tools::sanitize_line(&call.name).into_owned(),
-        arguments: arguments::parse(&call.arguments)
-            .unwrap_or_else(|_| Value::String(call.arguments.clone())),
+        arguments: read_arguments(&call.arguments).unwrap_or_else(|_| Value::String(call.arguments.clone())),
         run: false,
         same_as: None,
         bytes: 0,

@@ -7,7 +7,7 @@ use forage_base::Stop;
 use forage_tools::limits::ERROR_BYTES;
 use forage_tools::records::ErrorRecord;
 use forage_tools::registry::{self, AnyTool};
-use forage_tools::{Answer, AskedTool, CallProgress, Context, ErrorCode, Telemetry, clip, telemetry};
+use forage_tools::{Answer, CallProgress, Context, ErrorCode, Telemetry, clip, telemetry};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
@@ -152,7 +152,7 @@ async fn answer(
     let work = {
         let (shared, known, stop) = (Arc::clone(shared), Arc::clone(known), stop.0.clone());
         let (names, questions) = (Arc::clone(&names), rounds.may_ask().then(|| Arc::clone(&questions)));
-        let text_bytes = profile.text_bytes;
+        let text_bytes = profile.text_bytes(tool);
         // Requests without a connection may be anybody's.
         let shown = (!is_stateless(context)).then(|| Arc::clone(&known.shown));
         let gathered = Arc::clone(&known.gathered);
@@ -308,17 +308,12 @@ impl ProgressReport {
     }
 }
 
-/// Calls a tool as it is meant; an error says what the call would have to look like.
+/// Calls a tool; an error says what the call would have to look like.
 fn called(tool: &dyn AnyTool, context: &Context, arguments: Value) -> Result<Answer, CallFailure> {
-    let asked = AskedTool::of(tool, Some(&arguments));
-    let answered = telemetry::watched(&asked, context, |context| {
-        registry::call_as_meant(tool, context, arguments.clone())
-    });
-    let error = match answered {
-        Ok(answer) => return Ok(answer),
-        Err(error) => error,
-    };
-    Err(CallFailure { problem: registry::refusal(tool, context, arguments, &error), code: error.code() })
+    telemetry::call(tool, context, arguments.clone()).map_err(|error| CallFailure {
+        problem: registry::refusal(tool, context, arguments, &error),
+        code: error.code(),
+    })
 }
 
 /// How a call has ended, in a word, and how many bytes its text has.

@@ -14,7 +14,7 @@ const SHORT: &str = "Forage searches this code base: read-only, fast, and it say
 
 /// The instructions for a client that these tools are offered to.
 pub fn instructions(tools: &[&'static dyn AnyTool], profile: Profile) -> String {
-    let text = ToolNames::written(tools, |name| profile.written(name)).fill(TEMPLATE);
+    let text = ToolNames::written(tools, |tool| profile.written(tool)).fill(TEMPLATE);
     let text = text.trim();
     match text.starts_with("Forage") {
         true => text.to_owned(),
@@ -33,13 +33,13 @@ mod tests {
     fn they_name_the_tools_that_are_offered_as_the_client_writes_them_and_no_others() {
         for client in ["claude-code", "gemini-cli-mcp-client", "opencode", "other"] {
             let profile = Profile::of(client);
-            for off in TOOLS.iter().map(|tool| tool.id()) {
-                let choice = ToolSelection { off: vec![off], ..ToolSelection::all() };
+            for off in TOOLS {
+                let choice = ToolSelection { off: vec![off.id()], ..ToolSelection::all() };
                 let tools = advertised(&choice.call("keyword_lookup", "keyword_lookup", "")).unwrap();
                 let text = instructions(&tools, profile);
-                assert!(!text.contains(&format!("`{}`", profile.written(off))), "{off}: {text}");
+                assert!(!text.contains(&format!("`{}`", profile.written(*off))), "{}: {text}", off.id());
                 for tool in &tools {
-                    assert!(text.contains(&format!("`{}`", profile.written(tool.name()))), "{text}");
+                    assert!(text.contains(&format!("`{}`", profile.written(*tool))), "{text}");
                 }
                 assert!(text.chars().count() <= limits::INSTRUCTIONS, "{}", text.chars().count());
                 let first = text.split("\n\n").next().unwrap();

@@ -3,13 +3,15 @@
 //!
 //! Measured with the real clients, in the versions that stand beside each, against a scripted model, in November 2026.
 
+use forage_tools::registry::AnyTool;
+
 /// The facts that are known of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
     /// Part of the name by which it introduces itself, in lower case.
     client: &'static str,
     /// Bytes of a text answer that it shows its model whole.
-    pub(super) text_bytes: usize,
+    text_bytes: usize,
     /// What it puts in front of the names of a server's tools, if the server is called `forage`.
     written_prefix: &'static str,
     /// It reads files and lists directories itself.
@@ -35,6 +37,9 @@ const UNKNOWN: Profile = Profile {
     sampling_hangs: false,
     reads_anthropic_meta: false,
 };
+
+/// Bytes of an answer of `read_file` for a client that is not known.
+const FILE_BYTES: usize = 40_000;
 
 /// An agent for code: it has a shell, and tools of its own for files.
 const AGENT: Profile = Profile { has_files: true, ..UNKNOWN };
@@ -87,32 +92,38 @@ impl Profile {
         PROFILES.iter().find(|profile| client.contains(profile.client)).copied().unwrap_or(UNKNOWN)
     }
 
+    /// Bytes of an answer of a tool. A client that is not known gets more of a file that it asks for: the call names its size, and
+    /// of the nine clients above six show that much.
+    pub fn text_bytes(&self, tool: &dyn AnyTool) -> usize {
+        match (self.name(), tool.id()) {
+            (None, "read_file") => FILE_BYTES,
+            _ => self.text_bytes,
+        }
+    }
+
     /// That of a client which is not known.
     pub fn unknown() -> Self {
         UNKNOWN
     }
 
     /// The name by which the client is told of a tool. Where the client puts nothing in front of names, a name that another
-    /// server may have gets what others put there.
-    pub fn listed(&self, name: &str) -> String {
-        match self.written_prefix.is_empty() && TAKEN.contains(&name) {
+    /// server may have gets what others put there, unless the user chose it.
+    pub fn listed(&self, tool: &dyn AnyTool) -> String {
+        let name = tool.name();
+        match self.written_prefix.is_empty() && TAKEN.contains(&name) && !tool.is_named() {
             true => format!("forage_{name}"),
             false => name.to_owned(),
         }
     }
 
     /// A tool's name as the client's model sees it.
-    pub fn written(&self, name: &str) -> String {
-        format!("{}{}", self.written_prefix, self.listed(name))
+    pub fn written(&self, tool: &dyn AnyTool) -> String {
+        self.prefixed(&self.listed(tool))
     }
 
-    /// A name as the server has it, of one that a model may have written with the client's prefix or that of another.
-    pub(super) fn unwritten(name: &str) -> &str {
-        let bare = |prefix: &&str| name.strip_prefix(*prefix);
-        ["mcp__forage__", "mcp_forage_", "forage__", "forage_", "forage-"]
-            .iter()
-            .find_map(bare)
-            .unwrap_or(name)
+    /// The same of a name by which the client was told of a tool.
+    pub fn prefixed(&self, listed: &str) -> String {
+        format!("{}{listed}", self.written_prefix)
     }
 
     /// Returns whether the client reads files and lists directories itself.
@@ -135,30 +146,33 @@ impl Profile {
 
 #[cfg(test)]
 mod tests {
+    use forage_tools::registry::{ToolSelection, advertised, find, find_among};
+
     use super::Profile;
 
     #[test]
     fn clients_are_known_by_the_names_that_they_send() {
         let cases = [
-            ("claude-code", "mcp__forage__x", 46_000),
-            ("codex-mcp-client", "mcp__forage__x", 40_000),
-            ("gemini-cli-mcp-client", "mcp_forage_x", 39_000),
-            ("qwen-cli-mcp-client-forage", "mcp__forage__x", 26_000),
-            ("opencode", "forage_x", 50_000),
-            ("github-copilot-developer", "forage-x", 20_000),
-            ("@cline/core", "forage__x", 7_500),
-            ("continue-cli-client", "x", 40_000),
-            ("fast-agent-mcp", "forage__x", 16_000),
-            ("somebody else", "x", 20_000),
+            ("claude-code", "mcp__forage__", 46_000),
+            ("codex-mcp-client", "mcp__forage__", 40_000),
+            ("gemini-cli-mcp-client", "mcp_forage_", 39_000),
+            ("qwen-cli-mcp-client-forage", "mcp__forage__", 26_000),
+            ("opencode", "forage_", 50_000),
+            ("github-copilot-developer", "forage-", 20_000),
+            ("@cline/core", "forage__", 7_500),
+            ("continue-cli-client", "", 40_000),
+            ("fast-agent-mcp", "forage__", 16_000),
+            ("somebody else", "", 20_000),
         ];
-        for (client, written, text_bytes) in cases {
-            let profile = Profile::of(client);
+        let tool = find("grep_search").unwrap();
+        for (client, prefix, text_bytes) in cases {
+            let (profile, written) = (Profile::of(client), format!("{prefix}grep_search"));
             assert_eq!(
-                (profile.written("x").as_str(), profile.text_bytes),
-                (written, text_bytes),
+                (profile.written(tool), profile.text_bytes(tool)),
+                (written.clone(), text_bytes),
                 "{client}"
             );
-            assert_eq!(Profile::unwritten(written), "x");
+            assert_eq!(find(&written).unwrap().id(), "grep_search");
         }
     }
 
@@ -171,13 +185,16 @@ mod tests {
             ("fast-agent-mcp", "read_file", "forage__read_file"),
             ("claude-code", "read_file", "mcp__forage__read_file"),
         ] {
-            let profile = Profile::of(client);
+            let (profile, tool) = (Profile::of(client), find("read_file").unwrap());
             assert_eq!(
-                (profile.listed("read_file"), profile.written("read_file")),
+                (profile.listed(tool), profile.written(tool)),
                 (listed.to_owned(), written.to_owned())
             );
-            assert_eq!(profile.listed("grep_search"), "grep_search");
-            assert_eq!(Profile::unwritten(written), "read_file");
+            assert_eq!(find(written).unwrap().id(), "read_file");
+            // A name that the user chose is that name, its own included.
+            let chosen = advertised(&ToolSelection::default().call("read_file", "read_file", "")).unwrap();
+            let chosen = find_among(&chosen, "read_file").unwrap();
+            assert_eq!(profile.written(chosen), profile.prefixed("read_file"));
         }
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use forage_tools::registry::AnyTool;
 use forage_tools::schema::{self, SchemaFormat};
-use forage_tools::{CallJournal, Context, Manner, ToolError, ToolNames, clip, registry};
+use forage_tools::{CallJournal, Context, Manner, ToolError, ToolNames, clip, read_arguments, registry};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod, CompleteRequestParams,
     CompleteResult, CustomRequest, CustomResult, DiscoverResult, ErrorCode, ErrorData, Implementation,
@@ -131,7 +131,7 @@ impl ToolSet {
         manner: &'static dyn Manner,
     ) -> ToolNames {
         let offered = self.of(tools.iter().copied(), profile, true);
-        ToolNames::written(&offered, |name| profile.written(name)).told(manner)
+        ToolNames::written(&offered, |tool| profile.written(tool)).told(manner)
     }
 }
 
@@ -198,8 +198,8 @@ impl McpServer {
     pub fn new(settings: McpSettings) -> Result<Self, String> {
         let mut tools: Vec<Served> = Vec::new();
         for tool in settings.tools {
-            let name = Profile::unknown().listed(tool.name());
-            if tools.iter().any(|other| Profile::unknown().listed(other.tool.name()) == name) {
+            let name = Profile::unknown().listed(tool);
+            if tools.iter().any(|other| Profile::unknown().listed(other.tool) == name) {
                 return Err(format!("two tools are called {name}; give one of them another name"));
             }
             let cost = if tool.is_quick() { Cost::Quick } else { Cost::Search };
@@ -244,14 +244,13 @@ impl McpServer {
 impl Shared {
     /// The tool with this name or alias.
     pub(super) fn tool(&self, name: &str) -> Option<&Served> {
-        let found = |name| registry::named(&self.tools, name, |served| served.tool);
-        found(name).or_else(|| found(Profile::unwritten(name)))
+        registry::named(&self.tools, name, |served| served.tool)
     }
 
     /// Says that there is no tool of this name, and which ones a client is shown, as its model sees them.
     pub(super) fn unknown_tool(&self, name: &str, profile: Profile, can_filter: bool) -> ErrorData {
         let offered = self.offered(profile, can_filter);
-        let known: Vec<String> = offered.iter().map(|tool| profile.written(tool.name())).collect();
+        let known: Vec<String> = offered.iter().map(|tool| profile.written(*tool)).collect();
         let known = known.join(", ");
         let message = match registry::find(name) {
             Ok(tool) => match self.left_out.iter().find(|(id, _)| *id == tool.id()) {
@@ -305,15 +304,15 @@ impl Shared {
         profile: Profile,
     ) -> Result<Tool, ErrorData> {
         let has_records = self.has_records(profile);
-        let names = ToolNames::written(others, |name| profile.written(name));
+        let names = ToolNames::written(others, |tool| profile.written(tool));
         let names = if has_records { names.with_records() } else { names };
         let mut definition = schema::definition(tool, &names, SchemaFormat::Mcp);
-        definition["name"] = json!(profile.listed(tool.name()));
+        definition["name"] = json!(profile.listed(tool));
         if has_records {
             definition["outputSchema"] = tool.output_schema();
         }
         if profile.reads_anthropic_meta() {
-            definition["_meta"] = json!({ "anthropic/maxResultSizeChars": profile.text_bytes });
+            definition["_meta"] = json!({ "anthropic/maxResultSizeChars": profile.text_bytes(tool) });
             if IN_FRONT.contains(&tool.id()) {
                 definition["_meta"]["anthropic/alwaysLoad"] = json!(true);
             }
@@ -366,8 +365,7 @@ impl Shared {
 /// A call whose arguments are no object: JSON in a text, or the empty list of a language that knows no other object.
 fn with_read_arguments(params: &Value) -> Option<CallToolRequestParams> {
     let arguments = match params.get("arguments")? {
-        Value::String(text) if text.trim().is_empty() => json!({}),
-        Value::String(text) => serde_json::from_str(text).ok().filter(Value::is_object)?,
+        Value::String(text) => read_arguments(text).ok()?,
         Value::Array(items) if items.is_empty() => json!({}),
         _ => return None,
     };
@@ -544,10 +542,7 @@ mod tests {
         forage_fuzz::target!(&seeds, |input| {
             let text = String::from_utf8_lossy(input).into_owned();
             let params = json!({ "name": "grep_search", "arguments": text });
-            let expected = match text.trim().is_empty() {
-                true => Some(json!({})),
-                false => serde_json::from_str::<Value>(&text).ok().filter(Value::is_object),
-            };
+            let expected = read_arguments(&text).ok();
             let read =
                 with_read_arguments(&params).map(|call| Value::Object(call.arguments.unwrap_or_default()));
             assert_eq!(read, expected);

@@ -8,6 +8,7 @@
 // fuzz: forage-tools/tests/it/fuzz.rs any_arguments_are_answered_or_refused_and_show_no_secret
 
 pub(crate) mod foreign;
+mod text;
 
 use forage_fs::{Globs, RelPath};
 use serde::de::DeserializeOwned;
@@ -15,6 +16,7 @@ use serde_json::{Map, Value};
 
 pub use self::foreign::Foreign;
 pub(crate) use self::foreign::{flag, says_something, take_flag, take_number};
+pub use self::text::read_arguments;
 use crate::error::ToolError;
 use crate::names::ToolNames;
 use crate::tool::Tool;
@@ -83,13 +85,14 @@ pub(crate) fn named(
 ) -> Result<(Map<String, Value>, Vec<String>), ToolError> {
     let request = match request {
         // The whole object as text, as some clients send it.
-        Value::String(text) if text.trim().is_empty() => Value::Null,
-        Value::String(text) => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        Value::String(text) => read_arguments(&text).unwrap_or(Value::String(text)),
         other => other,
     };
     let mut fields = match request {
         Value::Object(fields) => fields,
         Value::Null => Map::new(),
+        // The empty object of a language that knows no other.
+        Value::Array(items) if items.is_empty() => Map::new(),
         _ => {
             return Err(ToolError::Request(format!(
                 "{} takes a JSON object of arguments: {}",

@@ -41,6 +41,12 @@ impl<T: Tool> RegistryEntry<T> {
     fn schema(&self) -> &Value {
         self.schema.get_or_init(schema::portable::<T::Request>)
     }
+
+    fn call_as_written(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
+        let definition = ArgumentDefinition::of::<T>(self.schema(), &context.names);
+        let (request, notes) = arguments::parse(&definition, request)?;
+        Ok(Answer::of(call_with::<T>(context, request, notes)?, context.text_bytes))
+    }
 }
 
 impl<T: Tool> AnyTool for RegistryEntry<T> {
@@ -114,7 +120,7 @@ impl<T: Tool> AnyTool for RegistryEntry<T> {
         context.stop.cancel();
         context.filter.mode = FilterMode::Lexical;
         let refused = matches!(
-            self.call(&context, corrected.clone()),
+            self.call_as_written(&context, corrected.clone()),
             Err(ToolError::Request(_)
                 | ToolError::Argument { .. }
                 | ToolError::Pattern { .. }
@@ -125,9 +131,16 @@ impl<T: Tool> AnyTool for RegistryEntry<T> {
     }
 
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
-        let definition = ArgumentDefinition::of::<T>(self.schema(), &context.names);
-        let (request, notes) = arguments::parse(&definition, request)?;
-        Ok(Answer::of(call_with::<T>(context, request, notes)?, context.text_bytes))
+        let error = match self.call_as_written(context, request.clone()) {
+            Err(error @ ToolError::Pattern { .. }) => error,
+            result => return result,
+        };
+        let Some(corrected) = self.corrected(context, request, &error) else { return Err(error) };
+        let mut context = context.clone();
+        let pattern = sanitize_line(corrected["pattern"].as_str().unwrap_or_default()).into_owned();
+        let pattern = clip(&pattern, limits::QUOTED_BYTES);
+        context.notices.push(format!("`pattern` is no regular expression: this was searched for: {pattern}"));
+        self.call_as_written(&context, corrected).map_err(|_| error)
     }
 
     fn piece_schema(&self) -> Option<Value> {
@@ -156,23 +169,6 @@ impl<T: Tool> AnyTool for RegistryEntry<T> {
         outcome.warnings.splice(0..0, notes);
         Ok(Answer::of(outcome, context.text_bytes))
     }
-}
-
-/// Calls a tool. Where it refuses a pattern that can be meant in one way only, it is called in that way, and the answer says so.
-///
-/// # Errors
-/// That of the call as it was written.
-pub fn call_as_meant(tool: &dyn AnyTool, context: &Context, request: Value) -> Result<Answer, ToolError> {
-    let error = match tool.call(context, request.clone()) {
-        Err(error @ ToolError::Pattern { .. }) => error,
-        result => return result,
-    };
-    let Some(corrected) = tool.corrected(context, request, &error) else { return Err(error) };
-    let mut context = context.clone();
-    let pattern = sanitize_line(corrected["pattern"].as_str().unwrap_or_default()).into_owned();
-    let pattern = clip(&pattern, limits::QUOTED_BYTES);
-    context.notices.push(format!("`pattern` is no regular expression: this was searched for: {pattern}"));
-    tool.call(&context, corrected).map_err(|_| error)
 }
 
 /// Returns what a model is told of a call that was refused: what is wrong, and what the call would have to look like.
@@ -248,12 +244,12 @@ static OWN: LazyLock<Arc<ToolNames>> = LazyLock::new(|| Arc::new(ToolNames::of(T
 impl ToolNames {
     /// Those of these tools.
     pub fn of<T: AsRef<dyn AnyTool>>(tools: &[T]) -> Self {
-        Self::written(tools, str::to_owned)
+        Self::written(tools, |tool| tool.name().to_owned())
     }
 
     /// The same as `write` has it: clients put a prefix in front of names.
-    pub fn written<T: AsRef<dyn AnyTool>>(tools: &[T], write: impl Fn(&str) -> String) -> Self {
-        let pair = |tool: &dyn AnyTool| (tool.id().to_owned(), write(tool.name()));
+    pub fn written<T: AsRef<dyn AnyTool>>(tools: &[T], write: impl Fn(&dyn AnyTool) -> String) -> Self {
+        let pair = |tool: &dyn AnyTool| (tool.id().to_owned(), write(tool));
         Self::new(tools.iter().map(|tool| pair(tool.as_ref())).collect())
     }
 
@@ -395,12 +391,13 @@ impl ToolSelection {
 pub fn advertised(choice: &ToolSelection) -> Result<Vec<&'static dyn AnyTool>, ToolError> {
     let worded = |(tool, name): (&'static dyn AnyTool, String)| {
         let description = choice.description_of(tool);
-        if name == tool.id() && description.is_none() {
+        let is_named = choice.wording(tool.id()).is_some_and(|wording| wording.name.is_some());
+        if name == tool.id() && description.is_none() && !is_named {
             return tool;
         }
         // A process chooses its tools once, so that what they are called may stay as long as it.
         let description = description.unwrap_or_else(|| tool.description().to_owned());
-        Box::leak(Box::new(Worded { name, description, tool })) as &'static dyn AnyTool
+        Box::leak(Box::new(Worded { name, is_named, description, tool })) as &'static dyn AnyTool
     };
     Ok(choice.names()?.into_iter().map(worded).collect())
 }
@@ -408,6 +405,7 @@ pub fn advertised(choice: &ToolSelection) -> Result<Vec<&'static dyn AnyTool>, T
 /// A tool by a name and with a description of the user's.
 struct Worded {
     name: String,
+    is_named: bool,
     description: String,
     tool: &'static dyn AnyTool,
 }
@@ -415,6 +413,10 @@ struct Worded {
 impl AnyTool for Worded {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn is_named(&self) -> bool {
+        self.is_named
     }
 
     fn id(&self) -> &str {
@@ -497,7 +499,8 @@ impl AnyTool for Worded {
 
 /// A tool of the registry beside tools of a program's own.
 pub fn shared(tool: &'static dyn AnyTool) -> Arc<dyn AnyTool> {
-    Arc::new(Worded { name: tool.name().to_owned(), description: tool.description().to_owned(), tool })
+    let (name, description) = (tool.name().to_owned(), tool.description().to_owned());
+    Arc::new(Worded { name, is_named: tool.is_named(), description, tool })
 }
 
 /// The tool with this name or alias of its own.
@@ -517,12 +520,20 @@ pub fn find_among(tools: &[&'static dyn AnyTool], name: &str) -> Result<&'static
     })
 }
 
-/// The same for what holds tools.
+/// The same for what holds tools. A name may have the prefix that a client puts in front of those of a server.
 pub fn named<'a, T>(holders: &'a [T], name: &str, tool: impl Fn(&'a T) -> &'a dyn AnyTool) -> Option<&'a T> {
-    let is_alias = |holder: &&'a T| {
-        let tool = tool(holder);
-        tool.id() == name || tool.aliases().contains(&name)
+    let find = |name: &str| {
+        let is_alias = |holder: &&'a T| {
+            let tool = tool(holder);
+            tool.id() == name || tool.aliases().contains(&name)
+        };
+        let is_called = |holder: &&'a T| tool(holder).name() == name;
+        holders.iter().find(is_called).or_else(|| holders.iter().find(is_alias))
     };
-    let is_called = |holder: &&'a T| tool(holder).name() == name;
-    holders.iter().find(is_called).or_else(|| holders.iter().find(is_alias))
+    let bare = || PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix));
+    find(name).or_else(|| find(bare()?))
 }
+
+/// The prefixes that clients put in front of the names of a server's tools, if it is called `forage`, and the one that a server
+/// gives to names that another server may have.
+const PREFIXES: [&str; 5] = ["mcp__forage__", "mcp_forage_", "forage__", "forage_", "forage-"];

@@ -170,11 +170,16 @@ pub trait AnyTool: Send + Sync {
     fn is_about_roots(&self) -> bool {
         true
     }
+    /// Whether the user chose its name, which then goes in front of any rule.
+    fn is_named(&self) -> bool {
+        false
+    }
     /// The refused request as the tool would take it, where that can be told.
     fn corrected(&self, _context: &Context, _request: Value, _error: &ToolError) -> Option<Value> {
         None
     }
-    /// Runs a call from JSON. A panic is this call's error and nobody else's.
+    /// Runs a call from JSON, the same for all who write some. A pattern that is no regular expression and can be meant in one
+    /// way only is searched for in that way, and the answer says so. A panic is an error of this call alone.
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError>;
     /// The schema of what [`AnyTool::each`] hands over, of a tool that has it.
     fn piece_schema(&self) -> Option<Value> {

@@ -47,9 +47,6 @@ impl Refusal {
 
 type Answered = Result<Value, Refusal>;
 
-/// How calls of clients of the protocol are marked.
-const SERVER: &str = "mcp";
-
 impl Api {
     /// Answers a question that may take a while: about files.
     pub(crate) fn answer(&self, path: &str, query: &Query) -> Answered {
@@ -86,12 +83,8 @@ impl Api {
         }
         let context = self.look.again(head).map_err(Refusal::failed)?;
         let arguments = head.arguments.clone();
-        // As a server takes what it is asked.
-        let answer = match head.surface == SERVER {
-            true => registry::call_as_meant(tool, &context, arguments),
-            false => tool.call(&context, arguments),
-        };
-        let answer = answer.map_err(|error| Refusal::failed(error.told(&context.names)))?;
+        let answer =
+            tool.call(&context, arguments).map_err(|error| Refusal::failed(error.told(&context.names)))?;
         let (same, note) = likeness(head, &answer.text);
         Ok(json!({ "id": id, "text": answer.text, "bytes": answer.text.len(), "same": same, "note": note }))
     }

@@ -58,7 +58,7 @@ fn every_tool_refuses_what_it_does_not_know() {
                 "{tool} {wrong}: {error}"
             );
         }
-        for request in [json!([]), json!(7), json!("not json"), json!(true)] {
+        for request in [json!([1]), json!(7), json!("not json"), json!(true)] {
             let error = refusal(&context, tool, request);
             assert!(
                 error.contains("takes a JSON object") && error.contains(&format!("`{first}`")),

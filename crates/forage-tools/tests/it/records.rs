@@ -95,7 +95,7 @@ fn every_answer_is_as_the_schema_of_its_tool_says() {
         json!({"pattern": "absent"}),
         json!({"pattern": "onlyhere"}),
         json!({"pattern": "needle", "path": "sub", "no_such_note": 1}),
-        json!({"pattern": "("}),
+        json!({"pattern": "["}),
     ];
     let of_query = [
         json!({"query": "needle"}),

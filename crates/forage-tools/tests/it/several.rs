@@ -366,7 +366,7 @@ fn one_root_that_fails_takes_nothing_from_the_others() {
     let found = answer(&context, "keyword_search", request);
     assert!(!found.found && found.problem.is_some(), "{}", found.text);
     // What is wrong with the request is said once, as an error.
-    let refused = refusal(&context, "grep_search", json!({"pattern": "("}));
+    let refused = refusal(&context, "grep_search", json!({"pattern": "["}));
     assert!(refused.contains("`pattern`"), "{refused}");
 }
 

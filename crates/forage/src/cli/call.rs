@@ -5,7 +5,7 @@
 use std::io::Read as _;
 
 use anyhow::Context as _;
-use forage_tools::ErrorCode;
+use forage_tools::{ErrorCode, read_arguments};
 
 use super::output::Terminal;
 use super::session;
@@ -39,10 +39,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
             .read_to_string(&mut text)
             .context("can't read the arguments from stdin")?;
     }
-    let request = serde_json::from_str(&text).map_err(|error| {
-        let text = format!("the arguments are not valid JSON; write them as '{{\"name\": value}}': {error}");
-        ToldError { code: ErrorCode::Request, text }
-    })?;
+    let request = read_arguments(&text).map_err(|text| ToldError { code: ErrorCode::Request, text })?;
     // As an agent gets it: who wants files as they are has the commands for people.
     let find = |config: &Config| config.tool(&arguments.tool);
     // The wall comes first, whatever there is to say of the tool.
@@ -52,6 +49,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let (mut context, config) =
         session::open_with_config(global, CommandLineSettings::default(), needs, None, output)?;
     let tool = find(&config).map_err(|error| session::for_people(error, &context.names))?;
+    session::for_agent(&mut context, &config, tool)?;
     context.telemetry.surface = "call";
     session::call_tool(tool, request, &context, output)
 }

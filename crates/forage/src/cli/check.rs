@@ -163,7 +163,7 @@ fn missing(variables: &[(OsString, OsString)], config: &Config) -> Vec<String> {
 fn works(site: &Site, talk: &Talk, missing: &[String]) -> SettingsCheck {
     let launch = &site.client.launch;
     let profile = Profile::of(launch.name);
-    let tools: Vec<String> = talk.tools.iter().map(|tool| profile.written(&tool.name)).collect();
+    let tools: Vec<String> = talk.tools.iter().map(|tool| profile.prefixed(&tool.name)).collect();
     let milliseconds = talk.elapsed.as_millis();
     let call = match &talk.call {
         Some(ProbeCall { tool, error: None }) => format!("a call of {tool} works"),

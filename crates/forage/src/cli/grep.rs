@@ -2,8 +2,8 @@
 
 use anyhow::bail;
 use forage_fs::RelPath;
-use forage_tools::Tool as _;
 use forage_tools::tools::{GrepOutput, GrepRequest, GrepSearch, grep_stream};
+use forage_tools::{Context, Tool as _};
 
 use super::output::Terminal;
 use super::session::{self, path_argument};
@@ -162,9 +162,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     request.cursor.clone_from(&arguments.cursor);
     if is_stream {
         let name = RelPath::parse("<stdin>", &RelPath::root())?;
-        return session::print(GrepSearch::NAME, &context, output, |context| {
-            grep_stream(context, request, &name, &mut std::io::stdin().lock())
-        });
+        let call = |context: &Context| grep_stream(context, request, &name, &mut std::io::stdin().lock());
+        let refused = |error| session::for_people(error, &context.names);
+        return session::print(GrepSearch::NAME, &context, output, call, refused);
     }
     if paths.len() < 2 {
         request.path = Some(path_argument(&context, first)?);

@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 
 use anyhow::Context as _;
 use forage_base::Stop;
-use forage_fs::{RelPath, Roots, find_git_root, project_around};
+use forage_fs::{find_git_root, project_around};
 use forage_mcp::{
     AccessToken, CallObserver, CallOrigin, HttpSettings, McpServer, McpSettings, McpWorkspace, ReadyCheck,
     ServerMetrics, serve_http, serve_stdio,
@@ -390,11 +390,7 @@ impl McpWorkspace for Directories {
                     format!("{}; {advice}", sanitize(&format!("{error:#}")))
                 },
             )?;
-        // A client that stands in a part of a project asks about all of it.
-        let standing = context.roots.base().clone();
-        context.roots = Roots::new(context.roots.all().to_vec(), RelPath::root())
-            .map_err(|error| error.to_string())?
-            .standing_in(standing);
+        context.roots = session::about_whole_roots(&context.roots).map_err(|error| error.to_string())?;
         context.lookup = rights.map_or(&self.lookup, |rights| &rights.lookup).clone();
         context.telemetry = self.told.clone();
         context.notices.extend(refused);

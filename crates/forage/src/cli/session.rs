@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use forage_fs::{Globs, RelPath, Root, RootPolicy, Roots, SecretPolicy, project_around};
+use forage_fs::{Globs, RelPath, Root, RootError, RootPolicy, Roots, SecretPolicy, project_around};
 use forage_llm::Redactor;
+use forage_mcp::Profile;
 use forage_tools::kept::{self, Lifetime};
 use forage_tools::registry::{self, AnyTool};
 use forage_tools::{
@@ -20,6 +21,7 @@ use super::told::ToldError;
 use super::{Global, Status, signals};
 use crate::call_log::logged;
 use crate::config::{self, CommandLineSettings, Config, Needs};
+use crate::manner::ForAgents;
 
 /// Reads the configuration, puts up the kernel's wall for calls of `tool`, and opens the roots, for a command whose answer a
 /// person gets, who sees files as they are. `path` is a path that they named: when no root was given and it lies outside of
@@ -218,16 +220,41 @@ pub(crate) fn call<T: Tool>(
     status
 }
 
-/// The same for a tool that a caller named, with its request as JSON.
+/// The same for a tool that a caller named, with its request as JSON. An error says what the call would have to look like.
 pub(crate) fn call_tool(
     tool: &dyn AnyTool,
     request: Value,
     context: &Context,
     output: &mut Terminal,
 ) -> anyhow::Result<Status> {
-    let status = print(tool.id(), context, output, |context| tool.call(context, request));
+    let call = |context: &Context| tool.call(context, request.clone());
+    let status = print(tool.id(), context, output, call, |error| match error {
+        ToolError::Cancelled => error.into(),
+        error => {
+            let text = registry::refusal(tool, context, request.clone(), &error);
+            ToldError { code: error.code(), text }.into()
+        }
+    });
     explain(context, output);
     status
+}
+
+/// Makes a context that of an agent's calls, which a server answers to a client that is not known: they are about whole roots,
+/// and have its names of tools and its bytes.
+pub(crate) fn for_agent(context: &mut Context, config: &Config, tool: &dyn AnyTool) -> anyhow::Result<()> {
+    context.roots = about_whole_roots(&context.roots)?;
+    let tools = registry::advertised(&config.served_tools())?;
+    context.names = Arc::new(config.tool_set().names(&tools, Profile::unknown(), &ForAgents));
+    if !config.has_text_bytes() {
+        context.text_bytes = Profile::unknown().text_bytes(tool);
+    }
+    Ok(())
+}
+
+/// The same roots for a caller who stands in a part of a project and asks about all of it.
+pub(crate) fn about_whole_roots(roots: &Roots) -> Result<Roots, RootError> {
+    let standing = roots.base().clone();
+    Ok(Roots::new(roots.all().to_vec(), RelPath::root())?.standing_in(standing))
 }
 
 /// Runs a tool and prints its answer.
@@ -236,22 +263,24 @@ pub(crate) fn answer<T: Tool>(
     context: &Context,
     output: &mut Terminal,
 ) -> anyhow::Result<Status> {
-    print(T::NAME, context, output, |context| registry::answer::<T>(context, request))
+    let call = |context: &Context| registry::answer::<T>(context, request);
+    print(T::NAME, context, output, call, |error| for_people(error, &context.names))
 }
 
-/// Prints the answer of a call of the tool with this name of its own.
+/// Prints the answer of a call of the tool with this name of its own, or returns its error as `refused` has it.
 pub(crate) fn print(
     tool: &str,
     context: &Context,
     output: &mut Terminal,
     call: impl FnOnce(&Context) -> Result<Answer, ToolError>,
+    refused: impl FnOnce(ToolError) -> anyhow::Error,
 ) -> anyhow::Result<Status> {
     let answer = {
         let _progress = ProgressBar::of(&context.progress, "searching");
         // What a person asks for themselves is nothing to be kept.
         let asked =
             AskedTool { name: context.names.called(tool), id: tool, arguments: None, asks_models: true };
-        telemetry::watched(&asked, context, call).map_err(|error| for_people(error, &context.names))?
+        telemetry::watched(&asked, context, call).map_err(refused)?
     };
     if output.wants_json() {
         output.value(answer.records())?;

@@ -256,8 +256,8 @@ impl Config {
     /// nothing in front of names.
     fn check_served(&self) -> Result<(), ToolError> {
         let mut listed: BTreeMap<String, &str> = BTreeMap::new();
-        for (tool, name) in self.served_tools().names()? {
-            let (name, second) = (Profile::unknown().listed(&name), tool.id());
+        for tool in advertised(&self.served_tools())? {
+            let (name, second) = (Profile::unknown().listed(tool), tool.id());
             if let Some(first) = listed.insert(name.clone(), second) {
                 let keys = format!("`{}`, `{}`", setting(first, "name"), setting(second, "name"));
                 let (first, second) = (first.to_owned(), second.to_owned());

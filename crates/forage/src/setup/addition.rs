@@ -39,7 +39,7 @@ impl ExtraParts {
     /// The names by which the client is told of the tools.
     pub(super) fn tool_names(&self, client: &Client) -> Vec<String> {
         let profile = profile(client);
-        self.offered(client).iter().map(|tool| profile.listed(tool.name())).collect()
+        self.offered(client).iter().map(|tool| profile.listed(*tool)).collect()
     }
 }
 
@@ -191,7 +191,7 @@ impl Addition {
 
     fn whole(&self, text: OwnFileText, words: &ExtraParts) -> String {
         let names = words.names(self.client, false);
-        let written = |name: &String| profile(self.client).written(name);
+        let written = |name: &String| profile(self.client).prefixed(name);
         let body = match text {
             OwnFileText::Rule(front) => texts::rule(front, &names),
             OwnFileText::Skill => texts::skill(&names),

@@ -1,6 +1,7 @@
 //! Values of an extra in files of JSON: elements of lists and members of objects, each known again by what it says.
 
 use forage_mcp::Profile;
+use forage_tools::registry::{AnyTool, TOOLS};
 use serde_json::{Value, json};
 
 use super::addition::ExtraParts;
@@ -18,9 +19,8 @@ pub(super) struct PieceSlot {
 
 /// The names of all tools, as any client is told of them.
 pub(super) fn known_tools() -> Vec<String> {
-    let names = forage_tools::registry::TOOLS.iter().map(|tool| tool.name());
-    let mut known: Vec<String> =
-        names.flat_map(|name| [name.to_owned(), Profile::unknown().listed(name)]).collect();
+    let names = |tool: &&'static dyn AnyTool| [tool.name().to_owned(), Profile::unknown().listed(*tool)];
+    let mut known: Vec<String> = TOOLS.iter().flat_map(names).collect();
     known.dedup();
     known
 }

@@ -65,12 +65,14 @@ they left out.";
 
 /// The names of the tools that a client with this profile is offered.
 pub(crate) fn names(tools: &[&'static dyn AnyTool], profile: Option<Profile>) -> ToolNames {
-    ToolNames::written(tools, |name| profile.map_or_else(|| name.to_owned(), |profile| profile.written(name)))
+    ToolNames::written(tools, |tool| {
+        profile.map_or_else(|| tool.name().to_owned(), |profile| profile.written(tool))
+    })
 }
 
 /// The same behind this.
 pub(crate) fn names_with(tools: &[&'static dyn AnyTool], prefix: &str) -> ToolNames {
-    ToolNames::written(tools, |name| format!("{prefix}{name}"))
+    ToolNames::written(tools, |tool| format!("{prefix}{}", tool.name()))
 }
 
 /// The lines for `AGENTS.md` and its like.

@@ -89,7 +89,7 @@ fn what_can_not_be_run_is_answered_and_harms_no_other_call() {
                 ("grep_search", ""),
                 ("grep_search", r#""{\"pattern\": \"retry_with\"}""#),
                 ("grep_search", r#"{"pattern": "("}"#),
-                ("list_directory", "null"),
+                ("forage_list_directory", "null"),
                 ("Search", r#"{"pattern": "retry"}"#),
             ]),
             say("done"),
@@ -106,7 +106,7 @@ fn what_can_not_be_run_is_answered_and_harms_no_other_call() {
         (3, false, "not a JSON object"),
         (4, true, "needs the argument `pattern`"),
         (5, true, ""),
-        (6, true, "`pattern`"),
+        (6, true, ""),
         (7, true, ""),
         (8, false, "there is no tool of this name"),
     ];

@@ -51,7 +51,7 @@ pub(crate) fn cases() -> Vec<(i32, Vec<String>)> {
     let absent = "absent_from_everything";
     let call = |request: Value| request.to_string();
     let (found, nothing) = (call(json!({"pattern": "needle"})), call(json!({"pattern": absent})));
-    let (bad, outside) = (call(json!({"pattern": "("})), call(json!({"pattern": "x", "path": "../.."})));
+    let (bad, outside) = (call(json!({"pattern": "["})), call(json!({"pattern": "x", "path": "../.."})));
     let cases: &[(i32, &[&str])] = &[
         (0, &["call", "grep_search", &found]),
         (0, &["call", "Search", &found]),

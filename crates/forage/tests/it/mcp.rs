@@ -13,6 +13,7 @@ mod index;
 mod matrix;
 mod page;
 mod roots;
+mod same;
 mod stdio;
 #[cfg(unix)]
 mod strangers;

@@ -127,7 +127,8 @@ pub(super) fn page() -> Page {
         &context,
         [
             ("an empty pattern", json!({"pattern": ""})),
-            ("no valid pattern", json!({"pattern": "retry("})),
+            ("a text in place of a pattern", json!({"pattern": "retry("})),
+            ("no valid pattern", json!({"pattern": "(retry|again"})),
             ("look-around", json!({"pattern": "foo(?=bar)"})),
             ("too many edits for so short a pattern", json!({"pattern": "ab", "fuzzy": 2})),
             ("too large for edits", json!({"pattern": "a".repeat(10_000), "fuzzy": 4})),

@@ -1,0 +1,127 @@
+//! One call is the same call, whoever makes it.
+
+use serde_json::{Value, json};
+
+use super::wire::Pipes;
+use super::{call, request, text};
+use crate::Project;
+
+const REVISION: &str = "2025-11-25";
+
+fn project() -> Project {
+    Project::new(&[
+        ("src/agent.py", "class Agent:\n    def execute(self, tool):\n        return tool.execute()\n"),
+        ("src/tools/base.py", "class Tool:\n    pass\n"),
+        ("README.md", "# Example\n"),
+    ])
+}
+
+/// Requests as models write them, right and wrong.
+fn requests() -> Vec<(&'static str, Value)> {
+    vec![
+        ("grep_search", json!({"pattern": "execute"})),
+        ("grep_search", json!({"pattern": "execute("})),
+        ("grep_search", json!({"pattern": "(a|"})),
+        ("grep_search", json!({"pattern": "class", "max_results": "1", "context": 0})),
+        ("grep_search", json!({"query": "class", "include": "*.py", "unheard_of": 1})),
+        ("grep_search", json!({})),
+        ("grep_search", json!({"pattern": "x", "path": "../.."})),
+        ("grep_search", json!({"pattern": "absent_from_everything", "file_pattern": "tools/*.py"})),
+        ("forage_read_file", json!({"path": "src/agent.py"})),
+        ("forage_read_file", json!({"path": "agents.py"})),
+        ("read_file", json!({"path": "base.py", "start_line": "2"})),
+        ("mcp__forage__read_file", json!({"file_path": "README.md"})),
+        ("forage_list_directory", json!({"path": "src", "recursive": "true"})),
+        ("list_directory", json!({"path": "sr"})),
+        ("search_index", json!({"query": "tool execute", "path": "src"})),
+        ("search_index", json!({"query": ""})),
+    ]
+}
+
+/// What the server answers and what `forage call` prints, in a directory of the project.
+#[test]
+fn a_command_answers_as_the_server_does() {
+    let project = project();
+    // The same state of the ranked index for both.
+    assert_eq!(project.run(&["rank", "tool"]).status, 0);
+    let standing = project.root.join("src");
+    for (tool, arguments) in requests() {
+        let mut agent = Pipes::connect(&project, &[], REVISION);
+        let answer = agent.ask(&call(REVISION, 1, tool, arguments.clone()));
+        agent.close();
+        let (said, is_error) = text(&answer);
+        let run = project.run_in(&standing, &["call", tool, &arguments.to_string()], &[]);
+        assert_eq!(run.status == 2, is_error, "{tool} {arguments}: {answer} {run:?}");
+        let shown = match is_error {
+            true => run.stderr.trim_start_matches("forage: error: ").trim_end().to_owned(),
+            false => run.stdout.trim_end().to_owned(),
+        };
+        // The first answer of a connection names the root.
+        let said: Vec<&str> = said.trim_end().lines().filter(|line| !line.starts_with("[root: ")).collect();
+        assert_eq!(shown, said.join("\n").trim_end(), "{tool} {arguments}");
+    }
+}
+
+/// Arguments that are no object, as clients and models write them.
+#[test]
+fn arguments_are_read_in_whatever_form_they_come() {
+    let project = project();
+    for arguments in [
+        r#"{"path": "README.md"}"#,
+        r#""{\"path\": \"README.md\"}""#,
+        "```json\n{\"path\": \"README.md\"}\n```",
+    ] {
+        let mut agent = Pipes::connect(&project, &[], REVISION);
+        let answer = agent.ask(&call(REVISION, 1, "read_file", json!(arguments)));
+        agent.close();
+        let run = project.run(&["call", "read_file", arguments]);
+        assert!(run.status == 0 && run.stdout.contains("# Example"), "{arguments}: {run:?}");
+        assert!(text(&answer).0.contains("# Example"), "{arguments}: {answer}");
+    }
+}
+
+/// A name in the configuration is the name, whatever another server may have.
+#[test]
+fn a_chosen_name_is_listed_as_it_is() {
+    let project = project();
+    let listed = || {
+        let mut agent = Pipes::connect(&project, &[], REVISION);
+        let list = agent.ask(&request(REVISION, 1, "tools/list", json!({})));
+        agent.close();
+        let tools = list["result"]["tools"].as_array().unwrap().clone();
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(listed()[2..], ["forage_list_directory", "forage_read_file"]);
+    project.configure("[tools.read_file]\nname = \"read_file\"\n");
+    assert_eq!(listed()[2..], ["forage_list_directory", "read_file"]);
+    // Another name of its own leaves the name free for what clients write.
+    project.configure("[tools.read_file]\ndescription = \"Reads.\"\n");
+    assert_eq!(listed()[2..], ["forage_list_directory", "forage_read_file"]);
+}
+
+/// A file of 40 KB is read whole by a client that is not known; other answers keep to the 20 KB of such a client.
+#[test]
+fn a_file_of_forty_kilobytes_is_read_whole() {
+    let project = project();
+    let lines = "a line of text\n".repeat(1_600);
+    assert!((24_000..30_000).contains(&lines.len()));
+    project.write("long.txt", &lines);
+    project.write("longer.txt", &lines.repeat(3));
+    let mut agent = Pipes::connect(&project, &[], REVISION);
+    let mut read = |path: &str| {
+        let answer = agent.ask(&call(REVISION, 1, "read_file", json!({ "path": path })));
+        text(&answer).0.to_owned()
+    };
+    let whole = read("long.txt");
+    assert!(whole.contains("1600") && whole.len() < 40_000, "{}", whole.len());
+    let part = read("longer.txt");
+    assert!(part.len() <= 40_000 && part.contains("lines 1 to "), "{}", &part[part.len() - 300..]);
+    let answer = agent.ask(&call(
+        REVISION,
+        2,
+        "grep_search",
+        json!({ "pattern": "line", "max_results": 10_000, "path": "long.txt" }),
+    ));
+    assert!(text(&answer).0.len() <= 20_000);
+    agent.close();
+}
