@@ -152,9 +152,6 @@ impl Look<'_> {
 
     fn take(&self, page: &Path, picture: &Path) -> Result<(), String> {
         self.run(page, &[format!("--screenshot={}", picture.display())])?;
-        match picture.is_file() {
-            true => Ok(()),
-            false => Err(format!("{} was not made", picture.display())),
-        }
+        if picture.is_file() { Ok(()) } else { Err(format!("{} was not made", picture.display())) }
     }
 }

@@ -25,12 +25,11 @@ pub(crate) fn build(workspace: &Workspace) -> Result<(), String> {
     succeed(command.arg("build").arg(&source).arg("--dest-dir").arg(&book), "mdbook")?;
     for_agents(workspace, &pages, &book)?;
     let dead = dead_links(&book)?;
-    match dead.is_empty() {
-        true => {
-            println!("    {} pages in {}", pages.len(), workspace.shown(&book));
-            Ok(())
-        }
-        false => Err(format!("links that lead nowhere:\n{}", dead.join("\n"))),
+    if dead.is_empty() {
+        println!("    {} pages in {}", pages.len(), workspace.shown(&book));
+        Ok(())
+    } else {
+        Err(format!("links that lead nowhere:\n{}", dead.join("\n")))
     }
 }
 

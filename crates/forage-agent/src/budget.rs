@@ -101,10 +101,7 @@ impl Budget {
             self.calls_left(),
             all.saturating_sub(bytes),
         );
-        match with_time {
-            true => format!("{left}; {} seconds", self.time().as_secs()),
-            false => left,
-        }
+        if with_time { format!("{left}; {} seconds", self.time().as_secs()) } else { left }
     }
 }
 

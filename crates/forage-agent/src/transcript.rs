@@ -207,11 +207,10 @@ impl Transcript {
         for citation in &self.citations {
             if let Some(problem) = &citation.wrong {
                 let place = sanitize_line(&citation.path);
-                let _ = match citation.start == citation.end {
-                    true => writeln!(text, "[wrong: {place}:{}: {problem}]", citation.start),
-                    false => {
-                        writeln!(text, "[wrong: {place}:{}-{}: {problem}]", citation.start, citation.end)
-                    }
+                let _ = if citation.start == citation.end {
+                    writeln!(text, "[wrong: {place}:{}: {problem}]", citation.start)
+                } else {
+                    writeln!(text, "[wrong: {place}:{}-{}: {problem}]", citation.start, citation.end)
                 };
             }
         }

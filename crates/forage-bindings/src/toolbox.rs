@@ -147,19 +147,18 @@ impl Toolbox {
         }
         let answer = tool.each(&context, arguments.clone(), receive);
         let answer = finished(tool, &context, arguments, answer)?;
-        match answer.partial() && !stop.is_cancelled() {
-            true => {
-                let what = match answer.truncated_by {
-                    Some(Limit::Timeout) => "the time for the call ended the search",
-                    _ => "the search ended",
-                };
-                let problem = format!("{what} before all there is was handed over");
-                Err(BindingError {
-                    refusal: Some(answer.text),
-                    ..BindingError::new(ErrorCode::Unfinished, problem)
-                })
-            }
-            false => Ok(answer),
+        if answer.partial() && !stop.is_cancelled() {
+            let what = match answer.truncated_by {
+                Some(Limit::Timeout) => "the time for the call ended the search",
+                _ => "the search ended",
+            };
+            let problem = format!("{what} before all there is was handed over");
+            Err(BindingError {
+                refusal: Some(answer.text),
+                ..BindingError::new(ErrorCode::Unfinished, problem)
+            })
+        } else {
+            Ok(answer)
         }
     }
 

@@ -200,10 +200,7 @@ fn quote(bytes: &[u8]) -> String {
 
 /// The bytes that a written path stands for: what [`display_path`] shows, read back.
 pub(crate) fn path_bytes(text: &str) -> Result<Cow<'_, [u8]>, RelPathError> {
-    match text.starts_with('"') {
-        true => unquote(text).map(Cow::Owned),
-        false => Ok(Cow::Borrowed(text.as_bytes())),
-    }
+    if text.starts_with('"') { unquote(text).map(Cow::Owned) } else { Ok(Cow::Borrowed(text.as_bytes())) }
 }
 
 fn unquote(text: &str) -> Result<Vec<u8>, RelPathError> {

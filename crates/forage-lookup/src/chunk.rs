@@ -47,14 +47,13 @@ fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
             return None;
         }
         let most = text.floor_char_boundary(limits::CHUNK_BYTES);
-        let cut = match most == text.len() {
-            true => most,
-            false => {
-                let is_between = |character: char| !character.is_alphanumeric() && character != '_';
-                let half = text.floor_char_boundary(most / 2);
-                let behind = text[half..most].char_indices().rev().find(|(_, it)| is_between(*it));
-                behind.map_or(most, |(at, character)| half + at + character.len_utf8())
-            }
+        let cut = if most == text.len() {
+            most
+        } else {
+            let is_between = |character: char| !character.is_alphanumeric() && character != '_';
+            let half = text.floor_char_boundary(most / 2);
+            let behind = text[half..most].char_indices().rev().find(|(_, it)| is_between(*it));
+            behind.map_or(most, |(at, character)| half + at + character.len_utf8())
         };
         let (piece, rest) = text.split_at(cut);
         text = rest;

@@ -75,10 +75,7 @@ struct QueuedCall<'a>(&'a AtomicUsize);
 impl<'a> QueuedCall<'a> {
     fn among(count: &'a AtomicUsize) -> Result<Self, Busy> {
         let waiting = Self(count);
-        match count.fetch_add(1, Ordering::Relaxed) < limits::WAITING_CALLS {
-            true => Ok(waiting),
-            false => Err(Busy),
-        }
+        if count.fetch_add(1, Ordering::Relaxed) < limits::WAITING_CALLS { Ok(waiting) } else { Err(Busy) }
     }
 }
 

@@ -425,20 +425,19 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
                 ));
             }
         };
-        let _opening = match self.most_sessions > 0
+        let _opening = if self.most_sessions > 0
             && head.method == Method::POST
             && !head.headers.contains_key(SESSION)
             && opens_session(&body)
         {
-            false => None,
-            true => {
-                let opening = self.opening.lock().await;
-                if self.sessions.sessions.read().await.len() >= self.most_sessions {
-                    let message = "there are too many sessions; try again later";
-                    return Err(ShortAnswer::new(StatusCode::SERVICE_UNAVAILABLE, message));
-                }
-                Some(opening)
+            let opening = self.opening.lock().await;
+            if self.sessions.sessions.read().await.len() >= self.most_sessions {
+                let message = "there are too many sessions; try again later";
+                return Err(ShortAnswer::new(StatusCode::SERVICE_UNAVAILABLE, message));
             }
+            Some(opening)
+        } else {
+            None
         };
         let (ends_session, is_json) = (head.method == Method::DELETE, is_json(&head.headers));
         // A stream that only listens for what the server may have to say is no call, and may have to make room for one.

@@ -16,10 +16,7 @@ const SHORT: &str = "Forage searches this code base: read-only, fast, and it say
 pub fn instructions(tools: &[&'static dyn AnyTool], profile: Profile) -> String {
     let text = ToolNames::written(tools, |tool| profile.written(tool)).fill(TEMPLATE);
     let text = text.trim();
-    match text.starts_with("Forage") {
-        true => text.to_owned(),
-        false => format!("{SHORT}\n\n{text}"),
-    }
+    if text.starts_with("Forage") { text.to_owned() } else { format!("{SHORT}\n\n{text}") }
 }
 
 #[cfg(test)]

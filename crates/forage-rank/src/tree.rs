@@ -349,10 +349,7 @@ pub fn read_files(root: &Root, files: &[RelPath], effort: &UpdateEffort) -> Resu
     let index = RankIndex::in_memory()?;
     let read = files.iter().map(|path| Changed { path: path.clone(), before: None, read: None }).collect();
     let changes = Changes { state: index.state(), read, ..Changes::default() };
-    match apply(&index, root, &changes, effort)?.is_done {
-        true => Ok(index),
-        false => Err(UpdateError::NoTime),
-    }
+    if apply(&index, root, &changes, effort)?.is_done { Ok(index) } else { Err(UpdateError::NoTime) }
 }
 
 /// An index in memory of some files alone, the first of them for which there is time until `end`, and how many these are.
@@ -386,10 +383,7 @@ pub fn read_first(
     in_threads(threads, work).into_iter().collect::<Result<(), _>>()?;
     let lost = writer.finish(false)?;
     let added = added.into_inner();
-    match lost > 0 || added < least.min(files.len()) {
-        true => Err(UpdateError::NoTime),
-        false => Ok((index, added)),
-    }
+    if lost > 0 || added < least.min(files.len()) { Err(UpdateError::NoTime) } else { Ok((index, added)) }
 }
 
 /// What was done of some changes.

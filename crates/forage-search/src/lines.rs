@@ -268,10 +268,7 @@ impl Exact<'_> {
             let line = line_at(text, position);
             let resume = line.end + 1;
             let matches = confirmed || self.is_match(&text[line.clone()]);
-            match matches && !found(line) || self.pace.is_stopped() {
-                true => usize::MAX,
-                false => resume,
-            }
+            if matches && !found(line) || self.pace.is_stopped() { usize::MAX } else { resume }
         });
     }
 
@@ -360,9 +357,10 @@ impl MatchingLines for LineFinder<'_> {
                 go_on = found(start + line.start..start + line.end);
                 go_on
             };
-            match self.invert {
-                true => self.each_other(piece, &mut found),
-                false => self.each_match(piece, &mut found),
+            if self.invert {
+                self.each_other(piece, &mut found)
+            } else {
+                self.each_match(piece, &mut found)
             }
             start = end;
             if start < text.len() && (self.is_stopped() || stop.check().is_some()) {

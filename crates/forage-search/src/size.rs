@@ -46,10 +46,7 @@ pub(crate) fn compiled_bytes_at_least(hir: &Hir, stop: &Stop) -> Result<u64, Pat
         }
         _ => 1,
     });
-    match stopped {
-        true => Err(PatternError::Stopped),
-        false => Ok(states.saturating_mul(STATE_BYTES)),
-    }
+    if stopped { Err(PatternError::Stopped) } else { Ok(states.saturating_mul(STATE_BYTES)) }
 }
 
 /// Bytes of the automaton of a class, which is built anew for each copy of it.

@@ -216,10 +216,7 @@ impl LazySearch<'_> {
             *found = Some(border);
             return Ok(self.earliest);
         }
-        match state.is_quit() {
-            true => Err(SteppedEnd::Quit(byte)),
-            false => Ok(state.is_dead()),
-        }
+        if state.is_quit() { Err(SteppedEnd::Quit(byte)) } else { Ok(state.is_dead()) }
     }
 
     /// Bytes between two looks at the clock.

@@ -159,12 +159,11 @@ impl<'a> Border<'a> {
 
     /// Keeps the events before `end`; of those behind it only what may tell of them.
     pub(crate) fn truncate(&self, events: &mut Vec<SearchEvent>, end: usize) {
-        match self.redactor.is_active() {
-            true => {
-                events.truncate(end + limits::BORDER_LINES);
-                events[end..].iter_mut().for_each(|event| event.kind = EventKind::Margin);
-            }
-            false => events.truncate(end),
+        if self.redactor.is_active() {
+            events.truncate(end + limits::BORDER_LINES);
+            events[end..].iter_mut().for_each(|event| event.kind = EventKind::Margin);
+        } else {
+            events.truncate(end)
         }
     }
 
@@ -301,10 +300,7 @@ impl<'a> Border<'a> {
     pub(crate) fn path(&mut self, path: &RelPath) -> (String, Option<String>) {
         let mut shown = path.display().into_owned();
         let bytes = crate::sanitize::path_bytes(path);
-        match self.name(&mut shown) {
-            true => (shown, None),
-            false => (shown, bytes),
-        }
+        if self.name(&mut shown) { (shown, None) } else { (shown, bytes) }
     }
 }
 

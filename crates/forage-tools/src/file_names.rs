@@ -137,10 +137,7 @@ pub(crate) fn near(
         },
         |near| {
             found.push(near);
-            match found.len() < limits::NEAR_PATHS {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
-            }
+            if found.len() < limits::NEAR_PATHS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         },
     )?;
     if found.iter().any(|(nearness, ..)| *nearness < Nearness::Scattered) {

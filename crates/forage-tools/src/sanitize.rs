@@ -71,10 +71,7 @@ pub(crate) fn without_hidden(text: &str) -> Cow<'_, str> {
     }
     let mut shown = String::with_capacity(text.len() + 16);
     for c in text.chars() {
-        match hides(c) {
-            true => push_escaped(&mut shown, c),
-            false => shown.push(c),
-        }
+        if hides(c) { push_escaped(&mut shown, c) } else { shown.push(c) }
     }
     Cow::Owned(shown)
 }

@@ -78,12 +78,11 @@ pub fn tree_files(context: &Context, root: &Arc<Root>, bounds: TreeBounds) -> Re
         },
         |file| {
             is_full = files.len() >= bounds.files;
-            match is_full {
-                true => ControlFlow::Break(()),
-                false => {
-                    files.push(file);
-                    ControlFlow::Continue(())
-                }
+            if is_full {
+                ControlFlow::Break(())
+            } else {
+                files.push(file);
+                ControlFlow::Continue(())
             }
         },
     )?;

@@ -303,12 +303,11 @@ impl Bench<'_> {
                 different.push(name.display().to_string());
             }
         }
-        match different.is_empty() {
-            true => {
-                println!("    a build in another directory has the same bytes");
-                Ok(())
-            }
-            false => Err(format!("a build in another directory has other bytes in {}", different.join(", "))),
+        if different.is_empty() {
+            println!("    a build in another directory has the same bytes");
+            Ok(())
+        } else {
+            Err(format!("a build in another directory has other bytes in {}", different.join(", ")))
         }
     }
 }

@@ -28,12 +28,11 @@ pub(super) fn provide(workspace: &Workspace, peers: &[&Peer]) -> Result<(), Stri
     }
     let packages: Vec<&str> =
         missing.iter().flat_map(|need| need.packages.iter().map(String::as_str)).collect();
-    let installed = match has("apt-get", workspace) {
-        true => {
-            println!("    installing {}", packages.join(", "));
-            install_packages(workspace, &packages)
-        }
-        false => Err("there is no `apt-get` here".to_owned()),
+    let installed = if has("apt-get", workspace) {
+        println!("    installing {}", packages.join(", "));
+        install_packages(workspace, &packages)
+    } else {
+        Err("there is no `apt-get` here".to_owned())
     };
     let still = needs(workspace, peers);
     match installed {

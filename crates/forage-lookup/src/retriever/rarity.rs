@@ -220,12 +220,13 @@ fn counted(
         false => again(stop, || retriever.store.query_all(&queries, true, stop))?,
     };
     let mut sampled = sampled.into_iter();
-    let with = |(&id, hits): (&u32, &Vec<WeightedHit>)| match is_common(&hits) {
-        true => {
+    let with = |(&id, hits): (&u32, &Vec<WeightedHit>)| {
+        if is_common(&hits) {
             let share = share_in_shards(id, &sampled.next().unwrap_or_default(), layout);
             (id, (all * share).clamp(hits.len() as f64, all.max(hits.len() as f64)))
+        } else {
+            (id, hits.len() as f64)
         }
-        false => (id, hits.len() as f64),
     };
     Ok(ids.iter().zip(&counted).map(with).collect())
 }

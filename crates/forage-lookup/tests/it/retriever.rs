@@ -299,13 +299,12 @@ fn a_collection_of_another_language_than_is_wanted_is_refused() {
             for wanted in [Prose::Of(Language::German), Prose::AsWritten] {
                 let retriever = Retriever { prose: Some(wanted), encoder: None, ..self::retriever(&store) };
                 let answer = look_up(&retriever, "fehler", 10);
-                match wanted == theirs {
-                    true => assert!(answer.is_ok(), "{theirs:?}"),
-                    false => {
-                        let error = answer.unwrap_err();
-                        assert!(error.to_string().contains(encoder.contract().as_str()), "{error}");
-                        assert_eq!(error.hint(), Some(Hint::MatchEncoding));
-                    }
+                if wanted == theirs {
+                    assert!(answer.is_ok(), "{theirs:?}")
+                } else {
+                    let error = answer.unwrap_err();
+                    assert!(error.to_string().contains(encoder.contract().as_str()), "{error}");
+                    assert_eq!(error.hint(), Some(Hint::MatchEncoding));
                 }
             }
         }

@@ -53,10 +53,7 @@ impl Automaton {
         Ok(Self {
             work: states as u64,
             strict: lazy(product(graph, edits, true, pace)?)?,
-            loose: match graph.has_word_looks {
-                true => Some(lazy(product(graph, edits, false, pace)?)?),
-                false => None,
-            },
+            loose: if graph.has_word_looks { Some(lazy(product(graph, edits, false, pace)?)?) } else { None },
             is_careful: graph.has_word_looks || graph.has_raw_bytes,
         })
     }
@@ -281,10 +278,7 @@ impl TextStates {
         for group in sequences.chunk_by(|left, right| left.first() == right.first()) {
             let Some((first, _)) = group[0].split_first() else { continue };
             let rests: Vec<_> = group.iter().map(|sequence| &sequence[1..]).collect();
-            let target = match rests[0].is_empty() {
-                true => next,
-                false => self.trie(&rests, next)?,
-            };
+            let target = if rests[0].is_empty() { next } else { self.trie(&rests, next)? };
             transitions.push((first.start, first.end, target));
         }
         if let Some(&known) = self.tries.get(&transitions) {

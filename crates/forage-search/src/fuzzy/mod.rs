@@ -101,10 +101,7 @@ impl Fuzzy {
     /// The graph of a pattern that can be searched for with so many edits.
     fn graph(hir: &Hir, edits: usize) -> Result<Graph, FuzzyError> {
         let graph = Graph::new(hir, limits::FUZZY_STATES / (edits + 1))?;
-        match graph.shortest <= edits {
-            true => Err(FuzzyError::TooShort(graph.shortest)),
-            false => Ok(graph),
-        }
+        if graph.shortest <= edits { Err(FuzzyError::TooShort(graph.shortest)) } else { Ok(graph) }
     }
 
     fn with_pieces(

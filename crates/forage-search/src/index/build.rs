@@ -60,10 +60,7 @@ pub fn build(
                 checksum: file.text.checksum,
                 parts: &file.text.parts,
             };
-            match builder.add(&entry) {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
-            }
+            if builder.add(&entry) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
         },
     )?;
     Ok(Built { builder, unchanged, report })

@@ -127,10 +127,7 @@ impl TrigramQuery {
             _ => None,
         });
         let text = Distorted(trigrams.take(MAX_DISTORTED).collect());
-        match are_harmed(text.places().1, edits) {
-            true => Self::Any,
-            false => Self::Within(edits, text),
-        }
+        if are_harmed(text.places().1, edits) { Self::Any } else { Self::Within(edits, text) }
     }
 
     fn of_hir(hir: &Hir) -> Self {

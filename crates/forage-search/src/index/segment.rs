@@ -182,10 +182,7 @@ impl Segment {
                 return Err(TrigramIndexError::Damaged);
             }
             let bytes = reader.bytes(range)?;
-            match crc32fast::hash(&bytes) == checksum {
-                true => Ok(bytes),
-                false => Err(TrigramIndexError::Damaged),
-            }
+            if crc32fast::hash(&bytes) == checksum { Ok(bytes) } else { Err(TrigramIndexError::Damaged) }
         };
         let (files, paths, pages, part_ends) = (read(0)?, read(1)?, read(3)?, read(4)?);
         let range = |index: usize| {
@@ -512,10 +509,7 @@ impl Segment {
         }
         let mut bytes = vec![0; list.bytes as usize];
         self.reader.read_exact_at(&mut bytes, list.start)?;
-        match crc32fast::hash(&bytes) == list.checksum {
-            true => Ok(bytes),
-            false => Err(TrigramIndexError::Damaged),
-        }
+        if crc32fast::hash(&bytes) == list.checksum { Ok(bytes) } else { Err(TrigramIndexError::Damaged) }
     }
 
     fn parts_with(&self, trigram: Trigram) -> Result<NumberSet, TrigramIndexError> {
@@ -551,10 +545,7 @@ fn partition(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, count);
     while low < high {
         let middle = low.midpoint(high);
-        match is_before(middle) {
-            true => low = middle + 1,
-            false => high = middle,
-        }
+        if is_before(middle) { low = middle + 1 } else { high = middle }
     }
     low
 }

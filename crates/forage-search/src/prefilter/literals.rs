@@ -388,10 +388,7 @@ fn class_literals(class: &Class) -> Option<LiteralStrings> {
         Class::Bytes(class) => {
             let members = class.iter().flat_map(|range| range.start()..=range.end());
             for byte in members.take(MAX_MEMBERS + 1) {
-                match byte.is_ascii() {
-                    true => ascii.push(byte),
-                    false => other.push(vec![byte]),
-                }
+                if byte.is_ascii() { ascii.push(byte) } else { other.push(vec![byte]) }
             }
         }
     }

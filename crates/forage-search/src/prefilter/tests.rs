@@ -32,10 +32,7 @@ fn candidates(prefilter: &Prefilter, haystack: &[u8], from: usize, skip_lines: b
     let mut found = Vec::new();
     prefilter.candidates(haystack, from, |pattern, position| {
         found.push((pattern, position));
-        match skip_lines {
-            true => line_end(haystack, position),
-            false => position + 1,
-        }
+        if skip_lines { line_end(haystack, position) } else { position + 1 }
     });
     found
 }

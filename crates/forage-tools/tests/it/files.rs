@@ -146,15 +146,14 @@ fn every_encoding_is_searched_or_counted() {
         assert_eq!(keyword.text.contains(&format!("\n{name}:")), *is_text, "keyword_search, {name}");
         assert_eq!(listed.text.contains(&format!("{name} (binary)")), !is_text, "list_directory, {name}");
         let read = call(&context, "read_file", json!({"path": name}));
-        match is_text {
-            true => {
-                let (line, first) = (&record(name).unwrap()["lines"][1], read.unwrap());
-                assert_eq!((&line["line_number"], &line["type"]), (&json!(2), &json!("match")), "{name}");
-                assert!(first.text.starts_with("     1\tfirst"), "{name}: {}", first.text);
-                assert!(first.text.contains("\n     2\tneedle"), "{name}: {}", first.text);
-                assert!(!first.text.contains(['\r', '\u{feff}']), "{name}: {}", first.text);
-            }
-            false => assert!(read.unwrap_err().to_string().contains("binary file"), "{name}"),
+        if is_text {
+            let (line, first) = (&record(name).unwrap()["lines"][1], read.unwrap());
+            assert_eq!((&line["line_number"], &line["type"]), (&json!(2), &json!("match")), "{name}");
+            assert!(first.text.starts_with("     1\tfirst"), "{name}: {}", first.text);
+            assert!(first.text.contains("\n     2\tneedle"), "{name}: {}", first.text);
+            assert!(!first.text.contains(['\r', '\u{feff}']), "{name}: {}", first.text);
+        } else {
+            assert!(read.unwrap_err().to_string().contains("binary file"), "{name}")
         }
     }
     assert_eq!((skipped(&found, "binary"), skipped(&keyword, "binary")), (4, 4));

@@ -539,9 +539,10 @@ fn shards_wait_for_each_other_and_not_in_turn() {
 
 /// A model that fails for the request that shows `F1`.
 fn failing_for_the_first() -> Arc<Scripted> {
-    Scripted::new("small", |request, _| match headings(user(request)).contains_key("F1") {
-        true => Err(unauthorized()),
-        false => {
+    Scripted::new("small", |request, _| {
+        if headings(user(request)).contains_key("F1") {
+            Err(unauthorized())
+        } else {
             let first = headings(user(request)).into_keys().next().unwrap();
             Ok(says(&json!({"files": [entry(&first, 3)]}).to_string()))
         }

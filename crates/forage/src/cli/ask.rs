@@ -76,10 +76,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     servers.problems.iter().for_each(|problem| output.note(problem));
     let paths: Vec<&Path> = agent.context.roots.all().iter().map(|root| root.path()).collect();
     let conversations = config.conversations(&paths);
-    let earlier = match arguments.goes_on {
-        true => earlier(&conversations, &agent.context)?,
-        false => Vec::new(),
-    };
+    let earlier = if arguments.goes_on { earlier(&conversations, &agent.context)? } else { Vec::new() };
     let (mut transcript, shown) = {
         let view = View::start(global.quiet, (!output.wants_json()).then_some(&mut *output));
         // Whether an answer is streamed is part of the request, and a replay has no terminal to look at.
@@ -112,12 +109,11 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     {
         transcript.warnings.push(format!("this can't be gone on from with --continue: {error}"));
     }
-    match output.wants_json() {
-        true => output.value(&transcript.records()?)?,
-        false => {
-            output.text(&text(&mut transcript, &shown))?;
-            output.flush()?;
-        }
+    if output.wants_json() {
+        output.value(&transcript.records()?)?
+    } else {
+        output.text(&text(&mut transcript, &shown))?;
+        output.flush()?;
     }
     if let Some(why) = transcript.why_no_answer() {
         let code = match transcript.stop_reason {

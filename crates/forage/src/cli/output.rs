@@ -101,12 +101,11 @@ impl Terminal {
 
     /// A text for another program, in a document where JSON was asked for.
     pub(crate) fn page(&mut self, text: &str) -> anyhow::Result<Status> {
-        match self.json {
-            true => self.value(&json!({ "text": text }))?,
-            false => {
-                self.text(text)?;
-                self.flush()?;
-            }
+        if self.json {
+            self.value(&json!({ "text": text }))?
+        } else {
+            self.text(text)?;
+            self.flush()?;
         }
         Ok(Status::Found)
     }
@@ -128,9 +127,10 @@ impl Terminal {
 
     /// A record where JSON was asked for, else its text.
     pub(crate) fn record_or_text(&mut self, record: &impl Serialize, text: &str) -> anyhow::Result<()> {
-        match self.json {
-            true => self.record(record)?,
-            false => drop(self.text(text)?),
+        if self.json {
+            self.record(record)?
+        } else {
+            drop(self.text(text)?)
         }
         self.flush()
     }

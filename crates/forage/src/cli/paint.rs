@@ -310,10 +310,7 @@ impl Page<'_> {
 fn notes_start(text: &str) -> usize {
     let Some(at) = text.rfind("\n\n[") else { return text.len() };
     let notes = &text[at + 2..];
-    match notes.lines().all(|line| line.starts_with('[') && line.ends_with(']')) {
-        true => at + 2,
-        false => text.len(),
-    }
+    if notes.lines().all(|line| line.starts_with('[') && line.ends_with(']')) { at + 2 } else { text.len() }
 }
 
 /// The number that a text begins with, and what follows it.

@@ -311,10 +311,7 @@ pub(super) fn ended(
 
 /// What kept a call from finding anything, and how a person gives it more time.
 fn with_option(problem: &str) -> String {
-    match problem.ends_with("more time") {
-        true => format!("{problem} with --timeout-ms"),
-        false => problem.to_owned(),
-    }
+    if problem.ends_with("more time") { format!("{problem} with --timeout-ms") } else { problem.to_owned() }
 }
 
 /// Says what the indexes of the roots could tell of the last search, if that was asked for.

@@ -220,10 +220,7 @@ impl Setup {
             output.flush()?;
         }
         problems.append(&mut failures);
-        match problems.is_empty() {
-            true => Ok(Status::Found),
-            false => bail!("{}", problems.join("\n")),
-        }
+        if problems.is_empty() { Ok(Status::Found) } else { bail!("{}", problems.join("\n")) }
     }
 
     /// The record of a client whose file is left as it is.
@@ -274,12 +271,11 @@ impl Setup {
         let extensions: Vec<Extension> =
             wanted.iter().filter_map(|extra| self.extension(extra, client)).collect();
         let mut done = SetupOutcome { entry: FileChange::None, extensions, additions: Vec::new(), lacking };
-        let (site, change) = match self.is_removal {
-            true => self.take_out(site, &wanted, &mut done)?,
-            false => {
-                let change = self.refused(&site, &done, site.add(&self.words.command, &done.extensions))?;
-                (site, change)
-            }
+        let (site, change) = if self.is_removal {
+            self.take_out(site, &wanted, &mut done)?
+        } else {
+            let change = self.refused(&site, &done, site.add(&self.words.command, &done.extensions))?;
+            (site, change)
         };
         if self.is_written {
             self.refused(&site, &done, site.apply(&change))?;
@@ -366,10 +362,7 @@ impl Setup {
             Some(format!("{} is left as it is ({with}): {refusal}", addition.path.display()))
         });
         let refusals: Vec<String> = refusals.collect();
-        match refusals.is_empty() {
-            true => Ok(()),
-            false => bail!("{}", refusals.join("\n")),
-        }
+        if refusals.is_empty() { Ok(()) } else { bail!("{}", refusals.join("\n")) }
     }
 
     fn record(&self, site: &Site, done: &SetupOutcome) -> ClientSetup {

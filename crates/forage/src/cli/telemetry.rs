@@ -62,12 +62,11 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     for path in &arguments.files {
         sums.read(path)?;
     }
-    match output.wants_json() {
-        true => output.record(&sums.records())?,
-        false => {
-            output.text(&sums.text())?;
-            output.flush()?;
-        }
+    if output.wants_json() {
+        output.record(&sums.records())?
+    } else {
+        output.text(&sums.text())?;
+        output.flush()?;
     }
     Ok(if sums.total.calls > 0 { Status::Found } else { Status::NothingFound })
 }

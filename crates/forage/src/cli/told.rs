@@ -26,10 +26,7 @@ pub(super) fn sentences(parts: impl IntoIterator<Item = String>) -> String {
 pub(super) fn code(error: &anyhow::Error) -> ErrorCode {
     let of_tool = error.downcast_ref().map(|told: &ToldError| told.code);
     let of_tool = of_tool.or_else(|| error.downcast_ref().map(ToolError::code));
-    of_tool.unwrap_or(match error.is::<clap::Error>() {
-        true => ErrorCode::Usage,
-        false => ErrorCode::Failed,
-    })
+    of_tool.unwrap_or(if error.is::<clap::Error>() { ErrorCode::Usage } else { ErrorCode::Failed })
 }
 
 /// An error with the place in the file that it names, and without the lines of the file that it quotes, in which a key

@@ -361,12 +361,11 @@ macro_rules! settings {
             fn add_options(command: SettingsCommand, options: clap::Command) -> clap::Command {
                 let _ = command;
                 $($($(
-                    let options = match [$(SettingsCommand::$command),+].contains(&command) {
-                        true => {
-                            let path = concat!($prefix, stringify!($field));
-                            options.arg(option::<$type, $section>(command, path, ($flag, $value)))
-                        }
-                        false => options,
+                    let options = if [$(SettingsCommand::$command),+].contains(&command) {
+                        let path = concat!($prefix, stringify!($field));
+                        options.arg(option::<$type, $section>(command, path, ($flag, $value)))
+                    } else {
+                        options
                     };
                 )?)?)*
                 options

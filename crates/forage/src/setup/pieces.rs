@@ -253,11 +253,10 @@ fn contains(value: &Value, other: &Value) -> bool {
 
 /// That an element holds no other hook beside Forage's.
 fn alone(element: &Value) -> Result<(), SetupRefusal> {
-    match element["hooks"].as_array().is_none_or(|hooks| hooks.len() <= 1) {
-        true => Ok(()),
-        false => {
-            Err(SetupRefusal::new("another hook stands beside Forage's in its group; move it out".to_owned()))
-        }
+    if element["hooks"].as_array().is_none_or(|hooks| hooks.len() <= 1) {
+        Ok(())
+    } else {
+        Err(SetupRefusal::new("another hook stands beside Forage's in its group; move it out".to_owned()))
     }
 }
 

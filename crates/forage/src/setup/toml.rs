@@ -116,10 +116,7 @@ pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, S
         }
         None => marked::append(text, &lines),
     };
-    match is_right(&before, &added, spot, value) {
-        true => Ok(added),
-        false => Err(layout(spot)),
-    }
+    if is_right(&before, &added, spot, value) { Ok(added) } else { Err(layout(spot)) }
 }
 
 /// Whether a text says the entry, and else what was there before.

@@ -38,21 +38,17 @@ pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<JsoncContents, Setup
 pub(super) fn lines(spot: Spot<'_>, value: &Value, with_section: bool) -> Vec<String> {
     let field = |(key, value): (&String, &Value)| format!("{key}: {}", literal(value));
     let fields = value.as_object().into_iter().flatten().map(field);
-    let entry: Vec<String> = match spot.is_list {
-        true => {
-            let mark = |number| if number == 0 { "- " } else { "  " };
-            fields.enumerate().map(|(number, field)| mark(number).to_owned() + &field).collect()
-        }
-        false => {
-            [format!("{}:", spot.name)].into_iter().chain(fields.map(|field| format!("  {field}"))).collect()
-        }
+    let entry: Vec<String> = if spot.is_list {
+        let mark = |number| if number == 0 { "- " } else { "  " };
+        fields.enumerate().map(|(number, field)| mark(number).to_owned() + &field).collect()
+    } else {
+        [format!("{}:", spot.name)].into_iter().chain(fields.map(|field| format!("  {field}"))).collect()
     };
     let entry = entry.into_iter();
-    match with_section {
-        true => {
-            [format!("{}:", spot.section)].into_iter().chain(entry.map(|line| format!("  {line}"))).collect()
-        }
-        false => entry.collect(),
+    if with_section {
+        [format!("{}:", spot.section)].into_iter().chain(entry.map(|line| format!("  {line}"))).collect()
+    } else {
+        entry.collect()
     }
 }
 

@@ -223,12 +223,11 @@ fn shown_lines(
 /// The first `shown` matches.
 fn body(response: &GrepResponse, (detail, budget): (ContextDetail, usize), shown: u64) -> String {
     let is_of_uses = response.output == GrepOutput::Uses;
-    let (mut text, listed) = match is_of_uses {
-        true => {
-            let (defined, listed) = uses::defined(response, budget / DEFINED_PART);
-            (uses::headline(response, shown) + &defined, listed)
-        }
-        false => (headline(response, shown), &[][..]),
+    let (mut text, listed) = if is_of_uses {
+        let (defined, listed) = uses::defined(response, budget / DEFINED_PART);
+        (uses::headline(response, shown) + &defined, listed)
+    } else {
+        (headline(response, shown), &[][..])
     };
     let mut left = shown;
     for file in response.files.iter() {

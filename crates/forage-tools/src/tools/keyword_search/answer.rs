@@ -80,10 +80,7 @@ pub(super) fn parse(text: &str, names: &FileNames<'_>) -> Option<ParsedAnswer> {
     let text = spoken::answer(text);
     let parts = fences::parts(&text, names);
     let plain = read(&parts.plain, names);
-    let reading = match plain.is_answer() {
-        true => plain,
-        false => apart(&parts.apart, names).over(plain),
-    };
+    let reading = if plain.is_answer() { plain } else { apart(&parts.apart, names).over(plain) };
     let is_verdict = (reading.says_nothing || reading.leaves_out) && !nothing::refuses(&text);
     // An answer of nothing but other paths is no verdict.
     (is_verdict || !reading.parsed.kept.is_empty()).then_some(reading.parsed)

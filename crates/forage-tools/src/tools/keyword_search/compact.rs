@@ -159,10 +159,7 @@ impl Headings<'_> {
 
     /// What a reference to a file's lines calls the file.
     fn short(&self, candidate: &CompactFile<'_>) -> String {
-        match self.with_ids {
-            true => format!("F{}", candidate.id),
-            false => candidate.file.path.display().into_owned(),
-        }
+        if self.with_ids { format!("F{}", candidate.id) } else { candidate.file.path.display().into_owned() }
     }
 
     /// The terms that match in a file, each with its number of lines.

@@ -106,11 +106,10 @@ pub(super) fn run(
             (query, found, report) = (literal, near, report_of_near);
         }
     }
-    let hidden_count = match found.is_empty() && is_whole && !include_ignored {
-        true => {
-            Some(query.find(context, (root, start), true, &stop)?.0.len() as u64).filter(|count| *count > 0)
-        }
-        false => None,
+    let hidden_count = if found.is_empty() && is_whole && !include_ignored {
+        Some(query.find(context, (root, start), true, &stop)?.0.len() as u64).filter(|count| *count > 0)
+    } else {
+        None
     };
     let all = found.len();
     found.truncate(query.most());

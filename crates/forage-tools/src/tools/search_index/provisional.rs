@@ -94,14 +94,14 @@ impl ProvisionalSearch<'_> {
         let mut effort = context.effort(stop);
         effort.threads = effort.threads.min(limits::PROVISIONAL_THREADS);
         let least = limits::PROVISIONAL_FILES_MIN;
-        let (index, ranked) =
-            read_first(root, &best, &effort, end, least).map_err(|error| match stop.is_cancelled() {
-                true => ToolError::Cancelled,
-                false => {
-                    let instead = context.names.fill("[[use {grep_search}, or ]]");
-                    ToolError::index(&format_args!("{error}; {instead}call again in a few seconds"), None)
-                }
-            })?;
+        let (index, ranked) = read_first(root, &best, &effort, end, least).map_err(|error| {
+            if stop.is_cancelled() {
+                ToolError::Cancelled
+            } else {
+                let instead = context.names.fill("[[use {grep_search}, or ]]");
+                ToolError::index(&format_args!("{error}; {instead}call again in a few seconds"), None)
+            }
+        })?;
         let searched = match report.stopped {
             Some(_) => format!("the first {} that were searched in time", count(report.searched(), "file")),
             None => count(report.searched(), "file"),

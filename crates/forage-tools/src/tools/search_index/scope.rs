@@ -260,13 +260,11 @@ impl RankedRoots<'_> {
     }
 
     fn over(&self) -> ToolError {
-        match self.stop.is_cancelled() {
-            true => ToolError::Cancelled,
-            false => {
-                let message =
-                    "the time was over before the files were ranked; narrow `path`, or shorten `query`";
-                ToolError::index(&message, None)
-            }
+        if self.stop.is_cancelled() {
+            ToolError::Cancelled
+        } else {
+            let message = "the time was over before the files were ranked; narrow `path`, or shorten `query`";
+            ToolError::index(&message, None)
         }
     }
 

@@ -227,9 +227,6 @@ impl AnyTool for ServerTool {
         let result = self.process.ask("tools/call", params, &|| context.stop.check().is_some());
         let result = result.map_err(ToolError::Request)?;
         let text = protocol::text(&result);
-        match result["isError"] == true {
-            true => Err(ToolError::Request(text)),
-            false => Ok(Answer::of_text(text)),
-        }
+        if result["isError"] == true { Err(ToolError::Request(text)) } else { Ok(Answer::of_text(text)) }
     }
 }

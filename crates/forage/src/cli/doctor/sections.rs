@@ -151,11 +151,10 @@ pub(super) fn tools(report: &mut DoctorReport, subject: &DoctorSubject) -> Vec<T
                 (Some("no engine of the configuration can run, see `engines`".to_owned()), Some(how))
             }
             false => (
-                Some(match tool.is_on_by_default() {
-                    true => "the configuration turns it off".to_owned(),
-                    false => {
-                        "off by default: agents are told of it only if the configuration says so".to_owned()
-                    }
+                Some(if tool.is_on_by_default() {
+                    "the configuration turns it off".to_owned()
+                } else {
+                    "off by default: agents are told of it only if the configuration says so".to_owned()
                 }),
                 Some(match tool.name() {
                     "keyword_lookup" => "set `retrieval.enable_keyword_tool = true`".to_owned(),

@@ -74,11 +74,10 @@ pub(super) fn checkout(checkouts: &Path, set: &QuerySet) -> anyhow::Result<PathB
         );
     }
     let directory = checkouts.join(name);
-    match directory.is_dir() {
-        true => Ok(directory),
-        false => {
-            bail!("there is no checkout of the set `{}`: {} is no directory", set.name, directory.display())
-        }
+    if directory.is_dir() {
+        Ok(directory)
+    } else {
+        bail!("there is no checkout of the set `{}`: {} is no directory", set.name, directory.display())
     }
 }
 

@@ -23,16 +23,15 @@ pub(super) struct NamedRepository {
 /// Reads which repositories there are: those of a directory by their paths below it, or those of a list, which has on each
 /// line a path, or a name, a tab and a path. Paths of a list are below the directory that it is in.
 pub(super) fn listed(place: &Path) -> anyhow::Result<Vec<NamedRepository>> {
-    let repositories = match place.is_dir() {
-        true => {
-            let mut found = Vec::new();
-            find(place, "", DEPTH, &mut found)?;
-            if found.is_empty() {
-                bail!("no directory below {} is a git repository", place.display());
-            }
-            found
+    let repositories = if place.is_dir() {
+        let mut found = Vec::new();
+        find(place, "", DEPTH, &mut found)?;
+        if found.is_empty() {
+            bail!("no directory below {} is a git repository", place.display());
         }
-        false => read(place)?,
+        found
+    } else {
+        read(place)?
     };
     let mut names = BTreeSet::new();
     match repositories.iter().find(|repository| !names.insert(&repository.name)) {
@@ -94,10 +93,7 @@ fn read(list: &Path) -> anyhow::Result<Vec<NamedRepository>> {
         };
         repositories.push(NamedRepository { name, path });
     }
-    match repositories.is_empty() {
-        true => bail!("{} names no repository", list.display()),
-        false => Ok(repositories),
-    }
+    if repositories.is_empty() { bail!("{} names no repository", list.display()) } else { Ok(repositories) }
 }
 
 #[cfg(test)]

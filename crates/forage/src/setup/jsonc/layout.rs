@@ -276,18 +276,15 @@ pub(super) fn step(
                 let text = insert(body, style, node, None, &LayoutValue::Value(item));
                 Some(LayoutStep { value: with(items.len(), Some(item.clone())), texts: vec![text] })
             };
-            match items.len() == new.len() {
-                true => elements.iter().zip(new).enumerate().find_map(|(index, (element, item))| {
+            if items.len() == new.len() {
+                elements.iter().zip(new).enumerate().find_map(|(index, (element, item))| {
                     let step = step(body, style, element, item)?;
                     Some(LayoutStep { value: with(index, Some(step.value)), ..step })
-                }),
-                false => {
-                    if items.len() > new.len() {
-                        gone()
-                    } else {
-                        more()
-                    }
-                }
+                })
+            } else if items.len() > new.len() {
+                gone()
+            } else {
+                more()
             }
         }
         _ => None,
