@@ -5,11 +5,10 @@
 //! share of the threads would make one long call among short ones slower than it is alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-use std::thread;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use forage_base::map_in_threads;
 use forage_tools::registry::AnyTool;
 use forage_tools::{Answer, Context, ToolError, telemetry};
 use serde_json::Value;
@@ -38,29 +37,12 @@ pub(super) fn run(
     started: &(dyn Fn(usize) + Sync),
     ended: &(dyn Fn(usize, &Ran) + Sync),
 ) -> Vec<Ran> {
-    let next = AtomicUsize::new(0);
-    let slots: Vec<Mutex<Option<Ran>>> = jobs.iter().map(|_| Mutex::new(None)).collect();
-    let work = || {
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some((job, slot)) = jobs.get(index).zip(slots.get(index)) else { return };
-            started(index);
-            let ran = run_one(job, context);
-            ended(index, &ran);
-            if let Ok(mut slot) = slot.lock() {
-                *slot = Some(ran);
-            }
-        }
-    };
-    thread::scope(|scope| {
-        for _ in 1..width.min(jobs.len()) {
-            // Without a thread more, those that there are do the work; this one is always there.
-            let _ = thread::Builder::new().name("forage-call".to_owned()).spawn_scoped(scope, work);
-        }
-        work();
-    });
-    let taken = |slot: Mutex<Option<Ran>>| slot.into_inner().ok().flatten().unwrap_or_else(lost);
-    slots.into_iter().map(taken).collect()
+    map_in_threads(jobs.iter().enumerate(), width, |(index, job)| {
+        started(index);
+        let ran = run_one(job, context);
+        ended(index, &ran);
+        ran
+    })
 }
 
 fn run_one(job: &Job, context: &Context) -> Ran {
@@ -79,13 +61,6 @@ fn run_one(job: &Job, context: &Context) -> Ran {
         }
     };
     Ran { result, elapsed: started.elapsed() }
-}
-
-/// Stands for a result that was lost: a bug here, and still no reason to leave a call unanswered.
-fn lost() -> Ran {
-    let error =
-        ToolError::Internal { tool: "ask".to_owned(), message: "the result of the call was lost".to_owned() };
-    Ran { result: Err(error), elapsed: Duration::ZERO }
 }
 
 #[cfg(test)]

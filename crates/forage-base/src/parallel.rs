@@ -1,37 +1,35 @@
 //! Work that several threads do together.
 
 use std::panic::resume_unwind;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::ScopedJoinHandle;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{self, ScopedJoinHandle};
 
-/// Returns what so many threads make of the same work, one of which is the caller's. A panic of one is the caller's, too.
+/// Runs `work` on `threads` threads, including the caller's, and collects the results. Where the system has no more
+/// threads there are fewer results. A panic of one is the caller's, too.
 pub fn in_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T> {
-    std::thread::scope(|scope| {
-        let others: Vec<ScopedJoinHandle<'_, T>> = (1..threads).map(|_| scope.spawn(&work)).collect();
+    thread::scope(|scope| {
+        let spawn = |_| thread::Builder::new().spawn_scoped(scope, &work).ok();
+        let others: Vec<ScopedJoinHandle<'_, T>> = (1..threads).filter_map(spawn).collect();
         let mut all = vec![work()];
         all.extend(others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic))));
         all
     })
 }
 
-/// Returns what `work` makes of each item, in their order, on so many threads at the most. Each takes the next item when it has
-/// done with one.
-pub fn map_in_threads<T: Sync, R: Send>(
-    items: &[T],
+/// Applies `work` to each item on at most `threads` threads, and returns the results in the order of the items. Each
+/// thread takes the next item when it is done with one.
+pub fn map_in_threads<T: Send, R: Send>(
+    items: impl IntoIterator<Item = T>,
     threads: usize,
-    work: impl Fn(&T) -> R + Sync,
+    work: impl Fn(T) -> R + Sync,
 ) -> Vec<R> {
-    let next = AtomicUsize::new(0);
-    let take = || {
-        let mut done = Vec::new();
-        loop {
-            let nth = next.fetch_add(1, Ordering::Relaxed);
-            let Some(item) = items.get(nth) else { return done };
-            done.push((nth, work(item)));
-        }
-    };
-    let mut all: Vec<(usize, R)> = in_threads(threads.min(items.len()), take).into_iter().flatten().collect();
-    all.sort_by_key(|(nth, _)| *nth);
+    let items: Vec<T> = items.into_iter().collect();
+    let threads = threads.min(items.len());
+    let items = Mutex::new(items.into_iter().enumerate());
+    let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let take = || std::iter::from_fn(next).map(|(index, item)| (index, work(item))).collect::<Vec<_>>();
+    let mut all: Vec<(usize, R)> = in_threads(threads, take).into_iter().flatten().collect();
+    all.sort_by_key(|(index, _)| *index);
     all.into_iter().map(|(_, result)| result).collect()
 }
 

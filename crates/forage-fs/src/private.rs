@@ -241,14 +241,6 @@ impl PrivateDirectory {
         self.open(name.as_ref(), OpenMode::ReadWriteOrCreate, u64::MAX)
     }
 
-    /// The same for one that is there.
-    ///
-    /// # Errors
-    /// It can't be trusted or opened.
-    pub fn open_to_write(&self, name: impl AsRef<OsStr>) -> Result<Option<File>, PrivateError> {
-        allow_missing(self.open(name.as_ref(), OpenMode::ReadWrite, u64::MAX))
-    }
-
     /// Makes a file that is not there yet.
     ///
     /// # Errors

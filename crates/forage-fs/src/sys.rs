@@ -58,7 +58,6 @@ pub(crate) enum NodeKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpenMode {
     Read,
-    ReadWrite,
     ReadWriteOrCreate,
     AppendOrCreate,
     CreateNew,

@@ -41,45 +41,6 @@ pub fn complete_first<M: AsRef<dyn ChatModel>>(
     request: &ChatRequest,
     budget: &CallBudget,
 ) -> Result<(ChatAnswer, Vec<ChatError>), AllFailed> {
-    first(models, budget, |model| model.complete(request, budget))
-}
-
-/// The events that a streamed search for an answer passes on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Passed<'a> {
-    /// A piece of the answer's text.
-    Text(&'a str),
-    /// The pieces so far belong to no answer: their call failed after them, and another one begins.
-    Void,
-}
-
-/// As [`complete_first`], with the text passed on as it arrives.
-///
-/// # Errors
-/// As [`complete_first`]; the pieces that were passed on last then belong to no answer.
-pub fn stream_first<M: AsRef<dyn ChatModel>>(
-    models: &[M],
-    request: &ChatRequest,
-    budget: &CallBudget,
-    pass_on: &mut dyn FnMut(Passed<'_>),
-) -> Result<(ChatAnswer, Vec<ChatError>), AllFailed> {
-    let mut has_passed = false;
-    first(models, budget, |model| {
-        if std::mem::take(&mut has_passed) {
-            pass_on(Passed::Void);
-        }
-        model.stream(request, budget, &mut |text| {
-            has_passed = true;
-            pass_on(Passed::Text(text));
-        })
-    })
-}
-
-fn first<M: AsRef<dyn ChatModel>>(
-    models: &[M],
-    budget: &CallBudget,
-    mut ask: impl FnMut(&dyn ChatModel) -> Result<ChatAnswer, ChatError>,
-) -> Result<(ChatAnswer, Vec<ChatError>), AllFailed> {
     let mut errors = Vec::new();
     let mut ruled_out: Vec<String> = Vec::new();
     for model in models.iter().map(AsRef::as_ref) {
@@ -87,7 +48,7 @@ fn first<M: AsRef<dyn ChatModel>>(
         if ruled_out.contains(&provider) {
             continue;
         }
-        match with_retries(model, budget, &mut ask) {
+        match with_retries(model, request, budget) {
             Ok(answer) => return Ok((answer, errors)),
             Err(error) => {
                 let is_over = error.is_stop();
@@ -106,12 +67,12 @@ fn first<M: AsRef<dyn ChatModel>>(
 
 fn with_retries(
     model: &dyn ChatModel,
+    request: &ChatRequest,
     budget: &CallBudget,
-    ask: &mut impl FnMut(&dyn ChatModel) -> Result<ChatAnswer, ChatError>,
 ) -> Result<ChatAnswer, ChatError> {
     let mut retries = 0;
     loop {
-        let error = match ask(model) {
+        let error = match model.complete(request, budget) {
             Ok(answer) => return Ok(answer),
             Err(error) => error,
         };

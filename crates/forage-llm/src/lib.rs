@@ -10,7 +10,7 @@
 //! - [`Exchanges`]: the network, the network with a recording of it, or a recording alone.
 //! - [`reasoning`]: where an answer begins in a text that thinks aloud first.
 //! - [`ProviderTable`]: providers, preferred models and facts as data; [`choose`] orders the models for a [`ModelRole`].
-//! - [`complete_first`], [`stream_first`]: the first model of a list that answers, with one retry each.
+//! - [`complete_first`]: the first model of a list that answers, with one retry each.
 //! - [`limits`]: every bound, with unit and reason.
 //!
 //! Each wire protocol is one file of `wire` over the shared `http` module, which enforces deadline, cancellation and
@@ -51,7 +51,7 @@ pub use endpoint::{
     is_loopback_url,
 };
 pub use error::ChatError;
-pub use failover::{AllFailed, Passed, complete_first, stream_first};
+pub use failover::{AllFailed, complete_first};
 pub use finish::Finish;
 pub use forage_base::{ApiKey, KeyError};
 pub use recording::{ExchangeSink, Exchanges, RecordedExchange, RecordedModel, RecordingError, Recordings};

@@ -113,6 +113,9 @@ pub(crate) enum Habit {
     SingleQuotedStrings,
 }
 
+/// Words that begin definitions of a kind.
+pub(crate) type Keywords = (DefinitionKind, &'static [&'static str]);
+
 /// A language, as far as it matters here.
 #[derive(Debug)]
 pub(crate) struct LanguageRow {
@@ -126,7 +129,7 @@ pub(crate) struct LanguageRow {
     pub(crate) extensions: &'static [&'static str],
     pub(crate) line_comments: &'static [&'static str],
     pub(crate) block_comments: &'static [(&'static str, &'static str)],
-    pub(crate) keywords: &'static [(&'static str, DefinitionKind)],
+    pub(crate) keywords: &'static [Keywords],
     pub(crate) style: CommentStyle,
     pub(crate) habits: &'static [Habit],
     /// Files are data or configuration rather than programs.

@@ -1,9 +1,9 @@
 //! The executor with tools that wait, fail and panic.
 
 use std::collections::BTreeSet;
-use std::sync::Barrier;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread::ThreadId;
+use std::sync::{Barrier, Mutex};
+use std::thread::{self, ThreadId};
 
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
 use serde_json::json;

@@ -71,7 +71,6 @@ pub(crate) fn open_file(directory: &PrivateHandle, name: &OsStr, access: OpenMod
     let mut options = OpenOptions::new();
     match access {
         OpenMode::Read => options.read(true),
-        OpenMode::ReadWrite => options.read(true).write(true),
         OpenMode::ReadWriteOrCreate => options.read(true).write(true).create(true),
         OpenMode::AppendOrCreate => options.append(true).create(true),
         OpenMode::CreateNew => options.read(true).write(true).create_new(true),

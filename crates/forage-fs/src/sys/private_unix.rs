@@ -165,7 +165,6 @@ fn ignore_existing(made: Result<(), Errno>) -> io::Result<()> {
 pub(crate) fn open_file(directory: &PrivateHandle, name: &OsStr, access: OpenMode) -> io::Result<File> {
     let flags = match access {
         OpenMode::Read => OFlags::RDONLY,
-        OpenMode::ReadWrite => OFlags::RDWR,
         OpenMode::ReadWriteOrCreate => OFlags::RDWR | OFlags::CREATE,
         OpenMode::AppendOrCreate => OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE,
         OpenMode::CreateNew => OFlags::RDWR | OFlags::CREATE | OFlags::EXCL,

@@ -5,12 +5,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use forage_llm::{
-    AllFailed, CallBudget, ChatAnswer, ChatError, ChatModel, Endpoint, EndpointSettings, Passed, Wire,
-    complete_first, stream_first,
+    AllFailed, CallBudget, ChatAnswer, ChatError, ChatModel, Endpoint, EndpointSettings, Wire, complete_first,
 };
 
 use crate::peer::{Peer, Reply, good, json};
-use crate::samples::{beginning, lines, stream_text, streamed};
 use crate::{ample, check_error, request, settings};
 
 fn first(peers: &[&Peer], budget: &CallBudget) -> Result<(ChatAnswer, Vec<ChatError>), AllFailed> {
@@ -128,25 +126,6 @@ fn what_rules_out_a_provider_passes_over_its_models() {
     let (answer, errors) = first_of(&named, &ample()).unwrap();
     assert_eq!(answer.text, "two");
     assert!(errors[0].rules_out_model() && !errors[0].rules_out_provider(), "{errors:?}");
-}
-
-#[test]
-fn pieces_of_a_stream_that_failed_are_called_void() {
-    let wire = Wire::OpenAiChat;
-    let half = || streamed(&lines(&beginning(wire, &["half"])));
-    let peers = [Peer::start([half(), half()]), Peer::start([streamed(&stream_text(wire, &["who", "le"]))])];
-    let models: Vec<Arc<dyn ChatModel>> =
-        peers.iter().map(|peer| wire.client(Endpoint::new(settings(&peer.url())).unwrap())).collect();
-    let mut passed = Vec::new();
-    let mut pass_on = |piece: Passed<'_>| {
-        passed.push(match piece {
-            Passed::Text(text) => text.to_owned(),
-            Passed::Void => "(void)".to_owned(),
-        });
-    };
-    let (answer, errors) = stream_first(&models, &request("q"), &ample(), &mut pass_on).unwrap();
-    assert_eq!((answer.text.as_str(), errors.len()), ("whole", 1));
-    assert_eq!(passed, ["half", "(void)", "half", "(void)", "who", "le"]);
 }
 
 #[test]

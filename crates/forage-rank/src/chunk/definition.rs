@@ -221,11 +221,14 @@ fn keyword<'a>(trimmed: &'a str, language: &LanguageRow) -> (Option<DefinitionKi
         let word = &rest[..end.unwrap_or(rest.len())];
         // `(record Name` and the like carry their parenthesis with them.
         let first = word.as_bytes().first();
-        let known = language.keywords.iter().find(|(keyword, _)| {
+        let is_word = |keyword: &&&str| {
             keyword.as_bytes().first() == first
-                && (*keyword == word || keyword.ends_with('(') && word.starts_with(keyword))
-        });
-        if let Some(&(keyword, kind)) = known {
+                && (**keyword == word || keyword.ends_with('(') && word.starts_with(**keyword))
+        };
+        let mut known = language.keywords.iter();
+        if let Some((kind, keyword)) =
+            known.find_map(|(kind, words)| Some((*kind, words.iter().find(is_word)?)))
+        {
             found = Some(kind);
             rest = rest[keyword.len()..].trim_start();
             continue;

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;
 
-use forage_base::Stop;
+use forage_base::{Stop, map_in_threads};
 use tantivy::directory::OwnedBytes;
 use tantivy::fastfield::{AliveBitSet, write_alive_bitset};
 use tantivy::indexer::{LogMergePolicy, MergePolicy as _, merge_filtered_segments};
@@ -376,7 +376,7 @@ impl<'a> Writer<'a> {
             gathered.iter().for_each(|segment| segment.staged.discard());
             return Ok(());
         }
-        in_parallel(gathered, self.gathered.len(), |segment| self.write(segment)).into_iter().collect()
+        map_in_threads(gathered, self.gathered.len(), |segment| self.write(segment)).into_iter().collect()
     }
 
     /// Merges what is due once; false if nothing is, or there is no time.
@@ -408,7 +408,7 @@ impl<'a> Writer<'a> {
         if due.is_empty() || self.stop.check().is_some() {
             return Ok(false);
         }
-        let merged = in_parallel(due, self.gathered.len(), |together| self.merge_together(&together));
+        let merged = map_in_threads(due, self.gathered.len(), |together| self.merge_together(&together));
         let mut all = true;
         for merged in merged {
             all &= merged?;
@@ -442,20 +442,4 @@ impl<'a> Writer<'a> {
         parts.push(IndexPart { states, ..IndexPart::of(Arc::new(merged)) });
         Ok(true)
     }
-}
-
-/// Does pieces of work on so many threads, this one among them.
-fn in_parallel<T: Send, R: Send>(items: Vec<T>, threads: usize, work: impl Fn(T) -> R + Sync) -> Vec<R> {
-    let items = Mutex::new(items.into_iter());
-    let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let run = || std::iter::from_fn(|| next().map(&work)).collect::<Vec<R>>();
-    let many = items.lock().unwrap_or_else(PoisonError::into_inner).len().min(threads);
-    std::thread::scope(|scope| {
-        let others: Vec<_> = (1..many).map(|_| scope.spawn(run)).collect();
-        let mut results = run();
-        for other in others {
-            results.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-        }
-        results
-    })
 }

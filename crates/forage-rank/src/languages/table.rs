@@ -5,7 +5,7 @@ use super::Habit::{
     Attributes, MembersTo, NameBeforeBracket, NamelessFunctions, OfAnObject, QuotedNames, ReceiverInBrackets,
     ReceiverWithDot, SignedMethods, SingleQuotedStrings, TypeParametersFirst,
 };
-use super::{CommentStyle, DefinitionKind, LanguageRow};
+use super::{CommentStyle, Keywords, LanguageRow};
 
 const SLASHES: &[&str] = &["//"];
 const HASH: &[&str] = &["#"];
@@ -47,7 +47,7 @@ pub(super) const DATA_NAME: &str = "data";
 
 /// What is known of a file whose language isn't: words that begin definitions in many.
 pub(super) const OTHER: LanguageRow =
-    LanguageRow { keywords: &[("function", Function), ("def", Function), ("class", Type)], ..HASHED };
+    LanguageRow { keywords: &[(Function, &["function", "def"]), (Type, &["class"])], ..HASHED };
 
 /// All languages. An extension, a name and an alias belong to one of them.
 pub(crate) const LANGUAGES: &[LanguageRow] = &[
@@ -55,17 +55,11 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         name: "rust",
         extensions: &["rs"],
         keywords: &[
-            ("fn", Function),
-            ("struct", Type),
-            ("enum", Type),
-            ("union", Type),
-            ("trait", Type),
-            ("type", Type),
-            ("impl", Extension),
-            ("mod", Module),
-            ("const", Constant),
-            ("static", Constant),
-            ("macro_rules!", Function),
+            (Function, &["fn", "macro_rules!"]),
+            (Type, &["struct", "enum", "union", "trait", "type"]),
+            (Extension, &["impl"]),
+            (Module, &["mod"]),
+            (Constant, &["const", "static"]),
         ],
         ..SLASHED
     },
@@ -75,7 +69,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         extensions: &["py", "pyi", "pyx"],
         line_comments: HASH,
         block_comments: &[("\"\"\"", "\"\"\""), ("'''", "'''")],
-        keywords: &[("def", Function), ("class", Type)],
+        keywords: &[(Function, &["def"]), (Type, &["class"])],
         style: CommentStyle::Python,
         habits: &[SingleQuotedStrings],
         ..PLAIN
@@ -101,20 +95,14 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         name: "go",
         aliases: &["golang"],
         extensions: &["go"],
-        keywords: &[("func", Function), ("type", Type), ("var", Constant), ("const", Constant)],
+        keywords: &[(Function, &["func"]), (Type, &["type"]), (Constant, &["var", "const"])],
         habits: &[ReceiverInBrackets, MembersTo(0)],
         ..SLASHED
     },
     LanguageRow {
         name: "java",
         extensions: &["java"],
-        keywords: &[
-            ("class", Type),
-            ("interface", Type),
-            ("enum", Type),
-            ("record", Type),
-            ("@interface", Type),
-        ],
+        keywords: &[(Type, &["class", "interface", "enum", "record", "@interface"])],
         style: CommentStyle::Java,
         ..SLASHED
     },
@@ -122,14 +110,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         name: "csharp",
         aliases: &["c#"],
         extensions: &["cs"],
-        keywords: &[
-            ("class", Type),
-            ("interface", Type),
-            ("enum", Type),
-            ("record", Type),
-            ("struct", Type),
-            ("delegate", Type),
-        ],
+        keywords: &[(Type, &["class", "interface", "enum", "record", "struct", "delegate"])],
         style: CommentStyle::Java,
         habits: &[NameBeforeBracket],
         ..SLASHED
@@ -138,13 +119,9 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         name: "kotlin",
         extensions: &["kt", "kts"],
         keywords: &[
-            ("fun", Function),
-            ("class", Type),
-            ("interface", Type),
-            ("object", Type),
-            ("typealias", Type),
-            ("val", Constant),
-            ("var", Constant),
+            (Function, &["fun"]),
+            (Type, &["class", "interface", "object", "typealias"]),
+            (Constant, &["val", "var"]),
         ],
         habits: &[TypeParametersFirst, ReceiverWithDot, MembersTo(4)],
         ..SLASHED
@@ -153,15 +130,9 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         name: "scala",
         extensions: &["scala", "sc"],
         keywords: &[
-            ("def", Function),
-            ("class", Type),
-            ("object", Type),
-            ("trait", Type),
-            ("enum", Type),
-            ("type", Type),
-            ("val", Constant),
-            ("var", Constant),
-            ("given", Constant),
+            (Function, &["def"]),
+            (Type, &["class", "object", "trait", "enum", "type"]),
+            (Constant, &["val", "var", "given"]),
         ],
         habits: &[MembersTo(4)],
         ..SLASHED
@@ -170,16 +141,10 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         name: "swift",
         extensions: &["swift"],
         keywords: &[
-            ("func", Function),
-            ("class", Type),
-            ("struct", Type),
-            ("enum", Type),
-            ("protocol", Type),
-            ("actor", Type),
-            ("typealias", Type),
-            ("extension", Extension),
-            ("let", Constant),
-            ("var", Constant),
+            (Function, &["func"]),
+            (Type, &["class", "struct", "enum", "protocol", "actor", "typealias"]),
+            (Extension, &["extension"]),
+            (Constant, &["let", "var"]),
         ],
         habits: &[MembersTo(4)],
         ..SLASHED
@@ -199,12 +164,9 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         line_comments: &["//", "#"],
         block_comments: STARS,
         keywords: &[
-            ("function", Function),
-            ("class", Type),
-            ("interface", Type),
-            ("trait", Type),
-            ("enum", Type),
-            ("const", Constant),
+            (Function, &["function"]),
+            (Type, &["class", "interface", "trait", "enum"]),
+            (Constant, &["const"]),
         ],
         habits: &[SingleQuotedStrings, NamelessFunctions, Attributes],
         ..PLAIN
@@ -216,14 +178,10 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         line_comments: HASH,
         block_comments: &[("=begin", "=end")],
         keywords: &[
-            ("def", Function),
-            ("class", Type),
-            ("module", Module),
-            ("attr_reader", Constant),
-            ("attr_writer", Constant),
-            ("attr_accessor", Constant),
-            ("alias_method", Function),
-            ("define_method", Function),
+            (Function, &["def", "alias_method", "define_method"]),
+            (Type, &["class"]),
+            (Module, &["module"]),
+            (Constant, &["attr_reader", "attr_writer", "attr_accessor"]),
         ],
         style: CommentStyle::Ruby,
         habits: &[SingleQuotedStrings, OfAnObject],
@@ -235,20 +193,21 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         line_comments: HASH,
         block_comments: &[("\"\"\"", "\"\"\"")],
         keywords: &[
-            ("defmodule", Type),
-            ("defprotocol", Type),
-            ("defimpl", Extension),
-            ("defexception", Type),
-            ("def", Function),
-            ("defp", Function),
-            ("defmacro", Function),
-            ("defmacrop", Function),
-            ("defguard", Function),
-            ("defdelegate", Function),
-            ("@callback", Function),
-            ("@macrocallback", Function),
-            ("@type", Type),
-            ("@opaque", Type),
+            (Type, &["defmodule", "defprotocol", "defexception", "@type", "@opaque"]),
+            (Extension, &["defimpl"]),
+            (
+                Function,
+                &[
+                    "def",
+                    "defp",
+                    "defmacro",
+                    "defmacrop",
+                    "defguard",
+                    "defdelegate",
+                    "@callback",
+                    "@macrocallback",
+                ],
+            ),
         ],
         ..PLAIN
     },
@@ -258,12 +217,9 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         line_comments: &["--"],
         block_comments: &[("{-", "-}")],
         keywords: &[
-            ("data", Type),
-            ("newtype", Type),
-            ("type", Type),
-            ("class", Type),
-            ("instance", Extension),
-            ("module", Module),
+            (Type, &["data", "newtype", "type", "class"]),
+            (Extension, &["instance"]),
+            (Module, &["module"]),
         ],
         style: CommentStyle::Haskell,
         ..PLAIN
@@ -273,7 +229,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         extensions: &["lua"],
         line_comments: &["--"],
         block_comments: &[("--[[", "]]")],
-        keywords: &[("function", Function), ("---@class", Type), ("---@alias", Type)],
+        keywords: &[(Function, &["function"]), (Type, &["---@class", "---@alias"])],
         style: CommentStyle::Lua,
         habits: &[SingleQuotedStrings],
         ..PLAIN
@@ -282,7 +238,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         name: "bash",
         aliases: &["shell"],
         extensions: &["sh", "bash", "zsh", "fish", "bats", "ksh"],
-        keywords: &[("function", Function)],
+        keywords: &[(Function, &["function"])],
         style: CommentStyle::Shell,
         habits: &[SingleQuotedStrings],
         ..HASHED
@@ -291,20 +247,14 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         name: "zig",
         extensions: &["zig"],
         line_comments: SLASHES,
-        keywords: &[("fn", Function), ("const", Constant), ("var", Constant)],
+        keywords: &[(Function, &["fn"]), (Constant, &["const", "var"])],
         style: CommentStyle::Zig,
         ..PLAIN
     },
     LanguageRow {
         name: "dart",
         extensions: &["dart"],
-        keywords: &[
-            ("class", Type),
-            ("mixin", Type),
-            ("enum", Type),
-            ("extension", Extension),
-            ("typedef", Type),
-        ],
+        keywords: &[(Type, &["class", "mixin", "enum", "typedef"]), (Extension, &["extension"])],
         style: CommentStyle::Java,
         habits: &[SingleQuotedStrings],
         ..SLASHED
@@ -320,13 +270,18 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         name: "erlang",
         extensions: &["erl", "hrl"],
         line_comments: &["%"],
-        keywords: &[("-spec", Function), ("-record(", Type), ("-module(", Module), ("-define(", Constant)],
+        keywords: &[
+            (Function, &["-spec"]),
+            (Type, &["-record("]),
+            (Module, &["-module("]),
+            (Constant, &["-define("]),
+        ],
         ..PLAIN
     },
     LanguageRow {
         name: "perl",
         extensions: &["pl", "pm"],
-        keywords: &[("sub", Function), ("package", Module)],
+        keywords: &[(Function, &["sub"]), (Module, &["package"])],
         habits: &[SingleQuotedStrings],
         ..HASHED
     },
@@ -343,25 +298,17 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         line_comments: HASH,
         block_comments: &[("\"\"\"", "\"\"\""), ("#=", "=#")],
         keywords: &[
-            ("function", Function),
-            ("macro", Function),
-            ("struct", Type),
-            ("module", Module),
-            ("const", Constant),
+            (Function, &["function", "macro"]),
+            (Type, &["struct"]),
+            (Module, &["module"]),
+            (Constant, &["const"]),
         ],
         ..PLAIN
     },
     LanguageRow {
         name: "nim",
         extensions: &["nim"],
-        keywords: &[
-            ("proc", Function),
-            ("func", Function),
-            ("template", Function),
-            ("macro", Function),
-            ("iterator", Function),
-            ("type", Type),
-        ],
+        keywords: &[(Function, &["proc", "func", "template", "macro", "iterator"]), (Type, &["type"])],
         ..HASHED
     },
     LanguageRow { name: "vue", extensions: &["vue"], ..MARKED_UP },
@@ -379,7 +326,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         name: "groovy",
         names: &["Jenkinsfile"],
         extensions: &["groovy", "gvy"],
-        keywords: &[("class", Type), ("interface", Type), ("enum", Type), ("trait", Type), ("def", Function)],
+        keywords: &[(Type, &["class", "interface", "enum", "trait"]), (Function, &["def"])],
         style: CommentStyle::Java,
         habits: &[SingleQuotedStrings],
         ..SLASHED
@@ -413,13 +360,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         aliases: &["pwsh"],
         extensions: &["ps1", "psm1", "psd1"],
         block_comments: &[("<#", "#>")],
-        keywords: &[
-            ("function", Function),
-            ("Function", Function),
-            ("filter", Function),
-            ("class", Type),
-            ("enum", Type),
-        ],
+        keywords: &[(Function, &["function", "Function", "filter"]), (Type, &["class", "enum"])],
         habits: &[SingleQuotedStrings],
         ..HASHED
     },
@@ -427,15 +368,8 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         name: "solidity",
         extensions: &["sol"],
         keywords: &[
-            ("contract", Type),
-            ("library", Type),
-            ("interface", Type),
-            ("struct", Type),
-            ("enum", Type),
-            ("event", Type),
-            ("error", Type),
-            ("function", Function),
-            ("modifier", Function),
+            (Type, &["contract", "library", "interface", "struct", "enum", "event", "error"]),
+            (Function, &["function", "modifier"]),
         ],
         ..SLASHED
     },
@@ -446,12 +380,9 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         line_comments: &["#", "//"],
         block_comments: STARS,
         keywords: &[
-            ("resource", Type),
-            ("data", Type),
-            ("module", Module),
-            ("provider", Module),
-            ("variable", Constant),
-            ("output", Constant),
+            (Type, &["resource", "data"]),
+            (Module, &["module", "provider"]),
+            (Constant, &["variable", "output"]),
         ],
         habits: &[QuotedNames],
         ..PLAIN
@@ -462,13 +393,10 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         aliases: &["systemverilog"],
         extensions: &["v", "vh", "sv", "svh"],
         keywords: &[
-            ("module", Module),
-            ("package", Module),
-            ("interface", Type),
-            ("class", Type),
-            ("function", Function),
-            ("task", Function),
-            ("`define", Constant),
+            (Module, &["module", "package"]),
+            (Type, &["interface", "class"]),
+            (Function, &["function", "task"]),
+            (Constant, &["`define"]),
         ],
         ..SLASHED
     },
@@ -477,12 +405,11 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         extensions: &["vhd", "vhdl"],
         line_comments: &["--"],
         keywords: &[
-            ("entity", Type),
-            ("architecture", Extension),
-            ("package", Module),
-            ("function", Function),
-            ("procedure", Function),
-            ("component", Declaration),
+            (Type, &["entity"]),
+            (Extension, &["architecture"]),
+            (Module, &["package"]),
+            (Function, &["function", "procedure"]),
+            (Declaration, &["component"]),
         ],
         ..PLAIN
     },
@@ -498,13 +425,13 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
     LanguageRow {
         name: "protobuf",
         extensions: &["proto"],
-        keywords: &[("message", Type), ("service", Type), ("enum", Type), ("rpc", Function)],
+        keywords: &[(Type, &["message", "service", "enum"]), (Function, &["rpc"])],
         ..SLASHED
     },
     LanguageRow {
         name: "thrift",
         extensions: &["thrift"],
-        keywords: &[("struct", Type), ("service", Type), ("enum", Type), ("exception", Type)],
+        keywords: &[(Type, &["struct", "service", "enum", "exception"])],
         ..SLASHED
     },
     LanguageRow {
@@ -512,16 +439,8 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         extensions: &["graphql", "gql", "graphqls"],
         block_comments: &[("\"\"\"", "\"\"\"")],
         keywords: &[
-            ("type", Type),
-            ("interface", Type),
-            ("input", Type),
-            ("enum", Type),
-            ("union", Type),
-            ("scalar", Type),
-            ("query", Function),
-            ("mutation", Function),
-            ("subscription", Function),
-            ("fragment", Function),
+            (Type, &["type", "interface", "input", "enum", "union", "scalar"]),
+            (Function, &["query", "mutation", "subscription", "fragment"]),
         ],
         ..HASHED
     },
@@ -530,7 +449,7 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         names: &["BUILD", "WORKSPACE", "BUCK", "Tiltfile"],
         extensions: &["bzl", "bazel", "star"],
         block_comments: &[("\"\"\"", "\"\"\"")],
-        keywords: &[("def", Function)],
+        keywords: &[(Function, &["def"])],
         style: CommentStyle::Python,
         habits: &[SingleQuotedStrings],
         ..HASHED
@@ -547,14 +466,14 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         aliases: &["makefile"],
         names: &["Makefile", "makefile", "GNUmakefile"],
         extensions: &["mk", "mak"],
-        keywords: &[("define", Function)],
+        keywords: &[(Function, &["define"])],
         ..HASHED
     },
     LanguageRow {
         name: "cmake",
         names: &["CMakeLists.txt"],
         extensions: &["cmake"],
-        keywords: &[("function(", Function), ("macro(", Function)],
+        keywords: &[(Function, &["function(", "macro("])],
         is_data: true,
         ..HASHED
     },
@@ -606,56 +525,39 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
     },
 ];
 
-const JAVASCRIPT: &[(&str, DefinitionKind)] = &[
-    ("function", Function),
-    ("function*", Function),
-    ("class", Type),
-    ("interface", Type),
-    ("enum", Type),
-    ("type", Type),
-    ("namespace", Module),
-    ("const", Constant),
-    ("let", Constant),
-    ("var", Constant),
+const JAVASCRIPT: &[Keywords] = &[
+    (Function, &["function", "function*"]),
+    (Type, &["class", "interface", "enum", "type"]),
+    (Module, &["namespace"]),
+    (Constant, &["const", "let", "var"]),
 ];
 
-const C: &[(&str, DefinitionKind)] = &[
-    ("struct", Type),
-    ("class", Type),
-    ("union", Type),
-    ("enum", Type),
-    ("namespace", Module),
-    ("using", Type),
-    ("typedef", Type),
-    ("concept", Type),
-    ("#define", Constant),
-    ("@interface", Type),
-    ("@implementation", Type),
-    ("@protocol", Type),
+const C: &[Keywords] = &[
+    (
+        Type,
+        &[
+            "struct",
+            "class",
+            "union",
+            "enum",
+            "using",
+            "typedef",
+            "concept",
+            "@interface",
+            "@implementation",
+            "@protocol",
+        ],
+    ),
+    (Module, &["namespace"]),
+    (Constant, &["#define"]),
 ];
 
-const ML: &[(&str, DefinitionKind)] = &[
-    ("let", Function),
-    ("val", Function),
-    ("type", Type),
-    ("module", Module),
-    ("class", Type),
-    ("exception", Type),
-];
+const ML: &[Keywords] =
+    &[(Function, &["let", "val"]), (Type, &["type", "class", "exception"]), (Module, &["module"])];
 
-const LISP: &[(&str, DefinitionKind)] = &[
-    ("(defn", Function),
-    ("(defn-", Function),
-    ("(defun", Function),
-    ("(defmacro", Function),
-    ("(define", Function),
-    ("(defmulti", Function),
-    ("(defmethod", Function),
-    ("(def", Constant),
-    ("(defvar", Constant),
-    ("(defcustom", Constant),
-    ("(defprotocol", Type),
-    ("(defrecord", Type),
-    ("(deftype", Type),
-    ("(ns", Module),
+const LISP: &[Keywords] = &[
+    (Function, &["(defn", "(defn-", "(defun", "(defmacro", "(define", "(defmulti", "(defmethod"]),
+    (Constant, &["(def", "(defvar", "(defcustom"]),
+    (Type, &["(defprotocol", "(defrecord", "(deftype"]),
+    (Module, &["(ns"]),
 ];

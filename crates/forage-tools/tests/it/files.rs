@@ -146,7 +146,7 @@ fn every_encoding_is_searched_or_counted() {
         assert_eq!(keyword.text.contains(&format!("\n{name}:")), *is_text, "keyword_search, {name}");
         assert_eq!(listed.text.contains(&format!("{name} (binary)")), !is_text, "list_directory, {name}");
         let read = call(&context, "read_file", json!({"path": name}));
-        if is_text {
+        if *is_text {
             let (line, first) = (&record(name).unwrap()["lines"][1], read.unwrap());
             assert_eq!((&line["line_number"], &line["type"]), (&json!(2), &json!("match")), "{name}");
             assert!(first.text.starts_with("     1\tfirst"), "{name}: {}", first.text);

@@ -130,7 +130,7 @@ impl Terminal {
         if self.json {
             self.record(record)?
         } else {
-            drop(self.text(text)?)
+            self.text(text)?;
         }
         self.flush()
     }
