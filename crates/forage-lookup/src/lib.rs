@@ -53,8 +53,8 @@ pub use retriever::{
     Question, Retriever, SCORE_STEP, Unanswered, encoder_named,
 };
 pub use store::{
-    Collection, Creation, Point, PointHit, PointPage, PointQuery, PointScan, PointStore, ShardLayout,
-    Sharding, StoreError, VectorFacts, WeightedHit,
+    ALL_FIELDS, Collection, Creation, Point, PointHit, PointPage, PointQuery, PointScan, PointStore,
+    ShardLayout, Sharding, StoreError, VectorFacts, WeightedHit,
 };
 pub use superset::CodeSuperset;
 pub use vector::SparseVector;

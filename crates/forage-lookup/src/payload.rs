@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::filter::{Condition, PointFilter, Readings, Side, Test};
+use crate::store::ALL_FIELDS;
 
 /// A step of a path into a payload: the key of an object, and whether `[]` leads on into each item of a list.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,6 +50,9 @@ pub(crate) fn values<'a>(payload: &'a Map<String, Value>, path: &str) -> Vec<&'a
 
 /// Returns the parts of a payload that any of the paths leads to, within the objects that they are in.
 pub(crate) fn select(payload: &Map<String, Value>, paths: &[String]) -> Map<String, Value> {
+    if paths.iter().any(|path| path == ALL_FIELDS) {
+        return payload.clone();
+    }
     let paths: Vec<Vec<Step<'_>>> = paths.iter().map(|path| steps(path)).collect();
     select_in(payload, &paths.iter().map(Vec::as_slice).collect::<Vec<_>>())
 }
@@ -145,6 +149,7 @@ mod tests {
             (&["tags[].name"], json!({"tags": [{"name": "x"}, {"name": "y"}]})),
             (&["path.x", "lines[].start", "tags.name"], json!({})),
             (&[], json!({})),
+            (&["absent", "*"], Value::Object(payload.clone())),
         ] {
             let paths: Vec<String> = paths.iter().map(|&path| path.to_owned()).collect();
             assert_eq!(Value::Object(select(&payload, &paths)), expected, "{paths:?}");

@@ -94,6 +94,9 @@ pub trait PointStore: Send + Sync {
     fn drop_collection(&self, stop: &Stop) -> Result<bool, StoreError>;
 }
 
+/// Stands for all fields of a payload.
+pub const ALL_FIELDS: &str = "*";
+
 /// The facts that a collection tells of itself.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Collection {
@@ -174,7 +177,7 @@ pub struct PointQuery<'a> {
     pub using: &'a str,
     /// Points at the most.
     pub limit: usize,
-    /// Payload fields that are wanted.
+    /// Payload fields that are wanted, [`ALL_FIELDS`] for all.
     pub fields: &'a [String],
     /// The filter of the points that are looked at.
     pub filter: &'a PointFilter,
@@ -207,7 +210,7 @@ pub struct WeightedHit {
 pub struct PointScan<'a> {
     /// The filter of the points.
     pub filter: &'a PointFilter,
-    /// Payload fields that are wanted.
+    /// Payload fields that are wanted, [`ALL_FIELDS`] for all.
     pub fields: &'a [String],
     /// The first id of the page; `None` for the beginning.
     pub from: Option<PointId>,

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::filter::{Condition, PointFilter, Readings, Side, Test};
 use crate::point_id::PointId;
+use crate::store::ALL_FIELDS;
 use crate::vector::SparseVector;
 
 /// A sparse vector as it is sent.
@@ -187,7 +188,10 @@ fn to_condition(condition: &Condition) -> Value {
 
 /// The payload fields that are wanted, and no others.
 pub(crate) fn to_selector(fields: &[String]) -> Value {
-    if fields.is_empty() { Value::Bool(false) } else { fields.into() }
+    if fields.is_empty() || fields.iter().any(|field| field == ALL_FIELDS) {
+        return Value::Bool(!fields.is_empty());
+    }
+    fields.into()
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ use super::{Adapted, CollectionError, Retriever};
 use crate::filter::PointFilter;
 use crate::point_id::PointId;
 use crate::store::{
-    Collection, Creation, Point, PointHit, PointPage, PointQuery, PointScan, PointStore, StoreError,
-    WeightedHit,
+    ALL_FIELDS, Collection, Creation, Point, PointHit, PointPage, PointQuery, PointScan, PointStore,
+    StoreError, WeightedHit,
 };
 
 /// The field of LlamaIndex with a node as JSON, within which its text is.
@@ -64,8 +64,8 @@ impl TextStore {
                 payload.insert(self.field.clone(), text.into());
             }
         }
-        let is_added = |field: &String| TEXT_FIELDS.contains(&field.as_str()) && !asked.contains(field);
-        payload.retain(|field, _| !is_added(field));
+        let is_asked = |field: &String| asked.iter().any(|asked| asked == field || asked == ALL_FIELDS);
+        payload.retain(|field, _| !TEXT_FIELDS.contains(&field.as_str()) || is_asked(field));
         payload.sort_keys();
     }
 }

@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forage_base::Stop;
 use forage_lookup::{
-    Collection, Condition, Creation, Point, PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan,
-    PointStore, Readings, ShardLayout, Side, SparseVector, StoreError, Test, VectorFacts, WeightedHit,
+    ALL_FIELDS, Collection, Condition, Creation, Point, PointFilter, PointHit, PointId, PointPage,
+    PointQuery, PointScan, PointStore, Readings, ShardLayout, Side, SparseVector, StoreError, Test,
+    VectorFacts, WeightedHit,
 };
 use serde_json::{Map, Value};
 
@@ -126,7 +127,7 @@ fn wanted(point: &Point, fields: &[String]) -> Map<String, Value> {
     point
         .payload
         .iter()
-        .filter(|(name, _)| fields.contains(name))
+        .filter(|(name, _)| fields.iter().any(|field| field == *name || field == ALL_FIELDS))
         .map(|(a, b)| (a.clone(), b.clone()))
         .collect()
 }

@@ -186,7 +186,7 @@ settings! {
         disable_stemmer: bool = false, from (), "disable-stemmer" "" for Encode;
         /// Results of a lookup that names no number.
         top_k: u64 = limits::LOOKUP_HITS, in 1..=limits::LOOKUP_HITS_MAX;
-        /// Payload fields that are shown.
+        /// Payload fields that are shown; `*` for all.
         payload: Vec<String> = LookupSettings::PAYLOAD.map(str::to_owned).into();
         /// The payload field that holds the text. In collections of LlamaIndex, LangChain and FastEmbed the text is found
         /// without it.

@@ -2,7 +2,7 @@
 
 // not fuzzed: serde_json reads an object that a caller wrote as text; each condition is one of forage-lookup's filter
 
-use forage_lookup::Condition;
+use forage_lookup::{ALL_FIELDS, Condition};
 use serde_json::{Map, Value};
 
 use crate::error::ToolError;
@@ -40,7 +40,8 @@ pub(super) fn filterable<'a>(shown: &'a [String], text_field: &str) -> Vec<&'a s
 
 /// The field, or what is in it.
 fn is_within(field: &str, whole: &str) -> bool {
-    field.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    whole == ALL_FIELDS
+        || field.strip_prefix(whole).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// Conditions that came as an object, `{"modality": "text", "page": {"gte": 3}, "doc_id": ["a", "b"]}`, as texts.
