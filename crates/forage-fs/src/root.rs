@@ -324,6 +324,11 @@ impl Roots {
         Ok(Self { roots, standing: base.clone(), base })
     }
 
+    /// No roots, for calls that are about no files.
+    pub fn none() -> Self {
+        Self { roots: Vec::new(), base: RelPath::root(), standing: RelPath::root() }
+    }
+
     /// The same for a caller who stands in a directory below the first root, and searches all of it all the same.
     pub fn standing_in(self, standing: RelPath) -> Self {
         Self { standing, ..self }
@@ -335,7 +340,7 @@ impl Roots {
         &self.standing
     }
 
-    /// The first root, which relative paths are below.
+    /// The first root, which relative paths are below. It panics for [`Roots::none`].
     pub fn main(&self) -> &Arc<Root> {
         &self.roots[0]
     }

@@ -257,6 +257,8 @@ pub struct LookupSettings {
     pub limit: u64,
     /// The payload field with the text.
     pub text_field: String,
+    /// Hands payloads to a program as they are stored: texts are not cut, and what hides text is not written out.
+    pub as_stored: bool,
     /// Is told of each lookup by itself; one that [`telemetry::call`](crate::telemetry::call) makes is told of in its line.
     pub telemetry: Option<Arc<dyn Telemetry>>,
 }
@@ -286,7 +288,7 @@ impl LookupSettings {
         if !retriever.fields.contains(&text_field) {
             retriever.fields.push(text_field.clone());
         }
-        Self { retriever: Ok(Arc::new(retriever)), limit, text_field, telemetry: None }
+        Self { retriever: Ok(Arc::new(retriever)), limit, text_field, as_stored: false, telemetry: None }
     }
 }
 
@@ -296,6 +298,7 @@ impl Default for LookupSettings {
             retriever: Err("no collection is configured".to_owned()),
             limit: limits::LOOKUP_HITS,
             text_field: Self::TEXT_FIELD.to_owned(),
+            as_stored: false,
             telemetry: None,
         }
     }

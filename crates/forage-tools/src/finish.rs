@@ -8,7 +8,6 @@ use crate::context::Context;
 use crate::error::ToolError;
 use crate::outcome::{Render as _, ToolOutcome};
 use crate::sanitize::sanitize;
-use crate::several::AboutRoots;
 use crate::text::absolute;
 use crate::tool::Tool;
 use forage_fs::{RelPath, Root};
@@ -16,15 +15,16 @@ use forage_fs::{RelPath, Root};
 /// A call from its arguments to its end.
 pub(crate) struct Begun {
     at: Instant,
-    root: Arc<Root>,
+    /// The root that it is about; `None` for a tool that is about no files.
+    root: Option<Arc<Root>>,
     /// It is not the first, which relative paths are below.
     is_other: bool,
 }
 
 impl Begun {
-    /// Now, about this root.
-    pub(crate) fn at(root: &Arc<Root>, is_other: bool) -> Self {
-        Self { at: Instant::now(), root: Arc::clone(root), is_other }
+    /// Begins now, about this root.
+    pub(crate) fn at(root: Option<&Arc<Root>>, is_other: bool) -> Self {
+        Self { at: Instant::now(), root: root.cloned(), is_other }
     }
 
     /// Adds to the outcome what no tool has to say by itself, and takes it across the border. `notes` are those of the
@@ -39,17 +39,17 @@ impl Begun {
         outcome.included_by = T::INCLUDES_NOISE;
         outcome.names = Arc::clone(&context.names);
         outcome.warnings.splice(..0, notes);
-        if T::ABOUT != AboutRoots::Nothing {
+        if let Some(root) = &self.root {
             outcome.warnings.extend(context.notices.iter().cloned());
-            let path = absolute(&self.root, &RelPath::root());
+            let path = absolute(root, &RelPath::root());
             outcome.root.get_or_insert((path, context.names_root || self.is_other));
         }
         let untold = context.indexes.iter().flat_map(|indexes| indexes.take_warnings());
         outcome.warnings.extend(untold.map(|warning| sanitize(&warning)));
         let mut border = Border::new(&context.redactor, &mut outcome.hidden);
         outcome.response.redact(&mut border);
-        if self.is_other {
-            outcome.response.name_whole_paths(&self.root);
+        if let Some(root) = self.root.as_ref().filter(|_| self.is_other) {
+            outcome.response.name_whole_paths(root);
         }
         outcome.warnings.iter_mut().for_each(|warning| border.text(warning));
         for name in &mut outcome.noise_directories {

@@ -204,9 +204,15 @@ fn call_with<T: Tool>(
     notes: Vec<String>,
 ) -> Result<ToolOutcome<T::Response>, ToolError> {
     let path = T::path(&request).map(str::to_owned);
-    let root = several::chosen::<T>(context, path.as_deref())?;
-    let Some(root) = root else { return several::each::<T>(context, &request, notes) };
-    let begun = Begun::at(&root, !context.is_first(&root));
+    let root = match T::ABOUT {
+        AboutRoots::Nothing => None,
+        _ => match several::chosen::<T>(context, path.as_deref())? {
+            None => return several::each::<T>(context, &request, notes),
+            root => root,
+        },
+    };
+    let is_other = root.as_ref().is_some_and(|root| !context.is_first(root));
+    let begun = Begun::at(root.as_ref(), is_other);
     let outcome = run::<T>(context, request);
     let mut outcome = outcome.map_err(|error| with_nearest(context, path.as_deref(), error))?;
     begun.complete::<T>(&mut outcome, context, notes);

@@ -44,7 +44,7 @@ pub struct OtherRoot<R> {
 
 /// The root that a call is about alone, or the first where the tool looks at all of them by itself; `None` where each is asked.
 pub(crate) fn chosen<T: Tool>(context: &Context, path: Option<&str>) -> Result<Option<Arc<Root>>, ToolError> {
-    if context.roots.all().len() == 1 || T::ABOUT == AboutRoots::Nothing {
+    if context.roots.all().len() == 1 {
         return Ok(Some(Arc::clone(context.roots.main())));
     }
     match (path.filter(|path| !is_anywhere(path)), T::ABOUT) {
@@ -184,7 +184,7 @@ pub(crate) fn in_turn<T: Tool>(
             break;
         }
         let is_other = !context.is_first(root);
-        let begun = Begun::at(root, is_other);
+        let begun = Begun::at(Some(root), is_other);
         let only = chosen.is_none().then(|| context.only(root));
         let context = only.as_ref().unwrap_or(context);
         let turn = RootTurn { context, other: is_other.then_some(&**root), left: roots.len() - nth };
@@ -206,7 +206,7 @@ fn ask<T: Tool>(
     share: Option<u64>,
 ) -> Vec<Result<ToolOutcome<T::Response>, ToolError>> {
     let ask = |root: &Arc<Root>| {
-        let begun = Begun::at(root, !context.is_first(root));
+        let begun = Begun::at(Some(root), !context.is_first(root));
         let context = context.only(root);
         let mut request = request.clone();
         if let (Some(share), Some((most, _))) = (share, T::most(&mut request, &context)) {

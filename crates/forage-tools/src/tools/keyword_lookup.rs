@@ -25,7 +25,7 @@ pub use self::records::{
 };
 use crate::arguments::{Clamp, Foreign};
 use crate::border::{Border, Hidden};
-use crate::context::Context;
+use crate::context::{Context, LookupSettings};
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::{Limit, ToolOutcome};
@@ -158,7 +158,7 @@ fn outcome(
         _ => None,
     };
     let words = Words::of(&query);
-    let text_field = &context.lookup.text_field;
+    let settings = &context.lookup;
     let pace = Pace::new(stop, limits::LOOKUP_COMPARED_BYTES);
     let mut warnings: Vec<String> = lookup.adapted.iter().map(adapted).collect();
     warnings.extend(unanswered(&lookup));
@@ -170,7 +170,7 @@ fn outcome(
         .hits
         .into_iter()
         .take_while(|_| !context.stop.is_cancelled())
-        .map(|hit| LookupHit { has: held.next(), ..record(hit, text_field, &words, &pace, &mut border) });
+        .map(|hit| LookupHit { has: held.next(), ..record(hit, settings, &words, &pace, &mut border) });
     let hits: Vec<LookupHit> = hits.collect();
     // A name that nothing has was not found, whatever has parts of it.
     let found = status == LookupStatus::Found;
@@ -280,41 +280,49 @@ impl Words {
     }
 }
 
-fn record(hit: PointHit, text_field: &str, words: &Words, pace: &Pace, border: &mut Border<'_>) -> LookupHit {
+fn record(
+    hit: PointHit,
+    settings: &LookupSettings,
+    words: &Words,
+    pace: &Pace,
+    border: &mut Border<'_>,
+) -> LookupHit {
     let PointHit { id, score, mut payload } = hit;
     // Redacted whole, before anything is cut; a collection on a server was filled with redacted text already.
-    payload.values_mut().for_each(|value| redact(value, border));
+    payload.values_mut().for_each(|value| texts(value, &mut |text| redact(text, border)));
     let first = payload.get("lines").and_then(|lines| lines["start"].as_u64());
-    let text = payload.get(text_field).and_then(Value::as_str).unwrap_or_default().to_owned();
-    for value in payload.values_mut() {
-        cut(value);
+    let text = payload.get(&settings.text_field).and_then(Value::as_str).unwrap_or_default();
+    let text = without_hidden(text).into_owned();
+    if !settings.as_stored {
+        let show = &mut |text: &mut String| {
+            *text = clip(&without_hidden(text), limits::LOOKUP_TEXT_BYTES);
+        };
+        payload.values_mut().for_each(|value| texts(value, show));
     }
     LookupHit { id: id.to_string(), score, has: None, payload, lines: best_lines(&text, first, words, pace) }
 }
 
-/// Takes the secrets out of texts, at any depth, and writes out what hides text.
-fn redact(value: &mut Value, border: &mut Border<'_>) {
+/// Changes the texts of a value, at any depth.
+fn texts(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
     match value {
-        Value::String(text) => {
-            border.text(text);
-            *text = without_hidden(text).into_owned();
-        }
-        Value::Array(values) => values.iter_mut().for_each(|value| redact(value, border)),
-        Value::Object(fields) => fields.values_mut().for_each(|value| redact(value, border)),
+        Value::String(text) => change(text),
+        Value::Array(values) => values.iter_mut().for_each(|value| texts(value, change)),
+        Value::Object(fields) => fields.values_mut().for_each(|value| texts(value, change)),
         _ => {}
     }
 }
 
-/// Cuts long texts, at any depth.
-fn cut(value: &mut Value) {
-    match value {
-        Value::String(text) if text.len() > limits::LOOKUP_TEXT_BYTES => {
-            *text = clip(text, limits::LOOKUP_TEXT_BYTES);
+/// Takes the secrets out of a text. In JSON, such as a node of LlamaIndex, they are looked for in its texts first: written as
+/// JSON a text has no lines, and a secret would end with half an escape.
+fn redact(text: &mut String, border: &mut Border<'_>) {
+    if let Ok(written @ Value::Object(_)) = serde_json::from_str(text) {
+        let mut redacted = written.clone();
+        texts(&mut redacted, &mut |text| border.text(text));
+        if redacted != written {
+            *text = redacted.to_string();
         }
-        Value::Array(values) => values.iter_mut().for_each(cut),
-        Value::Object(fields) => fields.values_mut().for_each(cut),
-        _ => {}
     }
+    border.text(text);
 }
 
 /// The lines with most of the words, in the order of the text; the first ones if none has any. Those for which there is

@@ -185,7 +185,12 @@ impl Config {
             Ok(store) => store,
             Err(why) => {
                 let limit = retrieval.top_k.value;
-                return LookupSettings { retriever: Err(why), limit, text_field, telemetry: None };
+                return LookupSettings {
+                    retriever: Err(why),
+                    limit,
+                    text_field,
+                    ..LookupSettings::default()
+                };
             }
         };
         let retriever = Retriever {

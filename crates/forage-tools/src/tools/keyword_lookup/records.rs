@@ -158,7 +158,7 @@ pub struct LookupHit {
     /// Where the query is a name: what the text has of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub has: Option<Has>,
-    /// The payload fields that the configuration asks for; `text` to its first 4,000 bytes.
+    /// The payload fields that the configuration asks for; a text to its first 4,000 bytes, whole in Python and Node.
     pub payload: Map<String, Value>,
     /// The lines of the text that have most of the words.
     pub lines: Vec<LookupLine>,
