@@ -24,7 +24,9 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
         let mut command = workspace.program(python);
         command.args(arguments).current_dir(workspace.path(PACKAGE));
         command.env("PYTHONPATH", &installed).env("MYPYPATH", &installed);
-        command.env("PYTHONDONTWRITEBYTECODE", "1").env("FORAGE", workspace.forage()?);
+        let forage = workspace.forage()?;
+        command.env("PYTHONDONTWRITEBYTECODE", "1").env("FORAGE", forage);
+        command.env("REST_PEER", forage.with_file_name("examples").join("rest_peer"));
         command.env("MYPY_CACHE_DIR", workspace.path("target/bindings/mypy"));
         command.env("MODEL_SCRIPT", workspace.path("crates/forage/tests/clients/model.py"));
         succeed(&mut command, shown)

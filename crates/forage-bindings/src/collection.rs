@@ -1,12 +1,13 @@
 //! The collection that words are looked up in.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use forage_llm::ApiKey;
 use forage_lookup::{
-    Bm42, CodeSuperset, EncoderSource, FastEmbedBm25, Idf, Language, Prose, Retriever, ServerSettings,
-    ServerStore, encoder_named,
+    Bm42, CodeSuperset, EmbeddedStore, EncoderSource, FastEmbedBm25, Idf, Language, PointStore, Prose,
+    Retriever, ServerSettings, ServerStore, StoreError, encoder_named,
 };
 use forage_tools::{ErrorCode, LookupSettings, limits, registry};
 use serde::Deserialize;
@@ -14,12 +15,14 @@ use serde::Deserialize;
 use crate::error::BindingError;
 use crate::settings::check_range;
 
-/// A collection on a Qdrant server, with the defaults of the command line.
+/// A collection in a directory or on a Qdrant server, with the defaults of the command line.
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CollectionSettings {
-    /// The address of the server, whose port is that of its REST interface, 6333 unless it is named.
-    pub url: String,
+    /// A directory of collections on this machine.
+    pub directory: Option<PathBuf>,
+    /// The address of a server, whose port is that of its REST interface, 6333 unless it is named.
+    pub url: Option<String>,
     /// The collection.
     pub name: String,
     /// The key of the server.
@@ -34,7 +37,7 @@ pub struct CollectionSettings {
     pub vector: String,
     /// How rare words are in a collection without the IDF modifier: with `auto` Forage asks, with `stored` all count the same.
     pub idf: String,
-    /// `code-superset` or `fastembed-bm25`, for a collection that does not say which; `auto` is as that says.
+    /// `code-superset`, `fastembed-bm25` or `bm42`, for a collection that does not say which; `auto` is as that says.
     pub encoder: Option<String>,
     /// Language of the words.
     pub language: Option<String>,
@@ -42,7 +45,7 @@ pub struct CollectionSettings {
     pub disable_stemmer: bool,
     /// Results of a lookup that names no number: 1 to 100.
     pub top_k: u64,
-    /// Payload fields that are shown.
+    /// Payload fields that are shown; `*` for all.
     pub payload: Vec<String>,
     /// The payload field that holds the text.
     pub text_field: String,
@@ -51,7 +54,8 @@ pub struct CollectionSettings {
 impl Default for CollectionSettings {
     fn default() -> Self {
         Self {
-            url: String::new(),
+            directory: None,
+            url: None,
             name: "code".to_owned(),
             api_key: None,
             allow_plain_key: false,
@@ -71,7 +75,8 @@ impl Default for CollectionSettings {
 
 impl std::fmt::Debug for CollectionSettings {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "collection {} at {}", self.name, self.url)
+        let Self { name, directory, url, .. } = self;
+        write!(formatter, "collection {name} in {directory:?} or at {url:?}")
     }
 }
 
@@ -82,30 +87,39 @@ impl CollectionSettings {
             BindingError::new(ErrorCode::Argument, format_args!("`collection` can't be used: {why}"))
         };
         self.check().map_err(|why| refused(&why))?;
-        let key = self.api_key.as_deref().map(ApiKey::new).transpose().map_err(|error| refused(&error))?;
-        let timeout = Duration::from_millis(self.timeout_ms);
-        let settings = ServerSettings {
-            api_key: key,
-            allow_plain_key: self.allow_plain_key,
-            shard_key_field: self.shard_key.clone(),
-            request_timeout: timeout,
-            ..ServerSettings::new(&self.url, &self.name)
+        let (store, backend): (Arc<dyn PointStore>, _) = match (&self.directory, &self.url) {
+            (Some(directory), None) => {
+                let store = EmbeddedStore::new(directory, &self.name).map_err(|error| refused(&error))?;
+                (Arc::new(store), "embedded")
+            }
+            (None, Some(url)) => (Arc::new(self.server(url).map_err(|error| refused(&error))?), "qdrant"),
+            _ => return Err(refused(&"name either the `url` of a server or a `directory`")),
         };
-        let store = ServerStore::connect(settings).map_err(|error| refused(&error))?;
         let prose = self.prose().map_err(|unknown| refused(&unknown))?;
         let retriever = Retriever {
-            store: Arc::new(store),
+            store,
             encoder: self.encoder(prose.unwrap_or_default()).map_err(|unknown| refused(&unknown))?,
             prose,
-            backend: "qdrant",
+            backend,
             using: self.vector.clone(),
             idf: self.idf().map_err(|unknown| refused(&unknown))?,
             fields: self.payload.clone(),
             text_field: Some(self.text_field.clone()),
-            timeout,
+            timeout: Duration::from_millis(self.timeout_ms),
             rarity: Arc::default(),
         };
-        Ok(LookupSettings::of(retriever, self.top_k))
+        Ok(LookupSettings { as_stored: true, ..LookupSettings::of(retriever, self.top_k) })
+    }
+
+    fn server(&self, url: &str) -> Result<ServerStore, StoreError> {
+        let key = self.api_key.as_deref().map(ApiKey::new).transpose();
+        ServerStore::connect(ServerSettings {
+            api_key: key.map_err(|error| StoreError::Invalid(error.to_string()))?,
+            allow_plain_key: self.allow_plain_key,
+            shard_key_field: self.shard_key.clone(),
+            request_timeout: Duration::from_millis(self.timeout_ms),
+            ..ServerSettings::new(url, &self.name)
+        })
     }
 
     fn check(&self) -> Result<(), String> {

@@ -7,14 +7,16 @@ use std::time::Duration;
 
 use forage_agent::{Agent, AgentEvent, TurnEnd, usable_tools};
 use forage_base::Stop;
-use forage_fs::{Globs, PrivatePlace};
+use forage_fs::{Globs, PrivatePlace, Roots};
 use forage_llm::{ChatModel, ProviderTable, Redactor};
 use forage_tools::kept::shared_place;
 use forage_tools::registry::{self, AnyTool, TOOLS, ToolSelection, advertised};
 use forage_tools::schema::{SchemaFormat, definition};
+use forage_tools::telemetry::watched;
+use forage_tools::tools::KeywordLookup;
 use forage_tools::{
-    Answer, Context, ErrorCode, FilterMode, FilterSettings, Limit, RecordReceiver, ToolError, ToolNames,
-    Workspace,
+    Answer, AskedTool, Context, ErrorCode, FilterMode, FilterSettings, Limit, RecordReceiver, Telemetry,
+    TelemetryTarget, Tool as _, ToolError, ToolNames, Workspace,
 };
 use serde_json::{Value, json};
 
@@ -29,8 +31,9 @@ const EACH_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 /// Directories with the tools that are called on what is below them, from any thread, several at once.
 pub struct Toolbox {
     workspace: Workspace,
-    /// Those that agents are told of.
-    told: Vec<&'static dyn AnyTool>,
+    /// The tools that agents are told of.
+    selection: ToolSelection,
+    telemetry: TelemetryTarget,
     models: Vec<Arc<dyn ChatModel>>,
     /// A time for calls was given.
     is_timed: bool,
@@ -53,7 +56,7 @@ pub struct Asked {
 }
 
 impl Toolbox {
-    /// Opens directories.
+    /// Opens directories; none for a program that looks words up in a collection alone.
     ///
     /// # Errors
     /// One of them is no directory or too broad, or a setting can't be used.
@@ -71,11 +74,18 @@ impl Toolbox {
         settings: ToolboxSettings,
     ) -> Result<Self, BindingError> {
         settings.check_ranges()?;
-        let workspace = Workspace::open_allowed(directories, settings.allow_broad_root);
-        let workspace = workspace.map_err(|error| BindingError::new(ErrorCode::Path, error))?;
-        let told = advertised(&ToolSelection::default())
-            .map_err(|error| BindingError::of(&error, &ToolNames::of(TOOLS)))?;
-        let mut context = workspace.context().clone();
+        let mut context = match directories {
+            [] if settings.collection.is_some() => Context::new(Roots::none()),
+            _ => {
+                let workspace = Workspace::open_allowed(directories, settings.allow_broad_root);
+                workspace.map_err(|error| BindingError::new(ErrorCode::Path, error))?.context().clone()
+            }
+        };
+        let mut selection = ToolSelection::default();
+        if settings.collection.is_some() {
+            selection.on.push(KeywordLookup::NAME);
+        }
+        let told = advertised(&selection).map_err(|error| BindingError::of(&error, &ToolNames::of(TOOLS)))?;
         set(&mut context, &settings)?;
         context.names = Arc::new(ToolNames::of(&told));
         let table =
@@ -93,6 +103,7 @@ impl Toolbox {
             context.lookup = collection.open()?;
         }
         let place = match &settings.index {
+            _ if directories.is_empty() => None,
             IndexSetting::Wanted(true) => shared_place(),
             IndexSetting::Wanted(false) => None,
             IndexSetting::Directory(directory) => Some(PrivatePlace::below(directory)),
@@ -109,7 +120,8 @@ impl Toolbox {
         Ok(Self {
             number: keeps_index.then(|| open::add(&workspace, owner)),
             workspace,
-            told,
+            selection,
+            telemetry: TelemetryTarget::default(),
             models,
             is_timed: settings.timeout_ms.is_some(),
             process: std::process::id(),
@@ -118,13 +130,20 @@ impl Toolbox {
         })
     }
 
+    /// The same that tells of each call.
+    pub fn with_telemetry(mut self, to: Arc<dyn Telemetry>, surface: &'static str) -> Self {
+        self.telemetry = TelemetryTarget::new(Some(to), surface);
+        self
+    }
+
     /// Calls a tool by its name or that of its method.
     ///
     /// # Errors
     /// Of the tool, or it ended before it found anything.
     pub fn call(&self, tool: &str, arguments: Value, stop: &Stop) -> Result<Answer, BindingError> {
         let (tool, context) = self.begin(tool, stop)?;
-        let answer = tool.call(&context, arguments.clone());
+        let call = |context: &Context| tool.call(context, arguments.clone());
+        let answer = watched(&AskedTool::of(tool, None), &context, call);
         finished(tool, &context, arguments, answer)
     }
 
@@ -145,7 +164,8 @@ impl Toolbox {
         if !self.is_timed {
             limit_time(&mut context, EACH_TIMEOUT);
         }
-        let answer = tool.each(&context, arguments.clone(), receive);
+        let each = |context: &Context| tool.each(context, arguments.clone(), receive);
+        let answer = watched(&AskedTool::of(tool, None), &context, each);
         let answer = finished(tool, &context, arguments, answer)?;
         if answer.partial() && !stop.is_cancelled() {
             let what = match answer.truncated_by {
@@ -173,9 +193,10 @@ impl Toolbox {
         watch: &(dyn Fn(Value) + Sync),
     ) -> Result<Asked, BindingError> {
         self.check()?;
-        let context = self.workspace.stopped_by(stop.clone()).context().clone();
+        self.need_root()?;
+        let context = self.context(stop);
         let problem = |error| BindingError::of(&error, &context.names);
-        let tools = usable_tools(&context, ToolSelection::default()).map_err(problem)?;
+        let tools = usable_tools(&context, self.selection.clone()).map_err(problem)?;
         let mut agent = Agent::new(self.models.clone(), tools, context);
         agent.streams = true;
         let transcript = agent.ask(question, &|event| watch(told(event)))?;
@@ -195,19 +216,33 @@ impl Toolbox {
         }
     }
 
-    /// Returns the definitions of the tools that agents are told of, as `openai`, `openai-strict`, `anthropic`, `gemini` or `mcp`
-    /// has them.
+    /// Returns the definitions of the tools that agents are told of, or of `only` those that are named, as `openai`,
+    /// `openai-strict`, `anthropic`, `gemini` or `mcp` has them.
     ///
     /// # Errors
-    /// There is no such format.
-    pub fn definitions(&self, format: &str) -> Result<Vec<Value>, BindingError> {
+    /// There is no such format, or no such tool.
+    pub fn definitions(&self, format: &str, only: Option<&[String]>) -> Result<Vec<Value>, BindingError> {
         let Some(shape) = SchemaFormat::ALL.iter().find(|shape| shape.name() == format) else {
             let known: Vec<&str> = SchemaFormat::ALL.iter().map(|shape| shape.name()).collect();
             let problem = format!("`format` is one of {}, not {format:?}", known.join(", "));
             return Err(BindingError::new(ErrorCode::Argument, problem));
         };
-        let names = &self.workspace.context().names;
-        Ok(self.told.iter().map(|tool| definition(*tool, names, *shape)).collect())
+        let context = self.workspace.context();
+        let usable = |tool: &&dyn AnyTool| !tool.is_about_roots() || !context.roots.all().is_empty();
+        let all: Vec<_> = TOOLS.iter().copied().filter(usable).collect();
+        if let Some(unknown) =
+            only.into_iter().flatten().find(|name| all.iter().all(|tool| tool.name() != **name))
+        {
+            let known: Vec<&str> = all.iter().map(|tool| tool.name()).collect();
+            let problem = format!("`only` names {unknown}, which is none of {}", known.join(", "));
+            return Err(BindingError::new(ErrorCode::Argument, problem));
+        }
+        let is_wanted = |tool: &&dyn AnyTool| match only {
+            Some(only) => only.iter().any(|name| name == tool.name()),
+            None => tool.is_on_by_default() || self.selection.on.contains(&tool.name()),
+        };
+        let wanted = all.into_iter().filter(is_wanted);
+        Ok(wanted.map(|tool| definition(tool, &context.names, *shape)).collect())
     }
 
     /// Makes the index of lines, or brings it up to date.
@@ -257,10 +292,30 @@ impl Toolbox {
 
     fn begin(&self, name: &str, stop: &Stop) -> Result<(&'static dyn AnyTool, Context), BindingError> {
         self.check()?;
-        let context = self.workspace.stopped_by(stop.clone()).context().clone();
+        let context = self.context(stop);
         let by_method = TOOLS.iter().copied().find(|tool| tool.method() == name);
         let tool = by_method.map_or_else(|| registry::find(name), Ok);
-        Ok((tool.map_err(|error| BindingError::of(&error, &context.names))?, context))
+        let tool = tool.map_err(|error| BindingError::of(&error, &context.names))?;
+        if tool.is_about_roots() {
+            self.need_root()?;
+        }
+        Ok((tool, context))
+    }
+
+    /// The context of a call.
+    fn context(&self, stop: &Stop) -> Context {
+        let mut context = self.workspace.stopped_by(stop.clone()).context().clone();
+        context.telemetry = self.telemetry.clone();
+        context
+    }
+
+    fn need_root(&self) -> Result<(), BindingError> {
+        match self.workspace.context().roots.all().is_empty() {
+            true => {
+                Err(BindingError::new(ErrorCode::Path, "this workspace has no directory; open it with one"))
+            }
+            false => Ok(()),
+        }
     }
 }
 
@@ -291,13 +346,12 @@ fn finished(
         }
     })?;
     match &answer.problem {
-        Some(problem) => {
-            // A lookup says in its text alone why there is nothing.
-            let message = if problem.code == ErrorCode::Collection { &answer.text } else { &problem.text };
+        // A lookup is without results where its store is away, and says so: a program goes on without them.
+        Some(problem) if problem.code != ErrorCode::Collection => {
             let refusal = Some(answer.text.clone());
-            Err(BindingError { refusal, ..BindingError::new(problem.code, message) })
+            Err(BindingError { refusal, ..BindingError::new(problem.code, &problem.text) })
         }
-        None => Ok(answer),
+        _ => Ok(answer),
     }
 }
 

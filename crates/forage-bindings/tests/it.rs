@@ -8,14 +8,15 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use forage_bindings::{BindingError, Pieces, Toolbox, ToolboxSettings, error_codes, methods, run};
-use forage_tools::{Answer, ErrorCode, Stop};
-use serde_json::{Value, json};
+use forage_lookup::{Creation, EmbeddedStore, Encoder as _, FastEmbedBm25, Point, PointId, PointStore as _};
+use forage_tools::{Answer, ErrorCode, Stop, Telemetry};
+use serde_json::{Map, Value, json};
 
 fn tree() -> tempfile::TempDir {
     let tree = tempfile::tempdir().unwrap();
@@ -136,7 +137,7 @@ fn what_is_refused_says_why() {
         toolbox.call("keyword_search", json!({ "query": "q", "search_terms": ["n"] }), &Stop::never());
     assert_eq!(no_model.unwrap_err().code, ErrorCode::NoModel);
     assert_eq!(toolbox.ask("where?", &Stop::never(), &|_| ()).err().unwrap().code, ErrorCode::NoModel);
-    assert_eq!(toolbox.definitions("nonsense").unwrap_err().code, ErrorCode::Argument);
+    assert_eq!(toolbox.definitions("nonsense", None).unwrap_err().code, ErrorCode::Argument);
     let stopped = Stop::never();
     stopped.cancel();
     let cancelled = toolbox.call("grep", json!({ "pattern": "x" }), &stopped).unwrap_err();
@@ -206,6 +207,7 @@ fn a_collection_is_asked_when_something_is_looked_up() {
         |collection: Value| open(tree.path(), &json!({ "index": false, "collection": collection })).err();
     for collection in [
         json!({}),
+        json!({ "url": "http://127.0.0.1:1", "directory": "here" }),
         json!({ "url": "nonsense" }),
         json!({ "url": "http://example.com:6333", "api_key": "secret" }),
         json!({ "url": "http://127.0.0.1:1", "encoder": "nonsense" }),
@@ -220,13 +222,14 @@ fn a_collection_is_asked_when_something_is_looked_up() {
         assert_eq!(error.code, ErrorCode::Argument, "{collection}");
         assert!(!error.to_string().contains("secret"), "{error}");
     }
-    for encoder in ["auto", "bm42"] {
-        let settings =
-            json!({ "index": false, "collection": { "url": "http://127.0.0.1:1", "encoder": encoder } });
-        let toolbox = open(tree.path(), &settings).unwrap();
-        let error = toolbox.call("lookup", json!({ "query": "needle" }), &Stop::never()).err().unwrap();
-        assert_eq!(error.code, ErrorCode::Collection);
-        assert!(error.message.contains("can't reach Qdrant at http://127.0.0.1:1"), "{error}");
+}
+
+#[derive(Default)]
+struct Events(Mutex<Vec<Value>>);
+
+impl Telemetry for Events {
+    fn record(&self, event: Map<String, Value>) {
+        self.0.lock().unwrap().push(event.into());
     }
 }
 
@@ -304,4 +307,99 @@ fn the_filter_is_set() {
     let failed = search(json!({ "models": models, "filter": { "prompt_file": prompt } }));
     assert_eq!(failed.err().unwrap().code, ErrorCode::ModelsFailed);
     asked.join().unwrap();
+}
+
+/// Opens a collection alone, without any directory of files.
+fn open_collection(collection: Value, events: &Arc<Events>) -> Toolbox {
+    let settings = serde_json::from_value(json!({ "collection": collection })).unwrap();
+    Toolbox::open(&[], settings).unwrap().with_telemetry(Arc::clone(events) as _, "test")
+}
+
+#[test]
+fn what_can_not_be_looked_up_is_an_answer_and_one_event() {
+    for encoder in ["auto", "bm42"] {
+        let events = Arc::<Events>::default();
+        let toolbox = open_collection(json!({ "url": "http://127.0.0.1:1", "encoder": encoder }), &events);
+        let answer = toolbox.call("lookup", json!({ "query": "needle" }), &Stop::never()).unwrap();
+        let records = answer.records();
+        assert_eq!((&records["status"], &records["hits"]), (&json!("store_unavailable"), &json!([])));
+        let reason = records["reason"].as_str().unwrap();
+        assert!(reason.contains("can't reach Qdrant at http://127.0.0.1:1"), "{reason}");
+        let events = events.0.lock().unwrap();
+        assert_eq!(events.len(), 1);
+        assert_eq!(
+            (&events[0]["retrieval.status"], &events[0]["surface"]),
+            (&json!("store_unavailable"), &json!("test"))
+        );
+        assert!(!events[0].to_string().contains("needle"));
+    }
+}
+
+#[test]
+fn a_collection_without_files_hands_payloads_on_as_they_are_stored() {
+    const KEY: &str = "AKIAQ7ZJ4RWTNVXK2M5H";
+    let directory = tempfile::tempdir().unwrap();
+    let encoder = FastEmbedBm25::new();
+    let text = format!("needle {}\u{200b}.", "hay ".repeat(3_000));
+    let node = json!({ "text": format!("needle\nkey = \"{KEY}\"\nend"), "metadata": { "note": KEY } });
+    let store = EmbeddedStore::new(directory.path(), "docs").unwrap();
+    let creation = Creation {
+        using: "text-sparse".to_owned(),
+        contract: encoder.contract(),
+        indexed_fields: Vec::new(),
+        sharding: Default::default(),
+    };
+    store.create(&creation, &Stop::never()).unwrap();
+    let payloads =
+        [json!({ "text": text, "page": 7 }), json!({ "text": "needle", "_node_content": node.to_string() })];
+    let point = |(number, payload): (u64, Value)| Point {
+        id: PointId::Number(number),
+        vector: encoder.document(payload["text"].as_str().unwrap()).unwrap(),
+        payload: payload.as_object().unwrap().clone(),
+    };
+    store.upsert((1..).zip(payloads).map(point).collect(), "text-sparse", &Stop::never()).unwrap();
+    store.finish(&Stop::never()).unwrap();
+
+    let events = Arc::<Events>::default();
+    let collection = json!({ "directory": directory.path(), "name": "docs", "payload": ["*"] });
+    let toolbox = open_collection(collection, &events);
+    let answer = toolbox.call("lookup", json!({ "query": "needle", "filter": ["page=7"] }), &Stop::never());
+    let records = answer.unwrap().records().clone();
+    assert_eq!(records["hits"][0]["payload"], json!({ "text": text, "page": 7 }));
+    let answer = toolbox.call("lookup", json!({ "query": "needle" }), &Stop::never()).unwrap();
+    let records = answer.records();
+    let hit = records["hits"].as_array().unwrap().iter().find(|hit| hit["id"] == "2").unwrap();
+    let shown: Value = serde_json::from_str(hit["payload"]["_node_content"].as_str().unwrap()).unwrap();
+    let shown_text = shown["text"].as_str().unwrap();
+    assert!(shown_text.starts_with("needle\n") && shown_text.ends_with("\nend"), "{shown_text}");
+    assert!(shown_text.contains("[redacted:") && !shown.to_string().contains(KEY), "{shown}");
+    assert_eq!(events.0.lock().unwrap().len(), 2);
+
+    let names = |only: Option<&[String]>| {
+        let definitions = toolbox.definitions("mcp", only).map_err(|error| error.code)?;
+        Ok(definitions.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>())
+    };
+    assert_eq!(names(None), Ok(vec!["keyword_lookup".to_owned()]));
+    assert_eq!(names(Some(&["grep_search".to_owned()])), Err(ErrorCode::Argument));
+    for (tool, request) in [("grep", json!({ "pattern": "needle" })), ("list", json!({}))] {
+        assert_eq!(toolbox.call(tool, request, &Stop::never()).err().unwrap().code, ErrorCode::Path);
+    }
+    assert_eq!(toolbox.ask("where?", &Stop::never(), &|_| ()).err().unwrap().code, ErrorCode::Path);
+    assert_eq!(Toolbox::open(&[], ToolboxSettings::default()).err().unwrap().code, ErrorCode::Path);
+}
+
+#[test]
+fn definitions_are_of_all_tools_or_of_those_that_are_named() {
+    let tree = tree();
+    let toolbox = open(tree.path(), &json!({ "index": false })).unwrap();
+    let names = |only: Option<&[&str]>| {
+        let only: Option<Vec<String>> = only.map(|only| only.iter().map(|&name| name.to_owned()).collect());
+        let definitions = toolbox.definitions("mcp", only.as_deref()).map_err(|error| error.message)?;
+        Ok::<_, String>(definitions.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect())
+    };
+    let all: Vec<String> = names(None).unwrap();
+    assert!(all.contains(&"grep_search".to_owned()) && !all.contains(&"Search".to_owned()), "{all:?}");
+    assert_eq!(names(Some(&["read_file", "Search"])).unwrap(), ["read_file", "Search"]);
+    let unknown = names(Some(&["readfile"])).unwrap_err();
+    assert!(unknown.starts_with("`only` names readfile, which is none of keyword_search, "), "{unknown}");
 }

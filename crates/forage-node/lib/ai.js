@@ -3,11 +3,9 @@
 
 const { jsonSchema, tool } = require("ai");
 
-const chosen = require("./chosen.js");
-
 /** The tools of a workspace, by their names. An error is told to the model, as it is what can be mended. */
 function forageTools(workspace, { only } = {}) {
-  const definitions = chosen(workspace, only);
+  const definitions = workspace.tools("mcp", { only });
   const made = ({ name, title, description, inputSchema }) => {
     const execute = async (given, { abortSignal } = {}) => {
       try {

@@ -334,7 +334,7 @@ export interface LookupHit {
   score: number;
   /** Where the query is a name: what the text has of it. */
   has?: Has | null;
-  /** The payload fields that the configuration asks for; `text` to its first 4,000 bytes. */
+  /** The payload fields that the configuration asks for; a text to its first 4,000 bytes, whole in Python and Node. */
   payload: Record<string, unknown>;
   /** The lines of the text that have most of the words. */
   lines: Array<LookupLine>;
@@ -1118,10 +1118,12 @@ export interface ModelSettings {
   allowInsecure?: boolean;
 }
 
-/** A collection on a Qdrant server. What is left out is as the command line has it under `[retrieval]`. */
+/** A collection in a directory or on a Qdrant server. What is left out is as the command line has it under `[retrieval]`. */
 export interface CollectionSettings {
-  /** The address of the server, whose port is that of its REST interface, 6333 unless it is named. */
-  url: string;
+  /** A directory of collections on this machine, in place of a server. */
+  directory?: string;
+  /** The address of a server, whose port is that of its REST interface, 6333 unless it is named. */
+  url?: string;
   name?: string;
   apiKey?: string;
   /** Sends the key over plain `http` to another machine. */
@@ -1136,6 +1138,7 @@ export interface CollectionSettings {
   language?: string;
   disableStemmer?: boolean;
   topK?: number;
+  /** Fields of the payload; `*` for all. */
   payload?: readonly string[];
   textField?: string;
 }
@@ -1199,8 +1202,8 @@ export declare class Workspace {
   constructor(paths: string | URL | ReadonlyArray<string | URL>, settings?: WorkspaceSettings);
   /** The directories, as answers name them. */
   readonly roots: string[];
-  /** Returns the definitions of the tools for a model. */
-  tools(format?: ToolFormat): Array<Record<string, unknown>>;
+  /** Returns the definitions of the tools for a model; with `only` those that it names. */
+  tools(format?: ToolFormat, options?: { only?: readonly string[] }): Array<Record<string, unknown>>;
   /** Calls a tool by its name, as a model does: with an object, or in the JSON that it wrote. */
   call(name: string, given?: object | string, options?: CallOptions): Promise<Answer>;
   /** Answers a question with an agent over the tools. `watch` is told of what happens meanwhile; if it throws, or a promise of its is rejected meanwhile, the question

@@ -287,8 +287,8 @@ class Workspace {
     return this.#raw.roots;
   }
 
-  tools(format = "openai") {
-    return JSON.parse(unwrapped(this.#raw.definitions(format)));
+  tools(format = "openai", { only } = {}) {
+    return JSON.parse(unwrapped(this.#raw.definitions(format, only)));
   }
 
   async call(name, given = {}, { signal } = {}) {

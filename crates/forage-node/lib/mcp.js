@@ -3,14 +3,12 @@
 
 const { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } = require("@modelcontextprotocol/sdk/types.js");
 
-const chosen = require("./chosen.js");
-
 /**
  * Adds the tools of a workspace to a server: to an `McpServer` beside others, to a `Server` as all that it has. Records go with an
  * answer where they are wanted: many clients hand a model those in the text's place.
  */
 function addForageTools(server, workspace, { only, records = false } = {}) {
-  const definitions = chosen(workspace, only);
+  const definitions = workspace.tools("mcp", { only });
   const call = async (name, given, signal) => {
     try {
       const answer = await workspace.call(name, given ?? {}, { signal });

@@ -185,10 +185,10 @@ impl NodeToolbox {
         })
     }
 
-    /// The definitions of tools in JSON.
+    /// The definitions of tools in JSON, or of `only` those that are named.
     #[napi]
-    pub fn definitions(&self, format: String) -> Settled<String> {
-        told(self.0.definitions(&format).map(|definitions| json!(definitions).to_string()))
+    pub fn definitions(&self, format: String, only: Option<Vec<String>>) -> Settled<String> {
+        told(self.0.definitions(&format, only.as_deref()).map(|definitions| json!(definitions).to_string()))
     }
 
     /// Makes the index of lines, or brings it up to date.

@@ -147,11 +147,16 @@ test("errors have classes and hints", async () => {
 
 test("a collection is asked when something is looked up", async () => {
   const collection = { url: "http://127.0.0.1:1", name: "own", apiKey: "secret", timeoutMs: 500, topK: 3, textField: "text" };
-  await assert.rejects(opened(tree, { collection }).lookup({ query: "again" }), (error) => {
-    assert(error instanceof forage.CollectionError, error.stack);
-    assert.match(error.message, /can't reach Qdrant at http:\/\/127\.0\.0\.1:1/);
-    return true;
-  });
+  for (const paths of [tree, []]) {
+    const answer = await opened(paths, { collection }).lookup({ query: "again" });
+    assert.deepEqual([answer.found, answer.status, answer.hits], [false, "store_unavailable", []]);
+    assert.match(answer.reason, /can't reach Qdrant at http:\/\/127\.0\.0\.1:1/);
+  }
+  await assert.rejects(opened([], { collection }).grep({ pattern: "again" }), forage.PathError);
+  assert.throws(() => opened([]), forage.PathError);
+  assert.throws(() => opened(tree, { collection: { ...collection, directory: "here" } }), forage.ArgumentError);
+  const embedded = opened([], { collection: { directory: path.join(tree, "none") } });
+  await assert.rejects(embedded.lookup({ query: "again" }), forage.CollectionError);
   assert.throws(() => opened(tree, { collection: { url: "nonsense" } }), forage.ArgumentError);
 });
 

@@ -13,11 +13,11 @@ use std::sync::{Arc, OnceLock};
 
 use forage_base::Stop;
 use forage_bindings::{BindingError, Toolbox, ToolboxSettings, end_all, error_codes, guarded, methods, run};
-use forage_tools::Answer;
+use forage_tools::{Answer, Telemetry};
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
 use pyo3::types::IntoPyDict as _;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use self::each::PyPieces;
 
@@ -77,19 +77,36 @@ impl RawAsked {
     }
 }
 
+/// A function that is told of calls.
+struct PyTelemetry(Py<PyAny>);
+
+impl Telemetry for PyTelemetry {
+    fn record(&self, event: Map<String, Value>) {
+        calls::watch(Some(&self.0), &Value::Object(event));
+    }
+}
+
 /// Directories and their tools.
 #[pyclass(frozen, name = "RawToolbox", module = "forage._forage")]
 struct RawToolbox(Arc<Toolbox>);
 
 #[pymethods]
 impl RawToolbox {
-    /// `settings` are JSON.
+    /// `settings` are JSON. `telemetry` is called with an event in JSON for each call, on the thread that makes it.
     #[new]
-    fn open(py: Python<'_>, directories: Vec<PathBuf>, settings: &str) -> PyResult<Self> {
+    fn open(
+        py: Python<'_>,
+        directories: Vec<PathBuf>,
+        settings: &str,
+        telemetry: Option<Py<PyAny>>,
+    ) -> PyResult<Self> {
         let settings = ToolboxSettings::parse(settings).map_err(|error| raised(py, &error))?;
-        py.detach(|| Toolbox::open(&directories, settings))
-            .map(|toolbox| Self(Arc::new(toolbox)))
-            .map_err(|error| raised(py, &error))
+        let toolbox =
+            py.detach(|| Toolbox::open(&directories, settings)).map_err(|error| raised(py, &error))?;
+        Ok(Self(Arc::new(match telemetry {
+            Some(telemetry) => toolbox.with_telemetry(Arc::new(PyTelemetry(telemetry)), "python"),
+            None => toolbox,
+        })))
     }
 
     /// Calls a tool with arguments in JSON, and waits. A call of the main thread looks for signals meanwhile.
@@ -162,9 +179,9 @@ impl RawToolbox {
         })
     }
 
-    /// The definitions of tools in JSON.
-    fn definitions(&self, py: Python<'_>, format: &str) -> PyResult<String> {
-        let definitions = self.0.definitions(format).map_err(|error| raised(py, &error))?;
+    /// The definitions of tools in JSON, or of `only` those that are named.
+    fn definitions(&self, py: Python<'_>, format: &str, only: Option<Vec<String>>) -> PyResult<String> {
+        let definitions = self.0.definitions(format, only.as_deref()).map_err(|error| raised(py, &error))?;
         Ok(json!(definitions).to_string())
     }
 

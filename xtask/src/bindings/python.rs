@@ -200,8 +200,7 @@ const WORKSPACE: &str = r#"
 class _Opened:
     def __init__(
         self,
-        path: str | os.PathLike[str],
-        *more: str | os.PathLike[str],
+        *paths: str | os.PathLike[str],
         index: bool | str | os.PathLike[str] | None = None,
         watch: bool | None = None,
         models: builtins.list[dict[str, Any]] | None = None,
@@ -215,12 +214,17 @@ class _Opened:
         max_file_bytes: int | None = None,
         exclude: builtins.list[str] | None = None,
         allow_broad_root: bool | None = None,
+        on_telemetry: Callable[[dict[str, Any]], None] | None = None,
     ) -> None: ...
     @property
     def roots(self) -> builtins.list[str]:
         """The directories, as answers name them."""
-    def tools(self, format: Literal["openai", "openai-strict", "anthropic", "gemini", "mcp"] = "openai") -> builtins.list[dict[str, Any]]:
-        """Returns the definitions of the tools for a model."""
+    def tools(
+        self,
+        format: Literal["openai", "openai-strict", "anthropic", "gemini", "mcp"] = "openai",
+        only: builtins.list[str] | None = None,
+    ) -> builtins.list[dict[str, Any]]:
+        """Returns the definitions of the tools for a model; with `only` those that it names."""
     def close(self) -> None:
         """Ends what goes on in the background, and waits for that, a second and a half at the most; calls that come later are refused."""
 

@@ -187,10 +187,12 @@ export interface ModelSettings {
   allowInsecure?: boolean;
 }
 
-/** A collection on a Qdrant server. What is left out is as the command line has it under `[retrieval]`. */
+/** A collection in a directory or on a Qdrant server. What is left out is as the command line has it under `[retrieval]`. */
 export interface CollectionSettings {
-  /** The address of the server, whose port is that of its REST interface, 6333 unless it is named. */
-  url: string;
+  /** A directory of collections on this machine, in place of a server. */
+  directory?: string;
+  /** The address of a server, whose port is that of its REST interface, 6333 unless it is named. */
+  url?: string;
   name?: string;
   apiKey?: string;
   /** Sends the key over plain `http` to another machine. */
@@ -201,10 +203,11 @@ export interface CollectionSettings {
   /** Scores of a collection without the IDF modifier: weighed by Forage, or as they are stored. */
   idf?: "auto" | "stored";
   /** For a collection that does not say which. */
-  encoder?: "auto" | "code-superset" | "fastembed-bm25";
+  encoder?: "auto" | "code-superset" | "fastembed-bm25" | "bm42";
   language?: string;
   disableStemmer?: boolean;
   topK?: number;
+  /** Fields of the payload; `*` for all. */
   payload?: readonly string[];
   textField?: string;
 }
@@ -268,8 +271,8 @@ export declare class Workspace {
   constructor(paths: string | URL | ReadonlyArray<string | URL>, settings?: WorkspaceSettings);
   /** The directories, as answers name them. */
   readonly roots: string[];
-  /** Returns the definitions of the tools for a model. */
-  tools(format?: ToolFormat): Array<Record<string, unknown>>;
+  /** Returns the definitions of the tools for a model; with `only` those that it names. */
+  tools(format?: ToolFormat, options?: { only?: readonly string[] }): Array<Record<string, unknown>>;
   /** Calls a tool by its name, as a model does: with an object, or in the JSON that it wrote. */
   call(name: string, given?: object | string, options?: CallOptions): Promise<Answer>;
   /** Answers a question with an agent over the tools. `watch` is told of what happens meanwhile; if it throws, or a promise of its is rejected meanwhile, the question

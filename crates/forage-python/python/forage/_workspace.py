@@ -148,13 +148,16 @@ class AsyncEach(AsyncIterator[Record]):
         self.close()
 
 
+#: Arguments of a workspace that the native part takes by themselves.
+_NO_SETTINGS = ("self", "paths", "on_telemetry", "__class__")
+
+
 class _Opened:
     """What workspaces of either kind have."""
 
     def __init__(
         self,
-        path: str | os.PathLike[str],
-        *more: str | os.PathLike[str],
+        *paths: str | os.PathLike[str],
         index: bool | str | os.PathLike[str] | None = None,
         watch: bool | None = None,
         models: list[dict[str, Any]] | None = None,
@@ -168,18 +171,23 @@ class _Opened:
         max_file_bytes: int | None = None,
         exclude: list[str] | None = None,
         allow_broad_root: bool | None = None,
+        on_telemetry: Callable[[dict[str, Any]], None] | None = None,
     ) -> None:
-        settings = {name: value for name, value in locals().items() if name not in ("self", "path", "more", "__class__")}
-        self._raw = _forage.RawToolbox([os.fspath(one) for one in (path, *more)], _settings(settings))
+        settings = {name: value for name, value in locals().items() if name not in _NO_SETTINGS}
+        directories = [os.fspath(path) for path in paths]
+        self._raw = _forage.RawToolbox(directories, _settings(settings), _watcher(on_telemetry))
 
     @property
     def roots(self) -> list[str]:
         """The directories, as answers name them."""
         return self._raw.roots()
 
-    def tools(self, format: str = "openai") -> list[dict[str, Any]]:
-        """Returns the definitions of the tools for a model: ``openai``, ``openai-strict``, ``anthropic``, ``gemini`` or ``mcp``."""
-        definitions: list[dict[str, Any]] = json.loads(self._raw.definitions(format))
+    def tools(self, format: str = "openai", only: list[str] | None = None) -> list[dict[str, Any]]:
+        """Returns the definitions of the tools for a model: ``openai``, ``openai-strict``, ``anthropic``, ``gemini`` or ``mcp``.
+
+        With ``only`` those that it names.
+        """
+        definitions: list[dict[str, Any]] = json.loads(self._raw.definitions(format, only))
         return definitions
 
     def close(self) -> None:

@@ -150,6 +150,7 @@ fn named_tests(row: &str) -> Vec<(String, String)> {
         match directory {
             "crates" => file = place.to_owned(),
             "forage" => file = format!("crates/forage/tests/it/{rest}"),
+            "python" => file = format!("crates/forage-python/tests/{rest}"),
             "" => {}
             directory => file = format!("crates/forage-{directory}/tests/it/{rest}"),
         }
@@ -169,14 +170,17 @@ fn the_tables_of_requirements_name_tests_that_exist() {
         for (file, test) in &tests {
             let source = std::fs::read_to_string(workspace.join(file));
             let source = source.unwrap_or_else(|error| panic!("{page}: {file}: {error}"));
-            let before =
-                source.split(&format!("fn {test}(")).next().filter(|before| before.len() < source.len());
+            let is_python = file.ends_with(".py");
+            let begins = format!("{} {test}(", if is_python { "def" } else { "fn" });
+            let before = source.split(&begins).next().filter(|before| before.len() < source.len());
             let before = before.unwrap_or_else(|| panic!("{page}: {file} has no test {test}"));
             let lines = before.lines().rev().map(str::trim).skip_while(|line| line.is_empty());
             let above = lines.take_while(|line| line.starts_with(['#', '/']));
             let attributes: Vec<&str> = above.filter(|line| line.starts_with('#')).collect();
-            let is_run = attributes.contains(&"#[test]")
-                && !attributes.iter().any(|it| it.contains("feature") || it.contains("ignore"));
+            // Those of Python are run by `cargo xtask python`.
+            let is_run = is_python
+                || attributes.contains(&"#[test]")
+                    && !attributes.iter().any(|it| it.contains("feature") || it.contains("ignore"));
             assert!(is_run, "{page}: {file}: {test} is no test, or not one of every run: {attributes:?}");
         }
         assert!(tests.len() >= at_least, "{page}: only {} names were checked", tests.len());

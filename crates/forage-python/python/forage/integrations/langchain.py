@@ -1,17 +1,21 @@
-"""A retriever for LangChain: code that answers a query, in documents with path, lines and score."""
+"""For LangChain: retrievers over files and over a collection, and the tools of a workspace."""
 
 from __future__ import annotations
 
-from typing import Any, Optional
+from collections.abc import Callable, Iterable
+from typing import Any, Optional, Union
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
-from pydantic import ConfigDict
+from langchain_core.tools import BaseTool, StructuredTool
+from pydantic import ConfigDict, PrivateAttr
 
 from forage import AsyncWorkspace, Workspace
 
-from ._code import blocks
+from ._code import CodeBlock, blocks
+from ._points import Point, Points
+from ._tools import called_tools
 
 
 class ForageRetriever(BaseRetriever):
@@ -33,17 +37,87 @@ class ForageRetriever(BaseRetriever):
     code_tokens: int = 4000
     #: Further arguments of `rank`, such as `path` or `languages`.
     arguments: dict[str, Any] = {}
+    #: Adds ``score`` to the metadata.
+    with_score: bool = False
 
     def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
-        return _documents(self.workspace.rank(query, code_tokens=self.code_tokens, **self.arguments))
+        answer = self.workspace.rank(query, code_tokens=self.code_tokens, **self.arguments)
+        return _documents(blocks(answer), self.with_score)
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
     ) -> list[Document]:
         if self.async_workspace is None:
             return await super()._aget_relevant_documents(query, run_manager=run_manager)
-        return _documents(await self.async_workspace.rank(query, code_tokens=self.code_tokens, **self.arguments))
+        answer = await self.async_workspace.rank(query, code_tokens=self.code_tokens, **self.arguments)
+        return _documents(blocks(answer), self.with_score)
 
 
-def _documents(answer: Any) -> list[Document]:
-    return [Document(page_content=text, metadata=place) for text, place in blocks(answer)]
+class ForageKeywordRetriever(BaseRetriever):
+    """Looks the words of a query up in a collection of sparse vectors, and hands on the points that have them.
+
+    A document has the id of its point, the whole text, and the payload as metadata; best first, and the same for the same
+    query. Where the server is away there are none, of which ``on_telemetry`` is told.
+
+    >>> from forage.integrations.langchain import ForageKeywordRetriever
+    >>> collection = {"url": "http://127.0.0.1:1", "name": "docs", "encoder": "bm42"}
+    >>> retriever = ForageKeywordRetriever(collection=collection, on_telemetry=lambda event: print(event["retrieval.status"]))
+    >>> retriever.invoke("ORA-00942")
+    store_unavailable
+    []
+    """
+
+    #: As of a `forage.Workspace`: the ``url`` of a server or a ``directory``, ``name``, ``encoder``, …
+    collection: dict[str, Any]
+    #: Documents; those that the collection's settings say without it.
+    top_k: Optional[int] = None
+    #: Conditions on payload fields, such as ``["modality=text"]``.
+    filter: Optional[list[str]] = None
+    #: Secrets are taken out of texts and metadata otherwise.
+    show_secrets: bool = False
+    #: Is called with an event for each lookup.
+    on_telemetry: Optional[Callable[[dict[str, Any]], None]] = None
+    #: Adds ``score`` to the metadata.
+    with_score: bool = False
+
+    _points: Points = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        super().model_post_init(context)
+        self._points = Points(self.collection, self.top_k, self.filter, self.show_secrets, self.on_telemetry)
+
+    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun) -> list[Document]:
+        return _documents(self._points.of(query), self.with_score)
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun
+    ) -> list[Document]:
+        return _documents(await self._points.awaited(query), self.with_score)
+
+
+def forage_tools(workspace: Workspace, only: Optional[list[str]] = None) -> list[BaseTool]:
+    """Returns the tools of a workspace for an agent; ``only`` those that are named.
+
+    >>> import forage
+    >>> from forage.integrations.langchain import forage_tools
+    >>> tools = forage_tools(forage.Workspace(".", index=False), only=["grep_search", "read_file"])
+    >>> [tool.name for tool in tools]
+    ['grep_search', 'read_file']
+    >>> "Retries what failed." in tools[1].invoke({"path": "README.md"})
+    True
+    """
+    return [
+        StructuredTool(name=tool.name, description=tool.description, args_schema=tool.schema, func=tool.call)
+        for tool in called_tools(workspace, only)
+    ]
+
+
+def _documents(found: Iterable[Union[CodeBlock, Point]], with_score: bool) -> list[Document]:
+    return [
+        Document(
+            id=one.id,
+            page_content=one.text,
+            metadata={**one.metadata, "score": one.score} if with_score else one.metadata,
+        )
+        for one in found
+    ]

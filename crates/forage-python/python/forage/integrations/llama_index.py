@@ -1,16 +1,22 @@
-"""A retriever for LlamaIndex: code that answers a query, in nodes with path, lines and score."""
+"""For LlamaIndex: retrievers over files and over a collection, and the tools of a workspace."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any, Optional
 
 from llama_index.core.base.base_retriever import BaseRetriever
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle, TextNode
+from llama_index.core.tools import FunctionTool, ToolMetadata
+from llama_index.core.vector_stores.utils import metadata_dict_to_node
+from pydantic import BaseModel
 
-from forage import AsyncWorkspace, Workspace
+from forage import AsyncWorkspace, RankAnswer, Workspace
 
 from ._code import blocks
+from ._points import Point, Points
+from ._tools import called_tools
 
 
 class ForageRetriever(BaseRetriever):
@@ -36,14 +42,98 @@ class ForageRetriever(BaseRetriever):
         self._arguments = {"code_tokens": code_tokens, **arguments}
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        return _nodes(self._workspace.rank(query_bundle.query_str, **self._arguments))
+        return _code_nodes(self._workspace.rank(query_bundle.query_str, **self._arguments))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         if self._async_workspace is None:
             return await asyncio.to_thread(self._retrieve, query_bundle)
-        return _nodes(await self._async_workspace.rank(query_bundle.query_str, **self._arguments))
+        return _code_nodes(await self._async_workspace.rank(query_bundle.query_str, **self._arguments))
 
 
-def _nodes(answer: Any) -> list[NodeWithScore]:
-    found = blocks(answer)
-    return [NodeWithScore(node=TextNode(text=text, metadata=place), score=place["score"]) for text, place in found]
+class ForageKeywordRetriever(BaseRetriever):
+    """Looks the words of a query up in a collection of sparse vectors, and hands on the points that have them.
+
+    A node has the id of its point, the whole text, and the payload as metadata; in a collection that LlamaIndex filled it is the
+    node that was put in. Best first, and the same for the same query. Where the server is away there are none, of which
+    ``on_telemetry`` is told.
+
+    >>> from forage.integrations.llama_index import ForageKeywordRetriever
+    >>> collection = {"url": "http://127.0.0.1:1", "name": "docs", "encoder": "bm42"}
+    >>> retriever = ForageKeywordRetriever(collection, on_telemetry=lambda event: print(event["retrieval.status"]))
+    >>> retriever.retrieve("ORA-00942")
+    store_unavailable
+    []
+    """
+
+    def __init__(
+        self,
+        collection: dict[str, Any],
+        top_k: Optional[int] = None,
+        filter: Optional[list[str]] = None,
+        show_secrets: bool = False,
+        on_telemetry: Optional[Callable[[dict[str, Any]], None]] = None,
+    ) -> None:
+        """``collection`` is that of a `forage.Workspace`: the ``url`` of a server or a ``directory``, ``name``, ``encoder``, …
+
+        ``filter`` are conditions on payload fields, such as ``["modality=text"]``. Secrets are taken out of texts and metadata
+        unless ``show_secrets``. ``on_telemetry`` is called with an event for each lookup.
+        """
+        super().__init__()
+        self._points = Points(collection, top_k, filter, show_secrets, on_telemetry)
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return [_node(point) for point in self._points.of(query_bundle.query_str)]
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        return [_node(point) for point in await self._points.awaited(query_bundle.query_str)]
+
+
+def forage_tools(workspace: Workspace, only: Optional[list[str]] = None) -> list[FunctionTool]:
+    """Returns the tools of a workspace for an agent; ``only`` those that are named.
+
+    >>> import forage
+    >>> from forage.integrations.llama_index import forage_tools
+    >>> tools = forage_tools(forage.Workspace(".", index=False), only=["grep_search", "read_file"])
+    >>> [tool.metadata.name for tool in tools]
+    ['grep_search', 'read_file']
+    >>> "Retries what failed." in str(tools[1](path="README.md"))
+    True
+    """
+    return [
+        FunctionTool(
+            fn=tool.call,
+            metadata=ToolMetadata(name=tool.name, description=tool.description, fn_schema=_arguments(tool.schema)),
+        )
+        for tool in called_tools(workspace, only)
+    ]
+
+
+def _code_nodes(answer: RankAnswer) -> list[NodeWithScore]:
+    return [
+        NodeWithScore(node=TextNode(id_=block.id, text=block.text, metadata=block.metadata), score=block.score)
+        for block in blocks(answer)
+    ]
+
+
+def _node(point: Point) -> NodeWithScore:
+    node: BaseNode = TextNode(text=point.text, metadata=point.metadata)
+    if "_node_content" in point.payload:
+        try:
+            # With its relations, and what of its metadata a model does not see.
+            node = metadata_dict_to_node(point.payload, point.text or None)
+        except ValueError:
+            # Written by another version.
+            pass
+    node.id_ = point.id
+    return NodeWithScore(node=node, score=point.score)
+
+
+def _arguments(schema: dict[str, Any]) -> type[BaseModel]:
+    """A model with this JSON schema; what it does not fit, the tool itself says."""
+
+    class Arguments(BaseModel):
+        @classmethod
+        def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any, /) -> dict[str, Any]:
+            return schema
+
+    return Arguments
