@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use forage_base::Stop;
+use forage_base::{Stop, in_threads};
 use forage_fs::{Contents, DecodedText, OpenedFile, ReadBuffer, RelPath, Root, decode_head};
 
 use super::account::FileEvidence;
@@ -51,14 +51,7 @@ impl Again<'_> {
             read
         };
         let threads = self.threads.min(paths.len().div_ceil(FILES_AT_ONCE)).max(1);
-        let mut read: Vec<(usize, FileEvidence)> = std::thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-            let mut read = work();
-            for other in others {
-                read.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            }
-            read
-        });
+        let mut read: Vec<(usize, FileEvidence)> = in_threads(threads, work).into_iter().flatten().collect();
         read.sort_by_key(|(place, _)| *place);
         let is_over = read.is_empty() && !paths.is_empty() && self.stop.check().is_some();
         (!is_over).then(|| read.into_iter().map(|(_, file)| file).collect())
