@@ -109,12 +109,12 @@ impl Stop {
 
     /// Waits, and looks every [`WAIT_SLICE`] whether to go on; says why not.
     pub fn wait(&self, pause: Duration) -> Option<Stopped> {
-        let until = Instant::now() + pause;
+        let until = Instant::now().checked_add(pause);
         loop {
             if let Some(stopped) = self.check() {
                 return Some(stopped);
             }
-            let left = until.saturating_duration_since(Instant::now());
+            let left = until.map_or(WAIT_SLICE, |until| until.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return None;
             }

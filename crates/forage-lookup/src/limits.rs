@@ -195,3 +195,6 @@ pub const LOCK_POLL: std::time::Duration = std::time::Duration::from_millis(2);
 /// Points that the embedded store looks at before it asks whether the time is over: some milliseconds where each payload
 /// is read.
 pub const STORE_STEPS: usize = 512;
+
+/// Segments of an embedded collection from which on they are merged after a commit that nobody asked for.
+pub const SCATTERED_SEGMENTS: usize = 32;

@@ -16,6 +16,10 @@ pub(crate) fn again<T>(stop: &Stop, ask: impl Fn() -> Result<T, StoreError>) -> 
             result => return result,
         };
         let wait = match &error {
+            // A server that is busy for longer than that is asked again by the next call.
+            StoreError::RateLimited { retry_after: Some(wait), .. } if *wait > limits::BACKOFF_MOST => {
+                return Err(error);
+            }
             StoreError::RateLimited { retry_after: Some(wait), .. } => *wait,
             _ => (limits::BACKOFF * 2_u32.pow(tries)).min(limits::BACKOFF_MOST).mul_f64(jitter()),
         };

@@ -29,6 +29,8 @@ impl Home {
             "has other characters than letters, digits, `-`, `_` and `.`"
         } else if name.starts_with('.') || name.ends_with('.') {
             "begins or ends with a dot"
+        } else if is_device(name) {
+            "is that of a device on Windows"
         } else {
             return Ok(Self { directory: directory.to_owned(), name: name.to_owned() });
         };
@@ -127,4 +129,14 @@ impl Home {
             path.display()
         ))
     }
+}
+
+/// Returns whether Windows opens a device of this name in any directory.
+fn is_device(name: &str) -> bool {
+    let stem = name.split('.').next().unwrap_or_default().to_ascii_lowercase();
+    let is_numbered = |kind: &str| {
+        stem.strip_prefix(kind)
+            .is_some_and(|digit| digit.len() == 1 && digit.bytes().all(|it| it.is_ascii_digit()))
+    };
+    ["con", "prn", "aux", "nul"].contains(&&*stem) || is_numbered("com") || is_numbered("lpt")
 }

@@ -34,9 +34,8 @@ impl Lock {
             Err(TryLockError::Error(error)) => return Err(LockError::Io(error)),
         }
         let number = format!("{}\n", std::process::id());
-        let written =
-            file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(number.as_bytes()));
-        written.map_err(LockError::Io)?;
+        // Who holds it is for a message alone; a full disk must not keep anybody from removing a collection.
+        let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(number.as_bytes()));
         Ok(Self { file })
     }
 }

@@ -102,8 +102,10 @@ impl Fields {
                 tags_of(field, value).into_iter().for_each(|tag| document.add_text(self.tags, tag));
             }
         }
-        let payload =
-            serde_json::to_vec(&point.payload).map_err(|error| StoreError::Invalid(error.to_string()))?;
+        // In the order in which a server gives it.
+        let mut payload = Value::Object(point.payload.clone());
+        payload.sort_all_objects();
+        let payload = serde_json::to_vec(&payload).map_err(|error| StoreError::Invalid(error.to_string()))?;
         document.add_bytes(self.payload, &payload);
         Ok(document)
     }
@@ -138,7 +140,8 @@ fn tags_of(field: &str, value: &Value) -> Vec<String> {
 /// The terms of which a point has one that passes, and whether every point that has one passes.
 pub(super) fn wanted_tags(field: &str, wanted: &[WantedValue]) -> (Vec<String>, bool) {
     let wanted = Readings::of(wanted);
-    let is_exact = wanted.texts.iter().all(|text| text.len() < limits::TAG_BYTES);
+    // A longer one may have been cut before a character of four bytes.
+    let is_exact = wanted.texts.iter().all(|text| text.len() + 3 < limits::TAG_BYTES);
     let mut tags: Vec<String> = wanted.texts.iter().map(|text| tag(field, 's', text)).collect();
     tags.extend(wanted.integers.iter().map(|integer| tag(field, 'i', &integer.to_string())));
     tags.extend(wanted.floats.iter().map(|float| float_tag(field, *float)));

@@ -128,12 +128,15 @@ impl Segment {
     }
 
     /// Reads the vectors of documents. Looks into every posting list: no lookup in one collection needs them.
-    pub(super) fn vectors(&self, documents: &[DocId]) -> Result<Vec<SparseVector>, IndexError> {
+    pub(super) fn vectors(&self, documents: &[DocId], stop: &Stop) -> Result<Vec<SparseVector>, IndexError> {
         let mut sorted: Vec<(DocId, usize)> = documents.iter().copied().zip(0..).collect();
         sorted.sort_unstable();
         let mut weights: Vec<Vec<(u32, f64)>> = vec![Vec::new(); documents.len()];
         let (mut terms, mut bits) = (self.vectors.terms().stream()?, Vec::new());
+        let mut steps = 0_usize;
         while terms.advance() {
+            steps += 1;
+            go_on(steps, stop)?;
             let id = str::from_utf8(terms.key()).ok().and_then(|digits| u32::from_str_radix(digits, 16).ok());
             let id = id.ok_or(IndexError::Damaged)?;
             let option = IndexRecordOption::WithFreqsAndPositions;

@@ -71,7 +71,8 @@ impl Snapshot {
     }
 
     pub(super) fn query(&self, query: &PointQuery<'_>, stop: &Stop) -> Result<Vec<PointHit>, IndexError> {
-        let hits = self.best(query, stop)?.into_iter().map(|candidate| {
+        let hits = self.best(query, stop)?.into_iter().enumerate().map(|(step, candidate)| {
+            go_on(step, stop)?;
             let segment = &self.segments[candidate.segment];
             let payload = match query.fields {
                 [] => serde_json::Map::new(),
@@ -100,7 +101,7 @@ impl Snapshot {
                 let of_segment = best.iter().enumerate().filter(|(_, candidate)| candidate.segment == number);
                 let (places, documents): (Vec<usize>, Vec<DocId>) =
                     of_segment.map(|(place, candidate)| (place, candidate.document)).unzip();
-                for (place, vector) in places.into_iter().zip(segment.vectors(&documents)?) {
+                for (place, vector) in places.into_iter().zip(segment.vectors(&documents, stop)?) {
                     hits[place].vector = vector;
                 }
             }
@@ -166,7 +167,8 @@ impl Snapshot {
         found.sort_unstable_by_key(|&(id, document, _)| (id, document));
         let next = found.get(scan.limit).map(|&(id, ..)| id);
         found.truncate(scan.limit);
-        let points = found.into_iter().map(|(id, document, segment)| {
+        let points = found.into_iter().enumerate().map(|(step, (id, document, segment))| {
+            go_on(step, stop)?;
             let payload = match scan.fields {
                 [] => serde_json::Map::new(),
                 fields => select(&segment.payload(document)?, fields),

@@ -3,7 +3,7 @@
 // not fuzzed: a line of the manifest, which is compared with its hash before it is read
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, TryLockError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, TryLockError};
 
 use forage_base::{Stop, Stopped};
 use forage_rank::IndexError;
@@ -39,6 +39,8 @@ pub struct EmbeddedStore {
     /// Segments that were opened for a snapshot whose time was up before it was complete.
     opening: Mutex<Vec<Arc<Segment>>>,
     snapshot: RwLock<Option<Arc<Snapshot>>>,
+    /// The error with which changes were lost that had been acknowledged.
+    lost: OnceLock<StoreError>,
 }
 
 impl EmbeddedStore {
@@ -55,6 +57,7 @@ impl EmbeddedStore {
             writer: Mutex::default(),
             opening: Mutex::default(),
             snapshot: RwLock::default(),
+            lost: OnceLock::new(),
         })
     }
 
@@ -81,9 +84,10 @@ impl EmbeddedStore {
             IndexError::Damaged => {
                 StoreError::Damaged(format!("{place} is damaged: a file is not as it was written"))
             }
-            error if error.is_damage() => StoreError::Damaged(format!("{place} is damaged ({error})")),
-            IndexError::Io(error) => StoreError::Invalid(format!("{place}: {error}")),
-            error => StoreError::Invalid(format!("{place} can't be used: {error}")),
+            error if error.is_damage() => {
+                StoreError::Damaged(format!("{place} is damaged ({})", cause(error)))
+            }
+            error => StoreError::Invalid(format!("{place} can't be used: {}", cause(error))),
         }
     }
 
@@ -97,6 +101,10 @@ impl EmbeddedStore {
             }
             std::thread::sleep(limits::LOCK_POLL);
         }
+    }
+
+    fn known(&self) -> Option<Arc<Snapshot>> {
+        self.snapshot.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn publish(&self, snapshot: Option<Arc<Snapshot>>) {
@@ -127,19 +135,14 @@ impl EmbeddedStore {
             let Some((files, manifest)) = guarded(read).map_err(|error| self.failure(error, stop))? else {
                 return Err(self.no_collection());
             };
-            let known = self.snapshot.read().unwrap_or_else(PoisonError::into_inner).clone();
-            if let Some(known) = &known
+            if let Some(known) = &self.known()
                 && known.manifest == manifest
             {
                 return Ok(Arc::clone(known));
             }
             self.home.check_files(&directory)?;
-            match self.open(&files, manifest.clone(), known.as_deref(), stop) {
-                Ok(snapshot) => {
-                    let snapshot = Arc::new(snapshot);
-                    self.publish(Some(Arc::clone(&snapshot)));
-                    return Ok(snapshot);
-                }
+            match self.open(&files, manifest.clone(), stop) {
+                Ok(snapshot) => return Ok(snapshot),
                 Err(error @ StoreError::Damaged(_)) if missing.as_ref() == Some(&manifest) => {
                     return Err(error);
                 }
@@ -149,17 +152,18 @@ impl EmbeddedStore {
         }
     }
 
-    /// Opens the segments that a manifest names and that are not open yet.
-    fn open(
-        &self,
-        files: &Files,
-        manifest: Manifest,
-        known: Option<&Snapshot>,
-        stop: &Stop,
-    ) -> Result<Snapshot, StoreError> {
+    /// Opens the segments that a manifest names and that are not open yet, and publishes them.
+    fn open(&self, files: &Files, manifest: Manifest, stop: &Stop) -> Result<Arc<Snapshot>, StoreError> {
         let description: Description =
             serde_json::from_str(&manifest.note).map_err(|_| self.failure(IndexError::Damaged, stop))?;
         let mut opened = self.lock(&self.opening, stop)?;
+        // Another call may have opened them meanwhile.
+        let known = self.known();
+        if let Some(known) = &known
+            && known.manifest == manifest
+        {
+            return Ok(Arc::clone(known));
+        }
         opened.retain(|segment| manifest.segments.contains(&segment.entry));
         let opening =
             Opening { files, schema: &self.schema, fields: &self.fields, trust: Trust::Nothing, stop };
@@ -177,8 +181,10 @@ impl EmbeddedStore {
             };
             segments.push(segment);
         }
+        let snapshot = Arc::new(Snapshot { manifest, description, segments });
+        self.publish(Some(Arc::clone(&snapshot)));
         opened.clear();
-        Ok(Snapshot { manifest, description, segments })
+        Ok(snapshot)
     }
 
     fn read<T>(
@@ -201,7 +207,14 @@ impl EmbeddedStore {
 
     /// Changes the collection, and makes the changes visible to all readers.
     fn commit(&self, writer: &mut Option<Writer>, stop: &Stop) -> Result<(), StoreError> {
-        let snapshot = self.change(writer, stop, Writer::commit)?;
+        let snapshot = self.change(writer, stop, |writer| {
+            let snapshot = writer.commit()?;
+            if !writer.is_scattered() {
+                return Ok(snapshot);
+            }
+            writer.merge(stop)?;
+            writer.commit()
+        })?;
         self.publish(Some(Arc::new(snapshot)));
         Ok(())
     }
@@ -214,14 +227,20 @@ impl EmbeddedStore {
         work: impl FnOnce(&mut Writer) -> Result<T, WriteError>,
     ) -> Result<T, StoreError> {
         let Some(at_work) = writer.as_mut() else { return Err(self.no_collection()) };
+        let was_clean = at_work.is_clean();
         // Errors of the store pass through the guard as they are.
         let error = match guarded(|| Ok::<_, IndexError>(work(at_work))) {
             Ok(Ok(done)) => return Ok(done),
-            Ok(Err(WriteError::Store(error))) => error,
+            // Of a point, before anything of it was changed.
+            Ok(Err(WriteError::Store(error))) => return Err(error),
             Ok(Err(WriteError::Engine(error))) | Err(error) => self.failure(error, stop),
         };
         // Only what is on the disk is known to be right.
         *writer = None;
+        if !was_clean {
+            // Other calls were told that their changes are there: nothing more is built on them.
+            let _ = self.lost.set(error.clone());
+        }
         Err(error)
     }
 
@@ -229,6 +248,9 @@ impl EmbeddedStore {
     fn writer(&self, stop: &Stop) -> Result<MutexGuard<'_, Option<Writer>>, StoreError> {
         self.check(stop)?;
         let mut writer = self.lock(&self.writer, stop)?;
+        if let Some(error) = self.lost.get() {
+            return Err(error.clone());
+        }
         if writer.is_none() {
             self.load(stop)?;
             let lock = self.home.lock()?;
@@ -247,6 +269,16 @@ fn check_vector(description: &Description, using: &str) -> Result<(), StoreError
     }
     let has = &description.vector;
     Err(StoreError::Invalid(format!("the collection has no sparse vector `{using}`; it has `{has}`")))
+}
+
+/// The engine's words, without those for an index.
+fn cause(error: IndexError) -> String {
+    match error {
+        IndexError::Engine(error) => error.to_string(),
+        IndexError::Io(error) => error.to_string(),
+        IndexError::Panicked(message) => message,
+        error => error.to_string(),
+    }
 }
 
 impl Drop for EmbeddedStore {
@@ -320,10 +352,10 @@ impl PointStore for EmbeddedStore {
             return Err(StoreError::Invalid(format!("point {} has a weight that is no number", point.id)));
         }
         let mut writer = self.writer(stop)?;
-        self.change(&mut writer, stop, |writer| {
+        if let Some(writer) = &*writer {
             check_vector(writer.description(), using)?;
-            writer.upsert(&points)
-        })
+        }
+        self.change(&mut writer, stop, |writer| writer.upsert(&points, stop))
     }
 
     fn remove(&self, ids: &[PointId], stop: &Stop) -> Result<(), StoreError> {

@@ -3,7 +3,7 @@
 //! Points are gathered in a segment, which becomes part of the collection with a new manifest once it is large enough, or
 //! when somebody reads. Until then nothing on the disk is changed that readers see.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use forage_base::Stop;
@@ -96,8 +96,14 @@ impl Writer {
         self.gathered.is_none() && self.parts.iter().all(|part| part.living.is_none())
     }
 
-    pub(super) fn upsert(&mut self, points: &[Point]) -> Result<(), WriteError> {
-        for point in points {
+    /// Adds points, each in place of the one with its id. Of points with one id the last counts.
+    pub(super) fn upsert(&mut self, points: &[Point], stop: &Stop) -> Result<(), WriteError> {
+        let last: HashMap<PointId, usize> = points.iter().map(|point| point.id).zip(0..).collect();
+        for (index, point) in points.iter().enumerate() {
+            if last[&point.id] != index {
+                continue;
+            }
+            let document = self.fields.document(point, &self.description.indexed_fields)?;
             self.remove(&[point.id])?;
             let gathered = match &mut self.gathered {
                 Some(gathered) => gathered,
@@ -106,16 +112,17 @@ impl Writer {
                     let builder = Index::builder().schema(self.schema.clone()).settings(settings());
                     let engine = builder
                         .tokenizers(tokenizers())
-                        .single_segment_index_writer(staged.clone(), limits::GATHERED_BYTES)?;
+                        .single_segment_index_writer(staged.clone(), limits::GATHERED_BYTES)
+                        .map_err(failure)?;
                     none.insert(Gathered { engine, staged, ids: HashSet::new() })
                 }
             };
-            gathered.engine.add_document(self.fields.document(point, &self.description.indexed_fields)?)?;
+            gathered.engine.add_document(document).map_err(failure)?;
             gathered.ids.insert(point.id);
             if gathered.engine.mem_usage() >= limits::GATHERED_BYTES {
                 self.write_gathered()?;
                 self.commit()?;
-                self.merge(&Stop::never())?;
+                self.merge(stop)?;
             }
         }
         Ok(())
@@ -150,10 +157,27 @@ impl Writer {
 
     fn write_gathered(&mut self) -> Result<(), WriteError> {
         let Some(Gathered { engine, staged, .. }) = self.gathered.take() else { return Ok(()) };
-        engine.finalize().map_err(failure)?;
-        let part = self.open(staged.seal()?)?;
+        let part = self.finish_segment(&staged, || engine.finalize().map(drop))?;
         self.parts.push(part);
         Ok(())
+    }
+
+    /// Has the engine write a segment, and opens it. Nothing is left of one that fails.
+    fn finish_segment(
+        &self,
+        staged: &Staged,
+        write: impl FnOnce() -> Result<(), TantivyError>,
+    ) -> Result<Part, IndexError> {
+        let finished = write().map_err(failure).and_then(|()| self.open(staged.seal()?));
+        if finished.is_err() {
+            staged.discard();
+        }
+        finished
+    }
+
+    /// Returns whether readers would have to open many segments.
+    pub(super) fn is_scattered(&self) -> bool {
+        self.parts.len() > limits::SCATTERED_SEGMENTS
     }
 
     /// Makes the changes visible to readers.
@@ -211,9 +235,20 @@ impl Writer {
             }
             let engines: Vec<_> = together.iter().map(|segment| segment.open.engine.clone()).collect();
             let alive = together.iter().map(|segment| segment.open.alive.clone()).collect();
-            let staged = Staged::new(&self.files, &Stop::never());
-            merge_filtered_segments(&engines, settings(), alive, staged.clone()).map_err(failure)?;
-            let merged = self.open(staged.seal()?)?;
+            // A byte that changed since they were opened must not get a hash that is right.
+            for file in together.iter().flat_map(|segment| &segment.entry.files) {
+                match self.files.open(file, Trust::Nothing, stop) {
+                    Err(IndexError::Stopped) => return Ok(()),
+                    opened => drop(opened?),
+                }
+            }
+            let staged = Staged::new(&self.files, stop);
+            let merge = || merge_filtered_segments(&engines, settings(), alive, staged.clone()).map(drop);
+            let merged = match self.finish_segment(&staged, merge) {
+                // What was committed stays as it is.
+                Err(_) if stop.check().is_some() => return Ok(()),
+                merged => merged?,
+            };
             self.parts.retain(|part| !together.iter().any(|one| Arc::ptr_eq(one, &part.segment)));
             self.parts.push(merged);
             self.commit()?;

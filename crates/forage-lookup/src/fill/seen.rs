@@ -96,6 +96,7 @@ pub fn remove_repository(store: &dyn PointStore, name: &str, stop: &Stop) -> Res
         again(stop, || store.remove(&ids, stop))?;
     };
     again(stop, || store.remove(&seen, stop))?;
+    again(stop, || store.finish(stop))?;
     Ok(chunks)
 }
 

@@ -2,7 +2,8 @@
 //!
 //! The engine never opens a file by itself. What it reads are bytes whose length and hash are those that the
 //! [`Manifest`] names ([`Sealed`]); what it writes is hashed on its way ([`Staged`]), and ends
-//! at once when the time is over. Nothing is synced: what a power failure leaves half written is damage like any other.
+//! at once when the time is over. Only [`Files::sync`] writes through to the
+//! disk: what a power failure leaves half written is damage like any other.
 
 // fuzz: forage-rank/src/index/damage_tests.rs no_damage_gives_a_wrong_answer_or_reaches_the_engine
 

@@ -154,8 +154,10 @@ fn a_damaged_collection_can_be_dropped_and_made_again() {
 fn a_name_that_leads_elsewhere_is_refused() {
     let home = tempfile::tempdir().unwrap();
     let long = "a".repeat(101);
-    let names =
-        ["", ".", "..", "../code", "a/b", "/tmp", "a\\b", "c:", "a b", "ü", "a\0", ".code", "code.", &long];
+    let names = [
+        "", ".", "..", "../code", "a/b", "/tmp", "a\\b", "c:", "a b", "ü", "a\0", ".code", "code.", "NUL",
+        "com1.x", &long,
+    ];
     for name in names {
         let error = EmbeddedStore::new(home.path(), name).err().unwrap();
         assert_eq!(error.kind(), "invalid");

@@ -4,8 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use forage_base::Stop;
 use forage_lookup::{PointFilter, PointStore, StoreError};
+use serde_json::json;
 
-use crate::support::{Twin, USING, all, created, creation, open, some_points, told, upsert};
+use crate::support::{Twin, USING, all, created, creation, open, point, some_points, told, upsert};
 
 #[test]
 fn a_second_process_reads_and_writes_once_the_writer_is_killed() {
@@ -93,4 +94,51 @@ impl Drop for Done<'_> {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
     }
+}
+
+#[test]
+fn a_wrong_vector_loses_nothing_and_of_one_id_the_last_counts() {
+    let home = tempfile::tempdir().unwrap();
+    let (store, stop) = (created(home.path()), Stop::never());
+    upsert(&store, some_points(5));
+    assert_eq!(store.upsert(some_points(9), "dense", &stop).unwrap_err().kind(), "invalid");
+    let twice = ["first", "last"].map(|path| point(3, &[(1, 1.0)], json!({"path": path})));
+    upsert(&store, twice.to_vec());
+    assert_eq!(store.count(&PointFilter::default(), &stop), Ok(5));
+    assert_eq!(all(&store, &["path"], 9)[3].1["path"], "last");
+}
+
+#[test]
+fn changes_that_were_acknowledged_and_lost_are_an_error_of_every_later_change() {
+    let home = tempfile::tempdir().unwrap();
+    let (store, stop) = (created(home.path()), Stop::never());
+    upsert(&store, some_points(5));
+    store.finish(&stop).unwrap();
+    upsert(&store, some_points(9));
+    // The commit can't replace the manifest.
+    let manifest = home.path().join("code/manifest.new");
+    std::fs::create_dir(&manifest).unwrap();
+    let error = store.count(&PointFilter::default(), &stop).unwrap_err();
+    assert!(matches!(&error, StoreError::Invalid(_)), "{error}");
+    std::fs::remove_dir(&manifest).unwrap();
+    // What was there before is read, and nothing is built on what was lost.
+    assert_eq!(store.count(&PointFilter::default(), &stop), Ok(5));
+    assert_eq!(store.upsert(some_points(2), USING, &stop), Err(error.clone()));
+    assert_eq!(store.finish(&stop), Err(error));
+    upsert(&open(home.path()), some_points(9));
+    assert_eq!(store.count(&PointFilter::default(), &stop), Ok(9));
+}
+
+#[test]
+fn commits_without_an_end_leave_few_segments() {
+    let home = tempfile::tempdir().unwrap();
+    let (store, stop) = (created(home.path()), Stop::never());
+    for round in 0..80 {
+        upsert(&store, vec![point(round, &[(1, 1.0)], json!({}))]);
+        assert_eq!(store.count(&PointFilter::default(), &stop), Ok(round + 1));
+    }
+    let files = std::fs::read_dir(home.path().join("code")).unwrap();
+    let segments =
+        files.filter(|file| file.as_ref().unwrap().path().extension().is_some_and(|it| it == "meta"));
+    assert!(segments.count() < 40);
 }
