@@ -126,6 +126,23 @@ fn a_result_is_a_place_with_its_best_lines() {
 }
 
 #[test]
+fn an_answer_says_how_a_collection_is_not_as_it_was_expected() {
+    let fixture = fixture(&[code("a.rs", "fn retry_now() {}\n"), code("b.rs", "fn other() {}\n")]);
+    let request = || json!({"query": "retry_now"});
+    let plain = answer(&fixture.context, "keyword_lookup", request());
+    assert!(!plain.text.contains("IDF modifier") && !plain.text.contains("its only one"), "{}", plain.text);
+    let vectors = [("text-sparse-new".to_owned(), VectorFacts { has_idf: false })];
+    fixture.store.collection.lock().unwrap().as_mut().unwrap().sparse_vectors = vectors.into();
+    let found = answer(&fixture.context, "keyword_lookup", request());
+    assert_eq!(found.records()["status"], "found");
+    let notes = [
+        "no sparse vector `text-sparse`; its only one, `text-sparse-new`, was searched",
+        "`text-sparse-new` has no IDF modifier: words were weighed by how many points have them",
+    ];
+    assert!(notes.iter().all(|note| found.text.contains(note)), "{}", found.text);
+}
+
+#[test]
 fn a_name_that_nothing_has_is_told_first_and_its_parts_second() {
     let fixture = fixture(&[code("a.rs", "fn retry_now() {}\n"), code("b.rs", "RETRY-5 of 99999\n")]);
     let absent = answer(&fixture.context, "keyword_lookup", json!({"query": "RETRY-99999"}));
