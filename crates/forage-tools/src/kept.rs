@@ -388,8 +388,8 @@ pub fn shared_place() -> Option<PrivatePlace> {
     Some(cache_place()?.join("index"))
 }
 
-/// Returns the user's home directory. Nothing else of the libraries reads it but [`cache_place`].
-#[expect(clippy::disallowed_methods, reason = "a repository at the home directory is never a root unasked")]
+/// Returns the user's home directory, because a repository there is never a root unasked. Nothing else of the libraries
+/// reads it but [`cache_place`].
 pub(crate) fn home() -> Option<PathBuf> {
     std::env::home_dir().filter(|home| home.is_absolute())
 }
