@@ -111,7 +111,8 @@ fn an_engine_that_is_missing_and_a_root_that_is_none_are_problems() {
     assert_eq!(status, 2);
     assert!(found["problems"].to_string().contains("ugrep"), "{found}");
     let search = found["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "Search").unwrap();
-    assert_eq!(search["on"], true);
+    assert_eq!(search["on"], false);
+    assert!(search["why_off"].as_str().unwrap().contains("no engine"), "{search}");
     project.configure("roots = [\"/nonexistent/root\"]\n");
     let (status, found) = record(&project, &[]);
     assert_eq!(status, 2);
