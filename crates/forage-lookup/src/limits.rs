@@ -114,8 +114,11 @@ pub const RETRIES: u32 = 2;
 /// The first wait before a request is made again; each next is twice as long.
 pub const BACKOFF: std::time::Duration = std::time::Duration::from_millis(500);
 
-/// The longest wait.
+/// The longest wait between two tries, unless the server names one.
 pub const BACKOFF_MOST: std::time::Duration = std::time::Duration::from_secs(8);
+
+/// The longest wait that a server may ask for. One that is busy for longer is an error at once.
+pub const RETRY_AFTER_MOST: std::time::Duration = std::time::Duration::from_secs(60);
 
 /// Tokens of a text that BM42 reads, with the two that mark its ends. The model was trained on no longer texts.
 pub const BM42_TOKENS: usize = 256;

@@ -17,7 +17,7 @@ pub(crate) fn again<T>(stop: &Stop, ask: impl Fn() -> Result<T, StoreError>) -> 
         };
         let wait = match &error {
             // A server that is busy for longer than that is asked again by the next call.
-            StoreError::RateLimited { retry_after: Some(wait), .. } if *wait > limits::BACKOFF_MOST => {
+            StoreError::RateLimited { retry_after: Some(wait), .. } if *wait > limits::RETRY_AFTER_MOST => {
                 return Err(error);
             }
             StoreError::RateLimited { retry_after: Some(wait), .. } => *wait,

@@ -257,6 +257,7 @@ fn facts(stat: &Stat) -> NodeFacts {
             .intersects(Mode::WGRP | Mode::WOTH)
             .then(|| Distrust::Writable { mode: permissions(stat) }),
         is_closed: !mode.intersects(Mode::XGRP | Mode::XOTH),
-        has_other_names: stat.st_nlink as u64 != 1,
+        // One that is being removed has none.
+        has_other_names: stat.st_nlink as u64 > 1,
     }
 }
