@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::filter::{Condition, PointFilter, Readings, Side, Test};
+use crate::filter::{Condition, Readings, Side, Test};
 use crate::store::ALL_FIELDS;
 
 /// A step of a path into a payload: the key of an object, and whether `[]` leads on into each item of a list.
@@ -85,14 +85,6 @@ fn select_in(object: &Map<String, Value>, paths: &[&[Step<'_>]]) -> Map<String, 
         selected.extend(part.map(|part| (key.clone(), part)));
     }
     selected
-}
-
-impl PointFilter {
-    /// Returns whether every condition holds for a payload. Ids are not looked at.
-    #[must_use]
-    pub fn matches(&self, payload: &Map<String, Value>) -> bool {
-        self.conditions.iter().all(|condition| condition.matches(payload))
-    }
 }
 
 impl Condition {

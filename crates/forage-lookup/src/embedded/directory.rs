@@ -80,7 +80,8 @@ impl Home {
         self.place().create().map(drop).map_err(|error| self.io(error))
     }
 
-    /// Excludes other writers. The file is beside the collection: one that is removed would keep nobody out.
+    /// Excludes other writers. The file is outside of the collection, because a lock on a removed
+    /// file excludes nobody.
     pub(super) fn lock(&self) -> Result<Lock, StoreError> {
         let home = PrivatePlace::at(&self.directory).create().map_err(|error| self.io(error))?;
         let file = home.open_or_create(format!(".{}.lock", self.name)).map_err(|error| self.io(error))?;

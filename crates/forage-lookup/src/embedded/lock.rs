@@ -34,7 +34,7 @@ impl Lock {
             Err(TryLockError::Error(error)) => return Err(LockError::Io(error)),
         }
         let number = format!("{}\n", std::process::id());
-        // Who holds it is for a message alone; a full disk must not keep anybody from removing a collection.
+        // The number only serves a message: a full disk must not prevent the removal of a collection.
         let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(number.as_bytes()));
         Ok(Self { file })
     }
