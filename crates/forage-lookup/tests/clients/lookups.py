@@ -6,7 +6,7 @@ and ids. Asks a server with the official Python client (`qdrant-client`), or Qdr
     python lookups.py engine POINTS VECTOR LIMIT STEP < points and queries
 
 A point is a line with a JSON list of its id, dimensions and weights; a query is one with dimensions and weights, and gets a
-line with a JSON list of ids.
+line with a JSON list of ids and scores.
 """
 
 import json
@@ -53,16 +53,17 @@ def main():
             query = engine(int(place), vector, directory)
         else:
             query = server(int(port), place, vector)
-        for line in sys.stdin:
+        # Whoever asks reads no answer before it has sent all queries.
+        for line in sys.stdin.readlines():
             ids, weights = json.loads(line)
             wanted = limit + 1
             while True:
                 points = query(ids, weights, wanted)
-                ranked = sorted((-round(point.score / step), point.id) for point in points)
+                ranked = sorted((-round(point.score / step), point.id, point.score) for point in points)
                 if len(points) < wanted or ranked[limit - 1][0] + 1 < ranked[-1][0] or wanted >= 10_000:
                     break
                 wanted = min(4 * wanted, 10_000)
-            print(json.dumps([identity for _, identity in ranked[:limit]]))
+            print(json.dumps([(identity, score) for _, identity, score in ranked[:limit]]))
 
 
 main()

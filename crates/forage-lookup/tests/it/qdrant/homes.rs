@@ -17,6 +17,8 @@ use serde_json::json;
 use crate::qdrant::server;
 use crate::support::{USING, connected, open, peer};
 
+/// Names another number of chunks for the comparison of all homes.
+const COMPARED: &str = "FORAGE_TEST_CHUNKS";
 /// For the peer, which is slower than a real server.
 const SOME_CHUNKS: u64 = 2_000;
 const CHUNKS: u64 = 10_000;
@@ -137,7 +139,7 @@ fn asked_by_python(
     server: Option<u16>,
     points: &[Point],
     queries: &[SparseVector],
-) -> Vec<Vec<PointId>> {
+) -> Vec<Vec<ScoredId>> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/lookups.py");
     let (place, points) = match server {
         Some(port) => ([port.to_string(), "code".to_owned()], &[][..]),
@@ -163,17 +165,19 @@ fn asked_by_python(
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success());
     let lines = String::from_utf8(output.stdout).unwrap();
-    let ids = |line: &str| -> Vec<PointId> {
-        let ids: Vec<u64> = serde_json::from_str(line).unwrap();
-        ids.into_iter().map(PointId::Number).collect()
+    let hits = |line: &str| -> Vec<ScoredId> {
+        let hits: Vec<(u64, f32)> = serde_json::from_str(line).unwrap();
+        hits.into_iter().map(|(id, score)| (PointId::Number(id), score)).collect()
     };
-    lines.lines().map(ids).collect()
+    lines.lines().map(hits).collect()
 }
+
+type ScoredId = (PointId, f32);
 
 /// Queries without a filter, and what the stores answer.
 struct Agreed {
     queries: Vec<SparseVector>,
-    answers: Vec<Vec<PointId>>,
+    answers: Vec<Vec<ScoredId>>,
 }
 
 /// Holds the answers of stores with these points to each other and to the formula.
@@ -223,7 +227,7 @@ fn agree(stores: &[Arc<dyn PointStore>], encoder: &Arc<dyn Encoder>, points: &[P
         assert!(more <= found.len() && found.len() == LIMIT.min(best.len()), "{text}");
         tied += usize::from(best.get(LIMIT).is_some_and(|next| next.0 == best[LIMIT - 1].0));
         agreed.queries.push(vector);
-        agreed.answers.push(ids(found));
+        agreed.answers.push(found.iter().map(|(id, score, _)| (*id, *score)).collect());
     }
     assert!(tied > QUERIES / 20, "only {tied} cuts fell between points that score the same");
     // Positive control: asked for no more than is wanted, a store gives others than the retriever.
@@ -232,7 +236,7 @@ fn agree(stores: &[Arc<dyn PointStore>], encoder: &Arc<dyn Encoder>, points: &[P
         let query = PointQuery { vector, using: USING, limit: LIMIT, fields: &[], filter: &filter };
         let mut by_store: Vec<_> =
             stores[0].query(&query, &Stop::never()).unwrap().iter().map(|hit| hit.id).collect();
-        let mut by_retriever = (*answer).clone();
+        let mut by_retriever: Vec<_> = answer.iter().map(|(id, _)| *id).collect();
         by_store.sort_unstable();
         by_retriever.sort_unstable();
         by_store != by_retriever
@@ -259,18 +263,32 @@ fn embedded() -> (tempfile::TempDir, Arc<dyn PointStore>) {
 
 #[test]
 fn every_home_finds_the_same_points_in_the_same_order() {
-    for (encoder, points) in encoded(SOME_CHUNKS) {
+    let chunks = std::env::var(COMPARED).map_or(SOME_CHUNKS, |chunks| chunks.parse().unwrap());
+    for (encoder, points) in encoded(chunks) {
         let (server, url) = peer();
         let remote = connected(&url);
         fill(&*remote, &*encoder, &points, Sharding::default());
-        assert_eq!(remote.count(&PointFilter::default(), &Stop::never()).unwrap(), SOME_CHUNKS);
+        assert_eq!(remote.count(&PointFilter::default(), &Stop::never()).unwrap(), chunks);
         let (_directory, embedded) = embedded();
         fill(&*embedded, &*encoder, &points, Sharding::default());
         let agreed = agree(&[remote, embedded], &encoder, &points);
         if let Some(python) = std::env::var_os(PYTHON) {
             for server in [Some(server.address.port()), None] {
                 let found = asked_by_python(python.to_str().unwrap(), server, &points, &agreed.queries);
-                assert_eq!(found, agreed.answers, "{server:?}");
+                let (mut same, mut difference) = (0, 0_f32);
+                for (theirs, ours) in found.iter().zip(&agreed.answers) {
+                    assert_eq!(theirs.len(), ours.len());
+                    let hits = theirs.iter().zip(ours);
+                    same += usize::from(hits.clone().all(|(one, two)| one.0 == two.0));
+                    difference = hits.map(|(one, two)| (one.1 - two.1).abs()).fold(difference, f32::max);
+                }
+                let asked = server.map_or("engine", |_| "official client");
+                eprintln!(
+                    "{chunks} chunks, {asked}: the same ids in the same order in {same} of {QUERIES} lookups, scores \
+                     within {difference}"
+                );
+                // Those that differ by less than a step are ordered by id, and a step's edge may lie between two engines' sums.
+                assert!(difference < 2.0 * SCORE_STEP && same * 100 >= QUERIES * 99, "{asked}");
             }
         }
     }
