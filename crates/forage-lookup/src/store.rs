@@ -87,6 +87,14 @@ pub trait PointStore: Send + Sync {
     /// It can't be written.
     fn finish(&self, stop: &Stop) -> Result<(), StoreError>;
 
+    /// Does what [`Self::finish`] does, and erases removed points from the files of an embedded store.
+    ///
+    /// # Errors
+    /// They may still be there. Calling again goes on.
+    fn purge(&self, stop: &Stop) -> Result<(), StoreError> {
+        self.finish(stop)
+    }
+
     /// Removes the collection; `false` if there is none.
     ///
     /// # Errors

@@ -212,7 +212,7 @@ impl EmbeddedStore {
             if !writer.is_scattered() {
                 return Ok(snapshot);
             }
-            writer.merge(stop)?;
+            writer.merge(false, stop)?;
             writer.commit()
         })?;
         self.publish(Some(Arc::new(snapshot)));
@@ -242,6 +242,15 @@ impl EmbeddedStore {
             let _ = self.lost.set(error.clone());
         }
         Err(error)
+    }
+
+    fn finish_with(&self, purges: bool, stop: &Stop) -> Result<(), StoreError> {
+        let mut writer = self.writer(stop)?;
+        self.commit(&mut writer, stop)?;
+        self.change(&mut writer, stop, |writer| writer.merge(purges, stop).and_then(|()| writer.sync()))?;
+        // Others may write now.
+        *writer = None;
+        Ok(())
     }
 
     /// Becomes the writer.
@@ -388,12 +397,13 @@ impl PointStore for EmbeddedStore {
     }
 
     fn finish(&self, stop: &Stop) -> Result<(), StoreError> {
-        let mut writer = self.writer(stop)?;
-        self.commit(&mut writer, stop)?;
-        self.change(&mut writer, stop, |writer| writer.merge(stop).and_then(|()| writer.sync()))?;
-        // Others may write now.
-        *writer = None;
-        Ok(())
+        self.finish_with(false, stop)
+    }
+
+    fn purge(&self, stop: &Stop) -> Result<(), StoreError> {
+        self.finish_with(true, stop)?;
+        // A merge that runs out of time leaves the segments as they are.
+        self.check(stop)
     }
 
     fn drop_collection(&self, stop: &Stop) -> Result<bool, StoreError> {

@@ -122,7 +122,7 @@ impl Writer {
             if gathered.engine.mem_usage() >= limits::GATHERED_BYTES {
                 self.write_gathered()?;
                 self.commit()?;
-                self.merge(stop)?;
+                self.merge(false, stop)?;
             }
         }
         Ok(())
@@ -210,8 +210,9 @@ impl Writer {
         })
     }
 
-    /// Merges segments as far as that is due, and commits each merge.
-    pub(super) fn merge(&mut self, stop: &Stop) -> Result<(), WriteError> {
+    /// Merges segments as far as that is due, and commits each merge. To purge is to rewrite every segment that points
+    /// were removed from.
+    pub(super) fn merge(&mut self, purges: bool, stop: &Stop) -> Result<(), WriteError> {
         let mut policy = LogMergePolicy::default();
         policy.set_min_layer_size(limits::SMALL_SEGMENT_POINTS);
         policy.set_max_docs_before_merge(limits::LARGE_SEGMENT_POINTS);
@@ -229,7 +230,9 @@ impl Writer {
             let is_better = |together: &Vec<Arc<Segment>>| {
                 together.len() > 1 || together.iter().any(|one| one.open.alive.is_some())
             };
-            let Some(together) = due.into_iter().find(is_better) else { return Ok(()) };
+            let purged = self.parts.iter().filter(|part| purges && part.segment.open.alive.is_some());
+            let purged = purged.map(|part| vec![Arc::clone(&part.segment)]);
+            let Some(together) = due.into_iter().chain(purged).find(is_better) else { return Ok(()) };
             if stop.check().is_some() {
                 return Ok(());
             }

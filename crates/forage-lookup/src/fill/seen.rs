@@ -75,7 +75,7 @@ pub fn repositories(store: &dyn PointStore, stop: &Stop) -> Result<Vec<String>, 
     Ok(names)
 }
 
-/// Removes all points of a repository; returns how many chunks of files it had.
+/// Removes all points of a repository, also from the files of an embedded store; returns how many chunks of files it had.
 ///
 /// # Errors
 /// The store's. What was removed by then is gone, and calling again goes on.
@@ -96,7 +96,7 @@ pub fn remove_repository(store: &dyn PointStore, name: &str, stop: &Stop) -> Res
         again(stop, || store.remove(&ids, stop))?;
     };
     again(stop, || store.remove(&seen, stop))?;
-    again(stop, || store.finish(stop))?;
+    again(stop, || store.purge(stop))?;
     Ok(chunks)
 }
 

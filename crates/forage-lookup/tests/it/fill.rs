@@ -10,13 +10,14 @@ use forage_base::Stop;
 use forage_fs::{Root, RootPolicy, SecretPolicy, WalkOptions};
 use forage_lookup::{
     Bm42, CodeSuperset, Encoder, EncodingError, FastEmbedBm25, FillError, Filled, Filling, PointFilter,
-    PointId, Sharding, StoreError, count_chunks, remove_repository, repositories,
+    PointId, PointStore, Sharding, StoreError, count_chunks, remove_repository, repositories,
 };
 use proptest::prelude::*;
 use serde_json::json;
 use tempfile::TempDir;
 
 use crate::memory::Memory;
+use crate::support::{all, open};
 
 struct Tree {
     directory: TempDir,
@@ -41,13 +42,18 @@ impl Tree {
         fs::remove_file(self.directory.path().join(path)).unwrap();
     }
 
-    fn fill_as(&self, store: &Memory, repository: &str, encoder: &dyn Encoder) -> Result<Filled, FillError> {
+    fn fill_as(
+        &self,
+        store: &dyn PointStore,
+        repository: &str,
+        encoder: &dyn Encoder,
+    ) -> Result<Filled, FillError> {
         self.filling(store, repository, encoder, None)
     }
 
     fn filling(
         &self,
-        store: &Memory,
+        store: &dyn PointStore,
         repository: &str,
         encoder: &dyn Encoder,
         max_file_bytes: Option<u64>,
@@ -144,6 +150,30 @@ fn repositories_of_a_collection_do_not_touch_each_other() {
     assert!(contents(&store).is_empty());
     assert_eq!(repositories(&store, &Stop::never()).unwrap(), ["two"], "which has no file");
     assert_eq!(remove_repository(&store, "one", &Stop::never()), Ok(0));
+}
+
+#[test]
+fn the_texts_of_a_repository_that_was_dropped_are_gone_from_the_disk() {
+    let (home, dropped, kept, stop) = (tempfile::tempdir().unwrap(), Tree::new(), Tree::new(), Stop::never());
+    dropped.write("a.rs", "zanzibar\n");
+    kept.write("a.rs", "timbuktu\n");
+    let store = open(home.path());
+    dropped.fill_as(&store, "dropped", &CodeSuperset::new()).unwrap();
+    for number in 0..9 {
+        kept.fill_as(&store, &format!("kept{number}"), &CodeSuperset::new()).unwrap();
+    }
+    let has = |word: &str| {
+        let mut files = fs::read_dir(home.path().join("code")).unwrap();
+        files.any(|file| {
+            let bytes = fs::read(file.unwrap().path()).unwrap();
+            bytes.windows(word.len()).any(|bytes| bytes == word.as_bytes())
+        })
+    };
+    assert!(has("zanzibar") && has("timbuktu"), "the control: texts can be read in the files");
+    let before = all(&store, &[], 100).len();
+    assert_eq!(remove_repository(&store, "dropped", &stop), Ok(1));
+    assert!(!has("zanzibar") && has("timbuktu"));
+    assert_eq!(all(&store, &[], 100).len(), before - 2, "its chunk, and the point that names it");
 }
 
 /// Longer than the time within which a change may leave no trace.
