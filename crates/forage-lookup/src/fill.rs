@@ -278,7 +278,10 @@ impl Filling<'_> {
         check(&collection, self.encoder, self.using, &place)?;
         // To be read is less than to be the same: a query may be asked of a richer encoding, a document must not be added.
         match &collection.contract {
-            Some(theirs) if *theirs == contract => Ok(()),
+            // Whoever made the collection may have been stopped before all fields had an index.
+            Some(theirs) if *theirs == contract => {
+                Ok(again(stop, || self.store.index_fields(&creation.indexed_fields, stop))?)
+            }
             theirs => Err(CollectionError::Encoding {
                 place,
                 theirs: theirs

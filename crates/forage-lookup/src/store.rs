@@ -39,6 +39,15 @@ pub trait PointStore: Send + Sync {
     /// It is there already, or can't be made.
     fn create(&self, creation: &Creation, stop: &Stop) -> Result<(), StoreError>;
 
+    /// Indexes payload fields that have no index yet. A store that can only do that when it makes the collection does
+    /// nothing.
+    ///
+    /// # Errors
+    /// Some may have none.
+    fn index_fields(&self, _fields: &[String], _stop: &Stop) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Writes points over those with the same ids. They are there when this returns.
     ///
     /// # Errors

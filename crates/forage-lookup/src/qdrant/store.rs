@@ -245,7 +245,12 @@ impl PointStore for ServerStore {
             let what = "the server did not make the collection and does not say why";
             return Err(self.calls.server.invalid(what));
         }
-        for field in &creation.indexed_fields {
+        self.index_fields(&creation.indexed_fields, stop)
+    }
+
+    fn index_fields(&self, fields: &[String], stop: &Stop) -> Result<(), StoreError> {
+        let information: Value = self.when_made(stop, || self.bare(Method::GET, "", stop))?;
+        for field in fields.iter().filter(|field| information["payload_schema"].get(field).is_none()) {
             let index = json!({"field_name": field, "field_schema": "keyword"});
             self.send::<Value>(Method::PUT, "/index?wait=true", &index, stop)?;
         }

@@ -5,7 +5,7 @@ mod errors;
 #[cfg(unix)]
 mod faults;
 mod fillings;
-mod foreign;
+pub(crate) mod foreign;
 mod homes;
 mod requests;
 mod scripted;

@@ -163,7 +163,12 @@ fn of_collection(
             Ok(true.into())
         }
         "GET cluster" => Ok(collection.cluster()),
-        "PUT index" => Ok(completed()),
+        "PUT index" => {
+            let field = body["field_name"].as_str().unwrap_or_default();
+            collection.made["payload_schema"][field] =
+                json!({"data_type": body["field_schema"], "points": 0});
+            Ok(completed())
+        }
         "PUT shards" if !collection.is_keyed() => {
             Err((400, "Bad request: Can't create shard key: the collection is not sharded by key".to_owned()))
         }
@@ -218,7 +223,8 @@ impl Collection {
             }
         }
         json!({
-            "status": "green", "optimizer_status": "ok", "segments_count": 1, "payload_schema": {},
+            "status": "green", "optimizer_status": "ok", "segments_count": 1,
+            "payload_schema": self.made.get("payload_schema").cloned().unwrap_or_else(|| json!({})),
             "points_count": self.points.len(), "indexed_vectors_count": self.points.len(),
             "config": {
                 "params": params,

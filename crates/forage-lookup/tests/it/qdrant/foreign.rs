@@ -1,5 +1,6 @@
 //! Collections as LlamaIndex, LangChain and FastEmbed make them: asked as they are, and with a word on how they differ.
 
+use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::sync::Arc;
@@ -22,7 +23,8 @@ const TEXTS: [&str; 5] = [
     "an error",
 ];
 
-fn send(url: &str, method: &str, path: &str, body: &Value) {
+/// Returns the result of a request.
+pub(crate) fn send(url: &str, method: &str, path: &str, body: &Value) -> Value {
     let mut stream = TcpStream::connect(url.trim_start_matches("http://")).unwrap();
     let (body, mut answer) = (body.to_string(), String::new());
     let length = body.len();
@@ -30,6 +32,8 @@ fn send(url: &str, method: &str, path: &str, body: &Value) {
     stream.write_all(format!("{head}{body}").as_bytes()).unwrap();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+    serde_json::from_str::<Value>(body).unwrap()["result"].take()
 }
 
 /// A collection of these sparse vectors, with the texts in the first of them.
@@ -89,7 +93,7 @@ fn a_collection_of_llama_index_is_searched_as_it_is() {
     let found = look_up(&retriever, "error E0308").unwrap();
     assert_eq!(found.hits[0].id, PointId::Number(2), "the rare word counts more");
     assert_eq!(Value::Object(found.hits[0].payload.clone()), json!({"source": "a.md", "text": TEXTS[1]}));
-    let weighed = Adapted::NoIdf { vector: "text-sparse-new".to_owned(), is_weighed: true };
+    let weighed = Adapted::NoIdf { vector: "text-sparse-new".to_owned(), is_weighed: true, common: 0 };
     assert_eq!(found.adapted, [weighed, vector("text-sparse-new"), text("_node_content")]);
     // The same as with the modifier, to the last digit of a step.
     let (_server, url) = peer();
@@ -110,7 +114,10 @@ fn scores_as_they_are_stored_are_a_choice() {
     collection(&url, &json!({"text-sparse": {"modifier": "none"}}), |text| json!({"text": text}));
     let stored = Retriever { idf: Idf::Stored, ..retriever(&url) };
     let found = look_up(&stored, "error E0308").unwrap();
-    assert_eq!(found.adapted, [Adapted::NoIdf { vector: "text-sparse".to_owned(), is_weighed: false }]);
+    assert_eq!(
+        found.adapted,
+        [Adapted::NoIdf { vector: "text-sparse".to_owned(), is_weighed: false, common: 0 }]
+    );
     let weighed = look_up(&retriever(&url), "error E0308").unwrap();
     let share = |lookup: &Lookup| lookup.hits[1].score / lookup.hits[0].score;
     assert!(share(&weighed) < 0.3 && share(&found) > 0.5, "{found:?} {weighed:?}");
@@ -152,4 +159,26 @@ fn of_several_vectors_none_is_guessed_and_none_is_written_to() {
         super::fillings::fill_spread(&*store, "repo", tree.path(), Sharding::default(), &Arc::default());
     let Err(FillError::Collection(error)) = filled else { panic!("{filled:?}") };
     assert_eq!(error.kind(), "no_idf", "{error}");
+}
+
+/// A filling that was stopped while it made a collection is followed by one that indexes the other payload fields.
+#[test]
+fn a_filling_indexes_the_payload_fields_that_have_no_index() {
+    let (_server, url) = peer();
+    let tree = tempfile::tempdir().unwrap();
+    std::fs::write(tree.path().join("a.rs"), "fn a() {}\n").unwrap();
+    let fill = || {
+        let store = connected(&url);
+        super::fillings::fill_spread(&*store, "repo", tree.path(), Sharding::default(), &Arc::default())
+    };
+    send(&url, "POST", "/fault", &json!({"on": "/index", "reply": 400, "times": 1}));
+    fill().unwrap_err();
+    let indexed = || {
+        let mut information = send(&url, "GET", "/collections/code", &Value::Null);
+        let Value::Object(fields) = information["payload_schema"].take() else { panic!("{information}") };
+        fields.into_iter().map(|(field, _)| field).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(indexed(), BTreeSet::new(), "the control: the collection was made without");
+    fill().unwrap();
+    assert_eq!(indexed(), ["repo", "path", "language", "seen"].map(str::to_owned).into());
 }

@@ -34,6 +34,7 @@ fn missing(name: &str) -> Reply {
 fn a_collection_with_a_key_field_has_custom_sharding() {
     let peer = Scripted::start();
     peer.on("PUT ", |_| Reply::result(true.into()));
+    peer.on("GET ", |_| Reply::result(json!({"payload_schema": {}})));
     // With no shard yet a server has nothing to index.
     peer.on("PUT /index", |_| written("acknowledged"));
     let sharding = Sharding { key_field: Some("repository".to_owned()), ..Sharding::default() };
