@@ -66,6 +66,10 @@ pub const NAME_DIMENSIONS_ASKED: usize = 3;
 /// one counts for little.
 pub const WEIGHED_DIMENSIONS: usize = 128;
 
+/// Dimensions whose points are counted in one request where the store does not weigh words. With [`HITS_ASKED`] points
+/// each an answer takes some 10 MB of memory.
+pub const COUNTED_DIMENSIONS: usize = 8;
+
 /// Points of a dimension that are counted to tell its rarity; of one that more have it is told by samples.
 pub const COUNTED_POINTS: usize = 1_000;
 
@@ -145,6 +149,9 @@ pub const GRPC_PORT: u16 = 6334;
 /// Bytes of a server's answer. The largest that is asked for, [`SERVER_PAGE_POINTS`] with a text of [`CHUNK_BYTES`] each,
 /// has 160 MiB.
 pub const RESPONSE_BYTES: u64 = 256 << 20;
+
+/// Bytes of a hit without payload and vector in an answer: an id, a version, a score, and the name of a shard.
+pub const BARE_HIT_BYTES: u64 = 512;
 
 /// Bytes of a server's refusal, of which [`SERVER_MESSAGE_CHARACTERS`] are shown.
 pub const REFUSAL_BYTES: u64 = 64 << 10;

@@ -84,6 +84,8 @@ pub enum Adapted {
         vector: String,
         /// Whether words were weighed by their rarity all the same.
         is_weighed: bool,
+        /// Dimensions of the query that are in more points than were counted, [`limits::HITS_ASKED`].
+        common: usize,
     },
 }
 
@@ -446,10 +448,13 @@ impl Retriever {
                 })?
             }
         };
+        let is_weighed = weighed.is_some();
+        let (weighed, common) = weighed.unzip();
         let vector = weighed.as_ref().unwrap_or(asked.vector);
         let asked = PointQuery { vector, ..asked.clone() };
         let mut lookup = self.found(query, &asked, encoder, ShardLayout::Single, stop)?;
-        lookup.adapted.push(Adapted::NoIdf { vector: self.using.clone(), is_weighed: weighed.is_some() });
+        let (vector, common) = (self.using.clone(), common.unwrap_or_default());
+        lookup.adapted.push(Adapted::NoIdf { vector, is_weighed, common });
         match failed {
             Some(error) => lookup.without(Question::Rarity, error).map(|()| lookup),
             None => Ok(lookup),

@@ -20,34 +20,30 @@ use crate::qdrant::settings::ServerSettings;
 use crate::store::StoreError;
 
 /// A request for a collection.
-pub(crate) struct Asked<'a> {
+pub(crate) struct CollectionRequest<'a> {
     pub(crate) method: Method,
     /// The part of the address after the collection's, such as `/points/query`.
     pub(crate) path: &'a str,
     /// JSON, or nothing.
     pub(crate) body: Vec<u8>,
+    /// Maximum size of the answer.
+    pub(crate) max_bytes: u64,
 }
 
-impl<'a> Asked<'a> {
-    pub(crate) fn bare(method: Method, path: &'a str) -> Self {
-        Self { method, path, body: Vec::new() }
-    }
-}
-
-/// The connections to a server, which calls share: each takes one for itself.
+/// Connections to a server, shared by calls: each call takes one.
 pub(crate) struct Calls {
     pub(crate) server: ServerName,
     request_timeout: Duration,
     /// The address of the collection.
     base: String,
-    /// Made when the first call is: certificates are read from the disk.
+    /// Set at the first call: certificates are read from the disk.
     settings: OnceLock<LineSettings>,
     idle: Mutex<Vec<Line>>,
 }
 
 /// The frame of every answer.
 #[derive(Deserialize)]
-struct Answered<Answer> {
+struct Envelope<Answer> {
     result: Answer,
 }
 
@@ -68,27 +64,27 @@ impl Calls {
         Ok(Self { server, request_timeout, base, settings: OnceLock::new(), idle: Mutex::default() })
     }
 
-    /// Asks, and waits for the answer, for the end of `stop` or for that of the time for a request. What is given up is
-    /// taken back from the server: its connection is closed.
+    /// Sends a request and waits for the answer, until `stop` ends or the time for a request is over. Closes the
+    /// connection of a request that is given up, so that the server ends it.
     pub(crate) fn ask<Answer: DeserializeOwned>(
         &self,
-        asked: &Asked<'_>,
+        request: &CollectionRequest<'_>,
         stop: &Stop,
     ) -> Result<Answer, StoreError> {
-        let body = self.exchange(asked, stop)?;
-        let answered: Answered<Answer> = serde_json::from_slice(&body).map_err(|error| {
-            // Where it stands, and no text of the answer.
+        let body = self.exchange(request, stop)?;
+        let envelope: Envelope<Answer> = serde_json::from_slice(&body).map_err(|error| {
+            // The position, and no text of the answer.
             let place = format!("line {}, column {}", error.line(), error.column());
             self.server.invalid(&format!(
                 "the answer is not what Qdrant says to this request ({place}); check that the address is that of its REST \
                  interface, and its version"
             ))
         })?;
-        Ok(answered.result)
+        Ok(envelope.result)
     }
 
-    /// Sends a request; the body of a success.
-    fn exchange(&self, asked: &Asked<'_>, stop: &Stop) -> Result<Vec<u8>, StoreError> {
+    /// Returns the body of a successful answer. A kept connection that the server has closed is replaced once.
+    fn exchange(&self, request: &CollectionRequest<'_>, stop: &Stop) -> Result<Vec<u8>, StoreError> {
         let begun = Instant::now();
         let stop = stop.within(self.request_timeout);
         let ended = |stopped| match stopped {
@@ -98,13 +94,12 @@ impl Calls {
         if let Some(stopped) = stop.check() {
             return Err(ended(stopped));
         }
-        let mut line = match self.idle().pop() {
-            Some(line) => line,
-            None => self.line()?,
-        };
+        let kept = self.idle().pop();
+        let mut is_kept = kept.is_some();
+        let mut line = kept.map_or_else(|| self.line(), Ok)?;
         loop {
             let call = line.begin(&stop, None);
-            match self.over(&line, asked) {
+            match self.send(&line, request) {
                 Ok(answer) => {
                     let mut idle = self.idle();
                     if idle.len() < limits::KEPT_CONNECTIONS {
@@ -115,9 +110,10 @@ impl Calls {
                 Err(error) => match (call.halt(), call.stage()) {
                     (Some(ConnectHalt::Stopped(stopped)), _) => return Err(ended(stopped)),
                     // The server has closed it, and the others as well.
-                    (_, ConnectStage::Reused) => {
+                    (_, ConnectStage::Reused) if is_kept => {
                         self.idle().clear();
                         line = self.line()?;
+                        is_kept = false;
                     }
                     (_, stage) => return Err(self.server.broken(stage, &error)),
                 },
@@ -125,26 +121,30 @@ impl Calls {
         }
     }
 
-    /// The error of the outside is the connection's, that of the inside the server's: after that the connection can be
-    /// used again.
-    fn over(&self, line: &Line, asked: &Asked<'_>) -> Result<Result<Vec<u8>, StoreError>, ureq::Error> {
-        let mut request =
-            Request::builder().method(&asked.method).uri(format!("{}{}", self.base, asked.path));
+    /// Sends a request over a connection. The outer error is the connection's. The inner one is the server's, after
+    /// which the connection can be used again.
+    fn send(
+        &self,
+        line: &Line,
+        request: &CollectionRequest<'_>,
+    ) -> Result<Result<Vec<u8>, StoreError>, ureq::Error> {
+        let CollectionRequest { method, path, body, max_bytes } = request;
+        let mut head = Request::builder().method(method).uri(format!("{}{path}", self.base));
         if let Some(key) = &self.server.key {
-            request = request.header("api-key", key.expose());
+            head = head.header("api-key", key.expose());
         }
-        let response = if asked.body.is_empty() {
-            line.run(request.body(())?)?
+        let response = if body.is_empty() {
+            line.run(head.body(())?)?
         } else {
-            line.run(request.header("content-type", "application/json").body(&asked.body[..])?)?
+            line.run(head.header("content-type", "application/json").body(&body[..])?)?
         };
         let (status, headers) = (response.status().as_u16(), response.headers());
         let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
         let retry_after = header("retry-after").and_then(|seconds| seconds.trim().parse().ok());
         if (200..300).contains(&status) {
-            return Ok(read(response, limits::RESPONSE_BYTES)?.ok_or_else(|| {
-                let most = limits::RESPONSE_BYTES >> 20;
-                self.server.invalid(&format!("the answer is larger than {most} MiB; ask for less at once"))
+            return Ok(read(response, *max_bytes)?.ok_or_else(|| {
+                let max = max_bytes >> 10;
+                self.server.invalid(&format!("the answer is larger than {max} KiB; ask for less at once"))
             }));
         }
         let body = read(response, limits::REFUSAL_BYTES)?.unwrap_or_default();
@@ -173,12 +173,12 @@ impl Calls {
     }
 }
 
-/// The body of a response; `None` for one of more bytes.
-fn read(mut response: Response<Body>, most: u64) -> Result<Option<Vec<u8>>, ureq::Error> {
+/// Returns the body of a response; `None` for a longer one.
+fn read(mut response: Response<Body>, max: u64) -> Result<Option<Vec<u8>>, ureq::Error> {
     let mut body = Vec::new();
-    if response.body().content_length().is_some_and(|length| length > most) {
+    if response.body().content_length().is_some_and(|length| length > max) {
         return Ok(None);
     }
-    let count = response.body_mut().as_reader().take(most + 1).read_to_end(&mut body)?;
-    Ok((count as u64 <= most).then_some(body))
+    let count = response.body_mut().as_reader().take(max + 1).read_to_end(&mut body)?;
+    Ok((count as u64 <= max).then_some(body))
 }

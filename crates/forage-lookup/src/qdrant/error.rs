@@ -116,19 +116,24 @@ impl ServerName {
         ))
     }
 
-    /// There is no connection, or it broke before there was a whole answer.
+    /// The connection could not be made, or broke before the whole answer came.
     pub(crate) fn broken(&self, stage: ConnectStage, error: &ureq::Error) -> StoreError {
         let text = self.clean(&error.to_string());
         let kind = if let ureq::Error::Io(error) = error { Some(error.kind()) } else { None };
         let (reason, advice) = match (stage, kind) {
-            (ConnectStage::Reused | ConnectStage::Connected, _) if self.address.port == limits::GRPC_PORT => {
+            // A new connection was not even begun.
+            (ConnectStage::Reused, _) => {
+                let advice = "check the name of the collection and the API key";
+                return self.invalid(&format!("the request can't be sent ({text}); {advice}"));
+            }
+            (ConnectStage::Connected, _) if self.address.port == limits::GRPC_PORT => {
                 return self.invalid(&format!(
                     "{} is Qdrant's port for gRPC, and does not answer over HTTP; give that of its REST interface, {}",
                     limits::GRPC_PORT,
                     limits::REST_PORT
                 ));
             }
-            (ConnectStage::Reused | ConnectStage::Connected, _) => {
+            (ConnectStage::Connected, _) => {
                 return StoreError::Unavailable(format!(
                     "{}: the connection broke; check that the server runs and that the port is that of its REST interface: \
                      {text}",

@@ -12,12 +12,12 @@ use crate::contract::Contract;
 use crate::filter::PointFilter;
 use crate::limits;
 use crate::point_id::PointId;
-use crate::qdrant::calls::{Asked, Calls};
+use crate::qdrant::calls::{Calls, CollectionRequest};
 use crate::qdrant::settings::ServerSettings;
 use crate::qdrant::shards::{Shards, all_keys, is_coming_collection, is_coming_shard, is_missing_shard};
 use crate::qdrant::wire::{
-    self, CameBack, CameCount, CameHits, CamePage, CameStatus, FieldSelection, NearestTo, SentPoint,
-    SentPoints, SentQuery, SentVector,
+    self, CountResult, FieldSelection, NearestTo, QueryResponse, Record, ScrollResult, SentPoint, SentPoints,
+    SentQuery, SentVector, UpdateResult,
 };
 use crate::store::{
     Collection, Creation, Point, PointHit, PointPage, PointQuery, PointScan, PointStore, ShardLayout,
@@ -50,8 +50,19 @@ impl ServerStore {
         body: &impl Serialize,
         stop: &Stop,
     ) -> Result<Answer, StoreError> {
+        self.send_bounded(method, path, body, limits::RESPONSE_BYTES, stop)
+    }
+
+    fn send_bounded<Answer: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: &impl Serialize,
+        max_bytes: u64,
+        stop: &Stop,
+    ) -> Result<Answer, StoreError> {
         let body = serde_json::to_vec(body).map_err(|error| self.calls.server.invalid(&error.to_string()))?;
-        self.calls.ask(&Asked { method, path, body }, stop)
+        self.calls.ask(&CollectionRequest { method, path, body, max_bytes }, stop)
     }
 
     /// Writes, and waits until it is written.
@@ -62,7 +73,7 @@ impl ServerStore {
         body: &impl Serialize,
         stop: &Stop,
     ) -> Result<(), StoreError> {
-        let CameStatus { status } = self.send(method, path, body, stop)?;
+        let UpdateResult { status } = self.send(method, path, body, stop)?;
         match &*status {
             "completed" => Ok(()),
             "acknowledged" | "wait_timeout" => Err(StoreError::Timeout(format!(
@@ -165,7 +176,8 @@ impl ServerStore {
         path: &str,
         stop: &Stop,
     ) -> Result<Answer, StoreError> {
-        self.calls.ask(&Asked::bare(method, path), stop)
+        let max_bytes = limits::RESPONSE_BYTES;
+        self.calls.ask(&CollectionRequest { method, path, body: Vec::new(), max_bytes }, stop)
     }
 }
 
@@ -304,10 +316,10 @@ impl PointStore for ServerStore {
 
     fn query(&self, query: &PointQuery<'_>, stop: &Stop) -> Result<Vec<PointHit>, StoreError> {
         let Some(request) = self.nearest(query, false) else { return Ok(Vec::new()) };
-        let hits: CameHits = self.ask_shards(query.filter, |shard_key| {
+        let hits: QueryResponse = self.ask_shards(query.filter, |shard_key| {
             self.send(Method::POST, "/points/query", &SentQuery { shard_key, ..request.clone() }, stop)
         })?;
-        let hit = |mut point: CameBack| {
+        let hit = |mut point: Record| {
             Ok(PointHit { id: self.id(&point.id)?, score: point.score, payload: point.payload() })
         };
         hits.points.into_iter().map(hit).collect()
@@ -329,9 +341,14 @@ impl PointStore for ServerStore {
         if searches.is_empty() {
             return Ok(requests.iter().map(|_| Vec::new()).collect());
         }
-        let ask = |searches: &[SentQuery<'_>]| {
+        let limit: u64 = searches.iter().map(|search| search.limit as u64).sum();
+        let max_bytes = match with_vectors {
+            true => limits::RESPONSE_BYTES,
+            false => limits::REFUSAL_BYTES + limit * limits::BARE_HIT_BYTES,
+        };
+        let ask = |searches: &[SentQuery<'_>]| -> Result<Vec<QueryResponse>, StoreError> {
             let body = Searches { searches };
-            self.send::<Vec<CameHits>>(Method::POST, "/points/query/batch", &body, stop)
+            self.send_bounded(Method::POST, "/points/query/batch", &body, max_bytes, stop)
         };
         let answers = match ask(&searches) {
             Err(error) if is_missing_shard(&error) => {
@@ -346,7 +363,7 @@ impl PointStore for ServerStore {
                 return Ok(Vec::new());
             }
             let lacking = || self.calls.server.invalid("the server answered fewer queries than it was asked");
-            let hit = |mut point: CameBack| {
+            let hit = |mut point: Record| {
                 let vector = point.vector(query.using);
                 Ok(WeightedHit { id: self.id(&point.id)?, score: point.score, vector })
             };
@@ -364,7 +381,7 @@ impl PointStore for ServerStore {
         if scan.limit == 0 {
             return Ok(PointPage { points: Vec::new(), next: scan.from });
         }
-        let page: CamePage = self.ask_shards(scan.filter, |shard_key| {
+        let page: ScrollResult = self.ask_shards(scan.filter, |shard_key| {
             let body = json!({
                 "filter": filter,
                 "offset": scan.from.map(wire::to_id),
@@ -375,7 +392,7 @@ impl PointStore for ServerStore {
             });
             self.when_made(stop, || self.send(Method::POST, "/points/scroll", &without_nulls(&body), stop))
         })?;
-        let point = |mut point: CameBack| Ok((self.id(&point.id)?, point.payload()));
+        let point = |mut point: Record| Ok((self.id(&point.id)?, point.payload()));
         Ok(PointPage {
             points: page.points.into_iter().map(point).collect::<Result<_, StoreError>>()?,
             next: page.next_page_offset.map(|id| self.id(&id)).transpose()?,
@@ -388,7 +405,7 @@ impl PointStore for ServerStore {
             FieldSelection::All => Value::Null,
             FieldSelection::Some(filter) => filter,
         };
-        let counted: CameCount = self.ask_shards(filter, |shard_key| {
+        let counted: CountResult = self.ask_shards(filter, |shard_key| {
             let body = without_nulls(&json!({"filter": chosen, "exact": true, "shard_key": shard_key}));
             self.when_made(stop, || self.send(Method::POST, "/points/count", &body, stop))
         })?;

@@ -10,7 +10,7 @@ use crate::point_id::PointId;
 use crate::store::ALL_FIELDS;
 use crate::vector::SparseVector;
 
-/// A sparse vector as it is sent.
+/// Sparse vector in a request.
 #[derive(Clone, Copy, Serialize)]
 pub(crate) struct SentVector<'a> {
     indices: &'a [u32],
@@ -23,7 +23,7 @@ impl<'a> SentVector<'a> {
     }
 }
 
-/// A point as it is written.
+/// Point in an upsert.
 #[derive(Serialize)]
 pub(crate) struct SentPoint<'a> {
     pub(crate) id: Value,
@@ -31,7 +31,7 @@ pub(crate) struct SentPoint<'a> {
     pub(crate) payload: &'a Map<String, Value>,
 }
 
-/// Points that are written to the shards of a key.
+/// Points that are upserted into the shards of one key.
 #[derive(Serialize)]
 pub(crate) struct SentPoints<'a> {
     pub(crate) points: Vec<SentPoint<'a>>,
@@ -39,7 +39,7 @@ pub(crate) struct SentPoints<'a> {
     pub(crate) shard_key: Option<&'a str>,
 }
 
-/// A query for the points that are nearest to a vector.
+/// Query for the points nearest to a vector.
 #[derive(Clone, Serialize)]
 pub(crate) struct SentQuery<'a> {
     pub(crate) query: NearestTo<'a>,
@@ -58,9 +58,9 @@ pub(crate) struct NearestTo<'a> {
     pub(crate) nearest: SentVector<'a>,
 }
 
-/// A point as it comes. An id that is none is found out later, and has a message of its own.
+/// A point in an answer. Its id is checked later, with an error of its own.
 #[derive(Deserialize)]
-pub(crate) struct CameBack {
+pub(crate) struct Record {
     #[serde(default)]
     pub(crate) id: Value,
     #[serde(default)]
@@ -68,16 +68,16 @@ pub(crate) struct CameBack {
     #[serde(default)]
     payload: Option<Map<String, Value>>,
     #[serde(default)]
-    vector: Option<BTreeMap<String, CameVector>>,
+    vector: Option<BTreeMap<String, ReceivedVector>>,
 }
 
 #[derive(Deserialize)]
-struct CameVector {
+struct ReceivedVector {
     indices: Vec<u32>,
     values: Vec<f64>,
 }
 
-impl CameBack {
+impl Record {
     /// Its payload, by ascending names, so that the same points look the same whoever keeps them.
     pub(crate) fn payload(&mut self) -> Map<String, Value> {
         let mut payload = self.payload.take().unwrap_or_default();
@@ -89,7 +89,7 @@ impl CameBack {
     /// Its sparse vector of that name; empty where there is none.
     pub(crate) fn vector(&mut self, using: &str) -> SparseVector {
         let vector = self.vector.as_mut().and_then(|vectors| vectors.remove(using));
-        vector.map_or_else(SparseVector::default, |CameVector { indices, values }| {
+        vector.map_or_else(SparseVector::default, |ReceivedVector { indices, values }| {
             SparseVector::new(indices.into_iter().zip(values))
         })
     }
@@ -97,30 +97,30 @@ impl CameBack {
 
 /// Hits of a query.
 #[derive(Deserialize)]
-pub(crate) struct CameHits {
-    pub(crate) points: Vec<CameBack>,
+pub(crate) struct QueryResponse {
+    pub(crate) points: Vec<Record>,
 }
 
 /// A page of points.
 #[derive(Deserialize)]
-pub(crate) struct CamePage {
-    pub(crate) points: Vec<CameBack>,
+pub(crate) struct ScrollResult {
+    pub(crate) points: Vec<Record>,
     #[serde(default)]
     pub(crate) next_page_offset: Option<Value>,
 }
 
 #[derive(Deserialize)]
-pub(crate) struct CameCount {
+pub(crate) struct CountResult {
     pub(crate) count: u64,
 }
 
-/// What became of a write.
+/// The state of a write.
 #[derive(Deserialize)]
-pub(crate) struct CameStatus {
+pub(crate) struct UpdateResult {
     pub(crate) status: String,
 }
 
-/// An id for the server: UUIDs as text with dashes.
+/// Converts an id for the server: UUIDs become text with dashes.
 pub(crate) fn to_id(id: PointId) -> Value {
     match id {
         PointId::Number(number) => number.into(),
@@ -128,7 +128,7 @@ pub(crate) fn to_id(id: PointId) -> Value {
     }
 }
 
-/// An id of the server; `None` if it is none.
+/// Parses an id of the server; `None` if it is not valid.
 pub(crate) fn from_id(id: &Value) -> Option<PointId> {
     match id {
         Value::Number(number) => number.as_u64().map(PointId::Number),
@@ -137,7 +137,7 @@ pub(crate) fn from_id(id: &Value) -> Option<PointId> {
     }
 }
 
-/// The points that a filter chooses.
+/// Points that a filter selects.
 pub(crate) enum FieldSelection {
     Nothing,
     All,
@@ -205,7 +205,7 @@ mod tests {
             "score":-1e-7,"payload":null}]}"#;
         let page = r#"{"points":[{"id":18446744073709551615}],"next_page_offset":"x"}"#;
         forage_fuzz::target!(&forage_fuzz::seeds([hits, page]), |input| {
-            let Ok(hits) = serde_json::from_slice::<CameHits>(input) else { return };
+            let Ok(hits) = serde_json::from_slice::<QueryResponse>(input) else { return };
             for mut hit in hits.points {
                 if let Some(id) = from_id(&hit.id) {
                     assert_eq!(PointId::parse(&id.to_string()), Some(id));

@@ -102,17 +102,9 @@ impl WholeRarity {
         if vector.ids().len() > limits::WEIGHED_DIMENSIONS {
             return Ok(None);
         }
-        let known = &retriever.rarity;
-        let all = match known.all() {
-            Some(all) => all,
-            // With the few that say how a tree was seen.
-            None => again(stop, || retriever.store.count(&PointFilter::default(), stop))? as f64,
-        };
-        let mut with: HashMap<u32, f64> =
-            vector.ids().iter().filter_map(|id| Some((*id, known.with(*id)?))).collect();
-        let unknown: Vec<u32> = vector.ids().iter().copied().filter(|id| !with.contains_key(id)).collect();
+        let KnownFrequencies { all, mut with, unknown } = known(retriever, vector, stop)?;
         let counts = counted(retriever, &unknown, all, layout, stop)?;
-        known.keep(all, counts.iter().copied());
+        retriever.rarity.keep(all, counts.iter().copied());
         with.extend(counts);
         let share = |id: &u32| {
             // A point that has come since has what nothing had.
@@ -262,34 +254,57 @@ fn share_in_shards(id: u32, sample: &[WeightedHit], layout: ShardLayout) -> f64 
     }
 }
 
-/// The vector of a query with its weights times the IDF of each dimension, for a store that does not weigh them; `None` where it
-/// has so many that one by one counts for little. Of those that are in more than [`limits::HITS_ASKED`] points that many count.
+/// Weighs a query by the IDF of each dimension, for a store that does not. `None` for a query of so many dimensions that a
+/// single one counts for little. Also returns how many dimensions are in [`limits::HITS_ASKED`] points or more: they count
+/// as in that many.
 pub(super) fn weighed(
     retriever: &Retriever,
     vector: &SparseVector,
     stop: &Stop,
-) -> Result<Option<SparseVector>, StoreError> {
+) -> Result<Option<(SparseVector, usize)>, StoreError> {
     if vector.ids().len() > limits::WEIGHED_DIMENSIONS {
         return Ok(None);
     }
-    let (known, everything) = (&retriever.rarity, PointFilter::default());
-    let all = match known.all() {
-        Some(all) => all,
-        None => again(stop, || retriever.store.count(&everything, stop))? as f64,
-    };
-    let unknown: Vec<u32> = vector.ids().iter().copied().filter(|id| known.with(*id).is_none()).collect();
-    let single: Vec<SparseVector> = unknown.iter().map(|id| SparseVector::ones([*id])).collect();
-    let (using, limit) = (&*retriever.using, limits::HITS_ASKED);
-    let query = |vector| PointQuery { vector, using, limit, fields: &[], filter: &everything };
-    let queries: Vec<_> = single.iter().map(query).collect();
-    let counts = again(stop, || retriever.store.query_all(&queries, false, stop))?;
-    let counts = unknown.iter().copied().zip(counts.iter().map(|hits| hits.len() as f64));
-    let counts: HashMap<u32, f64> = counts.collect();
-    known.keep(all, counts.iter().map(|(id, with)| (*id, *with)));
+    let (using, limit, everything) = (&*retriever.using, limits::HITS_ASKED, PointFilter::default());
+    let KnownFrequencies { all, mut with, unknown } = known(retriever, vector, stop)?;
+    for ids in unknown.chunks(limits::COUNTED_DIMENSIONS) {
+        let single: Vec<SparseVector> = ids.iter().map(|id| SparseVector::ones([*id])).collect();
+        let query = |vector| PointQuery { vector, using, limit, fields: &[], filter: &everything };
+        let queries: Vec<_> = single.iter().map(query).collect();
+        let hits = again(stop, || retriever.store.query_all(&queries, false, stop))?;
+        let counts = ids.iter().zip(hits).map(|(id, hits)| (*id, hits.len() as f64));
+        let counts: Vec<_> = counts.collect();
+        // Also for the next lookup, should the time for this one be over before all are counted.
+        retriever.rarity.keep(all, counts.iter().copied());
+        with.extend(counts);
+    }
     let weights = vector.ids().iter().zip(vector.weights()).map(|(id, weight)| {
-        let with = counts.get(id).copied().or_else(|| known.with(*id)).unwrap_or_default();
+        let with = with.get(id).copied().unwrap_or_default();
         let share = Share { with, all: all.max(with) };
         (*id, share.idf() * f64::from(*weight))
     });
-    Ok(Some(SparseVector::new(weights)))
+    let common = with.values().filter(|with| **with >= limit as f64).count();
+    Ok(Some((SparseVector::new(weights), common)))
+}
+
+/// Frequencies of the dimensions of a query, as far as they are known.
+struct KnownFrequencies {
+    /// Points of the collection.
+    all: f64,
+    /// Points that have a dimension.
+    with: HashMap<u32, f64>,
+    unknown: Vec<u32>,
+}
+
+fn known(retriever: &Retriever, vector: &SparseVector, stop: &Stop) -> Result<KnownFrequencies, StoreError> {
+    let known = &retriever.rarity;
+    let all = match known.all() {
+        Some(all) => all,
+        // With the few that say how a tree was seen.
+        None => again(stop, || retriever.store.count(&PointFilter::default(), stop))? as f64,
+    };
+    let with: HashMap<u32, f64> =
+        vector.ids().iter().filter_map(|id| Some((*id, known.with(*id)?))).collect();
+    let unknown = vector.ids().iter().copied().filter(|id| !with.contains_key(id)).collect();
+    Ok(KnownFrequencies { all, with, unknown })
 }

@@ -12,7 +12,9 @@ use forage_lookup::{
 use serde_json::{Map, Value, json};
 
 use crate::memory::Memory;
+use crate::qdrant::foreign::send;
 use crate::retriever::{USING, described, ids as hit_ids, look_up, retriever};
+use crate::support::{connected, peer};
 
 /// What a collection says that docmind filled.
 const DOCMIND: &str = "bm42:doc=embed;query=query_embed:v1";
@@ -176,6 +178,28 @@ fn a_collection_that_fastembed_filled_with_bm42_is_queried() {
     // Without the setting the lookup asks for it.
     let without = Retriever { encoder: None, ..retriever(&store) };
     assert!(matches!(look_up(&without, "types", 5), Err(CollectionError::Unsaid(_))));
+}
+
+/// As FastEmbed's part of the official client fills a collection: no contract, and texts in `document`.
+#[test]
+fn a_collection_that_fastembed_filled_with_bm42_is_queried_over_rest() {
+    let (_server, url) = peer();
+    let idf = json!({USING: {"modifier": "idf"}});
+    send(&url, "PUT", "/collections/code", &json!({"vectors": {}, "sparse_vectors": idf}));
+    let point = |(number, case): (u64, Case)| {
+        let (indices, values): (Vec<u32>, Vec<f64>) = case.document.into_iter().unzip();
+        let vector = json!({USING: {"indices": indices, "values": values}});
+        json!({"id": number, "vector": vector, "payload": {"document": case.text}})
+    };
+    let points: Vec<Value> = (1..).zip(oracle()).map(point).collect();
+    send(&url, "PUT", "/collections/code/points?wait=true", &json!({"points": points}));
+    let retriever = Retriever { store: connected(&url), ..bm42(&Arc::default()) };
+    for text in ["mismatched types error", "how do I study and sprint", "connection refused by the server"] {
+        let found = look_up(&retriever, text, 5).unwrap();
+        check(&found, text, 5);
+        assert!(found.hits.iter().all(|hit| hit.payload["text"].is_string()), "{text}");
+    }
+    assert_eq!(look_up(&retriever, "rhinoceros", 5).unwrap().state, LookupState::NoMatch);
 }
 
 #[test]

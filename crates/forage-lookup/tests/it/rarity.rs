@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_lookup::{
-    CodeSuperset, Encoder as _, Lookup, LookupState, Point, PointFilter, PointId, PointStore as _, Question,
-    ShardLayout, StoreError,
+    Adapted, CodeSuperset, Encoder as _, Lookup, LookupState, Point, PointFilter, PointId, PointStore as _,
+    Question, ShardLayout, StoreError, Unanswered, VectorFacts,
 };
 use serde_json::json;
 
 use crate::memory::Memory;
-use crate::retriever::{USING, described, ids, retriever};
+use crate::retriever::{self, USING, described, ids, retriever, store};
 
 const CHUNKS: u64 = 3_000;
 
@@ -145,4 +145,53 @@ fn how_rare_a_word_is_is_asked_once_in_a_while() {
     let (first, second) = (requests("word1 everywhere"), requests("word1 everywhere"));
     // Of all points, of each word, and of samples of those that many have.
     assert!(first >= second + 3, "{first} {second}");
+}
+
+/// A store without the IDF modifier, with a point for each text.
+fn unweighed(texts: &[&str]) -> Arc<Memory> {
+    let store = store(texts);
+    let vectors = [(USING.to_owned(), VectorFacts { has_idf: false })].into();
+    store.collection.lock().unwrap().as_mut().unwrap().sparse_vectors = vectors;
+    store
+}
+
+fn adapted(is_weighed: bool, common: usize) -> Vec<Adapted> {
+    vec![Adapted::NoIdf { vector: USING.to_owned(), is_weighed, common }]
+}
+
+#[test]
+fn words_are_counted_some_at_a_time_and_each_once_whatever_fails() {
+    let store = unweighed(&["word0 word1", "word1"]);
+    let retriever = retriever(&store);
+    let query: Vec<String> = (0..20).map(|number| format!("word{number}")).collect();
+    let counted = || {
+        store.asked.lock().unwrap().clear();
+        let found = retriever::look_up(&retriever, &query.join(" "), 10).unwrap();
+        let asked = store.asked.lock().unwrap();
+        let counted = asked.iter().filter(|it| it.starts_with("query_all")).cloned().collect::<Vec<_>>();
+        (found, counted)
+    };
+    let slow = StoreError::Timeout("no answer".to_owned());
+    *store.refuses.lock().unwrap() = Some(("query_all 4", slow.clone()));
+    let (found, asked) = counted();
+    assert_eq!((found.hits.len(), found.adapted), (2, adapted(false, 0)));
+    assert_eq!(found.unanswered, [Unanswered { question: Question::Rarity, error: slow }]);
+    assert_eq!(asked, ["query_all 8 false", "query_all 8 false", "query_all 4 false"]);
+    *store.refuses.lock().unwrap() = None;
+    let (found, asked) = counted();
+    assert_eq!((found.adapted, found.unanswered), (adapted(true, 0), Vec::new()));
+    assert_eq!(asked, ["query_all 4 false"]);
+}
+
+#[test]
+fn a_word_that_is_in_more_points_than_are_counted_is_said_to_be() {
+    let mut texts = vec!["error"; forage_lookup::limits::HITS_ASKED + 5];
+    texts.push("error E0308");
+    let store = unweighed(&texts);
+    let retriever = retriever(&store);
+    // Also when it is known from before.
+    for _ in 0..2 {
+        let found = retriever::look_up(&retriever, "error E0308", 3).unwrap();
+        assert_eq!(found.adapted, adapted(true, 1));
+    }
 }

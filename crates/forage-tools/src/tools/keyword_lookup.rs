@@ -215,12 +215,18 @@ fn adapted(adapted: &Adapted) -> String {
         Adapted::Text { asked, used } => {
             format!("the payload has no text in `{asked}`; the text of `{used}` is shown as `{asked}`")
         }
-        Adapted::NoIdf { vector, is_weighed } => {
-            let weighing = match is_weighed {
-                true => {
+        Adapted::NoIdf { vector, is_weighed, common } => {
+            let max = forage_lookup::limits::HITS_ASKED;
+            let weighing = match (is_weighed, common) {
+                (false, _) => "a common word counts as much as a rare one".to_owned(),
+                (true, 0) => {
                     "words were weighed by how many points have them all the same, which takes more requests"
+                        .to_owned()
                 }
-                false => "a common word counts as much as a rare one",
+                (true, common) => format!(
+                    "words were weighed by how many points have them, counted up to {max}: {common} of its words or their \
+                     parts are in as many or more, and weigh as much as each other"
+                ),
             };
             format!(
                 "the sparse vector `{vector}` has no IDF modifier: {weighing}; Qdrant sets it with \

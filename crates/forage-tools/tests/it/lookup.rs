@@ -140,6 +140,11 @@ fn an_answer_says_how_a_collection_is_not_as_it_was_expected() {
         "`text-sparse-new` has no IDF modifier: words were weighed by how many points have them",
     ];
     assert!(notes.iter().all(|note| found.text.contains(note)), "{}", found.text);
+    let fixture = self::fixture(&vec![code("a.rs", "retry\n"); forage_lookup::limits::HITS_ASKED]);
+    let vectors = [("text-sparse".to_owned(), VectorFacts { has_idf: false })];
+    fixture.store.collection.lock().unwrap().as_mut().unwrap().sparse_vectors = vectors.into();
+    let found = answer(&fixture.context, "keyword_lookup", json!({"query": "retry"}));
+    assert!(found.text.contains("have them, counted up to 10000: "), "{}", found.text);
 }
 
 #[test]

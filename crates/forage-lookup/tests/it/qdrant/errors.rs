@@ -317,3 +317,13 @@ fn a_connection_is_kept_and_one_that_was_closed_meanwhile_costs_nothing() {
     assert_eq!(ask(&store, &Stop::never()), Ok(0));
     assert_eq!(connections(), 3);
 }
+
+/// No connection is begun for it, so that there is none to begin again.
+#[test]
+fn a_request_that_can_not_be_sent_is_tried_once() {
+    let peer = Scripted::start();
+    let settings = ServerSettings::new(&peer.url(), &"x".repeat(70_000));
+    let error = ServerStore::connect(settings).unwrap().collection(&Stop::never()).unwrap_err();
+    assert!(error.kind() == "invalid" && error.to_string().contains("can't be sent"), "{error}");
+    assert_eq!(peer.total(), 0);
+}

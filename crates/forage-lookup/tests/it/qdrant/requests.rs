@@ -249,7 +249,22 @@ fn an_answer_without_end_is_not_read_to_its_end() {
     let head = b"HTTP/1.1 200 OK\r\ncontent-length: 1099511627776\r\n\r\n".to_vec();
     peer.on("POST /points/count", move |_| Reply::Bytes(head.clone()));
     let error = store(&peer).count(&PointFilter::default(), &Stop::never()).unwrap_err();
-    assert!(error.kind() == "invalid" && error.to_string().contains("larger than 256 MiB"), "{error}");
+    assert!(error.kind() == "invalid" && error.to_string().contains("larger than 262144 KiB"), "{error}");
+}
+
+#[test]
+fn an_answer_without_payloads_is_as_long_as_its_hits_need() {
+    let hit = |number: u64| json!({"id": number, "version": 1, "score": 0.5, "shard_key": "k".repeat(100)});
+    for (count, is_refused) in [(300, false), (3_000, true)] {
+        let peer = Scripted::start();
+        peer.on("POST /points/query/batch", move |_| {
+            Reply::result(json!([{"points": (0..count).map(hit).collect::<Vec<_>>()}]))
+        });
+        let (vector, all) = (SparseVector::ones([4]), PointFilter::default());
+        let query = PointQuery { vector: &vector, using: "v", limit: 300, fields: &[], filter: &all };
+        let found = store(&peer).query_all(&[query], false, &Stop::never());
+        assert_eq!(found.is_err_and(|error| error.to_string().contains("larger than 214 KiB")), is_refused);
+    }
 }
 
 #[test]
