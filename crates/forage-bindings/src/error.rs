@@ -1,4 +1,4 @@
-//! Errors as other languages have them: a code, a sentence, and what can be done about it.
+//! Errors for other languages: a code, a message and a hint.
 
 use std::fmt;
 
@@ -7,16 +7,16 @@ use forage_tools::records::schema_of;
 use forage_tools::{ErrorCode, ToolError, ToolNames, sanitize};
 use serde_json::Value;
 
-/// Why a call has no answer.
+/// Error of a call.
 #[derive(Clone, Debug)]
 pub struct BindingError {
-    /// What programs know it by.
+    /// Stable code for programs.
     pub code: ErrorCode,
-    /// What happened, in a sentence.
+    /// Message of one sentence.
     pub message: String,
-    /// What can be done about it beside what the message says.
+    /// Next step, unless the message names it.
     pub hint: Option<String>,
-    /// What a model that wrote the call is told, where that is more.
+    /// Longer text for a model that wrote the call.
     pub refusal: Option<String>,
     /// The transcript of a question without an answer.
     pub transcript: Option<Box<Value>>,
@@ -32,27 +32,27 @@ impl BindingError {
         Self { hint: (!hint.is_empty()).then_some(hint), ..Self::new(error.code(), error) }
     }
 
-    /// That of a call that panicked.
+    /// Creates the error of a call that panicked.
     pub fn panicked() -> Self {
         Self::new(ErrorCode::Internal, "the call panicked, which is a fault of Forage; please report it")
     }
 
-    /// That of a call for which the system has no thread.
+    /// Creates the error of a call for which the system has no thread.
     pub(crate) fn no_thread(error: &std::io::Error) -> Self {
         Self::new(ErrorCode::Failed, format_args!("the system has no thread for the call: {error}"))
     }
 
-    /// That of a request that can't be read, such as what a model wrote in place of JSON.
+    /// Creates the error of a request that can't be parsed, such as invalid JSON from a model.
     pub fn unreadable(what: &str) -> Self {
         Self::new(ErrorCode::Request, what)
     }
 
-    /// That of a stream of which more is asked after it was closed.
+    /// Creates the error of reading a closed stream.
     pub(crate) fn closed_early() -> Self {
         Self::new(ErrorCode::Cancelled, "the search was ended before all there is was handed over")
     }
 
-    /// That of a process which was forked off the one that opened the workspace.
+    /// Creates the error of a call in a process that was forked after the workspace was opened.
     pub(crate) fn forked() -> Self {
         Self::new(
             ErrorCode::Failed,
@@ -60,7 +60,7 @@ impl BindingError {
         )
     }
 
-    /// Returns what a model that wrote the call is told.
+    /// Returns the text for a model that wrote the call.
     pub fn text(&self) -> String {
         self.refusal.clone().unwrap_or_else(|| self.to_string())
     }
@@ -96,7 +96,7 @@ impl From<AskError> for BindingError {
     }
 }
 
-/// Returns every code with what it says: what happened, and what to do.
+/// Returns every code with its description.
 pub fn error_codes() -> Vec<(String, String)> {
     let schema = schema_of::<ErrorCode>();
     let codes = schema["oneOf"].as_array().into_iter().flatten();

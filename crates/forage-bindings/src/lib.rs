@@ -1,7 +1,7 @@
-//! What the packages for other languages share: a workspace whose tools are called by name, with JSON in and out.
+//! Common base of the packages for other languages: a workspace whose tools are called by name, with JSON in and out.
 //!
-//! A package adds what its language wants (objects, cancellation, iteration) and knows no tool: [`methods`] is what it makes its
-//! methods of, from the one registry. A program in Rust takes `forage-tools`, which has types.
+//! A package adds what its language needs (objects, cancellation, iteration) and knows no tool: it generates its methods from
+//! [`methods`]. Rust programs should use `forage-tools`, which has types.
 //!
 //! ```
 //! use forage_bindings::{Toolbox, ToolboxSettings};

@@ -14,22 +14,22 @@ pub struct Method {
     pub tool: String,
     /// A short title.
     pub title: String,
-    /// What the tool does.
+    /// Description of the tool.
     pub description: String,
     /// The arguments as a JSON schema.
     pub arguments: Value,
     /// The records of an answer as a JSON schema; that of another root is `#/$defs/Answer`.
     pub answer: Value,
-    /// A second method, which hands over all there is piece by piece.
+    /// Second method that streams all results.
     pub each: Option<EachMethod>,
 }
 
-/// A method that hands over all there is.
+/// A method that streams all results.
 #[derive(Clone, Debug, Serialize)]
 pub struct EachMethod {
     /// The arguments as a JSON schema.
     pub arguments: Value,
-    /// What it hands over one by one, as a JSON schema.
+    /// One streamed result as a JSON schema.
     pub piece: Value,
 }
 

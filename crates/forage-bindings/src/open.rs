@@ -1,4 +1,4 @@
-//! Workspaces that are open and keep indexes, so that a program which ends without closing them keeps what was read for those.
+//! Open workspaces with indexes. They are closed when the program ends, so that what was read for an index is written.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +18,7 @@ struct OpenWorkspace {
 
 static OPEN: Mutex<Option<HashMap<u64, OpenWorkspace>>> = Mutex::new(None);
 
-/// Adds one of an owner; returns its number.
+/// Registers a workspace of an owner and returns its number.
 pub(crate) fn add(workspace: &Workspace, owner: u64) -> u64 {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
     let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
@@ -29,7 +29,7 @@ pub(crate) fn add(workspace: &Workspace, owner: u64) -> u64 {
     number
 }
 
-/// Ends what one has in the background. Until that has ended, it is one of those that a program waits for which ends.
+/// Closes a workspace. It stays registered until then, so that a program which ends meanwhile waits for it.
 pub(crate) fn end(number: u64, workspace: Workspace) {
     workspace.close();
     if let Some(all) = lock_unless_forked(&OPEN).as_mut().and_then(|all| all.as_mut()) {
@@ -37,8 +37,8 @@ pub(crate) fn end(number: u64, workspace: Workspace) {
     }
 }
 
-/// Ends what the workspaces of an owner, or of all, have in the background, at the same time: their owner ends. It takes a second and
-/// a half at the most. Calls are answered still.
+/// Ends the background work of all workspaces (of an owner, if one is given) in parallel, within 1.5 seconds. Calls are
+/// still answered.
 pub fn end_all(owner: Option<u64>) {
     let process = std::process::id();
     let is_own =
@@ -50,7 +50,7 @@ pub fn end_all(owner: Option<u64>) {
     thread::scope(|scope| {
         for workspace in own {
             let end = || catch_unwind(AssertUnwindSafe(|| workspace.close())).is_ok();
-            // Without a thread its index is built again.
+            // If there is no thread for it, its index is rebuilt the next time.
             let _ = thread::Builder::new().spawn_scoped(scope, end);
         }
     });

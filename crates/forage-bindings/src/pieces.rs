@@ -1,4 +1,4 @@
-//! All there is, piece by piece.
+//! Streams all results of a search.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
@@ -13,10 +13,10 @@ use crate::error::BindingError;
 use crate::toolbox::Toolbox;
 use crate::workers::{guarded, run_apart};
 
-/// Pieces that were found and not asked for yet: a reader that is slow holds the search up.
+/// Maximum number of buffered pieces. A slow reader blocks the search.
 const AHEAD: usize = 64;
 
-/// Time between two looks for whether the search was closed.
+/// Interval at which a reader checks whether the search was closed.
 const LOOK: Duration = Duration::from_millis(20);
 
 enum Told {
@@ -24,37 +24,37 @@ enum Told {
     End(Result<Answer, BindingError>),
 }
 
-/// How far a search was read.
+/// State of the reader.
 enum Progress {
     Open(Receiver<Told>),
-    /// Somebody waits for pieces.
+    /// A reader waits for pieces.
     Reading,
-    /// The error behind what was handed out.
+    /// The search failed. The next read returns the error.
     Failed(BindingError),
-    /// All was handed out.
+    /// Everything was read.
     Over,
-    /// It was ended before that.
+    /// Closed before everything was read.
     Closed,
 }
 
-/// What a search finds, which goes on while it is read, and ends with this.
+/// Results of a search that runs while they are read. Dropping this cancels the search.
 pub struct Pieces {
     stop: Stop,
     progress: Mutex<Progress>,
-    /// Held by the reader: others wait for their turn.
+    /// Held by the reader, so that others wait.
     turn: Mutex<()>,
-    /// The process that began it: its search does not live on in one that was forked off.
+    /// Process that began the search, which does not survive a fork.
     process: u32,
 }
 
-/// What was read of a search at once.
+/// Pieces that were read at once.
 #[derive(Default)]
 pub struct PieceBatch {
     /// Pieces in JSON.
     pub pieces: Vec<String>,
-    /// The answer behind the last of them.
+    /// Final answer, after the last piece.
     pub answer: Option<Answer>,
-    /// Whether more is to come.
+    /// More pieces may follow.
     pub goes_on: bool,
 }
 
@@ -84,10 +84,10 @@ impl Pieces {
         Ok(Self { stop, progress, turn: Mutex::default(), process: std::process::id() })
     }
 
-    /// Waits so long for pieces, and takes all that are there; the answer, where it comes behind them.
+    /// Waits up to `wait` for pieces and takes all that are buffered, and the answer if it comes next.
     ///
     /// # Errors
-    /// That of the call, behind all that it found; or the search was closed, or is one of another process.
+    /// The call failed (after its last piece), the search was closed, or it belongs to another process.
     pub fn read(&self, wait: Duration) -> Result<PieceBatch, BindingError> {
         if self.process != std::process::id() {
             return Err(BindingError::forked());
@@ -114,10 +114,10 @@ impl Pieces {
         batch
     }
 
-    /// Waits until there are some, or the end: `None` behind that.
+    /// Waits for pieces or the answer. `None` after the end.
     ///
     /// # Errors
-    /// As of [`Pieces::read`].
+    /// Those of [`Pieces::read`].
     pub fn wait(&self) -> Result<Option<PieceBatch>, BindingError> {
         loop {
             let batch = self.read(LOOK)?;
@@ -129,14 +129,14 @@ impl Pieces {
         }
     }
 
-    /// Ends the search, without waiting for a reader: that of another thread is told so within the time that it waits.
+    /// Ends the search without waiting for a reader. A read on another thread then fails within its own waiting time.
     pub fn close(&self) {
         if self.process != std::process::id() {
             return;
         }
         let mut progress = self.progress();
         if matches!(*progress, Progress::Open(_) | Progress::Reading) {
-            // The search may wait for room in what is dropped here, or by its reader.
+            // Dropping the receiver releases a search that is blocked on a full buffer.
             *progress = Progress::Closed;
             self.stop.cancel();
         }
@@ -147,7 +147,7 @@ impl Pieces {
     }
 }
 
-/// Waits so long for pieces, and takes all that are there; returns them, and how far the search is read then.
+/// Waits up to `wait` for pieces and takes all that are buffered. Also returns the new state.
 fn take(told: Receiver<Told>, mut wait: Duration) -> (Result<PieceBatch, BindingError>, Progress) {
     let mut pieces = Vec::new();
     while pieces.len() < AHEAD {
@@ -163,7 +163,7 @@ fn take(told: Receiver<Told>, mut wait: Duration) -> (Result<PieceBatch, Binding
             }
             Err(RecvTimeoutError::Timeout) => break,
             Ok(Told::End(Err(error))) => error,
-            // It ends with its answer, unless it has panicked outside of the call.
+            // Without an answer the thread has panicked outside of the call.
             Err(RecvTimeoutError::Disconnected) => BindingError::panicked(),
         };
         return match pieces.is_empty() {

@@ -1,4 +1,4 @@
-//! What a workspace of another language is opened with.
+//! Settings of a workspace that another language opens.
 
 // not fuzzed: serde_json reads settings, which are those of the program that opens a workspace
 
@@ -86,7 +86,7 @@ pub(crate) fn check_range<T: PartialOrd + fmt::Display>(
     }
 }
 
-/// Settings that can't be read; their values are not told, as one can be a key.
+/// Error of settings that can't be read. It holds no values, because one may be a key.
 fn unreadable(error: &serde_json::Error) -> BindingError {
     let told = error.to_string();
     let what = match told.split_once(", expected ") {
@@ -135,15 +135,15 @@ pub struct KeywordSettings {
     pub evidence_bytes: Option<u64>,
     /// Lines of context around a match.
     pub context_lines: Option<u64>,
-    /// What the model is shown: `requirement` or `compact`.
+    /// Form of the evidence: `requirement` or `compact`.
     pub evidence: EvidenceForm,
-    /// What the model is asked for: `paths` or `ids`.
+    /// Form of the model's answer: `paths` or `ids`.
     pub answer: FilterAnswer,
     /// Models' calls that a large body of evidence is divided among; needs `ids`.
     pub shards: Option<usize>,
     /// Tokens of compact evidence.
     pub evidence_tokens: Option<usize>,
-    /// A file with a system prompt in place of the one that is built in.
+    /// A file with a system prompt that replaces the built-in one.
     pub prompt_file: Option<PathBuf>,
 }
 
@@ -202,15 +202,15 @@ impl KeywordSettings {
 #[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelSettings {
-    /// A provider that is known, such as `openai`; beside `base_url` a name for messages.
+    /// A known provider such as `openai`; with `base_url`, any name for messages.
     pub provider: Option<String>,
     /// The id that the provider knows the model by.
     pub model: String,
-    /// The address, where it is not that of the provider.
+    /// The address, unless it is that of the provider.
     pub base_url: Option<String>,
-    /// The key. Without one that of the provider's environment variable is used.
+    /// The key; by default that of the provider's environment variable.
     pub api_key: Option<String>,
-    /// The protocol; that of the provider, else OpenAI's.
+    /// The protocol; by default that of the provider, or OpenAI's.
     pub wire: Option<Wire>,
     /// Permits plain `http` to another machine.
     pub allow_insecure: bool,

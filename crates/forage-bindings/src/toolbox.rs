@@ -25,49 +25,49 @@ use crate::open;
 use crate::settings::{IndexSetting, ToolboxSettings};
 use crate::workers::run_apart;
 
-/// Time for a call that hands over all there is, where none was given: nobody waits for so long.
+/// Time for a call that streams all results, unless one was given: in effect no limit.
 const EACH_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Directories with the tools that are called on what is below them, from any thread, several at once.
+/// Directories and the tools that search them. May be called from several threads at once.
 pub struct Toolbox {
     workspace: Workspace,
-    /// The tools that agents are told of.
+    /// Tools that are advertised to agents.
     selection: ToolSelection,
     telemetry: TelemetryTarget,
     models: Vec<Arc<dyn ChatModel>>,
-    /// A time for calls was given.
+    /// Whether a time for calls was given.
     is_timed: bool,
-    /// The process that opened it. What it has in the background does not live on in one that was forked off.
+    /// Process that opened it. Its background work does not survive a fork.
     process: u32,
-    /// Calls are refused.
+    /// Whether calls are refused.
     is_closed: AtomicBool,
-    /// What goes on in the background has ended.
+    /// Set once the background work has ended.
     ended: OnceLock<()>,
-    /// Its number among those that are open and keep an index.
+    /// Number among the open workspaces with indexes.
     number: Option<u64>,
 }
 
 /// The answer to a question.
 pub struct Asked {
-    /// For people: the answer, and what must be known of it.
+    /// Answer and notes, for people.
     pub text: String,
     /// The transcript.
     pub records: Value,
 }
 
 impl Toolbox {
-    /// Opens directories; none for a program that looks words up in a collection alone.
+    /// Opens directories. There may be none if the settings name a collection.
     ///
     /// # Errors
-    /// One of them is no directory or too broad, or a setting can't be used.
+    /// One of them is not a directory or too broad, or a setting is invalid.
     pub fn open(directories: &[PathBuf], settings: ToolboxSettings) -> Result<Self, BindingError> {
         Self::open_for(0, directories, settings)
     }
 
-    /// The same for an owner, with which its work in the background ends: see [`end_all`](crate::end_all).
+    /// Opens directories for an owner, see [`end_all`](crate::end_all).
     ///
     /// # Errors
-    /// As of [`Toolbox::open`].
+    /// Those of [`Toolbox::open`].
     pub fn open_for(
         owner: u64,
         directories: &[PathBuf],
@@ -130,7 +130,7 @@ impl Toolbox {
         })
     }
 
-    /// The same that tells of each call.
+    /// Reports each call to `to`.
     pub fn with_telemetry(mut self, to: Arc<dyn Telemetry>, surface: &'static str) -> Self {
         self.telemetry = TelemetryTarget::new(Some(to), surface);
         self
@@ -139,7 +139,7 @@ impl Toolbox {
     /// Calls a tool by its name or that of its method.
     ///
     /// # Errors
-    /// Of the tool, or it ended before it found anything.
+    /// The tool failed, or was ended before it found anything.
     pub fn call(&self, tool: &str, arguments: Value, stop: &Stop) -> Result<Answer, BindingError> {
         let (tool, context) = self.begin(tool, stop)?;
         let call = |context: &Context| tool.call(context, arguments.clone());
@@ -147,11 +147,11 @@ impl Toolbox {
         finished(tool, &context, arguments, answer)
     }
 
-    /// The same for all there is: hands over its records one by one until `receive` breaks off. It has as much time as it takes,
-    /// unless one was given.
+    /// Calls a tool for all results and streams them to `receive` until that breaks off. There is no time limit unless one
+    /// was given.
     ///
     /// # Errors
-    /// As of [`Toolbox::call`], or the time ended it before its end.
+    /// Those of [`Toolbox::call`], or the time was over.
     pub fn each(
         &self,
         tool: &str,
@@ -160,7 +160,7 @@ impl Toolbox {
         receive: RecordReceiver<'_>,
     ) -> Result<Answer, BindingError> {
         let (tool, mut context) = self.begin(tool, stop)?;
-        // Whoever takes the pieces takes the time that they need.
+        // The reader sets the pace.
         if !self.is_timed {
             limit_time(&mut context, EACH_TIMEOUT);
         }
@@ -182,7 +182,7 @@ impl Toolbox {
         }
     }
 
-    /// Answers a question with an agent over the tools, which `watch` is told of.
+    /// Answers a question with an agent that uses the tools. `watch` receives its events.
     ///
     /// # Errors
     /// There is no model, or no answer.
@@ -216,11 +216,11 @@ impl Toolbox {
         }
     }
 
-    /// Returns the definitions of the tools that agents are told of, or of `only` those that are named, as `openai`,
-    /// `openai-strict`, `anthropic`, `gemini` or `mcp` has them.
+    /// Returns the definitions of the advertised tools, or of those in `only`, in the format of `openai`, `openai-strict`,
+    /// `anthropic`, `gemini` or `mcp`.
     ///
     /// # Errors
-    /// There is no such format, or no such tool.
+    /// The format or a tool is unknown.
     pub fn definitions(&self, format: &str, only: Option<&[String]>) -> Result<Vec<Value>, BindingError> {
         let Some(shape) = SchemaFormat::ALL.iter().find(|shape| shape.name() == format) else {
             let known: Vec<&str> = SchemaFormat::ALL.iter().map(|shape| shape.name()).collect();
@@ -245,7 +245,7 @@ impl Toolbox {
         Ok(wanted.map(|tool| definition(tool, &context.names, *shape)).collect())
     }
 
-    /// Makes the index of lines, or brings it up to date.
+    /// Builds or updates the line index.
     ///
     /// # Errors
     /// It can't be written, or the work was stopped.
@@ -255,19 +255,18 @@ impl Toolbox {
         workspace.build_index().map_err(|error| BindingError::new(ErrorCode::Index, error))
     }
 
-    /// Returns the directories, as they are named in answers.
+    /// Returns the directories as answers name them.
     pub fn roots(&self) -> Vec<String> {
         let roots = self.workspace.context().roots.all();
         roots.iter().map(|root| root.path().display().to_string()).collect()
     }
 
-    /// Refuses calls that come from now on.
+    /// Refuses further calls.
     pub fn refuse(&self) {
         self.is_closed.store(true, Ordering::Release);
     }
 
-    /// Refuses calls, ends what goes on in the background, and waits for its end: for an index that is being written up to a second
-    /// and a half.
+    /// Refuses further calls, ends background work, and waits for its end: up to 1.5 seconds for an index that is being written.
     pub fn close(&self) {
         self.refuse();
         if let Some(number) = self.own_number() {
@@ -275,7 +274,7 @@ impl Toolbox {
         }
     }
 
-    /// Its number, in the process that opened it.
+    /// Returns its number, in the process that opened it only.
     fn own_number(&self) -> Option<u64> {
         self.number.filter(|_| self.process == std::process::id())
     }
@@ -320,17 +319,17 @@ impl Toolbox {
 }
 
 impl Drop for Toolbox {
-    /// Does not wait, as whoever collects garbage must not.
+    /// Does not wait, because a garbage collector may call it.
     fn drop(&mut self) {
         if let (Some(number), None) = (self.own_number(), self.ended.get()) {
             let workspace = self.workspace.clone();
-            // Without a thread it ends with the program.
+            // If there is no thread for it, it ends with the program.
             let _ = run_apart(move || open::end(number, workspace));
         }
     }
 }
 
-/// What came of a call.
+/// Converts the outcome of a call.
 fn finished(
     tool: &dyn AnyTool,
     context: &Context,
@@ -346,7 +345,7 @@ fn finished(
         }
     })?;
     match &answer.problem {
-        // A lookup is without results where its store is away, and says so: a program goes on without them.
+        // A lookup fails open: without its store it has no results and says so.
         Some(problem) if problem.code != ErrorCode::Collection => {
             let refusal = Some(answer.text.clone());
             Err(BindingError { refusal, ..BindingError::new(problem.code, &problem.text) })
@@ -375,12 +374,12 @@ fn set(context: &mut Context, settings: &ToolboxSettings) -> Result<(), BindingE
     Ok(())
 }
 
-/// Sets the time for a call of any tool; `Search` has one of its own beside that of all.
+/// Sets the time limit of all tools; `Search` has a limit of its own.
 fn limit_time(context: &mut Context, timeout: Duration) {
     (context.timeout, context.search.timeout) = (timeout, timeout);
 }
 
-/// An event as a record.
+/// Converts an event into a record.
 fn told(event: &AgentEvent<'_>) -> Value {
     match event {
         AgentEvent::Asking { turn, turns, model, last } => {

@@ -1,4 +1,4 @@
-//! Threads that make calls, kept for the next one: to start one takes longer than a small call does.
+//! Thread pool for calls: starting a thread takes longer than a small call.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,20 +10,19 @@ use std::time::{Duration, Instant};
 
 use crate::error::BindingError;
 
-/// Calls that are worked on at the same time, at the most: each searches with threads of its own. Others wait for their turn.
+/// Maximum number of concurrent calls. Each searches with threads of its own; further calls are queued.
 const AT_ONCE: usize = 64;
 
-/// Threads that wait, at the most.
+/// Maximum number of idle threads.
 const WAITING: usize = 16;
 
-/// Time after which a thread that waits ends.
+/// Time after which an idle thread ends.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Time for which a thread looks for its next call before it sleeps.
+/// Time for which an idle thread spins before it sleeps.
 const AWAKE: Duration = Duration::from_micros(100);
 
-/// Time for which whoever makes a call looks for its answer before they sleep: a small one has it by then, and to be woken takes as
-/// long again.
+/// Time for which a caller spins before it sleeps. A small call is answered by then, and waking up would take as long again.
 pub const LONE: Duration = Duration::from_micros(300);
 
 /// [`run`] or [`run_apart`].
@@ -31,29 +30,29 @@ pub type RunCall = fn(Box<dyn FnOnce() + Send>) -> Result<(), BindingError>;
 
 struct CallJob {
     work: Box<dyn FnOnce() + Send>,
-    /// It is one of those at the same time.
+    /// Counts towards [`AT_ONCE`].
     is_counted: bool,
 }
 
 struct Workers {
-    /// The process that they are of: none of them lives on in one that is forked off.
+    /// Owning process. Threads don't survive a fork.
     process: u32,
-    /// Threads that wait, by their numbers.
+    /// Idle threads by number.
     waiting: Vec<(u64, Sender<CallJob>)>,
-    /// Jobs that are worked on and counted.
+    /// Counted jobs in progress.
     working: usize,
     queued: VecDeque<CallJob>,
 }
 
 impl Workers {
-    const fn of(process: u32) -> Self {
+    const fn for_process(process: u32) -> Self {
         Self { process, waiting: Vec::new(), working: 0, queued: VecDeque::new() }
     }
 }
 
-static WORKERS: Mutex<Workers> = Mutex::new(Workers::of(0));
+static WORKERS: Mutex<Workers> = Mutex::new(Workers::for_process(0));
 
-/// Runs a job on a thread that waits, or on a new one; where many are worked on, when one of them has ended.
+/// Runs a job on an idle thread or a new one. With [`AT_ONCE`] jobs in progress it is queued.
 ///
 /// # Errors
 /// The system has no thread for it.
@@ -61,7 +60,7 @@ pub fn run(job: impl FnOnce() + Send + 'static) -> Result<(), BindingError> {
     hand(CallJob { work: Box::new(job), is_counted: true })
 }
 
-/// The same at once, for a job that waits for others: for whoever reads what it finds, or for what a search finds.
+/// Runs a job that waits for others, such as for a reader of its results. It is never queued.
 ///
 /// # Errors
 /// As of [`run`].
@@ -80,7 +79,7 @@ fn hand(mut job: CallJob) -> Result<(), BindingError> {
             while let Some((_, worker)) = workers.waiting.pop() {
                 match worker.send(job) {
                     Ok(()) => return Ok(()),
-                    // It has ended meanwhile.
+                    // The thread has ended meanwhile.
                     Err(back) => job = back.0,
                 }
             }
@@ -97,18 +96,18 @@ fn hand(mut job: CallJob) -> Result<(), BindingError> {
     })
 }
 
-/// Makes a call, whose panic is its error.
+/// Turns a panic of a call into an error.
 ///
 /// # Errors
-/// That of the call.
+/// Those of the call.
 pub fn guarded<T>(call: impl FnOnce() -> Result<T, BindingError>) -> Result<T, BindingError> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(BindingError::panicked()))
 }
 
-/// Waits for what another thread sends, at first without sleep.
+/// Receives from another thread. Spins for `awake`, then sleeps.
 ///
 /// # Errors
-/// Nothing came in that time, or nothing will.
+/// The time is over, or the sender is gone.
 pub fn receive<T>(receiver: &Receiver<T>, awake: Duration, wait: Duration) -> Result<T, RecvTimeoutError> {
     let began = Instant::now();
     while began.elapsed() < awake {
@@ -121,7 +120,7 @@ pub fn receive<T>(receiver: &Receiver<T>, awake: Duration, wait: Duration) -> Re
     receiver.recv_timeout(wait)
 }
 
-/// Locks what nobody keeps for long, unless it was locked while the process was forked, in which it stays so.
+/// Locks a mutex that is never held for long. `None` if it was locked during a fork: then it stays locked in this process.
 pub(crate) fn lock_unless_forked<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     const TRIES: usize = 10_000;
     for _ in 0..TRIES {
@@ -138,7 +137,7 @@ fn locked() -> Option<MutexGuard<'static, Workers>> {
     lock_unless_forked(&WORKERS).map(renewed)
 }
 
-/// The same in a thread of this process's workers.
+/// Locks the workers from one of their own threads, which no fork can have left locked.
 fn of_this_process() -> MutexGuard<'static, Workers> {
     renewed(WORKERS.lock().unwrap_or_else(PoisonError::into_inner))
 }
@@ -146,19 +145,19 @@ fn of_this_process() -> MutexGuard<'static, Workers> {
 fn renewed(mut workers: MutexGuard<'_, Workers>) -> MutexGuard<'_, Workers> {
     let process = std::process::id();
     if workers.process != process {
-        *workers = Workers::of(process);
+        *workers = Workers::for_process(process);
     }
     workers
 }
 
-/// Works for as long as somebody wants it.
+/// Runs jobs until the thread has been idle for [`PATIENCE`].
 fn work(mut job: CallJob) {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
     let (own, (sender, jobs)) = (NUMBERS.fetch_add(1, Ordering::Relaxed), channel());
     loop {
-        // What a job makes of a panic is told by itself.
+        // A job reports its own panic, see `guarded`.
         let _ = catch_unwind(AssertUnwindSafe(job.work));
-        // One that is not counted may have begun with the lock held for ever.
+        // A job that is not counted may have begun while the lock was unavailable.
         let workers = if job.is_counted { Some(of_this_process()) } else { locked() };
         let Some(mut workers) = workers else { return };
         if job.is_counted {
@@ -180,7 +179,7 @@ fn work(mut job: CallJob) {
     }
 }
 
-/// Waits for a job, for a while. Whoever has taken this thread out of those that wait will send one, however late.
+/// Waits for the next job. A caller that has taken this thread off the idle list always sends one, however late.
 fn next(own: u64, jobs: &Receiver<CallJob>) -> Option<CallJob> {
     if let Ok(job) = receive(jobs, AWAKE, PATIENCE) {
         return Some(job);

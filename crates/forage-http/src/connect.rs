@@ -23,7 +23,7 @@ use crate::limits::MAX_ADDRESSES;
 use crate::line::CallSlot;
 use crate::resolve::addresses;
 
-/// State that the layers of one call share, and what became of the call.
+/// State that the layers of one call share, with its outcome.
 #[derive(Debug, Default)]
 pub struct CallState {
     stop: Stop,
@@ -32,38 +32,38 @@ pub struct CallState {
     stopped: OnceLock<ConnectHalt>,
 }
 
-/// How far the connection of a call has come.
+/// Progress of a call's connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum ConnectStage {
-    /// None had to be made: the call goes over that of the call before.
+    /// The call uses the connection of the call before, or has not begun one.
     Reused,
-    /// The name of the server is looked up.
+    /// Resolving the server's name.
     Resolving,
-    /// Its addresses are tried.
+    /// Trying its addresses.
     Connecting,
-    /// One has accepted, and TLS begins if it is wanted.
+    /// Connected, in the TLS handshake if there is one.
     Securing,
     /// The request may have been sent.
     Connected,
 }
 
-/// Reasons for which a call has to end.
+/// Reason why a call has to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectHalt {
     /// Its deadline passed, or its caller cancelled.
     Stopped(Stopped),
-    /// Nothing moved for this long.
+    /// No byte moved for this long.
     Idle(Duration),
 }
 
-/// The watch over pauses of one connection.
+/// Detects idle connections.
 #[derive(Debug)]
 struct Idle {
     limit: Duration,
     begun: Instant,
-    /// When a byte last went either way, in milliseconds since `begun`; [`Self::NOT_YET`] before there is a
-    /// connection, whose making has a limit of its own.
+    /// Time of the last byte either way, in milliseconds since `begun`; [`Self::NOT_YET`] while connecting, which has
+    /// a limit of its own.
     moved: AtomicU64,
 }
 
@@ -87,12 +87,12 @@ impl Idle {
 }
 
 impl CallState {
-    /// `idle` is the longest pause on the connection, if there is a limit.
+    /// `idle` is the maximum pause on the connection, if any.
     pub(crate) fn new(stop: Stop, idle: Option<Duration>) -> Self {
         Self { stop, idle: idle.map(Idle::new), ..Self::default() }
     }
 
-    /// Returns how far its connection has come.
+    /// Returns the progress of its connection.
     pub fn stage(&self) -> ConnectStage {
         use ConnectStage::{Connected, Connecting, Resolving, Reused, Securing};
         let stage = self.stage.load(Ordering::Acquire);
@@ -119,20 +119,20 @@ impl CallState {
         Some(*self.stopped.get_or_init(|| halt))
     }
 
-    /// Notes that a byte went either way.
+    /// Records that a byte went either way.
     fn touch(&self) {
         if let Some(idle) = &self.idle {
             idle.touch();
         }
     }
 
-    /// Time left until the deadline.
+    /// Returns the time left until the deadline.
     pub(crate) fn remaining(&self) -> Duration {
         let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now());
         self.stop.deadline().map_or(Duration::MAX, left)
     }
 
-    /// Gives [`Self::halt`] as an error for ureq's layers. They only carry it; the reason is read from here.
+    /// Turns [`Self::halt`] into an error for ureq's layers. They only carry it; the reason is read from here.
     ///
     /// # Errors
     /// The call has to end.
@@ -172,7 +172,7 @@ impl Connector<()> for BudgetConnector {
     }
 }
 
-/// The first address that accepts. The time is shared: an address gets half of what is left, the last one all.
+/// Connects to the first address that accepts. Each gets half of the remaining time, the last one all of it.
 fn connect_any(addresses: &[SocketAddr], most: Duration, state: &CallState) -> Result<TcpStream, Error> {
     let addresses = &addresses[..addresses.len().min(MAX_ADDRESSES)];
     let mut last = Error::HostNotFound;
@@ -247,7 +247,7 @@ impl BudgetTransport {
     }
 }
 
-/// Whether only the slice is over, not the stream.
+/// Returns whether only the slice is over, not the stream.
 fn is_pause(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }
@@ -258,7 +258,7 @@ impl Transport for BudgetTransport {
     }
 
     fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), Error> {
-        // `write`, not `write_all`: after a time-out the latter does not tell how much went out.
+        // Not `write_all`: after a time-out it does not say how much was written.
         let (mut sent, state) = (0, self.slot.state());
         state.touch();
         while sent < amount {
@@ -277,7 +277,7 @@ impl Transport for BudgetTransport {
     }
 
     fn await_input(&mut self, _: NextTimeout) -> Result<bool, Error> {
-        // A pause is time spent waiting here: a caller that takes long over a piece is none.
+        // Only time spent here counts as idle, not the time that a caller takes for a piece.
         let state = self.slot.state();
         state.touch();
         loop {
@@ -293,7 +293,7 @@ impl Transport for BudgetTransport {
         }
     }
 
-    /// Whether the connection can be used again: it is open, and nothing is left to read from it.
+    /// Returns whether the connection can be reused: it is open and has no unread bytes.
     fn is_open(&mut self) -> bool {
         let probe = self.stream.set_nonblocking(true).and_then(|()| self.stream.peek(&mut [0]));
         let is_silent = probe.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);

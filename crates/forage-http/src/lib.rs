@@ -1,9 +1,9 @@
 //! HTTP requests within a deadline.
 //!
-//! A [`Line`] is one connection to a server at a time, over which one call at a time is made. Every wait of a call (for a
-//! name, a connection, TLS, a byte either way) ends when its [`Stop`](forage_base::Stop) does. No redirect is followed, so
-//! that a key never reaches a host that the user did not name, and no proxy is used. Names are looked up when a connection is
-//! made, and certificates are checked against the authorities that browsers trust or, if the settings say so, the system's.
+//! A [`Line`] holds one connection to a server and makes one call at a time. Every wait of a call (for a name, a
+//! connection, TLS, a byte either way) ends with its [`Stop`](forage_base::Stop). Redirects are not followed, so that a key
+//! never reaches a host that the user did not name, and proxies are not used. Names are resolved when a connection is made.
+//! Certificates are checked against the authorities that browsers trust, or the system's if the settings say so.
 //!
 //! ```no_run
 //! use std::time::Duration;

@@ -14,21 +14,21 @@ use crate::connect::{BudgetConnector, CallState};
 use crate::limits::MAX_CONNECT;
 use crate::resolve::LateResolver;
 
-/// The way in which connections are made.
+/// Settings of connections.
 #[derive(Debug, Clone)]
 pub struct LineSettings {
     /// Certificates of the servers' authorities.
     pub roots: RootCerts,
-    /// Shared by the lines to one server, so that certificates are set up once and TLS sessions resume.
+    /// TLS state. Lines to one server share it, so that certificates are loaded once and sessions resume.
     pub tls: Arc<RustlsConnector>,
-    /// Longest time to connect to one address, without TLS.
+    /// Maximum time to connect to one address, without TLS.
     pub connect_timeout: Duration,
     /// Whether the connection stays open for the next call.
     pub keep_alive: bool,
 }
 
 impl Default for LineSettings {
-    /// The authorities that browsers trust, and a connection for each call.
+    /// Trusts the authorities that browsers trust, and opens a connection for each call.
     fn default() -> Self {
         Self {
             roots: RootCerts::WebPki,
@@ -40,7 +40,7 @@ impl Default for LineSettings {
 }
 
 impl LineSettings {
-    /// Has the authorities count that the operating system trusts, or those in the file that `SSL_CERT_FILE` names.
+    /// Trusts the authorities of the operating system, or those in the file that `SSL_CERT_FILE` names.
     ///
     /// # Errors
     /// There are none.
@@ -62,7 +62,7 @@ pub struct Line {
     slot: Arc<CallSlot>,
 }
 
-/// The call that a line is used for at the moment. A connection outlives its calls, so its layers look here.
+/// Current call of a line. A connection outlives its calls, so its layers look here.
 #[derive(Debug, Default)]
 pub(crate) struct CallSlot(Mutex<Arc<CallState>>);
 
@@ -73,7 +73,7 @@ impl CallSlot {
 }
 
 impl Line {
-    /// Connects to nothing.
+    /// Creates a line without connecting.
     pub fn new(settings: LineSettings) -> Self {
         let LineSettings { roots, tls, connect_timeout, keep_alive } = settings;
         let config = Agent::config_builder()
@@ -90,8 +90,8 @@ impl Line {
         Self { agent: Agent::with_parts(config, connector, LateResolver), slot }
     }
 
-    /// Begins a call, which ends the one before: from now on every wait is bounded by `stop`, and by `idle`, the longest
-    /// pause on the connection, if there is a limit. Returns what becomes of it.
+    /// Begins a call and ends the one before. Every wait is bounded by `stop`, and by `idle`, the maximum pause on the
+    /// connection, if any. Returns the state of the call.
     pub fn begin(&self, stop: &Stop, idle: Option<Duration>) -> Arc<CallState> {
         let state = Arc::new(CallState::new(stop.clone(), idle));
         *self.slot.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&state);
@@ -101,7 +101,7 @@ impl Line {
     /// Sends a request and reads the head of its response.
     ///
     /// # Errors
-    /// There is none; the state of the call says whether it was ended early.
+    /// There is no response. The state of the call says whether it was ended early.
     pub fn run(&self, request: Request<impl AsSendBody>) -> Result<Response<Body>, ureq::Error> {
         self.agent.run(request)
     }

@@ -1,4 +1,4 @@
-//! Host names to addresses within the budget of a call.
+//! Resolves host names within the budget of a call.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, ToSocketAddrs};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use crate::connect::CallState;
 use crate::host::{is_localhost, literal_address};
 use crate::limits::{MAX_ADDRESSES, MAX_LOOKUPS};
 
-/// Look-ups that are under way in this process, given-up ones included.
+/// Number of look-ups in progress in this process, abandoned ones included.
 static LOOKUPS: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns the addresses of a server, within the budget of one call.
@@ -42,7 +42,7 @@ pub(crate) fn addresses(uri: &Uri, state: &CallState) -> Result<Vec<SocketAddr>,
     if addresses.is_empty() { Err(Error::HostNotFound) } else { Ok(addresses) }
 }
 
-/// Leaves names to the connector: ureq asks its resolver for every request, also for one that needs no new connection.
+/// Defers resolution to the connector: ureq resolves for every request, even if it needs no new connection.
 #[derive(Debug)]
 pub(crate) struct LateResolver;
 
@@ -52,7 +52,7 @@ impl Resolver for LateResolver {
     }
 }
 
-/// Gives a place among the look-ups back, however the look-up ends.
+/// Decrements the count of look-ups, however the look-up ends.
 struct LookupPermit;
 
 impl LookupPermit {
@@ -78,7 +78,7 @@ fn look_up(host: &str, port: u16, state: &CallState) -> Result<Vec<SocketAddr>, 
     thread::Builder::new().name("forage-resolve".to_owned()).spawn(move || {
         let found = (host.as_str(), port).to_socket_addrs().map(Iterator::collect::<Vec<_>>);
         drop(place);
-        // A call that has ended no longer listens, and then nobody needs the addresses.
+        // If the call has ended, the addresses are not needed.
         let _ = sender.send(found);
     })?;
     loop {
