@@ -1,4 +1,4 @@
-//! The collection that words are looked up in.
+//! Settings of the collection that `keyword_lookup` searches.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use forage_llm::ApiKey;
 use forage_lookup::{
-    Bm42, CodeSuperset, EmbeddedStore, EncoderSource, FastEmbedBm25, Idf, Language, PointStore, Prose,
-    Retriever, ServerSettings, ServerStore, StoreError, encoder_named,
+    Bm42, CodeSuperset, EmbeddedStore, Encoder, FastEmbedBm25, Idf, Language, PointStore, Prose, Retriever,
+    ServerSettings, ServerStore, StoreError, encoder_named,
 };
 use forage_tools::{ErrorCode, LookupSettings, limits, registry};
 use serde::Deserialize;
@@ -21,7 +21,7 @@ use crate::settings::check_range;
 pub struct CollectionSettings {
     /// A directory of collections on this machine.
     pub directory: Option<PathBuf>,
-    /// The address of a server, whose port is that of its REST interface, 6333 unless it is named.
+    /// The address of a server; the port is that of its REST interface, 6333 by default.
     pub url: Option<String>,
     /// The collection.
     pub name: String,
@@ -37,11 +37,11 @@ pub struct CollectionSettings {
     pub vector: String,
     /// How rare words are in a collection without the IDF modifier: with `auto` Forage asks, with `stored` all count the same.
     pub idf: String,
-    /// `code-superset`, `fastembed-bm25` or `bm42`, for a collection that does not say which; `auto` is as that says.
+    /// `code-superset`, `fastembed-bm25` or `bm42`; `auto` takes the one that the collection names.
     pub encoder: Option<String>,
     /// Language of the words.
     pub language: Option<String>,
-    /// Words were kept as they are.
+    /// Whether words were kept as they are.
     pub disable_stemmer: bool,
     /// Results of a lookup that names no number: 1 to 100.
     pub top_k: u64,
@@ -143,21 +143,19 @@ impl CollectionSettings {
         }
     }
 
-    /// The encoder of queries, where that is said.
-    fn encoder(&self, prose: Prose) -> Result<Option<Arc<EncoderSource>>, String> {
+    /// Returns the encoder of queries; `None` for `auto`.
+    fn encoder(&self, prose: Prose) -> Result<Option<Arc<dyn Encoder>>, String> {
         let Some(name) = self.encoder.as_deref().filter(|name| *name != "auto") else { return Ok(None) };
-        let named = encoder_named(name, prose);
-        let encoder = named.ok_or_else(|| {
+        encoder_named(name, prose).map(Some).ok_or_else(|| {
             let names = [CodeSuperset::NAME, FastEmbedBm25::NAME, Bm42::NAME].join(", ");
             format!("`encoder` is auto or one of {names}, not {name:?}")
-        })?;
-        Ok(Some(Arc::new(EncoderSource::new(Box::new(move || Ok(encoder))))))
+        })
     }
 
-    /// What the words of the collection are, where that is said.
+    /// Returns the treatment of words; `None` if neither setting is given.
     fn prose(&self) -> Result<Option<Prose>, String> {
         let parsed = |name: &str| {
-            Language::parse(name).map(Prose::Of).ok_or_else(|| format!("there is no language {name:?}"))
+            Language::parse(name).map(Prose::Stemmed).ok_or_else(|| format!("there is no language {name:?}"))
         };
         let language = self.language.as_deref().map(parsed).transpose()?;
         Ok(if self.disable_stemmer { Some(Prose::AsWritten) } else { language })

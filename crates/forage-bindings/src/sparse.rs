@@ -9,21 +9,21 @@ use forage_tools::ErrorCode;
 use crate::error::BindingError;
 use crate::workers::guarded;
 
-/// FastEmbed's BM25: the same numbers for the same text.
+/// BM25 with the same weights as FastEmbed's.
 pub struct Bm25(FastEmbedBm25);
 
 impl Bm25 {
-    /// For texts of a language, whose words are left as they are where `stems` is false.
+    /// Creates an encoder for a language. Without `stems`, words are left as they are.
     ///
     /// # Errors
-    /// FastEmbed does not have the language.
+    /// FastEmbed does not know the language.
     pub fn open(language: &str, stems: bool) -> Result<Self, BindingError> {
         let Some(known) = Language::parse(language) else {
             let all: Vec<&str> = Language::ALL.iter().map(|language| language.name()).collect();
             let problem = format!("`language` is one of {}, not {language:?}", all.join(", "));
             return Err(BindingError::new(ErrorCode::Argument, problem));
         };
-        Ok(Self(FastEmbedBm25::of(if stems { Prose::Of(known) } else { Prose::AsWritten })))
+        Ok(Self(FastEmbedBm25::with_prose(if stems { Prose::Stemmed(known) } else { Prose::AsWritten })))
     }
 
     /// Encodes `texts` in order on up to `threads` threads (0: one for each processor).
@@ -31,7 +31,7 @@ impl Bm25 {
     /// # Errors
     /// A text can't be encoded.
     pub fn documents(&self, texts: &[String], threads: usize) -> Result<Vec<SparseVector>, BindingError> {
-        /// Texts that a thread takes at a time.
+        /// Texts per batch of a thread.
         const BATCH: usize = 64;
         let most = thread::available_parallelism().map_or(1, usize::from);
         let threads =
@@ -46,7 +46,7 @@ impl Bm25 {
     /// Returns the vector of a query.
     ///
     /// # Errors
-    /// As of [`Self::documents`].
+    /// Those of [`Self::documents`].
     pub fn query(&self, text: &str) -> Result<SparseVector, BindingError> {
         self.0.query(text).map_err(failed)
     }

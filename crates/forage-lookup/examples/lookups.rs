@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use forage_base::Stop;
 use forage_lookup::{
-    CodeSuperset, EmbeddedStore, Encoder, EncoderSource, FastEmbedBm25, Idf, PointFilter, PointHit,
-    PointStore, Retriever, ServerSettings, ServerStore,
+    CodeSuperset, EmbeddedStore, Encoder, FastEmbedBm25, Idf, PointFilter, PointHit, PointStore, Retriever,
+    ServerSettings, ServerStore,
 };
 use serde_json::{Value, json};
 
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let retriever = Retriever {
         store,
-        encoder: Some(Arc::new(EncoderSource::new(Box::new(|| Ok(encoder))))),
+        encoder: Some(encoder),
         prose: None,
         backend: "measured",
         using: "text-sparse".to_owned(),

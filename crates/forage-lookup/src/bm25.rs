@@ -29,13 +29,13 @@ impl FastEmbedBm25 {
     /// The name in the configuration.
     pub const NAME: &str = "fastembed-bm25";
 
-    /// For English, with FastEmbed's parameters.
+    /// Creates an encoder for English with FastEmbed's parameters.
     pub fn new() -> Self {
-        Self::of(Prose::default())
+        Self::with_prose(Prose::default())
     }
 
-    /// With FastEmbed's parameters but `language` and `disable_stemmer`.
-    pub fn of(prose: Prose) -> Self {
+    /// Creates an encoder with FastEmbed's parameters, other than `language` and `disable_stemmer`.
+    pub fn with_prose(prose: Prose) -> Self {
         Self { prose, stems: prose.stems() }
     }
 
@@ -80,7 +80,7 @@ impl FastEmbedBm25 {
         // A text has its words more than once: each is judged and stemmed once.
         let words = counts(words.split(' ').filter(|word| !word.is_empty()).map(|word| (word, 1)));
         let kept = words.into_iter().filter(|(word, _)| self.is_kept(word));
-        let stems: Vec<_> = kept.map(|(word, count)| (self.stems.of(word), count)).collect();
+        let stems: Vec<_> = kept.map(|(word, count)| (self.stems.stem(word), count)).collect();
         let stems = stems.iter().map(|(stem, count)| (stem.as_ref(), *count));
         let stems = counts(stems.filter(|(stem, _)| !stem.is_empty()));
         let length = stems.iter().map(|&(_, count)| count as usize).sum();

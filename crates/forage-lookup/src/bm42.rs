@@ -36,7 +36,7 @@ impl Bm42 {
         let is_punctuation = |word: &str| matches!(word.as_bytes(), [byte] if byte.is_ascii_punctuation());
         let words = words(text).into_iter();
         let words = words.filter(|word| !is_punctuation(word) && !Language::English.is_stop_word(word));
-        words.map(|word| self.stems.of(&word).into_owned()).map(|stem| (dimension(&stem), stem)).collect()
+        words.map(|word| self.stems.stem(&word).into_owned()).map(|stem| (dimension(&stem), stem)).collect()
     }
 }
 

@@ -16,8 +16,8 @@ impl Contract {
         Self(format!("{name} {parameters}"))
     }
 
-    /// As a collection has it.
-    pub fn of_collection(text: &str) -> Self {
+    /// Reads the contract from a collection's metadata.
+    pub fn from_metadata(text: &str) -> Self {
         Self(text.to_owned())
     }
 

@@ -52,7 +52,8 @@ pub enum EncodedForm {
 /// A text can't be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodingError {
-    /// The encoder can't be used. Names the cause and the next step.
+    /// The encoder can't be used; names the cause and the next step. The encoders of this crate need nothing that can
+    /// be missing. One that a program brings itself may, and a lookup with it is then an answer without results.
     #[error("{0}")]
     Unavailable(String),
     /// The encoder of this name can't encode documents.

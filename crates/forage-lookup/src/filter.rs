@@ -238,8 +238,8 @@ fn values(text: &str) -> Option<Vec<WantedValue>> {
 }
 
 impl Readings {
-    /// Those of all the values.
-    pub fn of(values: &[WantedValue]) -> Self {
+    /// Collects the readings of all values.
+    pub fn from_values(values: &[WantedValue]) -> Self {
         // From here on not every whole number is a float of its own.
         const EXACT: u64 = 1 << 53;
         let mut readings = Self::default();
@@ -389,14 +389,14 @@ mod tests {
 
     #[test]
     fn a_word_is_what_it_reads_as_and_a_text_is_a_text() {
-        let readings = Readings::of(&[word("3"), word("2.5"), word("true"), word("x"), text("4")]);
+        let readings = Readings::from_values(&[word("3"), word("2.5"), word("true"), word("x"), text("4")]);
         assert_eq!(readings.texts, ["3", "2.5", "true", "x", "4"]);
         assert_eq!(
             (readings.integers, readings.floats, readings.flags),
             (vec![3], vec![3.0, 2.5], vec![true])
         );
         // Two large numbers that are one float.
-        let large = Readings::of(&[word("9007199254740993")]);
+        let large = Readings::from_values(&[word("9007199254740993")]);
         assert_eq!((large.integers, large.floats), (vec![9_007_199_254_740_993], vec![]));
     }
 
@@ -409,7 +409,9 @@ mod tests {
             let again = Condition::parse(&condition.to_string()).unwrap();
             assert_eq!(again.field, condition.field);
             match (&again.test, &condition.test) {
-                (Test::AnyOf(one), Test::AnyOf(other)) => assert_eq!(Readings::of(one), Readings::of(other)),
+                (Test::AnyOf(one), Test::AnyOf(other)) => {
+                    assert_eq!(Readings::from_values(one), Readings::from_values(other))
+                }
                 (one, other) => assert_eq!(one, other),
             }
         });

@@ -77,41 +77,41 @@ impl Language {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prose {
     /// Stop words of the language are left out, and what is left has its ending taken off.
-    Of(Language),
-    /// Every word as it is: FastEmbed's `disable_stemmer`, which also keeps stop words. No language has a part in it.
+    Stemmed(Language),
+    /// Every word is kept as it is, stop words as well: FastEmbed's `disable_stemmer`. No language matters.
     AsWritten,
 }
 
 impl Default for Prose {
     /// FastEmbed's.
     fn default() -> Self {
-        Self::Of(Language::English)
+        Self::Stemmed(Language::English)
     }
 }
 
 impl Prose {
-    /// All that there are.
+    /// Returns every treatment.
     pub fn all() -> impl Iterator<Item = Self> {
-        Language::ALL.into_iter().map(Self::Of).chain([Self::AsWritten])
+        Language::ALL.into_iter().map(Self::Stemmed).chain([Self::AsWritten])
     }
 
-    /// How a contract says it.
+    /// Returns the part of a contract that names it.
     pub(crate) fn parameters(self) -> String {
         match self {
-            Self::Of(language) => format!("language={}", language.name()),
+            Self::Stemmed(language) => format!("language={}", language.name()),
             Self::AsWritten => "language=any stemmer=off".to_owned(),
         }
     }
 
-    /// Whether the word is left out. Expects lower case.
+    /// Returns whether a word in lower case is left out.
     pub(crate) fn is_stop_word(self, word: &str) -> bool {
-        matches!(self, Self::Of(language) if language.is_stop_word(word))
+        matches!(self, Self::Stemmed(language) if language.is_stop_word(word))
     }
 
-    /// What takes endings off.
+    /// Creates the stemmer.
     pub(crate) fn stems(self) -> Stems {
         let stemmer = match self {
-            Self::Of(language) => Some(Stemmer::create(language.algorithm())),
+            Self::Stemmed(language) => Some(Stemmer::create(language.algorithm())),
             Self::AsWritten => None,
         };
         Stems { stemmer }
@@ -153,8 +153,8 @@ pub(crate) struct Stems {
 }
 
 impl Stems {
-    /// Expects lower case.
-    pub(crate) fn of<'a>(&self, word: &'a str) -> Cow<'a, str> {
+    /// Returns the stem of a word in lower case.
+    pub(crate) fn stem<'a>(&self, word: &'a str) -> Cow<'a, str> {
         match &self.stemmer {
             Some(stemmer) => stemmer.stem(word),
             None => Cow::Borrowed(word),

@@ -49,8 +49,8 @@ pub use name::NameMatch;
 pub use point_id::PointId;
 pub use qdrant::{ServerSettings, ServerStore};
 pub use retriever::{
-    Adapted, Beyond, CollectionError, EncoderSource, Idf, KnownRarity, Lookup, LookupState, NameFacts,
-    Question, Retriever, SCORE_STEP, Unanswered, encoder_named,
+    Adapted, Beyond, CollectionError, Idf, KnownRarity, Lookup, LookupState, NameFacts, Question, Retriever,
+    SCORE_STEP, Unanswered, encoder_named,
 };
 pub use store::{
     ALL_FIELDS, Collection, Creation, Point, PointHit, PointPage, PointQuery, PointScan, PointStore,

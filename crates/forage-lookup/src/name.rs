@@ -22,8 +22,8 @@ pub enum NameMatch {
 }
 
 impl NameMatch {
-    /// What a text has of a name; `None` for a point without its text.
-    pub(crate) fn of(name: &str, text: Option<&str>) -> Self {
+    /// Compares a text with a name. `text` is `None` for a point without its text.
+    pub(crate) fn new(name: &str, text: Option<&str>) -> Self {
         let Some(text) = text else { return Self::Unknown };
         if has_whole(text, name) {
             return Self::Whole;
@@ -189,8 +189,8 @@ mod tests {
             ("größe_2", "größe_2", NameMatch::Whole),
         ];
         for (name, text, held) in cases {
-            assert_eq!(NameMatch::of(name, Some(text)), held, "{name} in {text}");
+            assert_eq!(NameMatch::new(name, Some(text)), held, "{name} in {text}");
         }
-        assert_eq!(NameMatch::of("x_1", None), NameMatch::Unknown);
+        assert_eq!(NameMatch::new("x_1", None), NameMatch::Unknown);
     }
 }

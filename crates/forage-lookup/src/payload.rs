@@ -101,7 +101,7 @@ impl Condition {
                 })
             }
             Test::AnyOf(wanted) => {
-                let wanted = Readings::of(wanted);
+                let wanted = Readings::from_values(wanted);
                 values.iter().any(|value| match value {
                     Value::String(text) => wanted.texts.contains(text),
                     Value::Bool(flag) => wanted.flags.contains(flag),

@@ -5,7 +5,7 @@ mod named;
 mod rarity;
 
 use std::cmp::Reverse;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use forage_base::{Hint, Stop};
@@ -14,7 +14,7 @@ use rarity::WholeRarity;
 
 use crate::bm25::FastEmbedBm25;
 use crate::bm42::Bm42;
-use crate::encoder::{Encoder, EncodingError};
+use crate::encoder::Encoder;
 use crate::fill::count_chunks;
 use crate::filter::PointFilter;
 use crate::language::Prose;
@@ -29,9 +29,8 @@ use crate::superset::CodeSuperset;
 pub struct Retriever {
     /// The store with the points.
     pub store: Arc<dyn PointStore>,
-    /// The encoder of queries, or the reason for which there is none; `None` for the one that the collection names
-    /// itself.
-    pub encoder: Option<Arc<EncoderSource>>,
+    /// The encoder of queries; `None` for the one that the collection names itself.
+    pub encoder: Option<Arc<dyn Encoder>>,
     /// The treatment of words that a collection must have which names its encoder itself; `None` for any.
     pub prose: Option<Prose>,
     /// The name of the store in telemetry.
@@ -88,12 +87,6 @@ pub enum Adapted {
         common: usize,
     },
 }
-
-/// An encoder that is made when it is needed, or the reason for which there is none.
-pub type EncoderSource = LazyLock<
-    Result<Arc<dyn Encoder>, EncodingError>,
-    Box<dyn FnOnce() -> Result<Arc<dyn Encoder>, EncodingError> + Send>,
->;
 
 /// The outcome of a lookup.
 #[derive(Clone, Debug, PartialEq)]
@@ -374,12 +367,11 @@ impl Retriever {
             Err(error) => Err(LookupState::EncoderUnavailable(error.to_string())),
         };
         // What can be told without the store needs no store.
-        let encoded = match self.encoder.as_deref().map(|source| &**source) {
-            Some(Ok(encoder)) => match encode(&**encoder) {
+        let encoded = match &self.encoder {
+            Some(encoder) => match encode(&**encoder) {
                 Ok(vector) => Some((Arc::clone(encoder), vector)),
                 Err(state) => return nothing(state),
             },
-            Some(Err(error)) => return nothing(LookupState::EncoderUnavailable(error.to_string())),
             None => None,
         };
         if let Err(error) = again(stop, || self.store.prepare(stop)) {
@@ -589,8 +581,8 @@ impl CollectionError {
 /// Returns the encoder with that name. BM42 knows English only, whatever `prose` is.
 pub fn encoder_named(name: &str, prose: Prose) -> Option<Arc<dyn Encoder>> {
     match name {
-        CodeSuperset::NAME => Some(Arc::new(CodeSuperset::of(prose))),
-        FastEmbedBm25::NAME => Some(Arc::new(FastEmbedBm25::of(prose))),
+        CodeSuperset::NAME => Some(Arc::new(CodeSuperset::with_prose(prose))),
+        FastEmbedBm25::NAME => Some(Arc::new(FastEmbedBm25::with_prose(prose))),
         Bm42::NAME => Some(Arc::new(Bm42::new())),
         _ => None,
     }
@@ -609,8 +601,10 @@ fn encoder_of(
         return Ok(Arc::new(bm42));
     }
     type Make = fn(Prose) -> Arc<dyn Encoder>;
-    let known: [Make; 2] =
-        [|prose| Arc::new(CodeSuperset::of(prose)), |prose| Arc::new(FastEmbedBm25::of(prose))];
+    let known: [Make; 2] = [
+        |prose| Arc::new(CodeSuperset::with_prose(prose)),
+        |prose| Arc::new(FastEmbedBm25::with_prose(prose)),
+    ];
     let named = Prose::all().flat_map(|prose| known.map(|make| (prose, make)));
     let named = named.map(|(prose, make)| (prose, make, make(prose)));
     let Some((prose, make, encoder)) =

@@ -69,20 +69,20 @@ impl CodeSuperset {
     /// The name in the configuration.
     pub const NAME: &str = "code-superset";
 
-    /// With FastEmbed's parameters.
+    /// Creates an encoder for English with FastEmbed's parameters.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With FastEmbed's words in another language.
-    pub fn of(prose: Prose) -> Self {
-        Self { prose: FastEmbedBm25::of(prose) }
+    /// Creates an encoder whose words of prose are those of another language.
+    pub fn with_prose(prose: Prose) -> Self {
+        Self { prose: FastEmbedBm25::with_prose(prose) }
     }
 
     /// Words that stand between those that are meant.
     fn is_filler(&self, word: &str) -> bool {
         match self.prose.prose() {
-            Prose::Of(language) => language.is_stop_word(word),
+            Prose::Stemmed(language) => language.is_stop_word(word),
             Prose::AsWritten => Language::English.is_stop_word(word),
         }
     }

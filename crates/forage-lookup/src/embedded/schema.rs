@@ -139,7 +139,7 @@ fn tags_of(field: &str, value: &Value) -> Vec<String> {
 
 /// The terms of which a point has one that passes, and whether every point that has one passes.
 pub(super) fn wanted_tags(field: &str, wanted: &[WantedValue]) -> (Vec<String>, bool) {
-    let wanted = Readings::of(wanted);
+    let wanted = Readings::from_values(wanted);
     // A longer one may have been cut before a character of four bytes.
     let is_exact = wanted.texts.iter().all(|text| text.len() + 3 < limits::TAG_BYTES);
     let mut tags: Vec<String> = wanted.texts.iter().map(|text| tag(field, 's', text)).collect();

@@ -136,7 +136,7 @@ impl Segment {
         let mut steps = 0_usize;
         while terms.advance() {
             steps += 1;
-            go_on(steps, stop)?;
+            check_stop(steps, stop)?;
             let id = str::from_utf8(terms.key()).ok().and_then(|digits| u32::from_str_radix(digits, 16).ok());
             let id = id.ok_or(IndexError::Damaged)?;
             let option = IndexRecordOption::WithFreqsAndPositions;
@@ -220,7 +220,7 @@ impl Segment {
         let mut steps = 0_usize;
         while found.len() < limit && keys.advance() {
             steps += 1;
-            go_on(steps, stop)?;
+            check_stop(steps, stop)?;
             let document =
                 self.keys.read_postings_from_terminfo(keys.value(), IndexRecordOption::Basic)?.doc();
             if document != TERMINATED && passing.contains(document)? {
@@ -270,15 +270,15 @@ impl Passing<'_> {
         }
         let mut count = 0;
         for document in 0..self.segment.open.reader.max_doc() {
-            go_on(document as usize, stop)?;
+            check_stop(document as usize, stop)?;
             count += u64::from(self.contains(document)?);
         }
         Ok(count)
     }
 }
 
-/// Fails at some of the steps if the time is over. A step may read a payload.
-pub(super) fn go_on(step: usize, stop: &Stop) -> Result<(), IndexError> {
+/// Fails if the time is over. Looks at every [`limits::STORE_STEPS`]th step only; a step may read a payload.
+pub(super) fn check_stop(step: usize, stop: &Stop) -> Result<(), IndexError> {
     let is_over = step.is_multiple_of(limits::STORE_STEPS) && stop.check().is_some();
     if is_over { Err(IndexError::Stopped) } else { Ok(()) }
 }

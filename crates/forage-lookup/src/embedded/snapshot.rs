@@ -10,7 +10,7 @@ use forage_rank::segments::Manifest;
 use serde::{Deserialize, Serialize};
 use tantivy::DocId;
 
-use super::segment::{Segment, go_on};
+use super::segment::{Segment, check_stop};
 use crate::filter::PointFilter;
 use crate::payload::select;
 use crate::point_id::PointId;
@@ -72,7 +72,7 @@ impl Snapshot {
 
     pub(super) fn query(&self, query: &PointQuery<'_>, stop: &Stop) -> Result<Vec<PointHit>, IndexError> {
         let hits = self.best(query, stop)?.into_iter().enumerate().map(|(step, candidate)| {
-            go_on(step, stop)?;
+            check_stop(step, stop)?;
             let segment = &self.segments[candidate.segment];
             let payload = match query.fields {
                 [] => serde_json::Map::new(),
@@ -121,7 +121,7 @@ impl Snapshot {
             for segment in &self.segments {
                 frequency += segment.frequency(id)?;
             }
-            go_on(0, stop)?;
+            check_stop(0, stop)?;
             weights.push((id, weight * idf(points, frequency)));
         }
         let mut best: BinaryHeap<Reverse<Candidate>> = BinaryHeap::new();
@@ -130,10 +130,10 @@ impl Snapshot {
             let mut scores = vec![f32::NAN; segment.open.reader.max_doc() as usize];
             for &(id, weight) in &weights {
                 segment.score(&mut scores, id, weight)?;
-                go_on(0, stop)?;
+                check_stop(0, stop)?;
             }
             for (document, &score) in (0..).zip(&scores) {
-                go_on(document as usize, stop)?;
+                check_stop(document as usize, stop)?;
                 let worst = if best.len() < query.limit { None } else { best.peek().map(|worst| worst.0) };
                 if score.is_nan() || worst.is_some_and(|worst| score < worst.score) {
                     continue;
@@ -159,7 +159,7 @@ impl Snapshot {
         let limit = scan.limit.saturating_add(1);
         let mut found = Vec::new();
         for segment in &self.segments {
-            go_on(0, stop)?;
+            check_stop(0, stop)?;
             let passing = segment.passing(scan.filter, &self.description.indexed_fields)?;
             let points = segment.scan(scan.from, &passing, limit, stop)?;
             found.extend(points.into_iter().map(|(id, document)| (id, document, segment)));
@@ -168,7 +168,7 @@ impl Snapshot {
         let next = found.get(scan.limit).map(|&(id, ..)| id);
         found.truncate(scan.limit);
         let points = found.into_iter().enumerate().map(|(step, (id, document, segment))| {
-            go_on(step, stop)?;
+            check_stop(step, stop)?;
             let payload = match scan.fields {
                 [] => serde_json::Map::new(),
                 fields => select(&segment.payload(document)?, fields),
@@ -181,7 +181,7 @@ impl Snapshot {
     pub(super) fn count(&self, filter: &PointFilter, stop: &Stop) -> Result<u64, IndexError> {
         let mut count = 0;
         for segment in &self.segments {
-            go_on(0, stop)?;
+            check_stop(0, stop)?;
             count += segment.passing(filter, &self.description.indexed_fields)?.count(stop)?;
         }
         Ok(count)

@@ -320,7 +320,7 @@ impl PointStore for EmbeddedStore {
         let Description { vector, contract, .. } = &snapshot.description;
         Ok(Some(Collection {
             sparse_vectors: [(vector.clone(), VectorFacts { has_idf: true })].into(),
-            contract: Some(Contract::of_collection(contract)),
+            contract: Some(Contract::from_metadata(contract)),
             points: snapshot.points(),
             layout: ShardLayout::Single,
         }))

@@ -41,7 +41,7 @@ impl Shards {
         let condition = filter.conditions.iter().find(|condition| condition.field == self.field)?;
         let Test::AnyOf(values) = &condition.test else { return None };
         // Shards are named by texts.
-        let values: BTreeSet<String> = Readings::of(values).texts.into_iter().collect();
+        let values: BTreeSet<String> = Readings::from_values(values).texts.into_iter().collect();
         Some(values.into_iter().collect())
     }
 

@@ -240,7 +240,7 @@ impl PointStore for ServerStore {
         let facts = |vector: &Value| VectorFacts { has_idf: vector["modifier"] == "idf" };
         Ok(Some(Collection {
             sparse_vectors: vectors.map(|(name, vector)| (name.clone(), facts(vector))).collect(),
-            contract: config["metadata"][Contract::KEY].as_str().map(Contract::of_collection),
+            contract: config["metadata"][Contract::KEY].as_str().map(Contract::from_metadata),
             points: info["points_count"].as_u64().unwrap_or_default(),
             layout,
         }))

@@ -170,7 +170,7 @@ fn to_condition(condition: &Condition) -> Value {
             };
             return json!({"key": field, "range": {side: number}});
         }
-        Test::AnyOf(values) => Readings::of(values),
+        Test::AnyOf(values) => Readings::from_values(values),
     };
     let mut any = vec![json!({"key": field, "match": {"any": values.texts}})];
     if !values.integers.is_empty() {

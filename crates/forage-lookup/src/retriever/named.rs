@@ -85,7 +85,7 @@ impl NameLookup<'_> {
     }
 
     fn held(&self, hit: &PointHit) -> NameMatch {
-        NameMatch::of(self.name, hit.payload.get(self.field).and_then(Value::as_str))
+        NameMatch::new(self.name, hit.payload.get(self.field).and_then(Value::as_str))
     }
 
     /// What is known, and why what there is without the filter is not.

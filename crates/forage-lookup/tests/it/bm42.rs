@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_lookup::{
@@ -119,7 +119,7 @@ fn documents_are_not_encoded() {
 /// A collection with the oracle's documents, ids from 1.
 fn filled_by_fastembed(contract: Option<&str>) -> Arc<Memory> {
     let memory = Memory::default();
-    *memory.collection.lock().unwrap() = Some(described(contract.map(Contract::of_collection)));
+    *memory.collection.lock().unwrap() = Some(described(contract.map(Contract::from_metadata)));
     let points = (1..).zip(oracle()).map(|(number, case)| Point {
         id: PointId::Number(number),
         vector: SparseVector::new(case.document),
@@ -152,8 +152,7 @@ fn expected(text: &str, limit: usize) -> Vec<(String, f64)> {
 }
 
 fn bm42(store: &Arc<Memory>) -> Retriever {
-    let encoder = LazyLock::new(Box::new(|| Ok(Arc::new(Bm42::new()) as Arc<dyn Encoder>)) as Box<_>);
-    Retriever { encoder: Some(Arc::new(encoder)), ..retriever(store) }
+    Retriever { encoder: Some(Arc::new(Bm42::new())), ..retriever(store) }
 }
 
 fn check(found: &Lookup, text: &str, limit: usize) {
@@ -209,7 +208,7 @@ fn a_collection_of_docmind_names_bm42_itself() {
     check(&look_up(&by_itself, "mismatched types", 5).unwrap(), "mismatched types", 5);
     check(&look_up(&bm42(&store), "mismatched types", 5).unwrap(), "mismatched types", 5);
     // Another language than BM42's is an error, and so is another encoder.
-    let german = Prose::Of(forage_lookup::Language::German);
+    let german = Prose::Stemmed(forage_lookup::Language::German);
     let error = look_up(&Retriever { prose: Some(german), ..by_itself }, "types", 5).unwrap_err();
     assert!(matches!(error, CollectionError::Unknown { .. }), "{error}");
     let error = look_up(&retriever(&store), "types", 5).unwrap_err();
@@ -217,6 +216,6 @@ fn a_collection_of_docmind_names_bm42_itself() {
     let encoder = Bm42::new();
     assert!(encoder.reads(&encoder.contract()) && !FastEmbedBm25::new().reads(&encoder.contract()));
     for other in ["bm42:doc=embed;query=embed:v1", "bm42/1", "fastembed-bm25/1", ""] {
-        assert!(!encoder.reads(&Contract::of_collection(other)), "{other}");
+        assert!(!encoder.reads(&Contract::from_metadata(other)), "{other}");
     }
 }

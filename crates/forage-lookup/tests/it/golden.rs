@@ -95,7 +95,7 @@ fn languages() -> Vec<(Prose, Vec<Case>)> {
     let lines: Vec<Value> = LANGUAGES.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let of = |prose: Prose| {
         let is_of = |line: &&Value| match (line["language"].as_str(), prose) {
-            (name, Prose::Of(language)) => name == Some(language.name()),
+            (name, Prose::Stemmed(language)) => name == Some(language.name()),
             (name, Prose::AsWritten) => name.is_none(),
         };
         lines.iter().filter(is_of).map(|line| Case::of(line, "document")).collect()
@@ -109,18 +109,25 @@ fn every_language_and_none_equal_those_of_fastembed() {
     assert_eq!(all.len(), 19);
     for (prose, cases) in &all {
         assert!(cases.len() >= 5, "{prose:?} has {} texts: run make_languages.py", cases.len());
-        assert_eq!(differences_of(&FastEmbedBm25::of(*prose), cases), [""; 0], "{prose:?}");
+        assert_eq!(differences_of(&FastEmbedBm25::with_prose(*prose), cases), [""; 0], "{prose:?}");
     }
     // Control: another language makes something else of them.
     for (prose, cases) in &all {
-        let other = if *prose == Prose::Of(Language::German) { Language::English } else { Language::German };
-        assert!(!differences_of(&FastEmbedBm25::of(Prose::Of(other)), cases).is_empty(), "{prose:?}");
+        let other =
+            if *prose == Prose::Stemmed(Language::German) { Language::English } else { Language::German };
+        assert!(
+            !differences_of(&FastEmbedBm25::with_prose(Prose::Stemmed(other)), cases).is_empty(),
+            "{prose:?}"
+        );
     }
 }
 
 #[test]
 fn a_contract_tells_languages_apart_and_who_reads_it() {
-    assert_eq!(FastEmbedBm25::new().contract(), FastEmbedBm25::of(Prose::Of(Language::English)).contract());
+    assert_eq!(
+        FastEmbedBm25::new().contract(),
+        FastEmbedBm25::with_prose(Prose::Stemmed(Language::English)).contract()
+    );
     // That of English is what collections of earlier versions say.
     assert_eq!(
         FastEmbedBm25::new().contract().as_str(),
@@ -128,11 +135,12 @@ fn a_contract_tells_languages_apart_and_who_reads_it() {
     );
     for one in Prose::all() {
         for other in Prose::all() {
-            let (ours, theirs) = (FastEmbedBm25::of(one), FastEmbedBm25::of(other).contract());
+            let (ours, theirs) =
+                (FastEmbedBm25::with_prose(one), FastEmbedBm25::with_prose(other).contract());
             assert_eq!(ours.reads(&theirs), one == other, "{one:?} {other:?}");
-            let code = CodeSuperset::of(other).contract();
+            let code = CodeSuperset::with_prose(other).contract();
             assert_eq!(ours.reads(&code), one == other, "{one:?} {other:?}");
-            assert_eq!(CodeSuperset::of(one).reads(&code), one == other, "{one:?} {other:?}");
+            assert_eq!(CodeSuperset::with_prose(one).reads(&code), one == other, "{one:?} {other:?}");
         }
     }
 }

@@ -203,7 +203,7 @@ fn check(store: &dyn PointStore, points: &[Point], filter: &PointFilter, round: 
         if let Some(forage_lookup::Condition { field, test: forage_lookup::Test::AnyOf(values) }) =
             filter.conditions.first()
         {
-            let values = forage_lookup::Readings::of(values).texts;
+            let values = forage_lookup::Readings::from_values(values).texts;
             expected.retain(|id, _| {
                 let point = points.iter().find(|point| point.id == *id).unwrap();
                 point

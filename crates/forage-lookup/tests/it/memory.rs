@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forage_base::Stop;
 use forage_lookup::{
-    ALL_FIELDS, Collection, Condition, Creation, Point, PointFilter, PointHit, PointId, PointPage,
-    PointQuery, PointScan, PointStore, Readings, ShardLayout, Side, SparseVector, StoreError, Test,
-    VectorFacts, WeightedHit,
+    ALL_FIELDS, Collection, Condition, Contract, Creation, EncodedForm, Encoder, EncodingError, Point,
+    PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan, PointStore, Readings, ShardLayout,
+    Side, SparseVector, StoreError, Test, VectorFacts, WeightedHit,
 };
 use serde_json::{Map, Value};
 
@@ -28,6 +28,33 @@ pub(crate) struct Memory {
     /// Upserts after which every request fails, as if the process had ended.
     pub(crate) dies_after: Mutex<Option<usize>>,
     upserts: AtomicUsize,
+}
+
+/// An encoder that lacks something.
+pub(crate) struct NoEncoder;
+
+impl NoEncoder {
+    fn fail<T>() -> Result<T, EncodingError> {
+        Err(EncodingError::Unavailable("no tokenizer".to_owned()))
+    }
+}
+
+impl Encoder for NoEncoder {
+    fn contract(&self) -> Contract {
+        Contract::new("none/1", "")
+    }
+
+    fn document(&self, _: &str) -> Result<SparseVector, EncodingError> {
+        Self::fail()
+    }
+
+    fn query(&self, _: &str) -> Result<SparseVector, EncodingError> {
+        Self::fail()
+    }
+
+    fn words(&self, _: &str, _: EncodedForm) -> Result<Vec<(u32, String)>, EncodingError> {
+        Self::fail()
+    }
 }
 
 impl Memory {
@@ -108,7 +135,7 @@ fn holds(condition: &Condition, payload: &Map<String, Value>) -> bool {
     let Some(value) = payload.pointer(&pointer) else { return false };
     match &condition.test {
         Test::AnyOf(values) => {
-            let wanted = Readings::of(values);
+            let wanted = Readings::from_values(values);
             value.as_str().is_some_and(|it| wanted.texts.iter().any(|text| text == it))
                 || value.as_i64().is_some_and(|it| wanted.integers.contains(&it))
                 || value.as_f64().is_some_and(|it| wanted.floats.contains(&it))

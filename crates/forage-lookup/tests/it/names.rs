@@ -182,9 +182,9 @@ proptest! {
     ) {
         let written = if is_upper { name.to_uppercase() } else { name.clone() };
         let text = format!("the {before}{written}{behind} end");
-        let prose = [Prose::Of(Language::ALL[language]), Prose::AsWritten];
+        let prose = [Prose::Stemmed(Language::ALL[language]), Prose::AsWritten];
         for prose in prose {
-            for encoder in [&FastEmbedBm25::of(prose) as &dyn Encoder, &CodeSuperset::of(prose)] {
+            for encoder in [&FastEmbedBm25::with_prose(prose) as &dyn Encoder, &CodeSuperset::with_prose(prose)] {
                 let document = encoder.document(&text).unwrap();
                 let has_all = encoder.needed(&name).iter().all(|id| document.ids().contains(id));
                 // Words that a text needs beside it say nothing of the name.

@@ -1,19 +1,19 @@
 //! Lookups: order, states, and what is asked of a store.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use forage_base::{Hint, Stop};
 use forage_lookup::{
-    CodeSuperset, Collection, CollectionError, Condition, Contract, Encoder, EncodingError, FastEmbedBm25,
-    Idf, Language, Lookup, LookupState, Point, PointFilter, PointId, PointStore as _, Prose, Question,
-    Retriever, SparseVector, StoreError, VectorFacts,
+    CodeSuperset, Collection, CollectionError, Condition, Contract, Encoder, FastEmbedBm25, Idf, Language,
+    Lookup, LookupState, Point, PointFilter, PointId, PointStore as _, Prose, Question, Retriever,
+    SparseVector, StoreError, VectorFacts,
 };
 use serde_json::{Map, json};
 
 use crate::fill::requests;
-use crate::memory::Memory;
+use crate::memory::{Memory, NoEncoder};
 
 pub(crate) const USING: &str = "text-sparse";
 
@@ -39,7 +39,7 @@ pub(crate) fn store(texts: &[&str]) -> Arc<Memory> {
 pub(crate) fn retriever(store: &Arc<Memory>) -> Retriever {
     Retriever {
         store: Arc::clone(store) as _,
-        encoder: Some(Arc::new(LazyLock::new(Box::new(|| Ok(Arc::new(FastEmbedBm25::new())))))),
+        encoder: Some(Arc::new(FastEmbedBm25::new())),
         prose: None,
         backend: "memory",
         using: USING.to_owned(),
@@ -137,11 +137,9 @@ fn a_query_of_stop_words_is_told_from_one_without_a_match() {
 #[test]
 fn without_an_encoder_there_is_an_empty_answer_with_its_reason() {
     let store = store(&["error"]);
-    let problem = EncodingError::Unavailable("no tokenizer.json in /models".to_owned());
-    let retriever =
-        Retriever { encoder: Some(Arc::new(LazyLock::new(Box::new(|| Err(problem))))), ..retriever(&store) };
+    let retriever = Retriever { encoder: Some(Arc::new(NoEncoder)), ..retriever(&store) };
     let found = look_up(&retriever, "error", 10).unwrap();
-    assert_eq!(found.state, LookupState::EncoderUnavailable("no tokenizer.json in /models".to_owned()));
+    assert_eq!(found.state, LookupState::EncoderUnavailable("no tokenizer".to_owned()));
     assert!(found.hits.is_empty() && store.asked.lock().unwrap().is_empty());
 }
 
@@ -268,7 +266,7 @@ fn a_collection_that_can_not_be_asked_is_an_error_that_says_how_to_mend_it() {
     let message = refused(&retriever(&store));
     assert!(message.ends_with("no sparse vector `text-sparse`, but sparse, title"), "{message}");
     assert_eq!(hint(&retriever(&store)), Some(Hint::ChooseVector));
-    describe(Some(described(Some(Contract::of_collection("bm42:doc=embed;query=query_embed:v1")))));
+    describe(Some(described(Some(Contract::from_metadata("bm42:doc=embed;query=query_embed:v1")))));
     let message = refused(&retriever(&store));
     assert!(message.contains("bm42:doc=embed") && message.contains("fastembed-bm25/1"), "{message}");
     assert_eq!(hint(&retriever(&store)), Some(Hint::MatchEncoding));
@@ -283,7 +281,7 @@ fn without_a_configured_encoder_the_collection_says_which() {
     assert_eq!(look_up(&retriever, "error", 10).unwrap().state, LookupState::Found);
     *store.collection.lock().unwrap() = Some(described(None));
     assert_eq!(look_up(&retriever, "error", 10).unwrap_err().hint(), Some(Hint::NameEncoder));
-    *store.collection.lock().unwrap() = Some(described(Some(Contract::of_collection("bm99/7"))));
+    *store.collection.lock().unwrap() = Some(described(Some(Contract::from_metadata("bm99/7"))));
     assert!(refused(&retriever).contains("bm99/7"));
 }
 
@@ -291,12 +289,13 @@ fn without_a_configured_encoder_the_collection_says_which() {
 fn a_collection_of_another_language_than_is_wanted_is_refused() {
     let store = store(&["fehler"]);
     for theirs in Prose::all() {
-        for encoder in [&FastEmbedBm25::of(theirs) as &dyn Encoder, &CodeSuperset::of(theirs)] {
+        for encoder in [&FastEmbedBm25::with_prose(theirs) as &dyn Encoder, &CodeSuperset::with_prose(theirs)]
+        {
             *store.collection.lock().unwrap() = Some(described(Some(encoder.contract())));
             // By itself it is asked in its own language.
             let retriever = Retriever { encoder: None, ..retriever(&store) };
             assert!(look_up(&retriever, "fehler", 10).is_ok(), "{theirs:?}");
-            for wanted in [Prose::Of(Language::German), Prose::AsWritten] {
+            for wanted in [Prose::Stemmed(Language::German), Prose::AsWritten] {
                 let retriever = Retriever { prose: Some(wanted), encoder: None, ..self::retriever(&store) };
                 let answer = look_up(&retriever, "fehler", 10);
                 if wanted == theirs {

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 /// A request.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct Request {
     pub(crate) method: String,
     /// With its query.
     pub(crate) target: String,
@@ -24,7 +24,7 @@ pub(crate) struct Asked {
     pub(crate) body: Value,
 }
 
-impl Asked {
+impl Request {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| &**value)
     }
@@ -73,7 +73,7 @@ impl Reply {
     }
 }
 
-pub(crate) type Handler = dyn Fn(&Asked) -> Reply + Send + Sync;
+pub(crate) type Handler = dyn Fn(&Request) -> Reply + Send + Sync;
 
 /// The server. Dropping it closes its sockets.
 pub(crate) struct Server {
@@ -183,7 +183,7 @@ fn serve(stream: impl Read + Write, handler: &Handler) -> std::io::Result<()> {
     Ok(())
 }
 
-fn read(stream: &mut impl BufRead) -> std::io::Result<Option<Asked>> {
+fn read(stream: &mut impl BufRead) -> std::io::Result<Option<Request>> {
     let mut line = String::new();
     if stream.read_line(&mut line)? == 0 {
         return Ok(None);
@@ -198,7 +198,7 @@ fn read(stream: &mut impl BufRead) -> std::io::Result<Option<Asked>> {
         let Some((name, value)) = line.trim_end().split_once(':') else { break };
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    let mut asked = Asked { method, target, headers, body: Value::Null };
+    let mut asked = Request { method, target, headers, body: Value::Null };
     let length = asked.header("content-length").and_then(|length| length.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
     stream.read_exact(&mut body)?;

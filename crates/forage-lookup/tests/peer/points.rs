@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Map, Value, json};
 
-use super::http::{Asked, Reply};
+use super::http::{Reply, Request};
 
 /// All collections, and what goes wrong.
 #[derive(Default)]
@@ -66,7 +66,7 @@ impl Peer {
         Self { key: key.map(str::to_owned), ..Self::default() }
     }
 
-    pub(crate) fn answer(&self, asked: &Asked) -> Reply {
+    pub(crate) fn answer(&self, asked: &Request) -> Reply {
         if asked.path() == "/" {
             let body = json!({"title": "qdrant - vector search engine", "version": "1.20.0", "commit": ""});
             return Reply::Json { status: 200, headers: Vec::new(), body };

@@ -1,18 +1,18 @@
 //! `keyword_lookup`: who is told of it, what it answers, what is told of it.
 
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use forage_base::Stop;
 use forage_lookup::{
-    CodeSuperset, Collection, Encoder, EncodingError, Idf, Point, PointId, PointStore as _, Retriever,
-    StoreError, VectorFacts,
+    CodeSuperset, Collection, Encoder, Idf, Point, PointId, PointStore as _, Retriever, StoreError,
+    VectorFacts,
 };
 use forage_tools::registry::{ToolSelection, advertised, find};
 use forage_tools::{Context, Telemetry, limits};
 use serde_json::{Map, Value, json};
 
-use crate::memory::Memory;
+use crate::memory::{Memory, NoEncoder};
 use crate::support::{Tree, answer, refusal};
 
 const QUERY: &str = "ORA-00942 Zyxomma";
@@ -332,11 +332,7 @@ fn every_lookup_is_told_without_its_words() {
     answer(&fixture.context, "keyword_lookup", request.clone());
     *fixture.store.failures.lock().unwrap() = vec![StoreError::Unauthorized(String::new())];
     answer(&fixture.context, "keyword_lookup", request.clone());
-    let problem = EncodingError::Unavailable("no tokenizer".to_owned());
-    let without = Retriever {
-        encoder: Some(Arc::new(LazyLock::new(Box::new(|| Err(problem))))),
-        ..retriever(&fixture.store)
-    };
+    let without = Retriever { encoder: Some(Arc::new(NoEncoder)), ..retriever(&fixture.store) };
     fixture.context.lookup.retriever = Ok(Arc::new(without));
     let empty = answer(&fixture.context, "keyword_lookup", request.clone());
     assert!(empty.records()["hits"].as_array().unwrap().is_empty() && empty.text.contains("no tokenizer"));

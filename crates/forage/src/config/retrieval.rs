@@ -7,9 +7,7 @@ use std::time::Duration;
 use anyhow::bail;
 use forage_llm::Redactor;
 use forage_lookup::limits::REST_PORT;
-use forage_lookup::{
-    CodeSuperset, Encoder, EncoderSource, Idf, Language, Prose, Retriever, Sharding, encoder_named,
-};
+use forage_lookup::{CodeSuperset, Encoder, Idf, Language, Prose, Retriever, Sharding, encoder_named};
 use forage_sandbox::Outside;
 use forage_tools::{LookupSettings, Telemetry, TelemetryTarget};
 use serde_json::{Map, Value};
@@ -46,7 +44,7 @@ impl Retrieval {
         if self.disable_stemmer.value {
             return Some(Prose::AsWritten);
         }
-        self.language.value.as_deref().and_then(Language::parse).map(Prose::Of)
+        self.language.value.as_deref().and_then(Language::parse).map(Prose::Stemmed)
     }
 
     fn url(&self) -> Option<String> {
@@ -162,7 +160,7 @@ impl Config {
     /// The encoder that fills a collection: the configured one, else the one for code.
     pub(crate) fn document_encoder(&self) -> Arc<dyn Encoder> {
         let prose = self.settings.retrieval.prose().unwrap_or_default();
-        self.named_encoder().unwrap_or_else(|| Arc::new(CodeSuperset::of(prose)))
+        self.named_encoder().unwrap_or_else(|| Arc::new(CodeSuperset::with_prose(prose)))
     }
 
     /// The configured encoder; `None` for "auto".
@@ -174,8 +172,6 @@ impl Config {
     /// How `keyword_lookup` works. Nothing is opened and nobody is asked before something is looked up.
     pub(crate) fn lookup_settings(&self) -> LookupSettings {
         let retrieval = &self.settings.retrieval;
-        let encoder = self.named_encoder();
-        let encoder = encoder.map(|encoder| Arc::new(EncoderSource::new(Box::new(|| Ok(encoder)))));
         let text_field = retrieval.text_field.value.clone();
         let store = self.collection_place().map_err(|error| format!("{error:#}")).and_then(|place| {
             let store = place.open().map_err(|error| error.to_string())?;
@@ -195,7 +191,7 @@ impl Config {
         };
         let retriever = Retriever {
             store,
-            encoder,
+            encoder: self.named_encoder(),
             prose: retrieval.prose(),
             backend,
             using: retrieval.vector.value.clone(),

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_lookup::{
-    Adapted, CollectionError, Encoder as _, EncoderSource, FastEmbedBm25, FillError, Idf, Lookup,
-    PointFilter, PointId, PointStore, Retriever, Sharding,
+    Adapted, CollectionError, Encoder as _, FastEmbedBm25, FillError, Idf, Lookup, PointFilter, PointId,
+    PointStore, Retriever, Sharding,
 };
 use serde_json::{Value, json};
 
@@ -54,7 +54,7 @@ fn collection(url: &str, vectors: &Value, payload: impl Fn(&str) -> Value) {
 fn retriever(url: &str) -> Retriever {
     Retriever {
         store: connected(url),
-        encoder: Some(Arc::new(EncoderSource::new(Box::new(|| Ok(Arc::new(FastEmbedBm25::new())))))),
+        encoder: Some(Arc::new(FastEmbedBm25::new())),
         prose: None,
         backend: "qdrant",
         using: "text-sparse".to_owned(),

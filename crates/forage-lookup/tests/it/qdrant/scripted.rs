@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use rustls::ServerConfig;
 
-use crate::peer::http::{Asked, Reply, Server};
+use crate::peer::http::{Reply, Request, Server};
 
-type Script = Box<dyn Fn(&Asked) -> Reply + Send + Sync>;
+type Script = Box<dyn Fn(&Request) -> Reply + Send + Sync>;
 
 /// For what must come to pass.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Default)]
 struct Desk {
     scripts: Mutex<HashMap<String, Script>>,
-    asked: Mutex<Vec<Asked>>,
+    asked: Mutex<Vec<Request>>,
     changed: Condvar,
 }
 
@@ -48,7 +48,7 @@ impl Scripted {
         let desk = Arc::<Desk>::default();
         let (sender, left): (Sender<()>, _) = channel();
         let (answering, sender) = (Arc::clone(&desk), Mutex::new(sender));
-        let handler = move |asked: &Asked| {
+        let handler = move |asked: &Request| {
             let kind = asked.kind().replace("/collections/code", "");
             let reply = match answering.scripts.lock().unwrap().get(&kind) {
                 Some(script) => script(asked),
@@ -74,19 +74,19 @@ impl Scripted {
     }
 
     /// What it does with requests of this kind, a method and the path after the collection's. Others are refused.
-    pub(crate) fn on(&self, kind: &str, script: impl Fn(&Asked) -> Reply + Send + Sync + 'static) {
+    pub(crate) fn on(&self, kind: &str, script: impl Fn(&Request) -> Reply + Send + Sync + 'static) {
         self.desk.scripts.lock().unwrap().insert(kind.to_owned(), Box::new(script));
     }
 
     /// What it was asked of this kind, in order.
-    pub(crate) fn asked(&self, kind: &str) -> Vec<Asked> {
+    pub(crate) fn asked(&self, kind: &str) -> Vec<Request> {
         let asked = self.desk.asked.lock().unwrap();
-        let is_it = |asked: &&Asked| asked.kind().replace("/collections/code", "") == kind;
+        let is_it = |asked: &&Request| asked.kind().replace("/collections/code", "") == kind;
         asked.iter().filter(is_it).cloned().collect()
     }
 
     /// The one request of this kind.
-    pub(crate) fn asked_once(&self, kind: &str) -> Asked {
+    pub(crate) fn asked_once(&self, kind: &str) -> Request {
         let mut asked = self.asked(kind);
         assert_eq!(asked.len(), 1, "requests of {kind}");
         asked.remove(0)

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use forage_base::Stop;
 use forage_lookup::{
-    CodeSuperset, CollectionError, Contract, Creation, Encoder as _, EncoderSource, FillError, Idf, Lookup,
-    LookupState, NameMatch, PointFilter, PointId, PointStore, Retriever, Sharding, count_chunks,
+    CodeSuperset, CollectionError, Contract, Creation, Encoder as _, FillError, Idf, Lookup, LookupState,
+    NameMatch, PointFilter, PointId, PointStore, Retriever, Sharding, count_chunks,
 };
 
 use crate::qdrant::fillings::{anew, chunks, fill_spread, spread, store_at};
@@ -394,12 +394,10 @@ fn a_collection_of_another_version_of_the_encoding_is_refused_and_left_as_it_is(
     write_steady(tree.path());
     for place in places("other-version") {
         let store = place.open();
-        let contract = Contract::of_collection(&theirs);
+        let contract = Contract::from_metadata(&theirs);
         store.create(&Creation { contract, ..creation() }, &Stop::never()).unwrap();
         upsert(&*store, some_points(20));
-        let encoder: Box<EncoderSource> =
-            Box::new(EncoderSource::new(Box::new(|| Ok(Arc::new(CodeSuperset::new())))));
-        let configured = Retriever { encoder: Some(Arc::from(encoder)), ..retriever(&store) };
+        let configured = Retriever { encoder: Some(Arc::new(CodeSuperset::new())), ..retriever(&store) };
         let look_up =
             |retriever: &Retriever| retriever.look_up("gauge", 10, &PointFilter::default(), &Stop::never());
         let filled = fill_spread(&*store, "repo", tree.path(), Sharding::default(), &Arc::default());

@@ -1,13 +1,14 @@
 //! `keyword_lookup`, in a collection in memory and without one.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use forage_lookup::{EncodingError, Retriever, StoreError};
+use forage_lookup::{Retriever, StoreError};
 use serde_json::json;
 
 use super::tree::shop;
 use super::{Page, cancelled, with};
 use crate::lookup::{code, fixture, retriever};
+use crate::memory::NoEncoder;
 
 pub(super) fn page() -> Page {
     let mut page = Page::new("keyword_lookup");
@@ -78,11 +79,8 @@ pub(super) fn page() -> Page {
     *collection.store.failures.lock().unwrap() = vec![StoreError::Unauthorized("wrong key".to_owned())];
     page.state("the store does not answer", context, json!({"query": "backoff"}));
     let no_encoder = with(context, |context| {
-        let problem = EncodingError::Unavailable("no tokenizer".to_owned());
-        context.lookup.retriever = Ok(Arc::new(Retriever {
-            encoder: Some(Arc::new(LazyLock::new(Box::new(|| Err(problem))))),
-            ..retriever(&collection.store)
-        }));
+        context.lookup.retriever =
+            Ok(Arc::new(Retriever { encoder: Some(Arc::new(NoEncoder)), ..retriever(&collection.store) }));
     });
     page.state("queries can't be encoded", &no_encoder, json!({"query": "backoff"}));
 
