@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use forage_llm::ApiKey;
 use forage_lookup::{
-    Bm42, CodeSuperset, EmbeddedStore, Encoder, FastEmbedBm25, Idf, Language, PointStore, Prose, Retriever,
+    Bm42, CodeSuperset, EmbeddedStore, Encoder, FastEmbedBm25, Idf, Language, PointReader, Prose, Retriever,
     ServerSettings, ServerStore, StoreError, encoder_named,
 };
 use forage_tools::{ErrorCode, LookupSettings, limits, registry};
@@ -87,7 +87,7 @@ impl CollectionSettings {
             BindingError::new(ErrorCode::Argument, format_args!("`collection` can't be used: {why}"))
         };
         self.check().map_err(|why| refused(&why))?;
-        let (store, backend): (Arc<dyn PointStore>, _) = match (&self.directory, &self.url) {
+        let (store, backend): (Arc<dyn PointReader>, _) = match (&self.directory, &self.url) {
             (Some(directory), None) => {
                 let store = EmbeddedStore::new(directory, &self.name).map_err(|error| refused(&error))?;
                 (Arc::new(store), "embedded")

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use forage_base::Stop;
 use forage_lookup::{
-    CodeSuperset, EmbeddedStore, Encoder, FastEmbedBm25, Idf, PointFilter, PointHit, PointStore, Retriever,
+    CodeSuperset, EmbeddedStore, Encoder, FastEmbedBm25, Idf, PointFilter, PointHit, PointReader, Retriever,
     ServerSettings, ServerStore,
 };
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         CodeSuperset::NAME => Arc::new(CodeSuperset::new()),
         _ => return Err("there is no such encoder".into()),
     };
-    let store: Arc<dyn PointStore> = match place.contains("://") {
+    let store: Arc<dyn PointReader> = match place.contains("://") {
         true => Arc::new(ServerStore::connect(ServerSettings::new(place, collection))?),
         false => Arc::new(EmbeddedStore::new(place.as_ref(), collection)?),
     };

@@ -53,8 +53,8 @@ pub use retriever::{
     SCORE_STEP, Unanswered, encoder_named,
 };
 pub use store::{
-    ALL_FIELDS, Collection, Creation, Point, PointHit, PointPage, PointQuery, PointScan, PointStore,
-    ShardLayout, Sharding, StoreError, VectorFacts, WeightedHit,
+    ALL_FIELDS, Collection, Creation, Point, PointHit, PointPage, PointQuery, PointReader, PointScan,
+    PointStore, ShardLayout, Sharding, StoreError, VectorFacts, WeightedHit,
 };
 pub use superset::CodeSuperset;
 pub use vector::SparseVector;

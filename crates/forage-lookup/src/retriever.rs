@@ -21,14 +21,14 @@ use crate::language::Prose;
 use crate::limits;
 use crate::name::{NameMatch, name_of};
 use crate::patience::again;
-use crate::store::{Collection, PointHit, PointQuery, PointStore, ShardLayout, StoreError};
+use crate::store::{Collection, PointHit, PointQuery, PointReader, ShardLayout, StoreError};
 use crate::superset::CodeSuperset;
 
 /// Looks words up in one collection.
 #[derive(Clone)]
 pub struct Retriever {
     /// The store with the points.
-    pub store: Arc<dyn PointStore>,
+    pub store: Arc<dyn PointReader>,
     /// The encoder of queries; `None` for the one that the collection names itself.
     pub encoder: Option<Arc<dyn Encoder>>,
     /// The treatment of words that a collection must have which names its encoder itself; `None` for any.

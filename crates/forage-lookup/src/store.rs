@@ -14,8 +14,8 @@ use crate::filter::PointFilter;
 use crate::point_id::PointId;
 use crate::vector::SparseVector;
 
-/// Keeps points of one collection, in this process or on a server.
-pub trait PointStore: Send + Sync {
+/// Answers questions about the points of one collection, in this process or on a server.
+pub trait PointReader: Send + Sync {
     /// What a message calls it: "collection `code` at http://…". Never holds a key.
     fn place(&self) -> String;
 
@@ -32,33 +32,6 @@ pub trait PointStore: Send + Sync {
     /// # Errors
     /// It can't be asked.
     fn collection(&self, stop: &Stop) -> Result<Option<Collection>, StoreError>;
-
-    /// Makes the collection: one sparse vector with the IDF modifier, and the contract in its metadata.
-    ///
-    /// # Errors
-    /// It is there already, or can't be made.
-    fn create(&self, creation: &Creation, stop: &Stop) -> Result<(), StoreError>;
-
-    /// Indexes payload fields that have no index yet. A store that can only do that when it makes the collection does
-    /// nothing.
-    ///
-    /// # Errors
-    /// Some may have none.
-    fn index_fields(&self, _fields: &[String], _stop: &Stop) -> Result<(), StoreError> {
-        Ok(())
-    }
-
-    /// Writes points over those with the same ids. They are there when this returns.
-    ///
-    /// # Errors
-    /// Some or all may not have been written.
-    fn upsert(&self, points: Vec<Point>, using: &str, stop: &Stop) -> Result<(), StoreError>;
-
-    /// Removes points; ids that aren't there are no error.
-    ///
-    /// # Errors
-    /// Some or all may still be there.
-    fn remove(&self, ids: &[PointId], stop: &Stop) -> Result<(), StoreError>;
 
     /// The points that score best. Which of those that score the same come first, and which are cut, is the store's.
     ///
@@ -89,6 +62,36 @@ pub trait PointStore: Send + Sync {
     /// # Errors
     /// There is no answer.
     fn count(&self, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError>;
+}
+
+/// Keeps the points of one collection.
+pub trait PointStore: PointReader {
+    /// Makes the collection: one sparse vector with the IDF modifier, and the contract in its metadata.
+    ///
+    /// # Errors
+    /// It is there already, or can't be made.
+    fn create(&self, creation: &Creation, stop: &Stop) -> Result<(), StoreError>;
+
+    /// Indexes payload fields that have no index yet. A store that can only do that when it makes the collection does
+    /// nothing.
+    ///
+    /// # Errors
+    /// Some may have none.
+    fn index_fields(&self, _fields: &[String], _stop: &Stop) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Writes points over those with the same ids. They are there when this returns.
+    ///
+    /// # Errors
+    /// Some or all may not have been written.
+    fn upsert(&self, points: Vec<Point>, using: &str, stop: &Stop) -> Result<(), StoreError>;
+
+    /// Removes points; ids that aren't there are no error.
+    ///
+    /// # Errors
+    /// Some or all may still be there.
+    fn remove(&self, ids: &[PointId], stop: &Stop) -> Result<(), StoreError>;
 
     /// Writes through to the disk and puts in order what was written; the last call of whoever fills a collection.
     ///

@@ -20,8 +20,8 @@ use crate::filter::PointFilter;
 use crate::limits;
 use crate::point_id::PointId;
 use crate::store::{
-    Collection, Creation, Point, PointHit, PointPage, PointQuery, PointScan, PointStore, ShardLayout,
-    StoreError, VectorFacts, WeightedHit,
+    Collection, Creation, Point, PointHit, PointPage, PointQuery, PointReader, PointScan, PointStore,
+    ShardLayout, StoreError, VectorFacts, WeightedHit,
 };
 
 /// A collection in a directory of this machine.
@@ -300,7 +300,7 @@ impl Drop for EmbeddedStore {
     }
 }
 
-impl PointStore for EmbeddedStore {
+impl PointReader for EmbeddedStore {
     fn place(&self) -> String {
         self.home.shown()
     }
@@ -326,6 +326,32 @@ impl PointStore for EmbeddedStore {
         }))
     }
 
+    fn query(&self, query: &PointQuery<'_>, stop: &Stop) -> Result<Vec<PointHit>, StoreError> {
+        self.read(stop, Some(query.using), |snapshot| snapshot.query(query, stop))
+    }
+
+    fn query_all(
+        &self,
+        queries: &[PointQuery<'_>],
+        with_vectors: bool,
+        stop: &Stop,
+    ) -> Result<Vec<Vec<WeightedHit>>, StoreError> {
+        let answer = |query: &PointQuery<'_>| {
+            self.read(stop, Some(query.using), |snapshot| snapshot.query_vectors(query, with_vectors, stop))
+        };
+        queries.iter().map(answer).collect()
+    }
+
+    fn scan(&self, scan: &PointScan<'_>, stop: &Stop) -> Result<PointPage, StoreError> {
+        self.read(stop, None, |snapshot| snapshot.scan(scan, stop))
+    }
+
+    fn count(&self, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError> {
+        self.read(stop, None, |snapshot| snapshot.count(filter, stop))
+    }
+}
+
+impl PointStore for EmbeddedStore {
     fn create(&self, creation: &Creation, stop: &Stop) -> Result<(), StoreError> {
         self.check(stop)?;
         let writer = self.lock(&self.writer, stop)?;
@@ -370,30 +396,6 @@ impl PointStore for EmbeddedStore {
     fn remove(&self, ids: &[PointId], stop: &Stop) -> Result<(), StoreError> {
         let mut writer = self.writer(stop)?;
         self.change(&mut writer, stop, |writer| writer.remove(ids))
-    }
-
-    fn query(&self, query: &PointQuery<'_>, stop: &Stop) -> Result<Vec<PointHit>, StoreError> {
-        self.read(stop, Some(query.using), |snapshot| snapshot.query(query, stop))
-    }
-
-    fn query_all(
-        &self,
-        queries: &[PointQuery<'_>],
-        with_vectors: bool,
-        stop: &Stop,
-    ) -> Result<Vec<Vec<WeightedHit>>, StoreError> {
-        let answer = |query: &PointQuery<'_>| {
-            self.read(stop, Some(query.using), |snapshot| snapshot.query_vectors(query, with_vectors, stop))
-        };
-        queries.iter().map(answer).collect()
-    }
-
-    fn scan(&self, scan: &PointScan<'_>, stop: &Stop) -> Result<PointPage, StoreError> {
-        self.read(stop, None, |snapshot| snapshot.scan(scan, stop))
-    }
-
-    fn count(&self, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError> {
-        self.read(stop, None, |snapshot| snapshot.count(filter, stop))
     }
 
     fn finish(&self, stop: &Stop) -> Result<(), StoreError> {

@@ -16,7 +16,7 @@ use crate::filter::PointFilter;
 use crate::limits::{REMOVED_POINTS, SCAN_POINTS};
 use crate::patience::again;
 use crate::point_id::PointId;
-use crate::store::{Point, PointScan, PointStore, StoreError};
+use crate::store::{Point, PointReader, PointScan, PointStore, StoreError};
 use crate::vector::SparseVector;
 
 /// The payload field of `1`, by which these points are told from those of files.
@@ -36,7 +36,7 @@ mod seen_field {
 ///
 /// # Errors
 /// The store's.
-pub fn count_chunks(store: &dyn PointStore, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError> {
+pub fn count_chunks(store: &dyn PointReader, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError> {
     let all = again(stop, || store.count(filter, stop))?;
     let seen = seen_among(filter);
     Ok(all.saturating_sub(again(stop, || store.count(&seen, stop))?))
@@ -53,7 +53,7 @@ fn seen_among(filter: &PointFilter) -> PointFilter {
 ///
 /// # Errors
 /// The store's.
-pub fn repositories(store: &dyn PointStore, stop: &Stop) -> Result<Vec<String>, StoreError> {
+pub fn repositories(store: &dyn PointReader, stop: &Stop) -> Result<Vec<String>, StoreError> {
     let filter = seen_among(&PointFilter::default());
     let fields = [field::REPO.to_owned()];
     let mut names = Vec::new();

@@ -20,8 +20,8 @@ use crate::qdrant::wire::{
     SentQuery, SentVector, UpdateResult,
 };
 use crate::store::{
-    Collection, Creation, Point, PointHit, PointPage, PointQuery, PointScan, PointStore, ShardLayout,
-    StoreError, VectorFacts, WeightedHit,
+    Collection, Creation, Point, PointHit, PointPage, PointQuery, PointReader, PointScan, PointStore,
+    ShardLayout, StoreError, VectorFacts, WeightedHit,
 };
 
 /// One collection of a Qdrant server or cluster.
@@ -214,7 +214,7 @@ fn creation_body(creation: &Creation) -> Value {
     body
 }
 
-impl PointStore for ServerStore {
+impl PointReader for ServerStore {
     fn place(&self) -> String {
         self.calls.server.place.clone()
     }
@@ -244,74 +244,6 @@ impl PointStore for ServerStore {
             points: info["points_count"].as_u64().unwrap_or_default(),
             layout,
         }))
-    }
-
-    fn create(&self, creation: &Creation, stop: &Stop) -> Result<(), StoreError> {
-        let settled = self.shards.as_ref().map(|shards| &shards.field);
-        if settled != creation.sharding.key_field.as_ref() {
-            let what = "the collection would be sharded by another payload field than the settings say";
-            return Err(self.calls.server.invalid(what));
-        }
-        let is_made: bool = self.send(Method::PUT, "", &creation_body(creation), stop)?;
-        if !is_made {
-            let what = "the server did not make the collection and does not say why";
-            return Err(self.calls.server.invalid(what));
-        }
-        self.index_fields(&creation.indexed_fields, stop)
-    }
-
-    fn index_fields(&self, fields: &[String], stop: &Stop) -> Result<(), StoreError> {
-        let information: Value = self.when_made(stop, || self.bare(Method::GET, "", stop))?;
-        for field in fields.iter().filter(|field| information["payload_schema"].get(field).is_none()) {
-            let index = json!({"field_name": field, "field_schema": "keyword"});
-            self.send::<Value>(Method::PUT, "/index?wait=true", &index, stop)?;
-        }
-        Ok(())
-    }
-
-    fn upsert(&self, points: Vec<Point>, using: &str, stop: &Stop) -> Result<(), StoreError> {
-        if points.is_empty() {
-            return Ok(());
-        }
-        let Some(shards) = &self.shards else {
-            return self.when_made(stop, || self.upsert_into(&points, using, None, stop));
-        };
-        let groups = shards.group(points).map_err(|what| self.calls.server.invalid(&what))?;
-        for (key, points) in groups {
-            self.need_shard(shards, &key, stop)?;
-            loop {
-                match self.upsert_into(&points, using, Some(&key), stop) {
-                    Ok(()) => break,
-                    Err(error)
-                        if shards.is_new(&key)
-                            && is_coming_shard(&error)
-                            && stop.wait(limits::SHARD_PAUSE).is_none() => {}
-                    Err(error) => {
-                        // The collection may have been made anew by another process.
-                        shards.known().remove(&key);
-                        return Err(error);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn remove(&self, ids: &[PointId], stop: &Stop) -> Result<(), StoreError> {
-        if ids.is_empty() {
-            return Ok(());
-        }
-        let mut body = json!({"points": ids.iter().map(|&id| wire::to_id(id)).collect::<Vec<_>>()});
-        if self.shards.is_some() {
-            // An id does not tell its shard, and without shards the server refuses.
-            let cluster: Value = self.bare(Method::GET, "/cluster", stop)?;
-            let keys = all_keys(&cluster);
-            if keys.is_empty() {
-                return Ok(());
-            }
-            body["shard_key"] = json!(keys);
-        }
-        self.write(Method::POST, "/points/delete?wait=true", &body, stop)
     }
 
     fn query(&self, query: &PointQuery<'_>, stop: &Stop) -> Result<Vec<PointHit>, StoreError> {
@@ -410,6 +342,76 @@ impl PointStore for ServerStore {
             self.when_made(stop, || self.send(Method::POST, "/points/count", &body, stop))
         })?;
         Ok(counted.count)
+    }
+}
+
+impl PointStore for ServerStore {
+    fn create(&self, creation: &Creation, stop: &Stop) -> Result<(), StoreError> {
+        let settled = self.shards.as_ref().map(|shards| &shards.field);
+        if settled != creation.sharding.key_field.as_ref() {
+            let what = "the collection would be sharded by another payload field than the settings say";
+            return Err(self.calls.server.invalid(what));
+        }
+        let is_made: bool = self.send(Method::PUT, "", &creation_body(creation), stop)?;
+        if !is_made {
+            let what = "the server did not make the collection and does not say why";
+            return Err(self.calls.server.invalid(what));
+        }
+        self.index_fields(&creation.indexed_fields, stop)
+    }
+
+    fn index_fields(&self, fields: &[String], stop: &Stop) -> Result<(), StoreError> {
+        let information: Value = self.when_made(stop, || self.bare(Method::GET, "", stop))?;
+        for field in fields.iter().filter(|field| information["payload_schema"].get(field).is_none()) {
+            let index = json!({"field_name": field, "field_schema": "keyword"});
+            self.send::<Value>(Method::PUT, "/index?wait=true", &index, stop)?;
+        }
+        Ok(())
+    }
+
+    fn upsert(&self, points: Vec<Point>, using: &str, stop: &Stop) -> Result<(), StoreError> {
+        if points.is_empty() {
+            return Ok(());
+        }
+        let Some(shards) = &self.shards else {
+            return self.when_made(stop, || self.upsert_into(&points, using, None, stop));
+        };
+        let groups = shards.group(points).map_err(|what| self.calls.server.invalid(&what))?;
+        for (key, points) in groups {
+            self.need_shard(shards, &key, stop)?;
+            loop {
+                match self.upsert_into(&points, using, Some(&key), stop) {
+                    Ok(()) => break,
+                    Err(error)
+                        if shards.is_new(&key)
+                            && is_coming_shard(&error)
+                            && stop.wait(limits::SHARD_PAUSE).is_none() => {}
+                    Err(error) => {
+                        // The collection may have been made anew by another process.
+                        shards.known().remove(&key);
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn remove(&self, ids: &[PointId], stop: &Stop) -> Result<(), StoreError> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let mut body = json!({"points": ids.iter().map(|&id| wire::to_id(id)).collect::<Vec<_>>()});
+        if self.shards.is_some() {
+            // An id does not tell its shard, and without shards the server refuses.
+            let cluster: Value = self.bare(Method::GET, "/cluster", stop)?;
+            let keys = all_keys(&cluster);
+            if keys.is_empty() {
+                return Ok(());
+            }
+            body["shard_key"] = json!(keys);
+        }
+        self.write(Method::POST, "/points/delete?wait=true", &body, stop)
     }
 
     /// Does nothing: a server puts its collections in order itself.

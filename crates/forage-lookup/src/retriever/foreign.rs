@@ -10,10 +10,8 @@ use serde_json::{Map, Value};
 
 use super::{Adapted, CollectionError, Retriever};
 use crate::filter::PointFilter;
-use crate::point_id::PointId;
 use crate::store::{
-    ALL_FIELDS, Collection, Creation, Point, PointHit, PointPage, PointQuery, PointScan, PointStore,
-    StoreError, WeightedHit,
+    ALL_FIELDS, Collection, PointHit, PointPage, PointQuery, PointReader, PointScan, StoreError, WeightedHit,
 };
 
 /// The field of LlamaIndex with a node as JSON, within which its text is.
@@ -38,7 +36,7 @@ pub(super) fn vector<'a>(
 
 /// A store whose points have their text in one field, wherever those who wrote them put it.
 pub(super) struct TextStore {
-    inner: Arc<dyn PointStore>,
+    inner: Arc<dyn PointReader>,
     field: String,
     /// The field in which a text was found instead.
     found: OnceLock<&'static str>,
@@ -81,25 +79,13 @@ fn text_in(field: &str, payload: &Map<String, Value>) -> Option<String> {
     [&node["text"], &node["text_resource"]["text"]].into_iter().find_map(Value::as_str).map(str::to_owned)
 }
 
-impl PointStore for TextStore {
+impl PointReader for TextStore {
     fn place(&self) -> String {
         self.inner.place()
     }
 
     fn collection(&self, stop: &Stop) -> Result<Option<Collection>, StoreError> {
         self.inner.collection(stop)
-    }
-
-    fn create(&self, creation: &Creation, stop: &Stop) -> Result<(), StoreError> {
-        self.inner.create(creation, stop)
-    }
-
-    fn upsert(&self, points: Vec<Point>, using: &str, stop: &Stop) -> Result<(), StoreError> {
-        self.inner.upsert(points, using, stop)
-    }
-
-    fn remove(&self, ids: &[PointId], stop: &Stop) -> Result<(), StoreError> {
-        self.inner.remove(ids, stop)
     }
 
     fn query(&self, query: &PointQuery<'_>, stop: &Stop) -> Result<Vec<PointHit>, StoreError> {
@@ -129,14 +115,6 @@ impl PointStore for TextStore {
 
     fn count(&self, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError> {
         self.inner.count(filter, stop)
-    }
-
-    fn finish(&self, stop: &Stop) -> Result<(), StoreError> {
-        self.inner.finish(stop)
-    }
-
-    fn drop_collection(&self, stop: &Stop) -> Result<bool, StoreError> {
-        self.inner.drop_collection(stop)
     }
 }
 

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use forage_base::Stop;
 use forage_lookup::{
     ALL_FIELDS, Collection, Condition, Contract, Creation, EncodedForm, Encoder, EncodingError, Point,
-    PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan, PointStore, Readings, ShardLayout,
-    Side, SparseVector, StoreError, Test, VectorFacts, WeightedHit,
+    PointFilter, PointHit, PointId, PointPage, PointQuery, PointReader, PointScan, PointStore, Readings,
+    ShardLayout, Side, SparseVector, StoreError, Test, VectorFacts, WeightedHit,
 };
 use serde_json::{Map, Value};
 
@@ -159,7 +159,7 @@ fn wanted(point: &Point, fields: &[String]) -> Map<String, Value> {
         .collect()
 }
 
-impl PointStore for Memory {
+impl PointReader for Memory {
     fn place(&self) -> String {
         "collection `test` in memory".to_owned()
     }
@@ -167,32 +167,6 @@ impl PointStore for Memory {
     fn collection(&self, _: &Stop) -> Result<Option<Collection>, StoreError> {
         self.asked("collection".to_owned())?;
         Ok(self.collection.lock().unwrap().clone())
-    }
-
-    fn create(&self, creation: &Creation, _: &Stop) -> Result<(), StoreError> {
-        self.asked("create".to_owned())?;
-        let vectors = [(creation.using.clone(), VectorFacts { has_idf: true })];
-        *self.collection.lock().unwrap() = Some(Collection {
-            sparse_vectors: vectors.into(),
-            contract: Some(creation.contract.clone()),
-            points: 0,
-            layout: ShardLayout::Single,
-        });
-        Ok(())
-    }
-
-    fn upsert(&self, points: Vec<Point>, using: &str, _: &Stop) -> Result<(), StoreError> {
-        self.asked(format!("upsert {using} {}", points.len()))?;
-        self.upserts.fetch_add(1, Ordering::Relaxed);
-        self.points.lock().unwrap().extend(points.into_iter().map(|point| (point.id, point)));
-        Ok(())
-    }
-
-    fn remove(&self, ids: &[PointId], _: &Stop) -> Result<(), StoreError> {
-        self.asked(format!("remove {}", ids.len()))?;
-        let mut points = self.points.lock().unwrap();
-        ids.iter().for_each(|id| drop(points.remove(id)));
-        Ok(())
     }
 
     fn query(&self, query: &PointQuery<'_>, _: &Stop) -> Result<Vec<PointHit>, StoreError> {
@@ -233,6 +207,34 @@ impl PointStore for Memory {
     fn count(&self, filter: &PointFilter, _: &Stop) -> Result<u64, StoreError> {
         self.asked("count".to_owned())?;
         Ok(self.points.lock().unwrap().values().filter(|point| chosen(filter, point)).count() as u64)
+    }
+}
+
+impl PointStore for Memory {
+    fn create(&self, creation: &Creation, _: &Stop) -> Result<(), StoreError> {
+        self.asked("create".to_owned())?;
+        let vectors = [(creation.using.clone(), VectorFacts { has_idf: true })];
+        *self.collection.lock().unwrap() = Some(Collection {
+            sparse_vectors: vectors.into(),
+            contract: Some(creation.contract.clone()),
+            points: 0,
+            layout: ShardLayout::Single,
+        });
+        Ok(())
+    }
+
+    fn upsert(&self, points: Vec<Point>, using: &str, _: &Stop) -> Result<(), StoreError> {
+        self.asked(format!("upsert {using} {}", points.len()))?;
+        self.upserts.fetch_add(1, Ordering::Relaxed);
+        self.points.lock().unwrap().extend(points.into_iter().map(|point| (point.id, point)));
+        Ok(())
+    }
+
+    fn remove(&self, ids: &[PointId], _: &Stop) -> Result<(), StoreError> {
+        self.asked(format!("remove {}", ids.len()))?;
+        let mut points = self.points.lock().unwrap();
+        ids.iter().for_each(|id| drop(points.remove(id)));
+        Ok(())
     }
 
     fn finish(&self, _: &Stop) -> Result<(), StoreError> {

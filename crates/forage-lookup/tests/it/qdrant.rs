@@ -22,8 +22,8 @@ use std::time::Duration;
 
 use forage_base::Stop;
 use forage_lookup::{
-    ApiKey, Contract, Creation, Point, PointFilter, PointId, PointQuery, PointStore, ServerSettings,
-    ServerStore, Sharding, SparseVector, StoreError,
+    ApiKey, Contract, Creation, Point, PointFilter, PointId, PointQuery, PointReader, PointStore,
+    ServerSettings, ServerStore, Sharding, SparseVector, StoreError,
 };
 use serde_json::{Map, Value, json};
 

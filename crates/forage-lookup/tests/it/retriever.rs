@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use forage_base::{Hint, Stop};
 use forage_lookup::{
     CodeSuperset, Collection, CollectionError, Condition, Contract, Encoder, FastEmbedBm25, Idf, Language,
-    Lookup, LookupState, Point, PointFilter, PointId, PointStore as _, Prose, Question, Retriever,
-    SparseVector, StoreError, VectorFacts,
+    Lookup, LookupState, Point, PointFilter, PointId, PointReader as _, PointStore as _, Prose, Question,
+    Retriever, SparseVector, StoreError, VectorFacts,
 };
 use serde_json::{Map, json};
 

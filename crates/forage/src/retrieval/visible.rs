@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use forage_base::Stop;
 use forage_lookup::{
-    Collection, Creation, Point, PointFilter, PointHit, PointId, PointPage, PointQuery, PointScan,
-    PointStore, ShardLayout, StoreError, WeightedHit, repositories,
+    Collection, PointFilter, PointHit, PointPage, PointQuery, PointReader, PointScan, ShardLayout,
+    StoreError, WeightedHit, repositories,
 };
 
 use crate::limits::REPOSITORIES_KEPT;
@@ -16,7 +16,7 @@ const REPOSITORY: &str = "repo";
 
 /// A store as if it had nothing but the repositories that may be seen: of all others nothing is found, counted or told.
 pub(crate) struct VisibleStore {
-    inner: Arc<dyn PointStore>,
+    inner: Arc<dyn PointReader>,
     is_visible: Box<dyn Fn(&str) -> bool + Send + Sync>,
     /// Those that are there and may be seen, and when that was looked up.
     known: Mutex<Option<(Instant, Vec<String>)>>,
@@ -24,7 +24,7 @@ pub(crate) struct VisibleStore {
 
 impl VisibleStore {
     pub(crate) fn new(
-        inner: Arc<dyn PointStore>,
+        inner: Arc<dyn PointReader>,
         is_visible: impl Fn(&str) -> bool + Send + Sync + 'static,
     ) -> Self {
         Self { inner, is_visible: Box::new(is_visible), known: Mutex::default() }
@@ -53,13 +53,9 @@ impl VisibleStore {
         narrowed.conditions.extend(PointFilter::any_of(REPOSITORY, visible).conditions);
         Ok(narrowed)
     }
-
-    fn refused<T>(&self) -> Result<T, StoreError> {
-        Err(StoreError::Unauthorized(format!("{} can't be changed from here", self.place())))
-    }
 }
 
-impl PointStore for VisibleStore {
+impl PointReader for VisibleStore {
     fn place(&self) -> String {
         self.inner.place()
     }
@@ -72,18 +68,6 @@ impl PointStore for VisibleStore {
         let found = self.inner.collection(stop)?;
         // Scores are counted anew by what may be seen: the store's tell how rare a word is in all of it.
         Ok(found.map(|collection| Collection { layout: ShardLayout::Keyed, points: 0, ..collection }))
-    }
-
-    fn create(&self, _: &Creation, _: &Stop) -> Result<(), StoreError> {
-        self.refused()
-    }
-
-    fn upsert(&self, _: Vec<Point>, _: &str, _: &Stop) -> Result<(), StoreError> {
-        self.refused()
-    }
-
-    fn remove(&self, _: &[PointId], _: &Stop) -> Result<(), StoreError> {
-        self.refused()
     }
 
     fn query(&self, query: &PointQuery<'_>, stop: &Stop) -> Result<Vec<PointHit>, StoreError> {
@@ -112,13 +96,5 @@ impl PointStore for VisibleStore {
 
     fn count(&self, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError> {
         self.inner.count(&self.narrowed(filter, stop)?, stop)
-    }
-
-    fn finish(&self, _: &Stop) -> Result<(), StoreError> {
-        self.refused()
-    }
-
-    fn drop_collection(&self, _: &Stop) -> Result<bool, StoreError> {
-        self.refused()
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use forage_base::Stop;
-use forage_lookup::{Point, PointFilter, PointId, PointQuery, PointStore, SparseVector};
+use forage_lookup::{Point, PointFilter, PointId, PointQuery, PointReader, PointStore, SparseVector};
 use serde_json::json;
 
 use crate::support::{Twin, USING, all, created, creation, open, point, told, upsert};

@@ -6,7 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use forage_base::{Hint, Stop};
-use forage_lookup::{EmbeddedStore, PointFilter, PointQuery, PointStore, SparseVector, StoreError};
+use forage_lookup::{
+    EmbeddedStore, PointFilter, PointQuery, PointReader, PointStore, SparseVector, StoreError,
+};
 
 use crate::support::{USING, all, created, creation, open, some_points, upsert};
 

@@ -8,7 +8,7 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use forage_base::Stop;
-use forage_lookup::{EmbeddedStore, PointFilter, PointStore, StoreError};
+use forage_lookup::{EmbeddedStore, PointFilter, PointReader, PointStore, StoreError};
 
 use crate::support::{created, creation, some_points, upsert};
 

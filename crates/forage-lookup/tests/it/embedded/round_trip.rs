@@ -2,7 +2,8 @@
 
 use forage_base::Stop;
 use forage_lookup::{
-    Condition, EmbeddedStore, PointFilter, PointId, PointQuery, PointScan, PointStore, SparseVector,
+    Condition, EmbeddedStore, PointFilter, PointId, PointQuery, PointReader, PointScan, PointStore,
+    SparseVector,
 };
 use serde_json::json;
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use forage_base::Stop;
-use forage_lookup::{PointFilter, PointStore, StoreError};
+use forage_lookup::{PointFilter, PointReader, PointStore, StoreError};
 use serde_json::json;
 
 use crate::support::{Twin, USING, all, created, creation, open, point, some_points, told, upsert};

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use forage_base::Stop;
 use forage_lookup::{
-    Creation, PointFilter, PointId, PointQuery, PointStore, ServerSettings, ServerStore, Sharding,
-    SparseVector, StoreError,
+    Creation, PointFilter, PointId, PointQuery, PointReader, PointStore, ServerSettings, ServerStore,
+    Sharding, SparseVector, StoreError,
 };
 use serde_json::json;
 

@@ -108,7 +108,7 @@ struct SteadyAnswer {
 
 fn retriever(store: &Arc<dyn PointStore>) -> Retriever {
     Retriever {
-        store: Arc::clone(store),
+        store: Arc::<dyn PointStore>::clone(store),
         encoder: None,
         prose: None,
         backend: "test",
