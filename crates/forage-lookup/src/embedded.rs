@@ -15,7 +15,9 @@
 //!
 //! ```
 //! use forage_base::Stop;
-//! use forage_lookup::{CodeSuperset, Creation, EmbeddedStore, Encoder, PointFilter, PointStore, Sharding};
+//! use forage_lookup::{
+//!     CodeSuperset, Creation, EmbeddedStore, Encoder, PointFilter, PointReader, PointStore, Sharding,
+//! };
 //!
 //! # let home = tempfile::tempdir()?;
 //! # let directory = home.path();

@@ -361,18 +361,15 @@ impl Retriever {
         stop: &Stop,
     ) -> Result<Lookup, CollectionError> {
         let nothing = |state| Ok(Lookup::nothing(state));
-        let encode = |encoder: &dyn Encoder| match encoder.query(query) {
+        let encode = |encoder: Arc<dyn Encoder>| match encoder.query(query) {
             Ok(vector) if vector.is_empty() => Err(LookupState::NoWord),
-            Ok(vector) => Ok(vector),
+            Ok(vector) => Ok((encoder, vector)),
             Err(error) => Err(LookupState::EncoderUnavailable(error.to_string())),
         };
         // What can be told without the store needs no store.
-        let encoded = match &self.encoder {
-            Some(encoder) => match encode(&**encoder) {
-                Ok(vector) => Some((Arc::clone(encoder), vector)),
-                Err(state) => return nothing(state),
-            },
-            None => None,
+        let encoded = match self.encoder.clone().map(encode).transpose() {
+            Ok(encoded) => encoded,
+            Err(state) => return nothing(state),
         };
         if let Err(error) = again(stop, || self.store.prepare(stop)) {
             return self.fails(error).and_then(nothing);
@@ -383,15 +380,13 @@ impl Retriever {
             Ok(None) => return Err(CollectionError::Missing(place)),
             Err(error) => return self.fails(error).and_then(nothing),
         };
+        let encoded = match encoded {
+            Some(encoded) => Ok(encoded),
+            None => encode(encoder_of(&collection, self.prose, &place)?),
+        };
         let (encoder, vector) = match encoded {
-            Some(encoded) => encoded,
-            None => {
-                let encoder = encoder_of(&collection, self.prose, &place)?;
-                match encode(&*encoder) {
-                    Ok(vector) => (encoder, vector),
-                    Err(state) => return nothing(state),
-                }
-            }
+            Ok(encoded) => encoded,
+            Err(state) => return nothing(state),
         };
         check_encoding(&collection, &*encoder, &place)?;
         let using = foreign::vector(&collection, &self.using, &place)?;
@@ -426,20 +421,11 @@ impl Retriever {
         idf: Idf,
         stop: &Stop,
     ) -> Result<Lookup, StoreError> {
-        let mut failed = None;
         let weighed = match idf {
-            Idf::Stored => None,
-            Idf::Auto => {
-                rarity::weighed(self, asked.vector, &stop.within(self.timeout / 2)).or_else(|error| {
-                    if error == StoreError::Cancelled {
-                        Err(error)
-                    } else {
-                        failed = Some(error);
-                        Ok(None)
-                    }
-                })?
-            }
+            Idf::Stored => Ok(None),
+            Idf::Auto => rarity::weighed(self, asked.vector, &stop.within(self.timeout / 2)),
         };
+        let (weighed, failed) = weighed.map_or_else(|error| (None, Some(error)), |weighed| (weighed, None));
         let is_weighed = weighed.is_some();
         let (weighed, common) = weighed.unzip();
         let vector = weighed.as_ref().unwrap_or(asked.vector);

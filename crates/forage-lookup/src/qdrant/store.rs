@@ -16,8 +16,7 @@ use crate::qdrant::calls::{Calls, CollectionRequest};
 use crate::qdrant::settings::ServerSettings;
 use crate::qdrant::shards::{Shards, all_keys, is_coming_collection, is_coming_shard, is_missing_shard};
 use crate::qdrant::wire::{
-    self, CountResult, FieldSelection, NearestTo, QueryResponse, Record, ScrollResult, SentPoint, SentPoints,
-    SentQuery, SentVector, UpdateResult,
+    self, CountResult, QueryResponse, Record, ScrollResult, SentPoint, SentPoints, SentVector, UpdateResult,
 };
 use crate::store::{
     Collection, Creation, Point, PointHit, PointPage, PointQuery, PointReader, PointScan, PointStore,
@@ -50,19 +49,12 @@ impl ServerStore {
         body: &impl Serialize,
         stop: &Stop,
     ) -> Result<Answer, StoreError> {
-        self.send_bounded(method, path, body, limits::RESPONSE_BYTES, stop)
+        let (body, max_bytes) = (self.json(body)?, limits::RESPONSE_BYTES);
+        self.calls.ask(&CollectionRequest { method, path, body, max_bytes }, stop)
     }
 
-    fn send_bounded<Answer: DeserializeOwned>(
-        &self,
-        method: Method,
-        path: &str,
-        body: &impl Serialize,
-        max_bytes: u64,
-        stop: &Stop,
-    ) -> Result<Answer, StoreError> {
-        let body = serde_json::to_vec(body).map_err(|error| self.calls.server.invalid(&error.to_string()))?;
-        self.calls.ask(&CollectionRequest { method, path, body, max_bytes }, stop)
+    fn json(&self, body: &impl Serialize) -> Result<Vec<u8>, StoreError> {
+        serde_json::to_vec(body).map_err(|error| self.calls.server.invalid(&error.to_string()))
     }
 
     /// Writes, and waits until it is written.
@@ -136,7 +128,7 @@ impl ServerStore {
     fn ask_shards<Answer>(
         &self,
         filter: &PointFilter,
-        ask: impl Fn(Option<Vec<String>>) -> Result<Answer, StoreError>,
+        mut ask: impl FnMut(Option<Vec<String>>) -> Result<Answer, StoreError>,
     ) -> Result<Answer, StoreError> {
         let Some(keys) = self.shards.as_ref().and_then(|shards| shards.of_filter(filter)) else {
             return ask(None);
@@ -147,22 +139,18 @@ impl ServerStore {
         }
     }
 
-    /// The request of a query; `None` for one that finds nothing.
-    fn nearest<'a>(&self, query: &PointQuery<'a>, with_vector: bool) -> Option<SentQuery<'a>> {
-        let filter = match wire::to_filter(query.filter) {
-            FieldSelection::Nothing => return None,
-            FieldSelection::All => None,
-            FieldSelection::Some(filter) => Some(filter),
-        };
-        (!query.vector.is_empty() && query.limit > 0).then(|| SentQuery {
-            query: NearestTo { nearest: SentVector::new(query.vector) },
-            using: query.using,
-            filter,
-            limit: query.limit.min(limits::SERVER_HITS),
-            with_payload: wire::to_selector(query.fields),
-            with_vector: if with_vector { json!([query.using]) } else { Value::Bool(false) },
-            shard_key: None,
-        })
+    /// Returns the request of a query; `None` for one that finds nothing.
+    fn nearest(query: &PointQuery<'_>, with_vector: bool) -> Option<Map<String, Value>> {
+        let filter = wire::to_filter(query.filter)?;
+        let request = json!({
+            "query": {"nearest": SentVector::new(query.vector)},
+            "using": query.using,
+            "filter": filter,
+            "limit": query.limit.min(limits::SERVER_HITS),
+            "with_payload": wire::to_selector(query.fields),
+            "with_vector": if with_vector { json!([query.using]) } else { Value::Bool(false) },
+        });
+        (!query.vector.is_empty() && query.limit > 0).then(|| without_nulls(&request))
     }
 
     fn id(&self, id: &Value) -> Result<PointId, StoreError> {
@@ -247,9 +235,10 @@ impl PointReader for ServerStore {
     }
 
     fn query(&self, query: &PointQuery<'_>, stop: &Stop) -> Result<Vec<PointHit>, StoreError> {
-        let Some(request) = self.nearest(query, false) else { return Ok(Vec::new()) };
+        let Some(mut request) = Self::nearest(query, false) else { return Ok(Vec::new()) };
         let hits: QueryResponse = self.ask_shards(query.filter, |shard_key| {
-            self.send(Method::POST, "/points/query", &SentQuery { shard_key, ..request.clone() }, stop)
+            name_shards(&mut request, shard_key);
+            self.send(Method::POST, "/points/query", &request, stop)
         })?;
         let hit = |mut point: Record| {
             Ok(PointHit { id: self.id(&point.id)?, score: point.score, payload: point.payload() })
@@ -264,8 +253,9 @@ impl PointReader for ServerStore {
         stop: &Stop,
     ) -> Result<Vec<Vec<WeightedHit>>, StoreError> {
         let requests = queries.iter().map(|query| {
-            let mut request = self.nearest(&PointQuery { fields: &[], ..query.clone() }, with_vectors)?;
-            request.shard_key = self.shards.as_ref().and_then(|shards| shards.of_filter(query.filter));
+            let mut request = Self::nearest(&PointQuery { fields: &[], ..query.clone() }, with_vectors)?;
+            let shard_key = self.shards.as_ref().and_then(|shards| shards.of_filter(query.filter));
+            name_shards(&mut request, shard_key);
             Some(request)
         });
         let requests: Vec<_> = requests.collect();
@@ -273,18 +263,18 @@ impl PointReader for ServerStore {
         if searches.is_empty() {
             return Ok(requests.iter().map(|_| Vec::new()).collect());
         }
-        let limit: u64 = searches.iter().map(|search| search.limit as u64).sum();
+        let limit: u64 = queries.iter().map(|query| query.limit.min(limits::SERVER_HITS) as u64).sum();
         let max_bytes = match with_vectors {
             true => limits::RESPONSE_BYTES,
             false => limits::REFUSAL_BYTES + limit * limits::BARE_HIT_BYTES,
         };
-        let ask = |searches: &[SentQuery<'_>]| -> Result<Vec<QueryResponse>, StoreError> {
-            let body = Searches { searches };
-            self.send_bounded(Method::POST, "/points/query/batch", &body, max_bytes, stop)
+        let ask = |searches: &[Map<String, Value>]| -> Result<Vec<QueryResponse>, StoreError> {
+            let (body, path) = (self.json(&json!({ "searches": searches }))?, "/points/query/batch");
+            self.calls.ask(&CollectionRequest { method: Method::POST, path, body, max_bytes }, stop)
         };
         let answers = match ask(&searches) {
             Err(error) if is_missing_shard(&error) => {
-                searches.iter_mut().for_each(|search| search.shard_key = None);
+                searches.iter_mut().for_each(|search| name_shards(search, None));
                 ask(&searches)?
             }
             answers => answers?,
@@ -305,11 +295,7 @@ impl PointReader for ServerStore {
     }
 
     fn scan(&self, scan: &PointScan<'_>, stop: &Stop) -> Result<PointPage, StoreError> {
-        let filter = match wire::to_filter(scan.filter) {
-            FieldSelection::Nothing => return Ok(PointPage::default()),
-            FieldSelection::All => Value::Null,
-            FieldSelection::Some(filter) => filter,
-        };
+        let Some(filter) = wire::to_filter(scan.filter) else { return Ok(PointPage::default()) };
         if scan.limit == 0 {
             return Ok(PointPage { points: Vec::new(), next: scan.from });
         }
@@ -332,11 +318,7 @@ impl PointReader for ServerStore {
     }
 
     fn count(&self, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError> {
-        let chosen = match wire::to_filter(filter) {
-            FieldSelection::Nothing => return Ok(0),
-            FieldSelection::All => Value::Null,
-            FieldSelection::Some(filter) => filter,
-        };
+        let Some(chosen) = wire::to_filter(filter) else { return Ok(0) };
         let counted: CountResult = self.ask_shards(filter, |shard_key| {
             let body = without_nulls(&json!({"filter": chosen, "exact": true, "shard_key": shard_key}));
             self.when_made(stop, || self.send(Method::POST, "/points/count", &body, stop))
@@ -432,12 +414,15 @@ impl PointStore for ServerStore {
     }
 }
 
-#[derive(Serialize)]
-struct Searches<'a> {
-    searches: &'a [SentQuery<'a>],
+/// Asks these shards alone; `None` for all.
+fn name_shards(request: &mut Map<String, Value>, keys: Option<Vec<String>>) {
+    match keys {
+        Some(keys) => request.insert("shard_key".to_owned(), keys.into()),
+        None => request.remove("shard_key"),
+    };
 }
 
-/// What is said of a request, and nothing of what is not.
+/// Returns the fields of a request that are not null.
 fn without_nulls(body: &Value) -> Map<String, Value> {
     let said = body.as_object().into_iter().flatten().filter(|(_, value)| !value.is_null());
     said.map(|(name, value)| (name.clone(), value.clone())).collect()

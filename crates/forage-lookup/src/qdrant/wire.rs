@@ -39,25 +39,6 @@ pub(crate) struct SentPoints<'a> {
     pub(crate) shard_key: Option<&'a str>,
 }
 
-/// Query for the points nearest to a vector.
-#[derive(Clone, Serialize)]
-pub(crate) struct SentQuery<'a> {
-    pub(crate) query: NearestTo<'a>,
-    pub(crate) using: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) filter: Option<Value>,
-    pub(crate) limit: usize,
-    pub(crate) with_payload: Value,
-    pub(crate) with_vector: Value,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) shard_key: Option<Vec<String>>,
-}
-
-#[derive(Clone, Copy, Serialize)]
-pub(crate) struct NearestTo<'a> {
-    pub(crate) nearest: SentVector<'a>,
-}
-
 /// A point in an answer. Its id is checked later, with an error of its own.
 #[derive(Deserialize)]
 pub(crate) struct Record {
@@ -137,25 +118,18 @@ pub(crate) fn from_id(id: &Value) -> Option<PointId> {
     }
 }
 
-/// Points that a filter selects.
-pub(crate) enum FieldSelection {
-    Nothing,
-    All,
-    Some(Value),
-}
-
-/// Conditions of which all must hold; values by exact match.
-pub(crate) fn to_filter(filter: &PointFilter) -> FieldSelection {
-    if filter.is_empty() {
-        return FieldSelection::All;
-    }
+/// Conditions of which all must hold, values by exact match: `None` if no point can pass, null if all points do.
+pub(crate) fn to_filter(filter: &PointFilter) -> Option<Value> {
     if filter.is_nothing() {
-        return FieldSelection::Nothing;
+        return None;
+    }
+    if filter.is_empty() {
+        return Some(Value::Null);
     }
     let ids = |ids: &Vec<PointId>| json!({"has_id": ids.iter().map(|&id| to_id(id)).collect::<Vec<_>>()});
     let conditions: Vec<Value> =
         filter.conditions.iter().map(to_condition).chain(filter.ids.as_ref().map(ids)).collect();
-    FieldSelection::Some(json!({ "must": conditions }))
+    Some(json!({ "must": conditions }))
 }
 
 fn to_condition(condition: &Condition) -> Value {
