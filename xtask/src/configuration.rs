@@ -11,9 +11,10 @@ pub(crate) fn page(schema: &Value) -> Result<String, String> {
     let mut page = String::from(
         "# Configuration\n\n<!-- Written by `cargo xtask generate` from the table in the program; don't edit. -->\n\n\
          `~/.config/forage/config.toml` (or `$XDG_CONFIG_HOME/forage/config.toml`, `--config FILE`, `FORAGE_CONFIG`), over it\n\
-         the environment, over that the command line. `forage config` shows what is in effect and where each value comes\n\
-         from, and `forage config --schema` prints a JSON Schema of the file, by which an editor completes and checks it.\n\n\
-         ```sh\nforage config\n```\n\n\
+         the environment, over that the command line. `forage config` prints what differs from the defaults and where each\n\
+         value comes from, `--all` every key: TOML that can be read back. `forage config --schema` prints a JSON Schema of the\n\
+         file, by which an editor completes and checks it.\n\n\
+         ```sh\nforage config --all\n```\n\n\
          A repository may bring a `.forage.toml`. It can only narrow: lower `limits.text_bytes`, `limits.timeout_ms` and\n\
          `limits.max_file_bytes`, and add to `search.exclude`. Everything else in it is reported and ignored.\n\n\
          `FORAGE_MODEL` and `FORAGE_BASE_URL`, with `FORAGE_API_KEY`, name a model that is asked instead of `models`, and so do\n\

@@ -1,9 +1,9 @@
 //! The wire protocols by name.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// A wire protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Wire {
     /// OpenAI chat completions, which most hosted and all common local servers speak: `POST {base_url}/chat/completions`.

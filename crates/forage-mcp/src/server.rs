@@ -20,6 +20,8 @@ use rmcp::model::{
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext};
 use rmcp::{RoleServer, ServerHandler};
+use schemars::JsonSchema;
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -80,10 +82,12 @@ pub struct CallOrigin<'a> {
 }
 
 /// In which form answers come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
 pub enum OutputForm {
     /// As is best for the client: text, and the records beside it where a program reads them.
     #[default]
+    #[serde(rename = "auto")]
     ByClient,
     /// Text alone. Several clients show a model nothing but the records when there are any, at twice the tokens.
     Text,
@@ -92,10 +96,12 @@ pub enum OutputForm {
 }
 
 /// The tools of a server that a client is shown; all of them can be called.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
 pub enum ToolSet {
     /// [`Self::Agent`] for clients that are known to read and list files themselves, and all for others.
     #[default]
+    #[serde(rename = "auto")]
     ByClient,
     /// All but those that read files and list directories, which agents for code have themselves.
     Agent,

@@ -13,6 +13,7 @@ use forage_rank::RankWeights;
 use forage_rank::tree::{UpdateEffort, UpdateError, UpdateProgress};
 use forage_search::external::Program;
 use forage_search::index::Index;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::answer_cache::AnswerCache;
@@ -29,7 +30,8 @@ use crate::text::{count, grouped};
 use crate::tools::GatheredUses;
 
 /// The ways in which the relevant files of a `keyword_search` are chosen.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
 pub enum FilterMode {
     /// A model.
     #[default]
@@ -39,7 +41,8 @@ pub enum FilterMode {
 }
 
 /// The behaviour of a call for which every model failed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
 pub enum OnModelFailure {
     /// The call fails.
     #[default]
@@ -49,7 +52,7 @@ pub enum OnModelFailure {
 }
 
 /// The forms in which a model is shown the files that match.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum EvidenceForm {
     /// Every matching line with 10 lines of context, files in path order: what the requirement asks for.
@@ -60,7 +63,7 @@ pub enum EvidenceForm {
 }
 
 /// The treatment of terms of a `keyword_search` that match more than there is room for.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum FilterBreadth {
     /// A model is shown less of them, and a ranking takes them as they are.
@@ -71,7 +74,7 @@ pub enum FilterBreadth {
 }
 
 /// Where the files come from that a `keyword_search` chooses among.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum FilterCandidates {
     /// Those with lines that a term matches.

@@ -272,12 +272,8 @@ pub struct Wording {
     pub tool: &'static str,
     /// The user's name for it; `None` for its own.
     pub name: Option<String>,
-    /// The setting that calls it so, for errors.
-    pub name_key: String,
     /// The description that models read, in place of the one that is built in.
     pub description: Option<String>,
-    /// Text that they read behind the description.
-    pub more: Option<String>,
 }
 
 /// The tools that agents are told of, with their names and descriptions.
@@ -317,22 +313,6 @@ impl ToolSelection {
         Self { on: TOOLS.iter().map(|tool| tool.name()).collect(), off: Vec::new(), ..self }
     }
 
-    /// The same with a name for a tool, that this setting gave it.
-    pub fn call(mut self, tool: &'static str, name: &str, key: &str) -> Self {
-        let wording = self.wording_of(tool);
-        (wording.name, wording.name_key) = (Some(name.to_owned()), key.to_owned());
-        self
-    }
-
-    /// Returns the user's name and description of a tool, to be changed; empty ones are added if there are none.
-    pub fn wording_of(&mut self, tool: &'static str) -> &mut Wording {
-        let at = self.wordings.iter().position(|wording| wording.tool == tool).unwrap_or_else(|| {
-            self.wordings.push(Wording { tool, ..Wording::default() });
-            self.wordings.len() - 1
-        });
-        &mut self.wordings[at]
-    }
-
     fn wording(&self, tool: &str) -> Option<&Wording> {
         self.wordings.iter().find(|wording| wording.tool == tool)
     }
@@ -343,14 +323,12 @@ impl ToolSelection {
         (tool.is_on_by_default() || self.on.contains(&id)) && !self.off.contains(&id)
     }
 
-    /// What a tool is called, and the setting that says so.
-    fn name_of(&self, tool: &dyn AnyTool) -> (String, String) {
+    /// Returns the name of a tool.
+    fn name_of(&self, tool: &dyn AnyTool) -> String {
         let id = tool.id();
-        let named = self.wording(id).and_then(|wording| Some((wording.name.as_deref()?, &*wording.name_key)));
         let is_free = id == KeywordLookup::NAME && self.off.contains(&KeywordSearch::NAME);
-        let (name, key) = named.unwrap_or((if is_free { KeywordSearch::NAME } else { id }, ""));
-        let key = if key.is_empty() { setting(id, "name") } else { key.to_owned() };
-        (format!("{}{name}", self.prefix), key)
+        let name = self.wording(id).and_then(|wording| wording.name.as_deref());
+        format!("{}{}", self.prefix, name.unwrap_or(if is_free { KeywordSearch::NAME } else { id }))
     }
 
     /// The tools that agents are told of with what they are called.
@@ -358,35 +336,24 @@ impl ToolSelection {
     /// # Errors
     /// A name is none that clients take, or two tools have one.
     pub fn names(&self) -> Result<Vec<(&'static dyn AnyTool, String)>, ToolError> {
-        let mut named: Vec<(&'static dyn AnyTool, String, String)> = Vec::new();
+        let mut named: Vec<(&'static dyn AnyTool, String)> = Vec::new();
         for &tool in TOOLS.iter().filter(|tool| self.has(**tool)) {
-            let (name, key) = self.name_of(tool);
+            let (name, key) = (self.name_of(tool), setting(tool.id(), "name"));
             if !is_name(&name) {
                 let key = if self.prefix.is_empty() { key } else { format!("{key}` with `mcp.prefix") };
                 return Err(ToolError::BadName { name: name.escape_debug().to_string(), key });
             }
-            if let Some((first, _, first_key)) = named.iter().find(|(_, other, _)| *other == name) {
+            if let Some((first, _)) = named.iter().find(|(_, other)| *other == name) {
                 return Err(ToolError::SameName {
                     name,
                     first: first.id().to_owned(),
                     second: tool.id().to_owned(),
-                    keys: format!("`{first_key}`, `{key}`"),
+                    keys: format!("`{}`, `{key}`", setting(first.id(), "name")),
                 });
             }
-            named.push((tool, name, key));
+            named.push((tool, name));
         }
-        Ok(named.into_iter().map(|(tool, name, _)| (tool, name)).collect())
-    }
-
-    /// What a model reads of a tool, where the user says other than is built in: a template, as that is.
-    fn description_of(&self, tool: &dyn AnyTool) -> Option<String> {
-        let Wording { description, more, .. } = self.wording(tool.id())?;
-        let own = description.as_deref().unwrap_or(tool.description());
-        match (description, more) {
-            (None, None) => None,
-            (_, None) => Some(own.to_owned()),
-            (_, Some(more)) => Some(format!("{own}\n\n{more}")),
-        }
+        Ok(named)
     }
 }
 
@@ -396,8 +363,9 @@ impl ToolSelection {
 /// See [`ToolSelection::names`].
 pub fn advertised(choice: &ToolSelection) -> Result<Vec<&'static dyn AnyTool>, ToolError> {
     let worded = |(tool, name): (&'static dyn AnyTool, String)| {
-        let description = choice.description_of(tool);
-        let is_named = choice.wording(tool.id()).is_some_and(|wording| wording.name.is_some());
+        let wording = choice.wording(tool.id());
+        let description = wording.and_then(|wording| wording.description.clone());
+        let is_named = wording.is_some_and(|wording| wording.name.is_some());
         if name == tool.id() && description.is_none() && !is_named {
             return tool;
         }

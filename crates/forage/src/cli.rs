@@ -87,6 +87,10 @@ struct Cli {
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Options of every command")]
 pub(crate) struct Global {
+    /// Directory beneath which files may be read; may be given several times [default: the git root that holds the working
+    /// directory, else the working directory]
+    #[arg(long, global = true, value_name = "DIR")]
+    root: Vec<PathBuf>,
     #[command(flatten)]
     settings: SettingOptions<Every>,
     /// Print records as JSON instead of text
@@ -110,6 +114,13 @@ pub(crate) struct Global {
     /// Configuration file [default: ~/.config/forage/config.toml]
     #[arg(long, global = true, value_name = "FILE", hide_short_help = true)]
     config: Option<PathBuf>,
+}
+
+impl Global {
+    /// The time limit that the command line gives, in milliseconds.
+    fn timeout_ms(&self) -> Option<u64> {
+        self.settings.given.get("limits.timeout_ms")
+    }
 }
 
 #[derive(Debug, Subcommand)]

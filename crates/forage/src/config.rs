@@ -6,10 +6,8 @@
 mod ask;
 mod environment;
 mod exchanges;
-mod filter;
 mod index;
 mod journal;
-mod kinds;
 mod mcp;
 mod model_lists;
 mod models;
@@ -30,14 +28,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use forage_base::Hash64;
 use forage_fs::project_around;
 use forage_llm::{Exchanges, ModelRole, Redactor};
 use forage_mcp::{OutputForm, ToolSet};
-use forage_tools::{AnswerCache, FilterMode, FilterSettings, Models, Program, SearchSettings};
-use serde::de::DeserializeSeed as _;
-use serde_json::Value;
+use forage_tools::{AnswerCache, AnswerForm, FilterMode, FilterSettings, Models, Program, SearchSettings};
+use toml::Value;
 
 pub(crate) use ask::AgentServer;
 pub(crate) use environment::{
@@ -46,16 +43,17 @@ pub(crate) use environment::{
 };
 pub(crate) use exchanges::ExchangeFiles;
 pub(crate) use journal::call_sockets;
-pub(crate) use mcp::{UNUSABLE, output_form};
+pub(crate) use mcp::UNUSABLE;
 pub(crate) use model_lists::KnownList;
 pub(crate) use models::ModelSetting;
 pub(crate) use providers::Market;
 pub(crate) use repository::narrow;
 pub(crate) use sandbox::{Needs, existing};
 pub(crate) use schema::schema;
-use settings::{Section as _, TableOf};
-pub(crate) use settings::{SettingsCommand, SourceSettings};
-pub(crate) use table::{JournalFormat, Overrides, Settings};
+use settings::Layers;
+pub(crate) use settings::{DEFAULT, GivenSettings, SettingsCommand, add_options, without_value};
+pub(crate) use table::JournalFormat;
+use table::{AnswerWord, Settings};
 
 use crate::answer_cache::{self, FileCache};
 
@@ -76,9 +74,8 @@ impl NamedModel {
 /// What the command line says.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CommandLineSettings {
-    /// By the options that every command takes.
-    pub(crate) by_every: Overrides,
-    pub(crate) settings: Overrides,
+    pub(crate) roots: Vec<PathBuf>,
+    pub(crate) settings: GivenSettings,
     pub(crate) model: NamedModel,
     pub(crate) exchanges: ExchangeFiles,
 }
@@ -88,6 +85,9 @@ pub(crate) struct CommandLineSettings {
 pub(crate) struct Config {
     pub(crate) home: Option<PathBuf>,
     file: PathBuf,
+    /// The values of all sources.
+    layers: Layers,
+    /// The same, as they are used.
     pub(crate) settings: Settings,
     /// What the environment or the command line calls the model.
     model_name: Option<String>,
@@ -103,8 +103,9 @@ pub(crate) struct Config {
 pub(crate) fn load(file: Option<&Path>, given: CommandLineSettings) -> anyhow::Result<Config> {
     let (path, is_named) = config_file(file);
     let mut config = defaults(&path);
-    if let Some(said) = read_file(&path, is_named)? {
-        config.settings.apply(said, &path.display().to_string());
+    if let Some(text) = read_file(&path, is_named)? {
+        config.layers.read_file(&text, &path.display().to_string())?;
+        config.settings = config.layers.settings()?;
         // Mistakes are named whatever the command.
         config.table()?;
     }
@@ -121,28 +122,30 @@ fn config_file(file: Option<&Path>) -> (PathBuf, bool) {
 }
 
 /// Reads the user's file. A missing one says nothing, unless the user named it.
-fn read_file(path: &Path, is_named: bool) -> anyhow::Result<Option<Overrides>> {
+fn read_file(path: &Path, is_named: bool) -> anyhow::Result<Option<String>> {
     #[expect(clippy::disallowed_methods, reason = "the user's own configuration, not a file of a repository")]
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound && !is_named => return Ok(None),
+    match std::fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == ErrorKind::NotFound && !is_named => Ok(None),
         Err(error) => bail!("can't read the configuration file {}: {error}", path.display()),
-    };
-    let said = toml::Deserializer::parse(&text).and_then(|table| TableOf::new().deserialize(table));
-    said.map(Some).with_context(|| format!("the configuration file {} is not valid", path.display()))
+    }
 }
 
 /// The configuration with the sources that go over the user's file.
 fn above_file(mut config: Config, given: CommandLineSettings) -> anyhow::Result<Config> {
-    let mut said = Overrides::default();
-    said.read_environment(&environment::variable)?;
-    config.settings.apply(said, "environment");
+    config.layers.read_environment(&environment::variable)?;
     config.name_model(environment::named_model(), "environment")?;
-    config.settings.apply(given.by_every, "command line");
-    config.settings.apply(given.settings, "command line");
+    config.layers.add(given.settings)?;
     config.name_model(given.model, "command line")?;
     config.exchanges = given.exchanges.open()?;
-    config.settings.tools.search.choose_engine();
+    config.layers.settle()?;
+    config.settings = config.layers.settings()?;
+    if !given.roots.is_empty() {
+        let shown: Vec<_> = given.roots.iter().map(|root| root.display().to_string()).collect();
+        config.layers.set("roots", shown, "command line")?;
+        // As they are, whatever their encoding.
+        config.settings.roots = given.roots;
+    }
     config.check()?;
     Ok(config)
 }
@@ -154,20 +157,24 @@ pub(crate) fn load_what_is_valid(
 ) -> (Config, Vec<anyhow::Error>) {
     let mut problems = Vec::new();
     let mut attempt = |result: anyhow::Result<Config>| result.map_err(|error| problems.push(error)).ok();
-    let (path, _) = config_file(file);
-    let config =
-        attempt(load(file, given.clone())).or_else(|| attempt(above_file(defaults(&path), given.clone())));
+    let defaults = defaults(&config_file(file).0);
+    let config = attempt(load(file, given.clone()))
+        .or_else(|| attempt(above_file(defaults.clone(), given.clone())))
+        .unwrap_or(defaults);
     // The environment's problem ends the first attempt and the second.
     problems.dedup_by_key(|error| format!("{error:#}"));
-    (config.unwrap_or_else(|| defaults(&path)), problems)
+    (config, problems)
 }
 
 /// The configuration without any source.
 fn defaults(path: &Path) -> Config {
+    let layers = Layers::default();
     Config {
         home: environment::home(),
         file: path.to_owned(),
-        settings: Settings::default(),
+        // A test holds that the defaults are settings.
+        settings: layers.settings().unwrap_or_default(),
+        layers,
         model_name: None,
         has_address: false,
         exchanges: Exchanges::Live,
@@ -184,7 +191,8 @@ impl Config {
         self.has_address |= named.base_url.is_some();
         self.model_name = named.model.or(self.model_name.take());
         let model = self.named_by_hand(named.base_url, named.key_env)?;
-        self.settings.general.models.set(Some(vec![model]), source);
+        self.layers.set("models", vec![Value::try_from(&model)?], source)?;
+        self.settings.models = vec![model];
         Ok(())
     }
 
@@ -197,7 +205,7 @@ impl Config {
         let name = self.model_name.as_deref();
         // A key belongs to its address: an entry that is asked elsewhere is not that entry.
         let keeps_address = |model: &&ModelSetting| base_url.is_none() || base_url == model.base_url;
-        let named = self.settings.general.models.value.iter().filter(keeps_address);
+        let named = self.settings.models.iter().filter(keeps_address);
         let named = named.into_iter().find(|model| name.is_some_and(|name| model.is_named(name)));
         let mut model = match (named, name.and_then(|name| name.split_once('/'))) {
             (Some(named), _) => named.clone(),
@@ -206,14 +214,7 @@ impl Config {
             }
             // The first one's provider: naming a model must not send text to another provider than the configured one.
             (None, _) => {
-                let first = self
-                    .settings
-                    .general
-                    .models
-                    .value
-                    .first()
-                    .cloned()
-                    .unwrap_or_else(environment::default_model);
+                let first = self.settings.models.first().cloned().unwrap_or_else(environment::default_model);
                 let mut model = match keeps_address(&&first) {
                     true => first,
                     false => environment::model_at_its_own_address(),
@@ -236,36 +237,51 @@ impl Config {
     }
 
     fn check(&self) -> anyhow::Result<()> {
-        self.settings.check()?;
-        self.settings.filter.check_answer()?;
-        self.settings.retrieval.check_together()?;
-        self.check_tools()
+        self.check_retrieval()?;
+        self.check_served().map_err(|error| anyhow::anyhow!("{error}"))
+    }
+
+    /// Sets a value.
+    fn set(&mut self, key: &str, value: impl Into<Value>, source: &str) -> anyhow::Result<()> {
+        self.layers.set(key, value, source)?;
+        self.settings = self.layers.settings()?;
+        Ok(())
+    }
+
+    /// The source of the value of a key.
+    pub(crate) fn source(&self, key: &str) -> &str {
+        self.layers.source(key)
+    }
+
+    /// The value of a key that is one of a few words.
+    pub(crate) fn word(&self, key: &str) -> &str {
+        self.layers.get(key).and_then(Value::as_str).unwrap_or_default()
     }
 
     /// How the server answers.
     pub(crate) fn mcp_output(&self) -> OutputForm {
-        self.settings.mcp.output.value.get()
+        self.settings.mcp.output
     }
 
     /// Whether the user has said how many bytes of text an answer may have.
     pub(crate) fn has_text_bytes(&self) -> bool {
-        self.settings.limits.text_bytes.is_set()
+        self.settings.limits.text_bytes.is_some()
     }
 
     /// Which of the tools that are on a client is shown.
     pub(crate) fn tool_set(&self) -> ToolSet {
-        self.settings.mcp.profile.value.get()
+        self.settings.mcp.profile
     }
 
     /// How `Search` works, for searches beneath these roots.
     pub(crate) fn search_settings(&self, roots: &[&Path]) -> SearchSettings {
-        self.settings.tools.search.settings(roots)
+        self.settings.search_settings(roots)
     }
 
     /// The directories that become roots where a call names none: those of the configuration, else the project around the
     /// directory that the client of a server names or that the program was started in.
     pub(crate) fn own_directories(&self, standing: &Path) -> Vec<PathBuf> {
-        let named = &self.settings.general.roots.value;
+        let named = &self.settings.roots;
         match named.is_empty() {
             false => named.iter().map(|root| standing.join(root)).collect(),
             true => vec![project_around(standing, self.home.as_deref())],
@@ -274,12 +290,13 @@ impl Config {
 
     /// Takes secrets out of what a model, an agent or a server is given.
     pub(crate) fn redactor(&self) -> Redactor {
-        if self.settings.secrets.redact.value { Redactor::standard() } else { Redactor::off() }
+        if self.settings.secrets.redact { Redactor::standard() } else { Redactor::off() }
     }
 
     /// How `keyword_search` filters.
     pub(crate) fn filter_settings(&self) -> anyhow::Result<FilterSettings> {
-        let mode = self.settings.filter.mode.value.get();
+        let filter = &self.settings.filter;
+        let mode = filter.mode;
         let models = match mode {
             // A model that nobody will ask must not stand in the way.
             FilterMode::Lexical => Models::default(),
@@ -291,20 +308,23 @@ impl Config {
                 Models::found_by(move || config.chosen_models(ModelRole::Filter))
             }
         };
-        let mut settings = FilterSettings {
+        Ok(FilterSettings {
             mode,
-            on_model_failure: self.settings.general.on_model_failure.value.get(),
+            on_model_failure: self.settings.on_model_failure,
             models,
             looked_for: self.looked_for(),
             redactor: Arc::new(self.redactor()),
-            timeout: Duration::from_millis(self.settings.general.model_timeout_ms.value),
+            timeout: Duration::from_millis(self.settings.model_timeout_ms),
+            candidates: filter.candidates,
+            breadth: filter.breadth,
+            evidence: filter.evidence,
+            evidence_tokens: filter.evidence_tokens,
+            answer: match filter.answer {
+                AnswerWord::Paths => AnswerForm::Paths,
+                AnswerWord::Ids => AnswerForm::Ids { shards: 1 },
+            },
             ..FilterSettings::default()
-        };
-        self.settings.filter.set_breadth(&mut settings);
-        if mode == FilterMode::Model {
-            self.settings.filter.set(&mut settings, self)?;
-        }
-        Ok(settings)
+        })
     }
 
     /// Where answers of models are kept, if the user wants that, for searches beneath these roots; or why there is no
@@ -339,19 +359,19 @@ impl Config {
         let table = self.table().map_err(|error| format!("`filter.cache` has no effect: {error:#}"))?;
         let resolved = table.resolve_all(&environment::variable).into_iter();
         let addresses: Vec<_> = resolved.map(|provider| (provider.name, provider.base_url)).collect();
-        let general = &self.settings.general;
-        let models = format!("{:?}", (&general.models.value, &self.model_name, general.table(), addresses));
+        let settings = &self.settings;
+        let models = format!("{:?}", (&settings.models, &self.model_name, settings.table(), addresses));
         Ok(Some(Arc::new(FileCache::new(place, format!("{:016x}", Hash64::of(&[models.as_bytes()]))))))
     }
 
     /// Whether answers of models are kept.
     fn keeps_answers(&self) -> bool {
-        self.settings.filter.cache.value
+        self.settings.filter.cache
     }
 
     /// Whether `keyword_search` ranks without a model.
     pub(crate) fn is_lexical(&self) -> bool {
-        self.settings.filter.mode.value.get() == FilterMode::Lexical
+        self.settings.filter.mode == FilterMode::Lexical
     }
 
     /// The user's configuration file, which may not exist.
@@ -384,17 +404,37 @@ impl Config {
         format!("Looked for: {}.", places.join("; "))
     }
 
-    /// Every setting as key, value, source.
-    pub(crate) fn describe(&self) -> Vec<(String, Value, String)> {
-        let table = self.table().ok();
-        let models = self.settings.general.models.value.iter().map(|model| model.shown_with(table.as_ref()));
-        let models: Value = models.collect();
-        let mut rows = self.settings.shown();
-        if let Some((_, value, _)) = rows.iter_mut().find(|(key, ..)| key == "models") {
-            *value = models;
+    /// Whether a password or another secret is left out of [`Self::describe`].
+    pub(crate) fn has_secrets(&self) -> bool {
+        self.describe().any(|(key, value, _)| value.as_ref() != self.layers.get(key))
+    }
+
+    /// Each setting as its key, its value if it has one, and its source; without passwords and other secrets.
+    pub(crate) fn describe(&self) -> impl Iterator<Item = (&'static str, Option<Value>, &str)> {
+        let redactor = Redactor::standard();
+        settings::rows().iter().map(move |row| {
+            let value = self.layers.get(&row.path).map(|value| shown(value, &redactor));
+            (&*row.path, value, self.source(&row.path))
+        })
+    }
+}
+
+/// A value as it is shown: no password of an address, and no other secret.
+fn shown(value: &Value, redactor: &Redactor) -> Value {
+    match value {
+        Value::String(text) => {
+            let without_password = text.split_once("://").and_then(|(scheme, rest)| {
+                let (user, host) = rest.split_once('@')?;
+                (!user.contains('/')).then(|| format!("{scheme}://{host}"))
+            });
+            let text = without_password.as_ref().unwrap_or(text);
+            Value::String(redactor.redact(text).as_str().to_owned())
         }
-        rows.extend(self.settings.shown_of_tools());
-        rows
+        Value::Array(items) => items.iter().map(|item| shown(item, redactor)).collect::<Vec<_>>().into(),
+        Value::Table(fields) => {
+            Value::Table(fields.iter().map(|(name, field)| (name.clone(), shown(field, redactor))).collect())
+        }
+        other => other.clone(),
     }
 }
 
@@ -409,12 +449,17 @@ mod tests {
         let path = directory.path().join("config.toml");
         let seeds = forage_fuzz::seeds([
             "roots = [\"/a\"]\nfilter = \"model\"\nindex = \"auto\"\n[limits]\ntimeout_ms = 5000\nthreads = 4\n[secrets]\nallow = [\"x\"]\n[tools.search]\nengine = \"rg\"\ndefault_max_results = 10\n",
-            "[[models]]\nprovider = \"acme\"\nmodel = \"m\"\nbase_url = \"https://h/v1\"\n[providers.acme]\nwire = \"openai-chat\"\nbase_url = \"https://h\"\n[filter]\nmode = \"model\"\nevidence_tokens = 9000\n[retrieval]\n[telemetry]\npath = \"/t\"\n[mcp]\n[ask]\nmax_turns = 3\n",
+            "[[models]]\nprovider = \"acme\"\nmodel = \"m\"\nbase_url = \"https://h/v1\"\n[providers.acme]\nwire = \"openai-chat\"\nbase_url = \"https://h\"\n[filter]\nmode = \"model\"\nevidence_tokens = 9000\n[retrieval]\n[telemetry]\npath = \"/t\"\n[mcp]\n[ask]\nturns = 3\n",
         ]);
         forage_fuzz::target!(&seeds, |input| {
             std::fs::write(&path, input).unwrap();
-            match read_file(&path, true) {
-                Ok(overrides) => assert!(overrides.is_some()),
+            let read = read_file(&path, true).and_then(|text| {
+                let mut layers = Layers::default();
+                layers.read_file(&text.unwrap(), "config.toml")?;
+                Ok(layers)
+            });
+            match read {
+                Ok(layers) => drop(layers.settings().unwrap()),
                 Err(error) => assert!(format!("{error:#}").contains("config.toml"), "{error:#}"),
             }
         });

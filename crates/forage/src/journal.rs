@@ -119,8 +119,8 @@ impl HandedRecords {
 }
 
 impl JournalFile {
-    pub(crate) fn new(path: &Path, rotate_bytes: u64, format: JournalFormat, surface: &str) -> Self {
-        let file = Arc::new(RotatedFile::new(path, rotate_bytes, "journal.path"));
+    pub(crate) fn new(path: &Path, format: JournalFormat, surface: &str) -> Self {
+        let file = Arc::new(RotatedFile::new(path, "journal.path"));
         let handed = Arc::<HandedRecords>::default();
         let (inner, written) = (Arc::clone(&handed), Arc::clone(&file));
         let writer = thread::Builder::new().name("journal".to_owned());

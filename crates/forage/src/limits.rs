@@ -110,3 +110,6 @@ pub(crate) const JOURNAL_PAUSE: Duration = Duration::from_millis(2);
 
 /// Looks in vain after which nobody looks until there is a call.
 pub(crate) const JOURNAL_LOOKS: u32 = 500;
+
+/// Bytes after which another file is begun of telemetry, or of a journal: some ten thousand calls.
+pub(crate) const ROTATE_BYTES: u64 = 10 << 20;

@@ -16,13 +16,7 @@ pub(crate) enum Home {
     /// A directory of this machine.
     Embedded { directory: PathBuf },
     /// A Qdrant server or cluster.
-    Server {
-        url: String,
-        api_key: Option<String>,
-        allow_plain_key: bool,
-        timeout: Duration,
-        shard_key: Option<String>,
-    },
+    Server { url: String, api_key: Option<String>, allow_plain_key: bool, timeout: Duration },
 }
 
 impl Home {
@@ -52,12 +46,11 @@ impl CollectionPlace {
             Home::Embedded { directory } => {
                 Ok(Arc::new(forage_lookup::EmbeddedStore::new(directory, &self.collection)?))
             }
-            Home::Server { url, api_key, allow_plain_key, timeout, shard_key } => {
+            Home::Server { url, api_key, allow_plain_key, timeout } => {
                 let key = api_key.as_deref().map(forage_lookup::ApiKey::new).transpose();
                 let settings = forage_lookup::ServerSettings {
                     api_key: key.map_err(|error| StoreError::Unauthorized(error.to_string()))?,
                     allow_plain_key: *allow_plain_key,
-                    shard_key_field: shard_key.clone(),
                     request_timeout: *timeout,
                     ..forage_lookup::ServerSettings::new(url, &self.collection)
                 };

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use forage_fs::{NamedFile, PrivateError};
 use forage_tools::sanitize;
 
+use crate::limits::ROTATE_BYTES;
 use crate::private_file::create_directory;
 
 /// Times that a file is looked for again because another process has put a new one in its place.
@@ -22,7 +23,7 @@ const LOCK_TIME: Duration = Duration::from_millis(200);
 /// One file, and one generation before it.
 pub(crate) struct RotatedFile {
     path: PathBuf,
-    /// Bytes after which the file becomes the one before; 0 for never.
+    /// Bytes after which the file becomes the one before.
     rotate_bytes: u64,
     /// The setting that names it.
     setting: &'static str,
@@ -35,13 +36,13 @@ pub(crate) struct RotatedFile {
 
 impl RotatedFile {
     /// Opens nothing yet. What can't be written is told on standard error.
-    pub(crate) fn new(path: &Path, rotate_bytes: u64, setting: &'static str) -> Self {
+    pub(crate) fn new(path: &Path, setting: &'static str) -> Self {
         let complain = |problem: &str| {
             let _ = writeln!(io::stderr(), "forage: {}", sanitize(problem));
         };
         Self {
             path: path.to_owned(),
-            rotate_bytes,
+            rotate_bytes: ROTATE_BYTES,
             setting,
             writing: Mutex::new(()),
             complain: Box::new(complain),
@@ -82,7 +83,7 @@ impl RotatedFile {
                 continue;
             }
             let size = file.metadata()?.len();
-            let is_full = self.rotate_bytes > 0 && size > 0 && size + line.len() as u64 > self.rotate_bytes;
+            let is_full = size > 0 && size + line.len() as u64 > self.rotate_bytes;
             if is_full && is_alone {
                 match named.rename(before(&self.path).file_name().unwrap_or_default()) {
                     Ok(()) => continue,
@@ -142,7 +143,7 @@ mod tests {
     fn a_full_file_becomes_the_one_before() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("logs/telemetry.jsonl");
-        let file = RotatedFile::new(&path, 300, "telemetry.path");
+        let file = RotatedFile { rotate_bytes: 300, ..RotatedFile::new(&path, "telemetry.path") };
         for number in 0..20 {
             file.add(&format!("{}\n", json!({ "number": number, "ts": "2026-01-11T08:30:00.123Z" })));
         }
@@ -167,7 +168,8 @@ mod tests {
         let heard = Arc::clone(&said);
         let file = RotatedFile {
             complain: Box::new(move |problem| heard.lock().unwrap().push(problem.to_owned())),
-            ..RotatedFile::new(path, rotate_bytes, "telemetry.path")
+            rotate_bytes,
+            ..RotatedFile::new(path, "telemetry.path")
         };
         (file, said)
     }
@@ -192,7 +194,7 @@ mod tests {
     fn what_can_not_be_written_fails_nobody_and_is_said_once() {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join("file"), "").unwrap();
-        let (file, said) = heard(&directory.path().join("file/telemetry.jsonl"), 0);
+        let (file, said) = heard(&directory.path().join("file/telemetry.jsonl"), ROTATE_BYTES);
         for _ in 0..3 {
             file.add("{}\n");
         }
@@ -212,7 +214,8 @@ mod tests {
             for writer in 0..writers {
                 let path = &path;
                 scope.spawn(move || {
-                    let file = RotatedFile::new(path, bytes, "telemetry.path");
+                    let file =
+                        RotatedFile { rotate_bytes: bytes, ..RotatedFile::new(path, "telemetry.path") };
                     for number in 0..lines {
                         let number = writer * 1_000 + number;
                         file.add(&format!(
@@ -242,7 +245,7 @@ mod tests {
         use std::os::unix::fs::PermissionsExt as _;
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("telemetry.jsonl");
-        RotatedFile::new(&path, 0, "telemetry.path").add("{}\n");
+        RotatedFile::new(&path, "telemetry.path").add("{}\n");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
 }

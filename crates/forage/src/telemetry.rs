@@ -19,8 +19,8 @@ pub(crate) struct TelemetryFile(RotatedFile);
 
 impl TelemetryFile {
     /// Opens nothing yet.
-    pub(crate) fn new(path: &Path, rotate_bytes: u64) -> Self {
-        Self(RotatedFile::new(path, rotate_bytes, "telemetry.path"))
+    pub(crate) fn new(path: &Path) -> Self {
+        Self(RotatedFile::new(path, "telemetry.path"))
     }
 }
 

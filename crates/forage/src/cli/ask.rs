@@ -34,6 +34,9 @@ pub(crate) struct Arguments {
     question: String,
     #[command(flatten)]
     settings: SettingOptions<super::setting_options::Ask>,
+    /// Calls of a turn that run at the same time; 1 runs them one after the other [default: 8]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    parallel: Option<u16>,
     /// Go on from the last question about this root, and its answer
     #[arg(long = "continue")]
     goes_on: bool,
@@ -43,7 +46,7 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     fn given(&self) -> CommandLineSettings {
-        CommandLineSettings { settings: self.settings.said.clone(), ..self.model.given() }
+        CommandLineSettings { settings: self.settings.given.clone(), ..self.model.given() }
     }
 }
 
@@ -67,6 +70,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let mut agent = Agent::new(found.models, tools, context);
     agent.manner = &ForAgents;
     agent.limits = config.ask_limits();
+    agent.limits.parallel = arguments.parallel.map_or(agent.limits.parallel, usize::from);
     agent.prompt = prompt?;
     for tool in servers.tools() {
         if let Err(error) = agent.add_tool(tool) {

@@ -65,7 +65,7 @@ struct Source {
     #[arg(long, value_name = "NAME", conflicts_with = "from_git")]
     name: Vec<String>,
     /// Run each set on the directory by its name in DIR
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["from_git", "roots"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["from_git", "root"])]
     checkouts: Option<PathBuf>,
     /// Put the queries to the files as they were at the set's revision, read with git
     #[arg(long, conflicts_with = "from_git")]

@@ -79,11 +79,11 @@ fn is_command(command: &str, mut arguments: impl Iterator<Item = String>, valued
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> Status {
     let began = Instant::now();
-    let time = global.settings.said.limits.timeout_ms.map_or(TIME, Duration::from_millis);
+    let time = global.timeout_ms().map_or(TIME, Duration::from_millis);
     let (sender, receiver) = mpsc::sync_channel(1);
     let (event, client) = (arguments.event, arguments.client.clone());
     let mut own = Own { config: global.config.clone(), given: CommandLineSettings::default() };
-    own.given.settings.general.roots = global.settings.said.general.roots.clone();
+    own.given.roots.clone_from(&global.root);
     let stop = Stop::after(time);
     let work = move || {
         let advice = std::panic::catch_unwind(AssertUnwindSafe(|| match event {

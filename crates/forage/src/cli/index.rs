@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     for directory in &directories {
         let root = session::open_root(&config, directory)?;
         let store = config.index_store(&root)?;
-        let walk = WalkOptions { threads: config.settings.limits.threads.value, ..WalkOptions::default() };
+        let walk = WalkOptions { threads: config.settings.limits.threads, ..WalkOptions::default() };
         let done = match arguments.command {
             Command::Status => show(&root, &store, &walk, output),
             Command::Build { ranked: false } => build(&root, &store, walk, output),

@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let given =
-        CommandLineSettings { settings: arguments.settings.said.clone(), ..CommandLineSettings::default() };
+        CommandLineSettings { settings: arguments.settings.given.clone(), ..CommandLineSettings::default() };
     let context = session::open(global, given, KeywordLookup::NAME, None, output)?;
     let mut request = LookupRequest::new(arguments.query.join(" "));
     request.repo.clone_from(&arguments.repo);

@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
             // A person starts such a server, and reads why it ends.
             Err(error) if arguments.http.is_some() => return Err(error),
             Err(error) => {
-                let form = config::output_form(arguments.settings.said.mcp.output.as_ref());
+                let form = arguments.settings.given.get("mcp.output").unwrap_or_default();
                 return unusable::serve(error, form, arguments.require_sandbox, output);
             }
         };
@@ -128,7 +128,7 @@ struct ReadyServer {
 /// The server of the settings as they are.
 fn served(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<ReadyServer> {
     let given =
-        CommandLineSettings { settings: arguments.settings.said.clone(), ..CommandLineSettings::default() };
+        CommandLineSettings { settings: arguments.settings.given.clone(), ..CommandLineSettings::default() };
     let config = load(global, given)?;
     let tools = registry::advertised(&config.served_tools())?;
     let mut workspace = Directories::choose(config, arguments, output)?;
@@ -198,8 +198,7 @@ impl Directories {
     fn choose(config: Config, arguments: &Arguments, output: &mut Terminal) -> anyhow::Result<Self> {
         let working = config::working_directory()?;
         let filter = config.filter_settings()?;
-        let named: Vec<PathBuf> =
-            config.settings.general.roots.value.iter().map(|root| working.join(root)).collect();
+        let named: Vec<PathBuf> = config.settings.roots.iter().map(|root| working.join(root)).collect();
         let project = |directory: &Path| project_around(directory, config.home.as_deref());
         let may_choose = || ForClients::of(&config, &working, arguments.http.is_some());
         let (own, source, for_clients) = match (named.is_empty(), config::client_project()) {

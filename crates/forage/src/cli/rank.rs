@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         arguments.path.as_deref(),
         output,
     )?;
-    context.indexing_time = match global.settings.said.limits.timeout_ms {
+    context.indexing_time = match global.timeout_ms() {
         None => INDEXING_TIME,
         // All the time there is but what the search needs.
         Some(_) => context.timeout,

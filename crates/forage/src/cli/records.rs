@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Of `forage index status`, for a directory.
 #[derive(JsonSchema, Serialize)]
@@ -381,4 +381,11 @@ pub(super) struct SettingInEffect {
     pub(super) value: Value,
     /// What it is from.
     pub(super) source: String,
+}
+
+impl SettingInEffect {
+    /// A setting by its key.
+    pub(super) fn named((key, value, source): (&'static str, Option<toml::Value>, &str)) -> (String, Self) {
+        (key.to_owned(), Self { value: json!(value), source: source.to_owned() })
+    }
 }

@@ -96,7 +96,7 @@ impl Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let given =
-        CommandLineSettings { settings: arguments.settings.said.clone(), ..CommandLineSettings::default() };
+        CommandLineSettings { settings: arguments.settings.given.clone(), ..CommandLineSettings::default() };
     let context = session::open(global, given, Search::NAME, arguments.path.as_deref(), output)?;
     let mut request = SearchRequest::new(&arguments.pattern);
     request.path = Some(path_argument(&context, arguments.path.as_deref())?);
@@ -109,7 +109,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     request.no_ignore = Some(arguments.no_ignore);
     request.context = arguments.context;
     request.max_results = arguments.max_results;
-    request.timeout_ms = global.settings.said.limits.timeout_ms.and_then(|time| time.try_into().ok());
+    request.timeout_ms = global.timeout_ms().and_then(|time| time.try_into().ok());
     request.fuzzy = arguments.fuzzy;
     request.best_first = Some(arguments.best_first);
     request.cursor.clone_from(&arguments.cursor);

@@ -73,7 +73,7 @@ pub(crate) fn indexes(config: &Config, context: &Context, lifetime: Lifetime) ->
 
 /// The directories that become the roots.
 pub(crate) fn directories(config: &Config, working: &Path, path: Option<&str>) -> Vec<PathBuf> {
-    match path.filter(|_| config.settings.general.roots.value.is_empty()) {
+    match path.filter(|_| config.settings.roots.is_empty()) {
         Some(path) => vec![root_of_path(working, path, config.home.as_deref())],
         None => config.own_directories(working),
     }
@@ -105,10 +105,9 @@ pub(crate) fn beneath(
 
 /// Opens a root as the configuration allows.
 pub(crate) fn open_root(config: &Config, directory: &Path) -> anyhow::Result<Arc<Root>> {
-    let policy =
-        RootPolicy { home: config.home.clone(), allow_broad: config.settings.general.allow_broad_root.value };
+    let policy = RootPolicy { home: config.home.clone(), allow_broad: config.settings.allow_broad_root };
     // The message says what its source says.
-    Root::open(directory, &policy, SecretPolicy::standard(&config.settings.secrets.allow.value))
+    Root::open(directory, &policy, SecretPolicy::standard(&config.settings.secrets.allow))
         .map_err(|error| anyhow::anyhow!("{error}{}", config.names().hint(error.hint())))
 }
 
@@ -119,15 +118,17 @@ pub(crate) fn load(global: &Global, given: CommandLineSettings) -> anyhow::Resul
 
 /// What the command line says.
 pub(crate) fn with_flags(global: &Global, given: CommandLineSettings) -> CommandLineSettings {
-    CommandLineSettings { by_every: global.settings.said.clone(), ..given }
+    let mut settings = global.settings.given.clone();
+    settings.extend(given.settings);
+    CommandLineSettings { roots: global.root.clone(), settings, ..given }
 }
 
 fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
     let mut context = Context::new(roots);
-    context.text_bytes = config.settings.limits.text_bytes.value;
-    context.timeout = std::time::Duration::from_millis(config.settings.limits.timeout_ms.value);
-    context.max_file_bytes = config.settings.limits.max_file_bytes.value;
-    context.threads = config.settings.limits.threads.value;
+    context.text_bytes = config.settings.limits.text_bytes.unwrap_or(forage_tools::limits::TEXT_BYTES);
+    context.timeout = std::time::Duration::from_millis(config.settings.limits.timeout_ms);
+    context.max_file_bytes = config.settings.limits.max_file_bytes;
+    context.threads = config.settings.limits.threads;
     context.ranking = config.ranking();
     context.code_tokens = config.code_tokens();
     context.excludes = excludes(config)?;
@@ -138,11 +139,10 @@ fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
 
 /// Files that are left out of everything.
 pub(crate) fn excludes(config: &Config) -> anyhow::Result<Option<Globs>> {
-    if config.settings.search.exclude.value.is_empty() {
+    if config.settings.search.exclude.is_empty() {
         return Ok(None);
     }
-    let globs: Vec<String> =
-        config.settings.search.exclude.value.iter().map(|glob| format!("!{glob}")).collect();
+    let globs: Vec<String> = config.settings.search.exclude.iter().map(|glob| format!("!{glob}")).collect();
     let globs = Globs::new(&globs).map_err(anyhow::Error::msg).context("`search.exclude`")?;
     Ok(Some(globs.labelled("search.exclude of the configuration")))
 }

@@ -4,19 +4,18 @@ use std::marker::PhantomData;
 
 use clap::{ArgMatches, Args, FromArgMatches};
 
-use crate::config::{Overrides, SettingsCommand, SourceSettings as _};
+use crate::config::{self, GivenSettings, SettingsCommand};
 
 /// The options that a command has for settings.
 #[derive(Debug)]
 pub(crate) struct SettingOptions<C> {
-    /// What they say.
-    pub(crate) said: Overrides,
+    pub(crate) given: GivenSettings,
     command: PhantomData<C>,
 }
 
 impl<C> Clone for SettingOptions<C> {
     fn clone(&self) -> Self {
-        Self { said: self.said.clone(), command: PhantomData }
+        Self { given: self.given.clone(), command: PhantomData }
     }
 }
 
@@ -38,7 +37,7 @@ commands!(Every, Keyword, Search, Lookup, Collection, Encode, Ask, Mcp);
 
 impl<C: OfCommand> Args for SettingOptions<C> {
     fn augment_args(options: clap::Command) -> clap::Command {
-        Overrides::add_options(C::COMMAND, options)
+        config::add_options(C::COMMAND, options)
     }
 
     fn augment_args_for_update(options: clap::Command) -> clap::Command {
@@ -48,13 +47,11 @@ impl<C: OfCommand> Args for SettingOptions<C> {
 
 impl<C: OfCommand> FromArgMatches for SettingOptions<C> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let mut said = Overrides::default();
-        said.read_options(C::COMMAND, matches);
-        Ok(Self { said, command: PhantomData })
+        Ok(Self { given: GivenSettings::read(C::COMMAND, matches), command: PhantomData })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        self.said.read_options(C::COMMAND, matches);
+        *self = Self::from_arg_matches(matches)?;
         Ok(())
     }
 }

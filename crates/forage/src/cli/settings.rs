@@ -1,24 +1,29 @@
-//! `forage config`: what is in effect, and where it comes from.
+//! `forage config`: the settings in effect, and where they come from, as TOML.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use forage_fs::{Root, RootPolicy, SecretPolicy, find_git_root};
+use toml::Value;
 
 use super::output::Terminal;
 use super::records::SettingInEffect;
 use super::session::load;
 use super::{Global, Status};
-use crate::config::{self, CommandLineSettings, Needs};
+use crate::config::{self, CommandLineSettings, DEFAULT, Needs};
 
 const EXAMPLES: &str = "\
 Examples:
-  forage config                    what is in effect, and where it comes from
+  forage config                    what differs from the defaults, and where it comes from
+  forage config --all              every key with its value; a file with these lines says the same
   forage config --schema           the JSON Schema of the file, for editors";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
 pub(crate) struct Arguments {
+    /// Print the defaults, too
+    #[arg(long)]
+    all: bool,
     /// Print the JSON Schema of the configuration file, for editors
     #[arg(long)]
     schema: bool,
@@ -32,29 +37,46 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let mut config = load(global, CommandLineSettings::default())?;
     let working = config::working_directory()?;
     let root = find_git_root(&working).unwrap_or(working);
-    let policy =
-        RootPolicy { home: config.home.clone(), allow_broad: config.settings.general.allow_broad_root.value };
+    let policy = RootPolicy { home: config.home.clone(), allow_broad: config.settings.allow_broad_root };
     config.wall_in(std::slice::from_ref(&root), &Needs::default())?;
     if let Ok(root) = Root::open(&root, &policy, SecretPolicy::standard(&[])) {
         config::narrow(&mut config, &[root]);
     }
-    let settings = config.describe();
     if output.wants_json() {
-        let settings =
-            settings.into_iter().map(|(name, value, source)| (name, SettingInEffect { value, source }));
-        output.record(&settings.collect::<BTreeMap<_, _>>())?;
+        output.record(&config.describe().map(SettingInEffect::named).collect::<BTreeMap<_, _>>())?;
     } else {
-        let mut text = String::new();
-        let width =
-            settings.iter().map(|(name, value, _)| name.len() + value.to_string().len()).max().unwrap_or(0);
-        for (name, value, source) in &settings {
-            let value = value.to_string();
-            let pad = width - name.len() - value.len();
-            writeln!(text, "{name} = {value}{:pad$}  # {source}", "")?;
+        let shown = config.describe().filter(|(.., source)| arguments.all || *source != DEFAULT);
+        let text = text(shown)?;
+        if text.is_empty() {
+            output.note("nothing differs from the defaults; `forage config --all` shows them");
         }
         output.text(&text)?;
         output.flush()?;
+        if config.has_secrets() {
+            output.note("secrets are left out, so these lines say less than the configuration");
+        }
     }
     config.notices.iter().for_each(|notice| output.note(notice));
     Ok(Status::Found)
+}
+
+/// Settings as a configuration file has them, with their sources.
+fn text<'a>(
+    settings: impl Iterator<Item = (&'static str, Option<Value>, &'a str)>,
+) -> Result<String, std::fmt::Error> {
+    let (mut text, mut section) = (String::new(), "");
+    for (key, value, source) in settings {
+        let (table, name) = key.rsplit_once('.').unwrap_or(("", key));
+        if table != section {
+            let space = if text.is_empty() { "" } else { "\n" };
+            writeln!(text, "{space}[{table}]")?;
+            section = table;
+        }
+        match value {
+            None => writeln!(text, "# {name} is not set")?,
+            Some(value) if source == DEFAULT => writeln!(text, "{name} = {value}")?,
+            Some(value) => writeln!(text, "{name} = {value}  # {}", source.escape_debug())?,
+        }
+    }
+    Ok(text)
 }

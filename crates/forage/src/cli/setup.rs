@@ -439,7 +439,7 @@ fn default_command(scope: SetupScope) -> anyhow::Result<String> {
 /// The project of a project's file.
 pub(crate) fn project(global: &Global) -> anyhow::Result<PathBuf> {
     let working = config::working_directory()?;
-    Ok(match global.settings.said.general.roots.iter().flatten().next() {
+    Ok(match global.root.first() {
         Some(root) => working.join(root),
         None => find_git_root(&working).unwrap_or(working),
     })

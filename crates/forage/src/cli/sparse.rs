@@ -14,7 +14,7 @@ use anyhow::{Context as _, bail};
 use forage_base::Stop;
 use forage_fs::WalkOptions;
 use forage_llm::Redactor;
-use forage_lookup::{Encoder, Filled, Filling, PointFilter, PointStore, count_chunks};
+use forage_lookup::{Encoder, Filled, Filling, PointFilter, PointStore, Sharding, count_chunks};
 use forage_rank::language_of;
 use forage_tools::ToolError;
 
@@ -60,6 +60,8 @@ enum Command {
         #[arg(long, value_name = "NAME")]
         repo: Option<String>,
         #[command(flatten)]
+        layout: Layout,
+        #[command(flatten)]
         collection: SettingOptions<setting_options::Collection>,
     },
     /// Show what the collection says of itself
@@ -88,6 +90,20 @@ enum Command {
     },
 }
 
+/// The layout of a collection that a server has to make.
+#[derive(Clone, Debug, clap::Args)]
+struct Layout {
+    /// Shards of the collection, where a server has to make it
+    #[arg(long, value_name = "N")]
+    shards: Option<u32>,
+    /// Copies of each shard, where a server has to make it
+    #[arg(long, value_name = "N")]
+    replicas: Option<u32>,
+    /// Copies that must have a write before it counts, where a server has to make the collection
+    #[arg(long, value_name = "N")]
+    write_consistency: Option<u32>,
+}
+
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let collection = match &arguments.command {
         Command::Index { collection, .. }
@@ -95,12 +111,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         | Command::Drop { collection, .. } => collection,
         Command::Encode { text, form, settings } => {
             let given =
-                CommandLineSettings { settings: settings.said.clone(), ..CommandLineSettings::default() };
+                CommandLineSettings { settings: settings.given.clone(), ..CommandLineSettings::default() };
             let config = session::load(global, given)?;
             return encode::run(&config, text, form == "query", output);
         }
     };
-    let given = CommandLineSettings { settings: collection.said.clone(), ..CommandLineSettings::default() };
+    let given = CommandLineSettings { settings: collection.given.clone(), ..CommandLineSettings::default() };
     let config = session::load(global, given)?;
     let store = &*config.collection_place()?.open()?;
     let wanted = wanted(&arguments.command)?;
@@ -125,14 +141,18 @@ struct Wanted {
     are_listed: bool,
     /// What the collection has of others is removed.
     prunes: bool,
+    /// The layout of the collection, where it has to be made.
+    sharding: Sharding,
 }
 
 fn wanted(command: &Command) -> anyhow::Result<Option<Wanted>> {
-    let Command::Index { paths, repo, repositories, prune, .. } = command else { return Ok(None) };
+    let Command::Index { paths, repo, repositories, prune, layout, .. } = command else { return Ok(None) };
     let working = config::working_directory()?;
+    let Layout { shards, replicas, write_consistency } = *layout;
+    let sharding = Sharding { shards, replicas, write_consistency, ..Sharding::default() };
     if let Some(place) = repositories {
         let repositories = repositories::listed(&working.join(place))?;
-        return Ok(Some(Wanted { repositories, are_listed: true, prunes: *prune }));
+        return Ok(Some(Wanted { repositories, are_listed: true, prunes: *prune, sharding }));
     }
     if repo.is_some() && paths.len() > 1 {
         bail!("--repo names one repository, and there are {} paths; call it once for each", paths.len());
@@ -151,7 +171,7 @@ fn wanted(command: &Command) -> anyhow::Result<Option<Wanted>> {
         }
         named.push(NamedRepository { name, path });
     }
-    Ok(Some(Wanted { repositories: named, are_listed: false, prunes: false }))
+    Ok(Some(Wanted { repositories: named, are_listed: false, prunes: false, sharding }))
 }
 
 fn index(
@@ -164,8 +184,8 @@ fn index(
     // What goes to a server leaves the machine, or may.
     let redactor = config.redactor_for_collections()?;
     let written = Arc::new(AtomicU64::new(0));
-    let Wanted { repositories, are_listed, prunes } = wanted;
-    let threads = match config.settings.limits.threads.value {
+    let Wanted { repositories, are_listed, prunes, sharding } = wanted;
+    let threads = match config.settings.limits.threads {
         // Together they use each processor once.
         0 if *are_listed => {
             let at_a_time = REPOSITORIES_AT_A_TIME.min(repositories.len()).max(1);
@@ -176,6 +196,7 @@ fn index(
     let indexing = Indexing {
         config,
         store,
+        sharding,
         encoder: &*encoder,
         redactor: redactor.as_ref(),
         written: &written,
@@ -218,6 +239,7 @@ fn index(
 struct Indexing<'a> {
     config: &'a Config,
     store: &'a dyn PointStore,
+    sharding: &'a Sharding,
     encoder: &'a dyn Encoder,
     redactor: Option<&'a Redactor>,
     written: &'a Arc<AtomicU64>,
@@ -239,7 +261,6 @@ impl Indexing<'_> {
         let root = session::open_root(self.config, path)?;
         let mut narrowed = self.config.clone();
         config::narrow(&mut narrowed, std::slice::from_ref(&root));
-        let (using, sharding) = self.config.collection_shape();
         let redact = |text: &str| {
             let redacted = self.redactor.map(|redactor| redactor.redact(text));
             redacted.map_or_else(
@@ -250,11 +271,11 @@ impl Indexing<'_> {
         let filling = Filling {
             store: self.store,
             encoder: self.encoder,
-            using: &using,
+            using: &self.config.settings.retrieval.vector,
             repository: name,
-            sharding,
+            sharding: self.sharding.clone(),
             language: language_of,
-            max_file_bytes: narrowed.settings.limits.max_file_bytes.value,
+            max_file_bytes: narrowed.settings.limits.max_file_bytes,
             redact: self.redactor.is_some().then_some(&redact as _),
             written: Arc::clone(self.written),
         };
@@ -404,7 +425,7 @@ fn show(config: &Config, store: &dyn PointStore, output: &mut Terminal) -> anyho
     let mut text = format!("{place}: {points} chunks, encoded with {encoding}\n");
     for (name, facts) in vectors {
         let idf = if facts.has_idf { "" } else { ", without the IDF modifier (see `retrieval.idf`)" };
-        let used = if *name == config.collection_shape().0 { " (used)" } else { "" };
+        let used = if *name == config.settings.retrieval.vector { " (used)" } else { "" };
         text.push_str(&format!("  sparse vector {name}{used}{idf}\n"));
     }
     output.record_or_text(&record, &text)?;

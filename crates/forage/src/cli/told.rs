@@ -4,6 +4,7 @@ use forage_llm::Redactor;
 use forage_tools::{ErrorCode, ToolError};
 
 use super::manner::advice;
+use crate::config::without_value;
 
 /// An error of a tool in the words of whoever reads.
 #[derive(Debug, thiserror::Error)]
@@ -49,26 +50,6 @@ fn of_toml(error: &toml::de::Error) -> String {
         Some(place) => format!("{place}: {message}"),
         None => message,
     }
-}
-
-/// What a parser says of a value that it could not take, without that value: somebody may have put a key where a number
-/// belongs.
-fn without_value(message: &str) -> String {
-    for (before, after) in
-        [("invalid type: string ", ", expected "), ("invalid value: string ", ", expected ")]
-    {
-        if let Some(rest) = message.strip_prefix(before)
-            && let Some(at) = rest.rfind(after)
-        {
-            return format!("{before}…{}", &rest[at..]);
-        }
-    }
-    if message.starts_with("unknown variant ")
-        && let Some(at) = message.find("`, expected ")
-    {
-        return format!("unknown value{}", &message[at + 1..]);
-    }
-    message.to_owned()
 }
 
 #[cfg(test)]

@@ -7,19 +7,17 @@ use std::time::Duration;
 
 use forage_agent::Limits;
 use forage_tools::sanitize;
+use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
 
-use super::kinds::SettingType;
-use super::settings::{Setting, Wrong};
-use super::table::Ask;
+use super::settings::Wrong;
 use super::{Config, environment};
 use crate::answer_cache;
 use crate::conversations::Conversations;
 use crate::limits::{ASK_PROMPT_BYTES, SERVERS};
 
 /// An MCP server whose tools the agent may call.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct AgentServer {
     pub(crate) command: String,
@@ -30,23 +28,6 @@ pub(crate) struct AgentServer {
     pub(crate) env: Vec<String>,
     /// Which of its tools; all without it.
     pub(crate) tools: Option<Vec<String>>,
-}
-
-impl SettingType for BTreeMap<String, AgentServer> {
-    fn shown(&self) -> Value {
-        json!(self.keys().collect::<Vec<_>>())
-    }
-
-    fn schema() -> Value {
-        let strings = json!({ "type": "array", "items": { "type": "string" } });
-        let server = json!({
-            "type": "object",
-            "properties": { "command": { "type": "string" }, "args": strings, "env": strings, "tools": strings },
-            "required": ["command"],
-            "additionalProperties": false,
-        });
-        json!({ "type": "object", "additionalProperties": server })
-    }
 }
 
 /// What is wrong with the servers.
@@ -72,20 +53,19 @@ pub(super) fn wrong_server(servers: &BTreeMap<String, AgentServer>) -> Option<Wr
 impl Config {
     /// What the model is told of its work, where the user says so: read before the wall.
     pub(crate) fn ask_prompt(&self) -> anyhow::Result<Option<Arc<str>>> {
-        let text = self.prompt("ask.prompt_file", &self.settings.ask.prompt_file, ASK_PROMPT_BYTES)?;
-        Ok(text.map(|text| sanitize(&text).into()))
+        let Some(path) = &self.settings.ask.prompt_file else { return Ok(None) };
+        Ok(Some(sanitize(&self.prompt("ask.prompt_file", path, ASK_PROMPT_BYTES)?).into()))
     }
 
     /// The servers whose tools the agent may call.
     pub(crate) fn ask_servers(&self) -> &BTreeMap<String, AgentServer> {
-        &self.settings.ask.servers.value
+        &self.settings.ask.servers
     }
 
     /// What is kept of questions about these roots; or why nothing is. Nothing is ever written into a root.
     pub(crate) fn conversations(&self, roots: &[&Path]) -> Result<Conversations, String> {
-        let keep = &self.settings.ask.keep;
-        if !keep.value {
-            return Err(format!("`ask.keep` ({}) is false", keep.source()));
+        if !self.settings.ask.keep {
+            return Err(format!("`ask.keep` ({}) is false", self.source("ask.keep")));
         }
         let directory =
             environment::cache_directory().ok_or("there is no telling where your cache directory is")?;
@@ -102,18 +82,12 @@ impl Config {
 
     /// The bounds of a conversation.
     pub(crate) fn ask_limits(&self) -> Limits {
-        let Ask { turns, calls_per_turn, calls, bytes, total_ms, model_timeout_ms, parallel, .. } =
-            &self.settings.ask;
-        let number = |setting: &Setting<u64>| usize::try_from(setting.value).unwrap_or(usize::MAX);
-        let time = |setting: &Setting<u64>| Duration::from_millis(setting.value);
+        let ask = &self.settings.ask;
         Limits {
-            turns: number(turns),
-            calls_per_turn: number(calls_per_turn),
-            calls: number(calls),
-            bytes: number(bytes),
-            total: time(total_ms),
-            model_call: time(model_timeout_ms),
-            parallel: number(parallel),
+            turns: usize::try_from(ask.turns).unwrap_or(usize::MAX),
+            total: Duration::from_millis(ask.total_ms),
+            model_call: Duration::from_millis(self.settings.model_timeout_ms),
+            ..Limits::default()
         }
     }
 

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use forage_fs::PrivatePlace;
 
-use super::settings::Section as _;
-use super::table::Settings;
+use super::settings::rows;
 use super::{ModelSetting, NamedModel};
 
 /// The variables by which a model is configured, in the order in which the error without one names them.
@@ -213,6 +212,7 @@ const OWN_VARIABLES: &[&str] = &[
     "FORAGE_BASE_URL",
     "FORAGE_CONFIG",
     "FORAGE_MODEL",
+    "QDRANT_API_KEY",
     "QDRANT_URL",
     "SSL_CERT_DIR",
     "SSL_CERT_FILE",
@@ -223,7 +223,7 @@ const OWN_VARIABLES: &[&str] = &[
 
 /// The names of the variables that Forage reads of its models and of itself; with `is_set`, of those that are set.
 pub(super) fn variables_of_the_server(providers: &[&str], is_set: bool) -> Vec<String> {
-    let settings = Settings::rows().into_iter().filter_map(|row| row.variable);
+    let settings = rows().iter().filter_map(|row| row.variable);
     let mut names: Vec<&str> = OWN_VARIABLES.iter().chain(providers).copied().chain(settings).collect();
     names.sort_unstable();
     names.dedup();

@@ -107,8 +107,7 @@ impl Config {
             let RecordedModel { provider, wire, model } = recorded;
             let mut settings = EndpointSettings::new(provider, NOWHERE, model);
             // The same facts make the same request.
-            let named =
-                self.settings.general.models.value.iter().find(|setting| setting.is_of(provider, model));
+            let named = self.settings.models.iter().find(|setting| setting.is_of(provider, model));
             settings.facts = match named {
                 Some(setting) => setting.facts(&table, model),
                 None => table.facts(provider, model),

@@ -14,7 +14,7 @@ use forage_tools::kept::{self, IndexMode, IndexStore, KeptIndexes, Lifetime};
 impl Config {
     /// When indexes are used; `None` for never.
     pub(crate) fn index_mode(&self) -> Option<IndexMode> {
-        match self.settings.general.index.value.get() {
+        match self.settings.index {
             IndexUse::Off => None,
             IndexUse::Auto => Some(IndexMode::Auto),
             IndexUse::Always => Some(IndexMode::Always),
@@ -23,13 +23,13 @@ impl Config {
 
     /// What `index` is.
     pub(crate) fn index_name(&self) -> &str {
-        self.settings.general.index.value.name()
+        self.word("index")
     }
 
     /// The indexes that searches use.
     pub(crate) fn indexes(&self, lifetime: Lifetime) -> Option<Arc<KeptIndexes>> {
         let mode = self.index_mode()?;
-        let patience = Duration::from_millis(self.settings.limits.timeout_ms.value);
+        let patience = Duration::from_millis(self.settings.limits.timeout_ms);
         Some(KeptIndexes::new(index_directory().ok()?, mode, lifetime, patience))
     }
 

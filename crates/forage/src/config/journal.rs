@@ -21,21 +21,20 @@ impl Config {
     /// front of the wall.
     pub(crate) fn live_calls(&self, surface: &str) -> Option<LiveCalls> {
         let journal = &self.settings.journal;
-        let file = self.journal_path().map(|path| {
-            let format = journal.format.value.get();
-            Box::new(JournalFile::new(path, journal.rotate_bytes.value, format, surface)) as Box<dyn CallSink>
-        });
-        if file.is_none() && !journal.live.value {
+        let file = self
+            .journal_path()
+            .map(|path| Box::new(JournalFile::new(path, journal.format, surface)) as Box<dyn CallSink>);
+        if file.is_none() && !journal.live {
             return None;
         }
         let kept = Arc::new(KeptCalls::new(surface, &version(), file));
-        let place = call_sockets().into_iter().next().filter(|_| journal.live.value);
+        let place = call_sockets().into_iter().next().filter(|_| journal.live);
         Some(LiveCalls::begin(kept, place))
     }
 
     /// The file that calls are kept in.
     pub(crate) fn journal_path(&self) -> Option<&Path> {
-        self.settings.journal.path.value.as_deref()
+        self.settings.journal.path.as_deref()
     }
 
     /// Why nothing is kept in it, if something is in its place that can't be trusted.

@@ -2,23 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use forage_mcp::OutputForm;
-
 use super::Config;
-use super::kinds::SettingWord;
 
 /// The beginning of what a server says of itself whose settings can't be used.
 pub(crate) const UNUSABLE: &str = "Forage can't search, because its settings can't be used: ";
 
-/// The form that the command line asks for.
-pub(crate) fn output_form(word: Option<&SettingWord<OutputForm>>) -> OutputForm {
-    word.map(SettingWord::get).unwrap_or_default()
-}
-
 impl Config {
     /// Whether the user has said beneath which directories a client may choose the roots.
     pub(crate) fn has_client_roots(&self) -> bool {
-        self.settings.mcp.client_roots.is_set()
+        self.settings.mcp.client_roots.is_some()
     }
 
     /// The directories beneath which a client may choose the roots.
@@ -28,6 +20,9 @@ impl Config {
             Ok(below) => Some(home?.join(below)),
             Err(_) => Some(working.join(directory)),
         };
-        self.settings.mcp.client_roots.value.iter().filter_map(absolute).collect()
+        match &self.settings.mcp.client_roots {
+            Some(directories) => directories.iter().filter_map(absolute).collect(),
+            None => home.map(Path::to_owned).into_iter().chain([working.to_owned()]).collect(),
+        }
     }
 }

@@ -6,15 +6,14 @@ use forage_llm::{
     ChatModel, Endpoint, EndpointSettings, Exchanges, ModelFacts, OutputLimitField, ProviderTable,
     ResolvedModel, Wire, is_loopback_url,
 };
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::environment::variable;
-use super::kinds::SettingType;
 use super::providers::key;
 
 /// One model of the list, as it is configured.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ModelSetting {
     /// A short name for messages; without `base_url` a provider of the table.
@@ -25,6 +24,7 @@ pub(crate) struct ModelSetting {
     /// The environment variable that holds the key. A key itself is never part of a configuration file.
     pub(super) key_env: Option<String>,
     /// The protocol; without it the one of the provider in the table, else OpenAI's.
+    #[schemars(with = "Option<String>")]
     pub(super) wire: Option<Wire>,
     /// Permits plain `http` to another machine.
     #[serde(default)]
@@ -33,25 +33,6 @@ pub(crate) struct ModelSetting {
     pub(super) max_completion_tokens: Option<bool>,
     /// The model accepts a temperature of 0.
     pub(super) accepts_temperature: Option<bool>,
-}
-
-impl SettingType for Vec<ModelSetting> {
-    fn shown(&self) -> Value {
-        self.iter().map(|model| model.shown_with(None)).collect()
-    }
-
-    fn schema() -> Value {
-        let (text, flag) = (json!({ "type": "string" }), json!({ "type": "boolean" }));
-        let model = json!({
-            "type": "object",
-            "properties": {
-                "provider": text, "base_url": text, "model": text, "key_env": text, "wire": text,
-                "allow_insecure": flag, "max_completion_tokens": flag, "accepts_temperature": flag,
-            },
-            "additionalProperties": false,
-        });
-        json!({ "type": "array", "items": model })
-    }
 }
 
 impl ModelSetting {
@@ -164,20 +145,5 @@ impl ModelSetting {
             (Some(_), _, Some(key)) => because(&format!("the variable {key} is not set")),
             (Some(_), _, None) => because("it has no `key_env`"),
         }
-    }
-
-    pub(super) fn shown_with(&self, table: Option<&ProviderTable>) -> Value {
-        let provider = table.and_then(|table| self.resolve(table));
-        let key_env = self.key_env.clone().or_else(|| provider.as_ref()?.key_variable.clone());
-        let key_set = key_env.as_deref().is_some_and(|name| variable(name).is_some());
-        // What stands before an `@` could be a password.
-        let own = self.base_url.as_deref().map(|url| url.rsplit('@').next().unwrap_or_default().to_owned());
-        json!({
-            "provider": self.provider(),
-            "model": self.model,
-            "base_url": own.or_else(|| provider?.base_url),
-            "key_env": key_env,
-            "key_set": key_set,
-        })
     }
 }

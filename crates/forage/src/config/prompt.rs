@@ -1,24 +1,18 @@
 //! Prompts of the user's own, in files that the configuration names.
 
 use std::io::Read as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::bail;
 use forage_fs::open_named;
 
 use super::Config;
-use super::settings::Setting;
 
 impl Config {
     /// What stands in the file that `key` names: `~` is the user's home, and a relative path is one from the directory of the
     /// configuration file. A file of more than `most` bytes is refused, and so is what is no file.
-    pub(super) fn prompt(
-        &self,
-        key: &str,
-        setting: &Setting<Option<PathBuf>>,
-        most: u64,
-    ) -> anyhow::Result<Option<String>> {
-        let Setting { value: Some(path), source } = setting else { return Ok(None) };
+    pub(super) fn prompt(&self, key: &str, path: &Path, most: u64) -> anyhow::Result<String> {
+        let source = self.source(key);
         let path = match (path.strip_prefix("~"), &self.home) {
             (Ok(rest), Some(home)) => home.join(rest),
             _ => self.file().parent().unwrap_or(Path::new(".")).join(path),
@@ -37,6 +31,6 @@ impl Config {
         if text.trim().is_empty() {
             bail!("`{key}` ({source}): {} is empty; write the prompt into it", path.display());
         }
-        Ok(Some(text))
+        Ok(text)
     }
 }

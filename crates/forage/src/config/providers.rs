@@ -7,17 +7,15 @@ use std::time::Instant;
 use anyhow::Context as _;
 use forage_llm::limits::{LIST_TIMEOUT, MAX_MODELS_PER_CALL};
 use forage_llm::{
-    ApiKey, ChatModel, Exchanges, FactSettings, ListFailure, ModelCandidate, ModelChoice, ModelListing,
-    ModelRole, ProviderSettings, ProviderTable, ResolvedModel, RoleTable, TableSettings, WireLister, choose,
+    ApiKey, ChatModel, Exchanges, ListFailure, ModelCandidate, ModelChoice, ModelListing, ModelRole,
+    ProviderSettings, ProviderTable, ResolvedModel, TableSettings, WireLister, choose,
 };
 use forage_tools::FoundModels;
-use serde_json::{Value, json};
 
 use super::environment::{self, variable};
-use super::kinds::SettingType;
 use super::model_lists::{KnownList, ModelLists};
-use super::table::General;
-use super::{Config, ModelSetting};
+use super::table::Settings;
+use super::{Config, DEFAULT, ModelSetting};
 
 /// The name in the table of a server that is known by its address alone.
 pub(super) const CUSTOM: &str = "custom";
@@ -34,47 +32,14 @@ pub(crate) struct Market {
     exchanges: Exchanges,
 }
 
-impl SettingType for BTreeMap<String, ProviderSettings> {
-    fn shown(&self) -> Value {
-        json!(self.keys().collect::<Vec<_>>())
-    }
-    fn schema() -> Value {
-        json!({ "type": "object", "additionalProperties": { "type": "object" } })
-    }
-}
-
-impl SettingType for RoleTable {
-    fn shown(&self) -> Value {
-        json!(self.names())
-    }
-    fn schema() -> Value {
-        json!({ "type": "object" })
-    }
-}
-
-impl SettingType for Vec<FactSettings> {
-    fn shown(&self) -> Value {
-        json!(self.len())
-    }
-    fn schema() -> Value {
-        json!({ "type": "array", "items": { "type": "object" } })
-    }
-}
-
-impl General {
+impl Settings {
     /// What is said of the table of providers.
     pub(super) fn table(&self) -> TableSettings {
         TableSettings {
-            providers: self.providers.value.clone(),
-            roles: self.roles.value.clone(),
-            model_facts: self.model_facts.value.clone(),
+            providers: self.providers.clone(),
+            roles: self.roles.clone(),
+            model_facts: self.model_facts.clone(),
         }
-    }
-
-    /// Who says it.
-    fn source_of_table(&self) -> &str {
-        let sources = [self.providers.source(), self.roles.source(), self.model_facts.source()];
-        sources.into_iter().find(|source| *source != "default").unwrap_or("default")
     }
 }
 
@@ -82,28 +47,29 @@ impl Config {
     /// The table of providers with the user's settings over it.
     pub(super) fn table(&self) -> anyhow::Result<ProviderTable> {
         let table = ProviderTable::built_in()?;
-        table
-            .with(&self.settings.general.table())
-            .with_context(|| self.settings.general.source_of_table().to_owned())
+        table.with(&self.settings.table()).with_context(|| {
+            let mut sources = ["providers", "roles", "model_facts"].map(|key| self.source(key)).into_iter();
+            sources.find(|source| *source != DEFAULT).unwrap_or(DEFAULT).to_owned()
+        })
     }
 
     /// The names of the variables that a server needs of its user's: keys, addresses, and where its files are. With
     /// `is_set`, those that are set.
     pub(crate) fn variables_of_the_server(&self, is_set: bool) -> Vec<String> {
         let table = self.table().ok();
-        let keys = self.settings.general.models.value.iter().filter_map(|model| model.key_env.as_deref());
+        let keys = self.settings.models.iter().filter_map(|model| model.key_env.as_deref());
         let names: Vec<&str> = table.iter().flat_map(ProviderTable::variables).chain(keys).collect();
         environment::variables_of_the_server(&names, is_set)
     }
 
     /// Whether models are named, so that nothing is chosen.
     pub(crate) fn names_models(&self) -> bool {
-        !self.settings.general.models.value.is_empty() && self.address_alone().is_none()
+        !self.settings.models.is_empty() && self.address_alone().is_none()
     }
 
     /// Where the names of models come from.
     pub(crate) fn source_of_models(&self) -> &str {
-        self.settings.general.models.source()
+        self.source("models")
     }
 
     /// The names of the variables that Forage goes by here: its own, and those by which it would find a model.
@@ -113,10 +79,10 @@ impl Config {
             return names;
         }
         if self.names_models() {
-            names.extend(self.settings.general.models.value.iter().filter_map(|model| model.key_env.clone()));
+            names.extend(self.settings.models.iter().filter_map(|model| model.key_env.clone()));
         }
         let named = |provider: &str| {
-            self.settings.general.models.value.iter().any(|model| model.provider.as_deref() == Some(provider))
+            self.settings.models.iter().any(|model| model.provider.as_deref() == Some(provider))
                 || !self.names_models()
         };
         let market = Market::open(self);
@@ -132,7 +98,7 @@ impl Config {
 
     /// The server that was given by its address and without a model.
     fn address_alone(&self) -> Option<(&ModelSetting, &str)> {
-        match &self.settings.general.models.value[..] {
+        match &self.settings.models[..] {
             [setting] if setting.model.is_none() => Some((setting, setting.base_url.as_deref()?)),
             _ => None,
         }
@@ -143,7 +109,7 @@ impl Config {
         let table = self.table()?;
         let mut found = FoundModels::default();
         let mut unusable = Vec::new();
-        for model in &self.settings.general.models.value {
+        for model in &self.settings.models {
             match model.open(&table, &self.exchanges).context("`models`")? {
                 Some(client) => found.models.push(client),
                 None => unusable.push(format!("Configured but not usable: {}.", model.why_unusable(&table))),
@@ -162,7 +128,7 @@ impl Config {
             return usable.filter_map(|provider| provider.base_url.clone()).collect();
         }
         let Ok(table) = self.table() else { return Vec::new() };
-        self.settings.general.models.value.iter().filter_map(|model| model.address(&table)).collect()
+        self.settings.models.iter().filter_map(|model| model.address(&table)).collect()
     }
 
     /// Models for the agent, in order of preference, and why others are not among them. It may read models' lists,
@@ -229,8 +195,7 @@ impl Market {
         let usable = providers.iter().filter(|provider| provider.obstacle.is_none());
         let lists =
             usable.filter_map(|provider| Some((provider.name.clone(), files.kept(provider)?))).collect();
-        let timeout = LIST_TIMEOUT
-            .min(std::time::Duration::from_millis(config.settings.general.model_timeout_ms.value));
+        let timeout = LIST_TIMEOUT.min(std::time::Duration::from_millis(config.settings.model_timeout_ms));
         Ok(Self {
             table,
             providers,

@@ -6,10 +6,11 @@
 use std::sync::Arc;
 
 use forage_fs::{Contents, Globs, ReadBuffer, RelPath, Root};
-use toml::{Table, Value};
+use forage_tools::limits::TEXT_BYTES;
+use toml::Value;
 
 use super::Config;
-use super::settings::Setting;
+use super::settings::{keys, row, unreadable};
 
 const NAME: &str = ".forage.toml";
 const MAX_BYTES: usize = 64 << 10;
@@ -17,13 +18,8 @@ const MAX_BYTES: usize = 64 << 10;
 /// Applies the file of each root.
 pub(crate) fn narrow(config: &mut Config, roots: &[Arc<Root>]) {
     for root in roots {
-        let Some(text) = read(root, &mut config.notices) else { continue };
-        let source = root.path().join(NAME).display().to_string();
-        match text.parse::<Table>() {
-            Ok(table) => apply(config, &table, &source),
-            Err(error) => {
-                config.notices.push(format!("{source} is not valid and is ignored: {}", error.message()))
-            }
+        if let Some(text) = read(root, &mut config.notices) {
+            apply(config, &text, &root.path().join(NAME).display().to_string());
         }
     }
 }
@@ -44,64 +40,53 @@ fn read(root: &Root, notices: &mut Vec<String>) -> Option<String> {
     }
 }
 
-fn apply(config: &mut Config, table: &Table, source: &str) {
-    for (section, value) in table {
-        let Some(fields) = value.as_table() else {
-            ignore(config, source, section);
-            continue;
-        };
-        for (name, value) in fields {
-            let key = format!("{section}.{name}");
-            let number = value.as_integer().and_then(|number| u64::try_from(number).ok());
-            let lowered = match (key.as_str(), number) {
-                ("limits.text_bytes", Some(wanted)) => {
-                    let least = forage_tools::limits::TEXT_BYTES_MIN;
-                    let wanted = usize::try_from(wanted).unwrap_or(usize::MAX).max(least);
-                    lower(&mut config.settings.limits.text_bytes, wanted, source)
-                }
-                ("limits.timeout_ms", Some(wanted)) => {
-                    lower(&mut config.settings.limits.timeout_ms, wanted.max(100), source)
-                }
-                ("limits.max_file_bytes", Some(wanted)) => {
-                    let lower =
-                        config.settings.limits.max_file_bytes.value.is_none_or(|present| wanted < present);
-                    config.settings.limits.max_file_bytes.set(lower.then_some(Some(wanted)), source);
-                    lower
-                }
-                ("search.exclude", None) => exclude(config, value, source),
-                _ => false,
-            };
-            if !lowered {
-                ignore(config, source, &key);
-            }
+fn apply(config: &mut Config, text: &str, file: &str) {
+    let found = match keys(text) {
+        Ok(found) => found,
+        Err(error) => {
+            let problem = unreadable(text, file, &error);
+            config.notices.push(format!("{problem}; the file is not valid and is ignored"));
+            return;
+        }
+    };
+    for found in found {
+        let source = format!("{file}:{}", found.line(text));
+        let narrowed = found.value().ok().and_then(|value| narrowed(config, &found.key, &value));
+        if narrowed.is_none_or(|value| config.set(&found.key, value, &source).is_err()) {
+            config.notices.push(format!(
+                "{source}: `{}` is ignored: a repository may only lower limits.text_bytes, limits.timeout_ms and \
+                 limits.max_file_bytes, and add to search.exclude; set it in your own configuration if you want it",
+                found.key
+            ));
         }
     }
 }
 
-fn lower<T: PartialOrd + Copy>(setting: &mut Setting<T>, wanted: T, source: &str) -> bool {
-    let lower = wanted < setting.value;
-    setting.set(lower.then_some(wanted), source);
-    lower
+/// Returns the value of a key with what a repository wants, if that makes answers smaller.
+fn narrowed(config: &Config, key: &str, wanted: &Value) -> Option<Value> {
+    let limits = &config.settings.limits;
+    let present = match key {
+        "search.exclude" => return excluded(config, wanted),
+        "limits.text_bytes" => Some(limits.text_bytes.unwrap_or(TEXT_BYTES) as u64),
+        "limits.timeout_ms" => Some(limits.timeout_ms),
+        "limits.max_file_bytes" => limits.max_file_bytes,
+        _ => return None,
+    };
+    let wanted = wanted.as_integer().filter(|wanted| *wanted >= 0)?;
+    let wanted = wanted.max(row(key)?.schema["minimum"].as_i64()?);
+    present.is_none_or(|present| wanted.unsigned_abs() < present).then_some(Value::Integer(wanted))
 }
 
-fn exclude(config: &mut Config, value: &Value, source: &str) -> bool {
-    let Some(globs) = value.as_array() else { return false };
+fn excluded(config: &Config, wanted: &Value) -> Option<Value> {
     // An exclusion of an exclusion would bring files back.
     let valid = |glob: &Value| {
         let glob = glob.as_str().filter(|glob| !glob.starts_with('!'))?;
         Globs::new(&[format!("!{glob}")]).is_ok().then(|| glob.to_owned())
     };
-    let Some(globs) = globs.iter().map(valid).collect::<Option<Vec<_>>>() else { return false };
-    let all = config.settings.search.exclude.value.iter().cloned().chain(globs).collect();
-    config.settings.search.exclude.set(Some(all), source);
-    true
-}
-
-fn ignore(config: &mut Config, source: &str, key: &str) {
-    config.notices.push(format!(
-        "{source}: `{key}` is ignored: a repository may only lower limits.text_bytes, limits.timeout_ms and \
-         limits.max_file_bytes, and add to search.exclude; set it in your own configuration if you want it"
-    ));
+    let globs = wanted.as_array()?.iter().map(valid).collect::<Option<Vec<_>>>()?;
+    let mut all = config.settings.search.exclude.clone();
+    all.extend(globs.into_iter().filter(|glob| !config.settings.search.exclude.contains(glob)));
+    Some(all.into())
 }
 
 #[cfg(test)]
@@ -118,24 +103,20 @@ mod tests {
             "roots = [\"/\"]\nsandbox = \"off\"\n[[models]]\nprovider = \"x\"\n",
         ]);
         forage_fuzz::target!(&seeds, |input| {
-            let Ok(table) = String::from_utf8_lossy(input).parse::<Table>() else { return };
             let mut config = super::super::defaults(std::path::Path::new("/nowhere/config.toml"));
-            config.settings.search.exclude.set(Some(vec!["own".to_owned()]), "the user's");
+            config.set("search.exclude", vec!["own"], "the user's").unwrap();
             let before = config.clone();
-            apply(&mut config, &table, ".forage.toml");
-            assert!(config.settings.limits.text_bytes.value <= before.settings.limits.text_bytes.value);
-            assert!(config.settings.limits.text_bytes.value >= forage_tools::limits::TEXT_BYTES_MIN);
-            assert!(
-                (100..=before.settings.limits.timeout_ms.value)
-                    .contains(&config.settings.limits.timeout_ms.value)
-            );
-            assert!(config.settings.search.exclude.value.starts_with(&before.settings.search.exclude.value));
-            assert!(config.settings.search.exclude.value.iter().all(|glob| !glob.starts_with('!')));
+            apply(&mut config, &String::from_utf8_lossy(input), ".forage.toml");
+            let text_bytes = config.settings.limits.text_bytes.unwrap_or(TEXT_BYTES);
+            assert!((forage_tools::limits::TEXT_BYTES_MIN..=TEXT_BYTES).contains(&text_bytes));
+            assert!((100..=before.settings.limits.timeout_ms).contains(&config.settings.limits.timeout_ms));
+            assert!(config.settings.search.exclude.starts_with(&before.settings.search.exclude));
+            assert!(config.settings.search.exclude.iter().all(|glob| !glob.starts_with('!')));
             // All else is as it was.
             let (mut now, before) = (config.settings, before.settings);
-            now.limits.text_bytes = before.limits.text_bytes.clone();
-            now.limits.timeout_ms = before.limits.timeout_ms.clone();
-            now.limits.max_file_bytes = before.limits.max_file_bytes.clone();
+            now.limits.text_bytes = before.limits.text_bytes;
+            now.limits.timeout_ms = before.limits.timeout_ms;
+            now.limits.max_file_bytes = before.limits.max_file_bytes;
             now.search.exclude = before.search.exclude.clone();
             assert_eq!(format!("{now:?}"), format!("{before:?}"));
         });

@@ -7,67 +7,34 @@ use std::time::Duration;
 use anyhow::bail;
 use forage_llm::Redactor;
 use forage_lookup::limits::REST_PORT;
-use forage_lookup::{CodeSuperset, Encoder, Idf, Language, Prose, Retriever, Sharding, encoder_named};
+use forage_lookup::{CodeSuperset, Encoder, Idf, Language, Prose, Retriever, encoder_named};
 use forage_sandbox::Outside;
+use forage_tools::limits::LOOKUP_HITS;
 use forage_tools::{LookupSettings, Telemetry, TelemetryTarget};
 use serde_json::{Map, Value};
 
 use super::sandbox::port;
-use super::table::{EncoderName, IdfSetting, Retrieval, StoreSetting};
+use super::table::{EncoderName, IdfSetting, Retrieval};
 use super::{Config, environment};
 use crate::retrieval::{CollectionPlace, Home};
 use crate::rotated_file::RotatedFile;
 use crate::telemetry::TelemetryFile;
 
 impl Retrieval {
-    /// Whether the settings go together.
-    pub(super) fn check_together(&self) -> anyhow::Result<()> {
-        if self.store.value.get() == StoreSetting::Qdrant && self.url().is_none() {
-            bail!(
-                "`retrieval.store` ({}): \"qdrant\" needs `retrieval.url`, or QDRANT_URL",
-                self.store.source()
-            );
-        }
-        if self.encoder.value.get() == EncoderName::Bm42
-            && self.prose().is_some_and(|prose| prose != Prose::default())
-        {
-            bail!(
-                "`retrieval.language` and `retrieval.disable_stemmer` are for BM25; \"bm42\" ({}) knows English alone",
-                self.encoder.source()
-            );
-        }
-        Ok(())
-    }
-
     /// What the words of collections are, if the user says so.
     fn prose(&self) -> Option<Prose> {
-        if self.disable_stemmer.value {
+        if self.disable_stemmer {
             return Some(Prose::AsWritten);
         }
-        self.language.value.as_deref().and_then(Language::parse).map(Prose::Stemmed)
+        self.language.as_deref().and_then(Language::parse).map(Prose::Stemmed)
     }
 
     fn url(&self) -> Option<String> {
-        self.url.value.clone().or_else(|| environment::variable("QDRANT_URL"))
-    }
-
-    /// How a collection is spread that has to be made.
-    fn sharding(&self) -> Sharding {
-        Sharding {
-            shards: self.shards.value,
-            replicas: self.replicas.value,
-            write_consistency: self.write_consistency.value,
-            key_field: self.shard_key.value.clone(),
-            is_on_disk: self.on_disk.value,
-        }
+        self.url.clone().or_else(|| environment::variable("QDRANT_URL"))
     }
 
     fn is_on_server(&self) -> bool {
-        match self.store.value.get() {
-            StoreSetting::Qdrant => true,
-            StoreSetting::Embedded => false,
-            StoreSetting::Auto => self.url().is_some(),
-        }
+        self.directory.is_none() && self.url().is_some()
     }
 }
 
@@ -80,8 +47,8 @@ impl Telemetry for TelemetryOutside {
     }
 }
 
-fn telemetry_at(path: &Path, rotate_bytes: u64) -> Arc<dyn Telemetry> {
-    let file = Arc::new(TelemetryFile::new(path, rotate_bytes));
+fn telemetry_at(path: &Path) -> Arc<dyn Telemetry> {
+    let file = Arc::new(TelemetryFile::new(path));
     let writer = Arc::clone(&file);
     match Outside::start("telemetry", move |event| writer.record(event)) {
         Ok(outside) => Arc::new(TelemetryOutside(outside)),
@@ -90,6 +57,28 @@ fn telemetry_at(path: &Path, rotate_bytes: u64) -> Arc<dyn Telemetry> {
 }
 
 impl Config {
+    /// Refuses settings of collections that don't go together.
+    pub(super) fn check_retrieval(&self) -> anyhow::Result<()> {
+        let retrieval = &self.settings.retrieval;
+        if retrieval.url.is_some() && retrieval.directory.is_some() {
+            bail!(
+                "`retrieval.url` ({}) and `retrieval.directory` ({}): collections are on a server or in a directory; \
+                 leave one out",
+                self.source("retrieval.url"),
+                self.source("retrieval.directory")
+            );
+        }
+        if retrieval.encoder == EncoderName::Bm42
+            && retrieval.prose().is_some_and(|prose| prose != Prose::default())
+        {
+            bail!(
+                "`retrieval.language` and `retrieval.disable_stemmer` are for BM25; \"bm42\" ({}) knows English alone",
+                self.source("retrieval.encoder")
+            );
+        }
+        Ok(())
+    }
+
     /// Returns why `keyword_lookup` is not offered although the configuration has it on, if so: the settings of its store
     /// can't be used.
     pub(crate) fn lookup_problem(&self) -> Option<String> {
@@ -101,14 +90,13 @@ impl Config {
     /// Where collections are.
     pub(crate) fn collection_place(&self) -> anyhow::Result<CollectionPlace> {
         let retrieval = &self.settings.retrieval;
-        let collection = retrieval.collection.value.clone();
+        let collection = retrieval.collection.clone();
         let home = match (retrieval.is_on_server(), retrieval.url()) {
             (true, Some(url)) => Home::Server {
                 url,
-                api_key: environment::variable(&retrieval.api_key_env.value),
-                allow_plain_key: retrieval.allow_plain_key.value,
-                timeout: Duration::from_millis(retrieval.timeout_ms.value),
-                shard_key: retrieval.shard_key.value.clone(),
+                api_key: environment::variable("QDRANT_API_KEY"),
+                allow_plain_key: retrieval.allow_plain_key,
+                timeout: Duration::from_millis(retrieval.timeout_ms),
             },
             _ => Home::Embedded { directory: self.collections_directory()? },
         };
@@ -117,7 +105,7 @@ impl Config {
 
     /// Where the embedded store keeps collections.
     pub(crate) fn collections_directory(&self) -> anyhow::Result<PathBuf> {
-        let own = self.settings.retrieval.directory.value.as_deref().map(std::path::absolute).transpose()?;
+        let own = self.settings.retrieval.directory.as_deref().map(std::path::absolute).transpose()?;
         own.or_else(|| Some(environment::data_directory()?.join("collections").path())).ok_or_else(|| {
             anyhow::anyhow!("there is no telling where your data directory is; set `retrieval.directory`")
         })
@@ -138,23 +126,18 @@ impl Config {
     /// Takes secrets out of what is sent to a server, unless the user has turned that off.
     pub(crate) fn redactor_for_collections(&self) -> anyhow::Result<Option<Redactor>> {
         let leaves = matches!(self.collection_place()?.home, Home::Server { .. });
-        Ok((leaves && self.settings.secrets.redact.value).then(Redactor::standard))
+        Ok((leaves && self.settings.secrets.redact).then(Redactor::standard))
     }
 
     /// The file that telemetry goes to.
     pub(crate) fn telemetry_path(&self) -> Option<&Path> {
-        self.settings.telemetry.path.value.as_deref()
+        self.settings.telemetry.path.as_deref()
     }
 
     /// Why nothing is told there, if something else is in place of the file.
     pub(crate) fn telemetry_problem(&self) -> Option<String> {
         let problem = RotatedFile::problem(self.telemetry_path()?)?;
         Some(format!("`telemetry.path` has no effect: {problem}"))
-    }
-
-    /// The name of the sparse vector, and how a collection is spread that has to be made.
-    pub(crate) fn collection_shape(&self) -> (String, Sharding) {
-        (self.settings.retrieval.vector.value.clone(), self.settings.retrieval.sharding())
     }
 
     /// The encoder that fills a collection: the configured one, else the one for code.
@@ -166,13 +149,13 @@ impl Config {
     /// The configured encoder; `None` for "auto".
     fn named_encoder(&self) -> Option<Arc<dyn Encoder>> {
         let retrieval = &self.settings.retrieval;
-        encoder_named(retrieval.encoder.value.name(), retrieval.prose().unwrap_or_default())
+        encoder_named(self.word("retrieval.encoder"), retrieval.prose().unwrap_or_default())
     }
 
     /// How `keyword_lookup` works. Nothing is opened and nobody is asked before something is looked up.
     pub(crate) fn lookup_settings(&self) -> LookupSettings {
         let retrieval = &self.settings.retrieval;
-        let text_field = retrieval.text_field.value.clone();
+        let text_field = retrieval.text_field.clone();
         let store = self.collection_place().map_err(|error| format!("{error:#}")).and_then(|place| {
             let store = place.open().map_err(|error| error.to_string())?;
             Ok((store, place.home.name()))
@@ -180,13 +163,7 @@ impl Config {
         let (store, backend) = match store {
             Ok(store) => store,
             Err(why) => {
-                let limit = retrieval.top_k.value;
-                return LookupSettings {
-                    retriever: Err(why),
-                    limit,
-                    text_field,
-                    ..LookupSettings::default()
-                };
+                return LookupSettings { retriever: Err(why), text_field, ..LookupSettings::default() };
             }
         };
         let retriever = Retriever {
@@ -194,23 +171,23 @@ impl Config {
             encoder: self.named_encoder(),
             prose: retrieval.prose(),
             backend,
-            using: retrieval.vector.value.clone(),
-            idf: match retrieval.idf.value.get() {
+            using: retrieval.vector.clone(),
+            idf: match retrieval.idf {
                 IdfSetting::Auto => Idf::Auto,
                 IdfSetting::Stored => Idf::Stored,
             },
-            fields: retrieval.payload.value.clone(),
+            fields: retrieval.payload.clone(),
             text_field: Some(text_field),
-            timeout: Duration::from_millis(retrieval.timeout_ms.value),
+            timeout: Duration::from_millis(retrieval.timeout_ms),
             rarity: Arc::default(),
         };
-        LookupSettings::of(retriever, retrieval.top_k.value)
+        LookupSettings::of(retriever, LOOKUP_HITS)
     }
 
     /// Who is told of calls that come from here. To be made before the wall is put up.
     pub(crate) fn told(&self, surface: &'static str) -> TelemetryTarget {
         let path = self.telemetry_path();
-        let to = path.map(|path| telemetry_at(path, self.settings.telemetry.rotate_bytes.value));
+        let to = path.map(telemetry_at);
         TelemetryTarget::new(to, surface)
     }
 }

@@ -36,16 +36,15 @@ pub(crate) struct Needs {
 impl Config {
     /// What the user wants: `auto`, `off` or `require`.
     pub(crate) fn sandbox_mode(&self) -> &str {
-        self.settings.general.sandbox.value.name()
+        self.word("sandbox")
     }
 
     /// Restricts this thread, and what it starts from now on, to `access`. Where a wall is required, anything less than
     /// the whole of it is an error.
     pub(crate) fn enforce_sandbox(&self, access: &Access, is_required: bool) -> anyhow::Result<Level> {
-        let setting = &self.settings.general.sandbox;
-        let is_required = is_required || setting.value.get() == Sandbox::Require;
-        let level = if setting.value.get() == Sandbox::Off && !is_required {
-            Level::None { reason: format!("`sandbox` is \"off\" ({})", setting.source()) }
+        let is_required = is_required || self.settings.sandbox == Sandbox::Require;
+        let level = if self.settings.sandbox == Sandbox::Off && !is_required {
+            Level::None { reason: format!("`sandbox` is \"off\" ({})", self.source("sandbox")) }
         } else {
             forage_sandbox::restrict(access)
         };

@@ -8,6 +8,8 @@ use forage_rank::{RULES, RankWeights, limits};
 use super::Config;
 use super::settings::Wrong;
 
+const SEARCH_INDEX: &str = "search_index";
+
 /// What is wrong with the weights.
 pub(super) fn wrong_weight(weights: &BTreeMap<String, f64>) -> Option<Wrong> {
     for (name, weight) in weights {
@@ -27,11 +29,12 @@ pub(super) fn wrong_weight(weights: &BTreeMap<String, f64>) -> Option<Wrong> {
 impl Config {
     /// What files are ranked with, if the user has said so; rules that aren't mentioned weigh what is built in.
     pub(crate) fn ranking(&self) -> Option<Arc<RankWeights>> {
-        if self.settings.tools.search_index.weights.value.is_empty() {
+        let own = self.settings.tool(SEARCH_INDEX).weights;
+        if own.is_empty() {
             return None;
         }
         let mut weights = RankWeights::default();
-        for (name, value) in &self.settings.tools.search_index.weights.value {
+        for (name, value) in &own {
             if let Some(weight) = weights.rules.get_mut(name) {
                 *weight = *value as f32;
             }
@@ -41,11 +44,11 @@ impl Config {
 
     /// Tokens of code in an answer to a call that names no number.
     pub(crate) fn code_tokens(&self) -> u64 {
-        self.settings.tools.search_index.code_tokens.value
+        self.settings.tool(SEARCH_INDEX).code_tokens
     }
 
     /// Where the weights come from.
     pub(crate) fn ranking_source(&self) -> &str {
-        self.settings.tools.search_index.weights.source()
+        self.source("tools.search_index.weights")
     }
 }

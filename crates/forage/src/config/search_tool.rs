@@ -6,33 +6,27 @@ use std::time::Duration;
 use forage_tools::{EngineSetting, Program, SearchSettings};
 
 use super::environment;
-use super::kinds::SettingWord;
-use super::table::{EngineName, SearchTool};
+use super::table::{EngineName, Settings, Tool};
 use super::tools::SEARCH;
 use super::{Config, existing};
 
-impl SearchTool {
-    /// Selects the external engines where a program is named and no engine is.
-    pub(super) fn choose_engine(&mut self) {
-        let named = [&self.binary, &self.fallback_binary].into_iter().find(|program| program.is_set());
-        if let Some(program) = named.filter(|_| !self.engine.is_set()) {
-            self.engine.set(Some(SettingWord::new(EngineName::External)), &program.source);
-        }
-    }
-
-    pub(super) fn settings(&self, roots: &[&Path]) -> SearchSettings {
+impl Settings {
+    pub(super) fn search_settings(&self, roots: &[&Path]) -> SearchSettings {
+        let search = self.tool(SEARCH);
         SearchSettings {
-            engine: self.engine(roots),
-            timeout: Duration::from_millis(self.default_timeout_ms.value),
-            max_results: self.default_max_results.value,
+            engine: search.engine(roots),
+            timeout: Duration::from_millis(search.default_timeout_ms),
+            max_results: search.default_max_results,
         }
     }
+}
 
+impl Tool {
     /// Looks the programs up, once. One that is missing is no error before somebody searches with it.
     fn engine(&self, roots: &[&Path]) -> EngineSetting {
-        let names: &[&str] = match self.engine.value.get() {
+        let names: &[&str] = match self.engine {
             EngineName::Embedded => return EngineSetting::Embedded,
-            EngineName::External => &[&self.binary.value, &self.fallback_binary.value],
+            EngineName::External => &[&self.binary, &self.fallback_binary],
             EngineName::Ugrep => &["ugrep"],
             EngineName::Rg => &["rg"],
         };
@@ -56,7 +50,8 @@ impl SearchTool {
 impl Config {
     /// Why agents are not offered `Search` although the configuration has it on: no engine of it can run.
     pub(crate) fn engine_problem(&self) -> Option<String> {
-        if self.settings.tools.search.engine.value.get() == EngineName::Embedded || !self.is_on(SEARCH) {
+        let search = self.settings.tool(SEARCH);
+        if search.engine == EngineName::Embedded || !search.enabled {
             return None;
         }
         let roots = existing(&self.own_directories(&environment::working_directory().ok()?));

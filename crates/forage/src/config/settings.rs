@@ -1,73 +1,21 @@
-//! The macro that makes all places of a key from its one row in the table of settings, and what the places share.
+//! How settings are declared, read from each source, and merged: every value with its source, every mistake with its place.
 
-use std::fmt;
-use std::marker::PhantomData;
-use std::ops::RangeInclusive;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
-use anyhow::bail;
-use clap::{Arg, ArgMatches};
-use serde::Deserializer;
-use serde::de::{DeserializeSeed, MapAccess, Visitor};
-use serde_json::Value;
+use anyhow::anyhow;
+use clap::{Arg, ArgAction, ArgMatches};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::Deserialize as _;
+use serde_json::{Value as Json, json};
+use toml::de::{DeTable, DeValue, Error, ValueDeserializer};
+use toml::{Spanned, Table, Value};
 
-use super::kinds::FromText;
+use super::table::{self, Settings};
 
-/// A value and where it comes from.
-#[derive(Clone, Debug)]
-pub(crate) struct Setting<T> {
-    pub(crate) value: T,
-    pub(super) source: String,
-}
-
-impl<T> Setting<T> {
-    pub(super) fn default(value: T) -> Self {
-        Self { value, source: "default".to_owned() }
-    }
-
-    /// Where it comes from.
-    pub(crate) fn source(&self) -> &str {
-        &self.source
-    }
-
-    /// Whether some source has it.
-    pub(super) fn is_set(&self) -> bool {
-        self.source != "default"
-    }
-
-    pub(super) fn set(&mut self, value: Option<T>, source: &str) {
-        if let Some(value) = value {
-            *self = Self { value, source: source.to_owned() };
-        }
-    }
-
-    /// An error about the value of `key`, if something is wrong with it.
-    pub(super) fn refuse(&self, key: &str, wrong: Option<impl Into<Wrong>>) -> anyhow::Result<()> {
-        match wrong.map(Into::into) {
-            Some(Wrong { below, problem }) => bail!("`{key}{below}` ({}): {problem}", self.source),
-            None => Ok(()),
-        }
-    }
-}
-
-/// What is wrong with a value.
-pub(super) struct Wrong {
-    /// Where in a value that is a table: `.name`, or nothing.
-    below: String,
-    problem: String,
-}
-
-impl Wrong {
-    /// With what stands at `key` in the value.
-    pub(super) fn at(key: &str, problem: String) -> Self {
-        Self { below: format!(".{key}"), problem }
-    }
-}
-
-impl From<String> for Wrong {
-    fn from(problem: String) -> Self {
-        Self { below: String::new(), problem }
-    }
-}
+/// The source of a value that none of the user's sources has.
+pub(crate) const DEFAULT: &str = "default";
 
 /// The commands that have options for settings; an option of `Every` is taken by all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,312 +30,445 @@ pub(crate) enum SettingsCommand {
     Mcp,
 }
 
-/// A row of the table of settings, as its page and its schema have it.
-#[derive(Debug)]
+/// A row of the table of settings.
+#[derive(Clone, Debug)]
 pub(crate) struct Row {
     /// Its place in the file: `limits.timeout_ms`.
     pub(crate) path: String,
-    /// What it is called; its place, unless the table may be left out.
-    pub(crate) key: String,
-    /// What it is, line by line.
+    /// Its description, line by line.
     pub(crate) about: &'static [&'static str],
-    /// Its JSON Schema.
-    pub(crate) schema: Value,
-    /// Its default.
-    pub(crate) default: Value,
+    /// The JSON Schema of its value, with the range.
+    pub(crate) schema: Json,
+    /// Its default; none for what is unset.
+    pub(crate) default: Option<Value>,
     /// The environment variable.
     pub(crate) variable: Option<&'static str>,
-    /// The option of the command line.
-    pub(crate) flag: Option<&'static str>,
+    /// The option of the command line: its name, the name of its value, and the commands that have it.
+    pub(crate) option: Option<(&'static str, &'static str, &'static [SettingsCommand])>,
+    /// Reads a value and returns what is wrong with it.
+    pub(super) check: fn(ValueDeserializer<'_>) -> Result<Option<Wrong>, Error>,
 }
 
-/// The settings of a section in effect.
-pub(crate) trait Section: Default {
-    /// What one source says of them.
-    type Said: SourceSettings;
-    fn apply(&mut self, said: Self::Said, source: &str);
-    /// Whether each value is one that its key can have.
-    fn check(&self) -> anyhow::Result<()>;
-    /// Each as its key, its value and its source.
-    fn shown(&self) -> Vec<(String, Value, String)>;
-    fn rows() -> Vec<Row>;
+/// What is wrong with a value.
+pub(super) struct Wrong {
+    /// Where in a value that is a table: `.name`, or nothing.
+    below: String,
+    problem: String,
 }
 
-/// What one source says of the settings of a section.
-pub(crate) trait SourceSettings: Default {
-    /// The names of the section's keys.
-    fn keys() -> Vec<String>;
-    /// Reads the value of one of these keys.
-    fn read<'de, A: MapAccess<'de>>(&mut self, key: &str, table: &mut A) -> Result<(), A::Error>;
-    /// What a text in place of the table says.
-    fn from_text(_: &str) -> Option<Self> {
-        None
-    }
-    /// Reads the section's variables.
-    fn read_environment(&mut self, variable: &dyn Fn(&str) -> Option<String>) -> anyhow::Result<()>;
-    /// Adds the options that a command has for the section.
-    fn add_options(command: SettingsCommand, options: clap::Command) -> clap::Command;
-    /// Reads these options.
-    fn read_options(&mut self, command: SettingsCommand, matches: &ArgMatches);
-}
-
-/// Two sections that share a table; only the first may have variables and options.
-impl<A: SourceSettings, B: SourceSettings> SourceSettings for (A, B) {
-    fn keys() -> Vec<String> {
-        [A::keys(), B::keys()].concat()
-    }
-    fn read<'de, M: MapAccess<'de>>(&mut self, key: &str, table: &mut M) -> Result<(), M::Error> {
-        if A::keys().iter().any(|it| it == key) { self.0.read(key, table) } else { self.1.read(key, table) }
-    }
-    fn read_environment(&mut self, variable: &dyn Fn(&str) -> Option<String>) -> anyhow::Result<()> {
-        self.0.read_environment(variable)?;
-        self.1.read_environment(variable)
-    }
-    fn add_options(command: SettingsCommand, options: clap::Command) -> clap::Command {
-        B::add_options(command, A::add_options(command, options))
-    }
-    fn read_options(&mut self, command: SettingsCommand, matches: &ArgMatches) {
-        self.0.read_options(command, matches);
-        self.1.read_options(command, matches);
+impl Wrong {
+    /// With `problem` at `key` in the value.
+    pub(super) fn at(key: &str, problem: String) -> Self {
+        Self { below: format!(".{key}"), problem }
     }
 }
 
-/// Reads the table of a section.
-pub(super) struct TableOf<S>(PhantomData<S>);
-
-impl<S> TableOf<S> {
-    pub(super) fn new() -> Self {
-        Self(PhantomData)
+impl From<String> for Wrong {
+    fn from(problem: String) -> Self {
+        Self { below: String::new(), problem }
     }
 }
 
-impl<'de, S: SourceSettings> DeserializeSeed<'de> for TableOf<S> {
-    type Value = S;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<S, D::Error> {
-        deserializer.deserialize_any(self)
-    }
-}
-
-impl<'de, S: SourceSettings> Visitor<'de> for TableOf<S> {
-    type Value = S;
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a table")
-    }
-    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<S, E> {
-        S::from_text(text).ok_or_else(|| E::invalid_type(serde::de::Unexpected::Str(text), &self))
-    }
-    fn visit_map<A: MapAccess<'de>>(self, mut table: A) -> Result<S, A::Error> {
-        let (keys, mut said) = (S::keys(), S::default());
-        while let Some(key) = table.next_key_seed(OneOf(&keys))? {
-            said.read(key, &mut table)?;
-        }
-        Ok(said)
-    }
-}
-
-/// A key that is one of these: an error about another one is then at its place in the file.
-struct OneOf<'k>(&'k [String]);
-
-impl<'de, 'k> DeserializeSeed<'de> for OneOf<'k> {
-    type Value = &'k str;
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<&'k str, D::Error> {
-        deserializer.deserialize_str(self)
-    }
-}
-
-impl<'k> Visitor<'_> for OneOf<'k> {
-    type Value = &'k str;
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a key")
-    }
-    fn visit_str<E: serde::de::Error>(self, key: &str) -> Result<&'k str, E> {
-        self.0.iter().find(|it| *it == key).map(String::as_str).ok_or_else(|| {
-            let known: Vec<String> = self.0.iter().map(|key| format!("`{key}`")).collect();
-            E::custom(format!("unknown field `{key}`, expected one of {}", known.join(", ")))
-        })
-    }
-}
-
-/// What is wrong with a value out of its range.
-pub(super) fn out_of_range<T: PartialOrd + fmt::Display>(
-    value: &T,
-    range: &RangeInclusive<T>,
-) -> Option<String> {
-    let (least, most) = (range.start(), range.end());
-    (!range.contains(value)).then(|| format!("{value} is out of range; give {least} to {most}"))
-}
-
-/// An option for a setting.
-pub(super) fn option<T: FromText, S: Section>(
-    command: SettingsCommand,
-    path: &'static str,
-    (flag, value): (&'static str, &'static str),
-) -> Arg {
-    let rows = S::rows();
-    let row = rows.iter().find(|row| row.path == path);
-    let about = row.map_or(&[][..], |row| row.about);
-    let default = match row.map(|row| &row.default) {
-        Some(Value::String(text)) => text.clone(),
-        Some(value @ Value::Number(_)) => value.to_string(),
-        _ => String::new(),
-    };
-    let paragraph: Vec<&str> =
-        about.iter().map(|line| line.trim()).take_while(|line| !line.is_empty()).collect();
-    let mut help = paragraph.join(" ").trim_end_matches('.').to_owned();
-    if !default.is_empty() {
-        help.push_str(&format!(" [default: {default}]"));
-    }
-    let is_everywhere = command == SettingsCommand::Every;
-    let option = Arg::new(path).long(flag).help(help).global(is_everywhere);
-    // What is on every page is in the way of what a command has of its own.
-    let option = option.hide_short_help(is_everywhere && path != "roots");
-    T::option(if value.is_empty() { option } else { option.value_name(value) })
-}
-
-/// Makes the settings of the sections, and what one source says of them.
+/// Declares the sections of the settings, and their rows.
 ///
-/// A row is `name: Type`, for what has no default, or `name: Type = default`, and then, in this order: `as "key"` where it
-/// is called otherwise than its place in the file; `in RANGE`; `check FUNCTION`, which says what is wrong with a value;
-/// `from ("VARIABLE")`, or `from ()` for none, with the option `"name" "VALUE" for COMMANDS`. `or NAME` behind a section
-/// is the key that a text in place of its table gives.
+/// A row is `name: Type`, with `as Type` where another one has the schema, and then, in this order: `= DEFAULT`; `in RANGE`;
+/// `check FUNCTION`, which returns what is wrong with a value; `from "VARIABLE"`; `option "name" "VALUE" for COMMANDS`.
 macro_rules! settings {
     ($(
         $(#[doc = $section_about:literal])*
-        $section:ident $said:ident at $prefix:literal $(or $short:ident)? {
-            $(
-                $(#[doc = $about:literal])+
-                $field:ident: $type:ty $(= $default:expr)? $(, as $key:literal)? $(, in $range:expr)?
-                $(, check $check:expr)?
-                $(, from ($($variable:literal)?) $(, $flag:literal $value:literal for $($command:ident)+)?)?;
-            )*
+        $section:ident {
+            $(at $prefix:literal {
+                $(
+                    $(#[doc = $about:literal])+
+                    $field:ident: $type:ty $(as $shown:ty)? $(= $default:expr)? $(, in $range:expr)?
+                    $(, check $check:expr)? $(, from $variable:literal)?
+                    $(, option $option:literal $value:literal for $($command:ident)+)?;
+                )*
+            })+
+            $(tables { $($table:ident: $of:ty),+ $(,)? })?
         }
-    )*) => {$(
-        $(#[doc = $section_about])*
-        #[derive(Clone, Debug)]
-        pub(crate) struct $section {
-            $($(#[doc = $about])+ pub(crate) $field: Setting<settings!(@type $type $(, $default)?)>,)*
+    )*) => {
+        $(
+            $(#[doc = $section_about])*
+            #[derive(Clone, Debug, Default, Deserialize)]
+            #[serde(default)]
+            pub(crate) struct $section {
+                $($($(#[doc = $about])+ pub(crate) $field: $type,)*)+
+                $($(pub(crate) $table: $of,)+)?
+            }
+        )*
+
+        fn declared() -> Vec<Row> {
+            vec![$($($(Row {
+                path: concat!($prefix, stringify!($field)).to_owned(),
+                about: &[$($about),+],
+                schema: schema_of::<settings!(@last $type $(, $shown)?)>(
+                    None::<Json>$(.or({ let range = $range; Some(json!([range.start(), range.end()])) }))?,
+                ),
+                default: None::<Value>$(.or(Value::try_from($default).ok()))?,
+                variable: None$(.or(Some($variable)))?,
+                option: None$(.or(Some(($option, $value, &[$(SettingsCommand::$command),+][..]))))?,
+                check: |value| <$type>::deserialize(value).map(|value| {
+                    let _ = &value;
+                    None::<Wrong>$(.or($check(&value).map(Wrong::from)))?
+                }),
+            },)*)+)*]
         }
-
-        /// What one source says of them.
-        #[derive(Clone, Debug, Default)]
-        pub(crate) struct $said {
-            $(pub(crate) $field: Option<$type>,)*
-        }
-
-        impl Default for $section {
-            fn default() -> Self {
-                Self { $($field: Setting::default(settings!(@default $($default)?)),)* }
-            }
-        }
-
-        impl Section for $section {
-            type Said = $said;
-
-            fn apply(&mut self, said: $said, source: &str) {
-                $(self.$field.set(said.$field.map(Into::into), source);)*
-            }
-
-            fn check(&self) -> anyhow::Result<()> {
-                $({
-                    let (key, setting) = (settings!(@key $prefix, $field $(, $key)?), &self.$field);
-                    setting.refuse(key, setting.value.problem())?;
-                    $(setting.refuse(key, out_of_range(&setting.value, &$range))?;)?
-                    $(setting.refuse(key, $check(&setting.value))?;)?
-                })*
-                Ok(())
-            }
-
-            fn shown(&self) -> Vec<(String, Value, String)> {
-                vec![$((
-                    settings!(@key $prefix, $field $(, $key)?).to_owned(),
-                    self.$field.value.shown(),
-                    self.$field.source.clone(),
-                ),)*]
-            }
-
-            fn rows() -> Vec<Row> {
-                let default = Self::default();
-                vec![$({
-                    #[allow(unused_mut, reason = "not every row has a range")]
-                    let mut schema = <$type as SettingType>::schema();
-                    $(
-                        let range = $range;
-                        (schema["minimum"], schema["maximum"]) = (json!(range.start()), json!(range.end()));
-                    )?
-                    Row {
-                        path: concat!($prefix, stringify!($field)).to_owned(),
-                        key: settings!(@key $prefix, $field $(, $key)?).to_owned(),
-                        about: &[$($about),+],
-                        schema,
-                        default: default.$field.value.shown(),
-                        variable: settings!(@or_none $($($variable)?)?),
-                        flag: settings!(@or_none $($($flag)?)?),
-                    }
-                },)*]
-            }
-        }
-
-        impl SourceSettings for $said {
-            fn keys() -> Vec<String> {
-                vec![$(stringify!($field).to_owned(),)*]
-            }
-
-            fn read<'de, A: MapAccess<'de>>(&mut self, key: &str, table: &mut A) -> Result<(), A::Error> {
-                match key {
-                    $(stringify!($field) => self.$field = Some(table.next_value()?),)*
-                    other => return Err(A::Error::custom(format!("there is no key `{other}`"))),
-                }
-                Ok(())
-            }
-
-            $(
-                fn from_text(text: &str) -> Option<Self> {
-                    Some(Self { $short: Some(text.into()), ..Self::default() })
-                }
-            )?
-
-            fn read_environment(&mut self, variable: &dyn Fn(&str) -> Option<String>) -> anyhow::Result<()> {
-                let _ = variable;
-                $($($(
-                    if let Some(text) = variable($variable) {
-                        self.$field = Some(<$type>::from_text(&text).with_context(|| {
-                            format!("the environment variable {} must be {}", $variable, <$type>::EXPECTED)
-                        })?);
-                    }
-                )?)?)*
-                Ok(())
-            }
-
-            fn add_options(command: SettingsCommand, options: clap::Command) -> clap::Command {
-                let _ = command;
-                $($($(
-                    let options = if [$(SettingsCommand::$command),+].contains(&command) {
-                        let path = concat!($prefix, stringify!($field));
-                        options.arg(option::<$type, $section>(command, path, ($flag, $value)))
-                    } else {
-                        options
-                    };
-                )?)?)*
-                options
-            }
-
-            fn read_options(&mut self, command: SettingsCommand, matches: &ArgMatches) {
-                let _ = (command, matches);
-                $($($(
-                    if [$(SettingsCommand::$command),+].contains(&command) {
-                        self.$field = <$type>::given(matches, concat!($prefix, stringify!($field)));
-                    }
-                )?)?)*
-            }
-        }
-    )*};
-    (@type $type:ty, $default:expr) => { $type };
-    (@type $type:ty) => { Option<$type> };
-    (@default $default:expr) => { $default };
-    (@default) => { None };
-    (@key $prefix:literal, $field:ident, $key:literal) => { $key };
-    (@key $prefix:literal, $field:ident) => { concat!($prefix, stringify!($field)) };
-    (@or_none $some:literal) => { Some($some) };
-    (@or_none) => { None };
+    };
+    (@last $type:ty, $shown:ty) => { $shown };
+    (@last $type:ty) => { $type };
 }
 pub(super) use settings;
+
+/// Returns the schema of a type as a key has it, with the least and the greatest value.
+pub(super) fn schema_of<T: JsonSchema>(range: Option<Json>) -> Json {
+    let mut settings = SchemaSettings::draft2020_12();
+    (settings.inline_subschemas, settings.meta_schema) = (true, None);
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    // An optional key is left out; it is never null.
+    if let Some(word) = schema["type"].get(0).cloned() {
+        schema["type"] = word;
+    }
+    // Of words that are described one by one.
+    if let Some(forms) = schema["oneOf"].as_array() {
+        let words: Vec<&Json> = forms.iter().map(|form| &form["const"]).collect();
+        schema = json!({ "type": "string", "enum": words });
+    }
+    if let Some(range) = range {
+        (schema["minimum"], schema["maximum"]) = (range[0].clone(), range[1].clone());
+    }
+    if let Some(fields) = schema.as_object_mut() {
+        fields.retain(|name, _| !["title", "description", "format"].contains(&name.as_str()));
+    }
+    schema
+}
+
+/// The rows of all settings.
+pub(crate) fn rows() -> &'static [Row] {
+    static ROWS: LazyLock<Vec<Row>> = LazyLock::new(table::rows);
+    &ROWS
+}
+
+pub(super) fn row(key: &str) -> Option<&'static Row> {
+    rows().iter().find(|row| row.path == key)
+}
+
+/// Whether keys lie in the table of this name.
+fn is_table(key: &str) -> bool {
+    rows().iter().any(|row| row.path.strip_prefix(key).is_some_and(|rest| rest.starts_with('.')))
+}
+
+impl Row {
+    /// The words that it can be, if it is one of a few.
+    fn words(&self) -> Option<Vec<&str>> {
+        Some(self.schema["enum"].as_array()?.iter().filter_map(Json::as_str).collect())
+    }
+
+    /// Reads the text of a variable.
+    fn from_text(&self, text: &str) -> Result<Value, String> {
+        let text = text.trim();
+        match (self.schema["type"].as_str(), self.words()) {
+            (_, Some(words)) if !words.contains(&text) => Err(format!("one of {}", words.join(", "))),
+            (Some("integer"), _) => text.parse().map(Value::Integer).map_err(|_| "a whole number".to_owned()),
+            (Some("boolean"), _) => {
+                text.parse().map(Value::Boolean).map_err(|_| "`true` or `false`".to_owned())
+            }
+            _ => Ok(Value::String(text.to_owned())),
+        }
+    }
+
+    fn out_of_range(&self, value: &Value) -> Option<String> {
+        let bound = |name: &str| self.schema[name].as_i64();
+        let (least, most) = (bound("minimum")?, bound("maximum")?);
+        let value = value.as_integer().filter(|value| !(least..=most).contains(value))?;
+        Some(format!("{value} is out of range; give {least} to {most}"))
+    }
+
+    fn option_of(&'static self, command: SettingsCommand) -> Option<Arg> {
+        let (name, value, _) = self.option.filter(|(.., commands)| commands.contains(&command))?;
+        let paragraph: Vec<&str> =
+            self.about.iter().map(|line| line.trim()).take_while(|line| !line.is_empty()).collect();
+        let mut help = paragraph.join(" ").trim_end_matches('.').to_owned();
+        match &self.default {
+            Some(Value::String(text)) if !text.is_empty() => help.push_str(&format!(" [default: {text}]")),
+            Some(Value::Integer(number)) => help.push_str(&format!(" [default: {number}]")),
+            _ => {}
+        }
+        let is_everywhere = command == SettingsCommand::Every;
+        // What is on every page is in the way of what a command has of its own.
+        let option =
+            Arg::new(&*self.path).long(name).help(help).global(is_everywhere).hide_short_help(is_everywhere);
+        Some(match (self.schema["type"].as_str(), self.words()) {
+            (Some("boolean"), _) => option.action(ArgAction::SetTrue),
+            (Some("integer"), _) => option.value_name(value).value_parser(clap::value_parser!(u64)),
+            (_, Some(words)) => option.value_name(value).value_parser(words),
+            _ => option.value_name(value),
+        })
+    }
+
+    fn given(&self, command: SettingsCommand, matches: &ArgMatches) -> Option<Value> {
+        self.option.filter(|(.., commands)| commands.contains(&command))?;
+        match self.schema["type"].as_str() {
+            Some("boolean") => matches.get_flag(&self.path).then_some(Value::Boolean(true)),
+            Some("integer") => {
+                let number = matches.get_one::<u64>(&self.path)?;
+                Some(Value::Integer(i64::try_from(*number).unwrap_or(i64::MAX)))
+            }
+            _ => matches.get_one::<String>(&self.path).map(|text| Value::String(text.clone())),
+        }
+    }
+}
+
+/// Adds the options that a command has for settings.
+pub(crate) fn add_options(command: SettingsCommand, options: clap::Command) -> clap::Command {
+    options.args(rows().iter().filter_map(|row| row.option_of(command)))
+}
+
+/// Values by the keys of rows, as the command line gives them.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct GivenSettings(BTreeMap<&'static str, Value>);
+
+impl GivenSettings {
+    /// Reads the options that a command has for settings.
+    pub(crate) fn read(command: SettingsCommand, matches: &ArgMatches) -> Self {
+        let given = rows().iter().filter_map(|row| Some((&*row.path, row.given(command, matches)?)));
+        Self(given.collect())
+    }
+
+    /// The value of a key.
+    pub(crate) fn get<'de, T: serde::Deserialize<'de>>(&self, key: &str) -> Option<T> {
+        self.0.get(key)?.clone().try_into().ok()
+    }
+
+    /// Adds those of another part of the command line.
+    pub(crate) fn extend(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+}
+
+/// A key of a file.
+pub(super) struct FileKey<'t> {
+    pub(super) key: String,
+    /// The byte at which it begins.
+    at: usize,
+    value: Spanned<DeValue<'t>>,
+}
+
+impl FileKey<'_> {
+    pub(super) fn value(&self) -> Result<Value, Error> {
+        Value::deserialize(ValueDeserializer::from(self.value.clone()))
+    }
+
+    pub(super) fn line(&self, text: &str) -> usize {
+        line(text, self.at)
+    }
+}
+
+/// Returns each key of a file, those of its tables by their paths.
+pub(super) fn keys(text: &str) -> Result<Vec<FileKey<'_>>, Error> {
+    let mut found = Vec::new();
+    gather(DeTable::parse(text)?.into_inner(), "", &mut found);
+    Ok(found)
+}
+
+fn gather<'t>(table: DeTable<'t>, above: &str, found: &mut Vec<FileKey<'t>>) {
+    for (name, value) in table {
+        let (at, span) = (name.span().start, value.span());
+        let mut key = format!("{above}{}", name.get_ref());
+        match value.into_inner() {
+            DeValue::Table(inner) if is_table(&key) => gather(inner, &(key + "."), found),
+            value => {
+                // The mode stands for the table.
+                if key == "filter" && value.is_str() {
+                    "filter.mode".clone_into(&mut key);
+                }
+                found.push(FileKey { key, at, value: Spanned::new(span, value) });
+            }
+        }
+    }
+}
+
+/// The number of the line that a byte is in.
+fn line(text: &str, at: usize) -> usize {
+    text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
+}
+
+/// Returns what is wrong with a text as TOML, with its line.
+pub(super) fn unreadable(text: &str, file: &str, error: &Error) -> String {
+    let at = error.span().map_or(text.len(), |span| span.start);
+    format!("{file}:{}: {}", line(text, at), message(error))
+}
+
+/// Returns the message of an error, with the name that was probably meant.
+fn message(error: &Error) -> String {
+    let told = error.message();
+    let unknown = ["unknown field `", "unknown variant `"].iter().find_map(|start| told.strip_prefix(start));
+    let closest = unknown.and_then(|rest| rest.split_once('`')).and_then(|(name, rest)| {
+        // The known names are quoted alike.
+        nearest(name, rest.split('`').skip(1).step_by(2))
+    });
+    let meant = closest.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+    let words = [
+        ("usize", "a whole number"),
+        ("u64", "a whole number"),
+        ("f64", "a number"),
+        ("a sequence", "a list"),
+    ];
+    let told = words.iter().fold(without_value(told), |told, (theirs, ours)| {
+        told.replace(&format!("expected {theirs}"), &format!("expected {ours}"))
+    });
+    told + &meant
+}
+
+/// Returns the name that is nearest to one that nothing has, if it is near.
+fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let edits = |known: &&str| strsim::damerau_levenshtein(name, known);
+    known.min_by_key(edits).filter(|known| edits(known) <= 2.min(name.chars().count() / 2))
+}
+
+/// Returns what a parser says of a value that it could not take, without that value: it could be a secret that was put in
+/// the wrong place.
+pub(crate) fn without_value(message: &str) -> String {
+    for (before, after) in
+        [("invalid type: string ", ", expected "), ("invalid value: string ", ", expected ")]
+    {
+        if let Some(rest) = message.strip_prefix(before)
+            && let Some(at) = rest.rfind(after)
+        {
+            return format!("{before}…{}", &rest[at..]);
+        }
+    }
+    if message.starts_with("unknown variant ")
+        && let Some(at) = message.find("`, expected ")
+    {
+        return format!("unknown value{}", &message[at + 1..]);
+    }
+    message.to_owned()
+}
+
+/// Returns what is wrong with a key that is none.
+fn unknown_key(key: &str) -> String {
+    if is_table(key) {
+        return format!("`{key}` is a table: write `[{key}]`, and its keys below it");
+    }
+    let name = |key: &'static str| key.rsplit('.').next().unwrap_or(key);
+    let paths = || rows().iter().map(|row| &*row.path);
+    let tables = paths().filter_map(|path| Some(path.rsplit_once('.')?.0));
+    let elsewhere = || paths().find(|path| key.rsplit('.').next() == Some(name(path)));
+    match nearest(key, paths().chain(tables)).or_else(elsewhere) {
+        Some(meant) => format!("unknown key `{key}`; did you mean `{meant}`?"),
+        None => format!("unknown key `{key}`; `forage config --all` shows all keys"),
+    }
+}
+
+/// The values that the sources give, each with its source; for all other keys the default holds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layers(BTreeMap<&'static str, (Value, String)>);
+
+impl Layers {
+    /// Puts the keys of a file over what is there.
+    pub(super) fn read_file(&mut self, text: &str, file: &str) -> anyhow::Result<()> {
+        let unreadable = |error: &Error| anyhow!("{}", unreadable(text, file, error));
+        for FileKey { key, at, value } in keys(text).map_err(|error| unreadable(&error))? {
+            let source = |at: usize| format!("{file}:{}", line(text, at));
+            let row = row(&key).ok_or_else(|| anyhow!("{}: {}", source(at), unknown_key(&key)))?;
+            self.put(row, value, |within| source(within.unwrap_or(at)))?;
+        }
+        Ok(())
+    }
+
+    /// Puts the environment's values over what is there.
+    pub(super) fn read_environment(
+        &mut self,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> anyhow::Result<()> {
+        for row in rows() {
+            if let Some(name) = row.variable
+                && let Some(text) = variable(name)
+            {
+                let value = row.from_text(&text);
+                let value = value
+                    .map_err(|expected| anyhow!("the environment variable {name} must be {expected}"))?;
+                self.set(&row.path, value, "environment")?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the command line's values over what is there.
+    pub(super) fn add(&mut self, given: GivenSettings) -> anyhow::Result<()> {
+        given.0.into_iter().try_for_each(|(key, value)| self.set(key, value, "command line"))
+    }
+
+    /// Sets a value.
+    pub(super) fn set(&mut self, key: &str, value: impl Into<Value>, source: &str) -> anyhow::Result<()> {
+        let text = value.into().to_string();
+        let row = row(key).ok_or_else(|| anyhow!("{source}: {}", unknown_key(key)))?;
+        self.put(row, DeValue::parse(&text)?, |_| source.to_owned())
+    }
+
+    fn put(
+        &mut self,
+        row: &'static Row,
+        value: Spanned<DeValue<'_>>,
+        source: impl Fn(Option<usize>) -> String,
+    ) -> anyhow::Result<()> {
+        let refused = |at: Option<usize>, below: &str, problem: &str| {
+            anyhow!("`{}{below}` ({}): {problem}", row.path, source(at))
+        };
+        let misread = |error: Error| refused(error.span().map(|span| span.start), "", &message(&error));
+        if let Some(Wrong { below, problem }) = (row.check)(value.clone().into()).map_err(misread)? {
+            return Err(refused(None, &below, &problem));
+        }
+        let value = Value::deserialize(ValueDeserializer::from(value)).map_err(misread)?;
+        if let Some(problem) = row.out_of_range(&value) {
+            return Err(refused(None, "", &problem));
+        }
+        self.0.insert(&row.path, (value, source(None)));
+        Ok(())
+    }
+
+    /// Sets what follows from other keys, where it is not set itself.
+    pub(super) fn settle(&mut self) -> anyhow::Result<()> {
+        for (from, key, value) in [
+            ("tools.search.binary", "tools.search.engine", Some("external")),
+            ("tools.search.fallback_binary", "tools.search.engine", Some("external")),
+            ("retrieval.enable_keyword_tool", "tools.keyword_lookup.enabled", None),
+        ] {
+            if let Some((said, source)) = self.0.get(from).cloned()
+                && !self.0.contains_key(key)
+            {
+                self.set(key, value.map_or(said, Value::from), &source)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The value of a key in effect; none for what is unset.
+    pub(crate) fn get(&self, key: &str) -> Option<&Value> {
+        let given = self.0.get(key).map(|(value, _)| value);
+        given.or_else(|| row(key)?.default.as_ref())
+    }
+
+    /// The source of the value of a key.
+    pub(crate) fn source(&self, key: &str) -> &str {
+        debug_assert!(row(key).is_some(), "{key}");
+        self.0.get(key).map_or(DEFAULT, |(_, source)| source)
+    }
+
+    /// The settings.
+    pub(super) fn settings(&self) -> anyhow::Result<Settings> {
+        let mut root = Table::new();
+        for row in rows() {
+            let Some(value) = self.get(&row.path) else { continue };
+            let (tables, name) = row.path.rsplit_once('.').unwrap_or(("", &row.path));
+            let mut place = &mut root;
+            for table in tables.split('.').filter(|table| !table.is_empty()) {
+                let table = place.entry(table).or_insert_with(|| Table::new().into());
+                place = table.as_table_mut().ok_or_else(|| anyhow!("`{tables}` is no table"))?;
+            }
+            place.insert(name.to_owned(), value.clone());
+        }
+        Ok(Settings::deserialize(root)?)
+    }
+}

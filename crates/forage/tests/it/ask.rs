@@ -381,9 +381,8 @@ fn without_a_model_or_a_question_it_says_what_to_do() {
         run.status == 2 && run.stderr.contains("`ask.turns` (command line): 0 is out of range"),
         "{run:?}"
     );
-    configure(&project, &[&peer], "[ask]\nparallel = 65\n");
-    let run = project.run(&["ask", "q"]);
-    assert!(run.status == 2 && run.stderr.contains("`ask.parallel`"), "{run:?}");
+    let run = ask(&project, &peer, "q", &["--parallel", "65"]);
+    assert!(run.status == 2 && run.stderr.contains("65 is not in 1..=64"), "{run:?}");
     assert_eq!(peer.requests().len(), 0);
 }
 

@@ -110,24 +110,39 @@ fn what_is_kept_of_a_conversation_has_no_secrets_whatever_is_redacted() {
 #[test]
 fn a_prompt_file_is_what_the_model_is_told_of_its_work() {
     let project = project();
-    let peer = Peer::start([say("Bonjour.")]);
+    let peer = Peer::start((0..4).map(|_| say("Bonjour.")));
     let file = project.root.parent().unwrap().join("prompt.md");
     std::fs::write(&file, "Answer in French, with {grep_search}.\n").unwrap();
     let with = |path: &str| configure(&project, &[&peer], &format!("[ask]\nprompt_file = {path:?}\n"));
-    with(file.to_str().unwrap());
+    let own = project.home.join(".config/forage");
+    std::fs::create_dir_all(&own).unwrap();
+    for place in [&own, &project.home] {
+        std::fs::copy(&file, place.join("prompt.md")).unwrap();
+    }
+    for path in [file.to_str().unwrap(), "prompt.md", "~/prompt.md"] {
+        with(path);
+        let run = project.run(&["ask", "q"]);
+        assert_eq!(run.status, 0, "{run:?}");
+        let system = messages(&peer)[0][0]["content"].as_str().unwrap().to_owned();
+        assert!(
+            system.starts_with("Answer in French, with grep_search.\n\nWhat is data and what is not:"),
+            "{system}"
+        );
+    }
+    // A repository has no say in it.
+    project.write(".forage.toml", "[ask]\nprompt_file = \"planted.md\"\n");
     let run = project.run(&["ask", "q"]);
-    assert_eq!(run.status, 0, "{run:?}");
-    let system = messages(&peer)[0][0]["content"].as_str().unwrap().to_owned();
-    assert!(
-        system.starts_with("Answer in French, with grep_search.\n\nWhat is data and what is not:"),
-        "{system}"
-    );
+    assert!(run.stderr.contains("`ask.prompt_file` is ignored"), "{run:?}");
+    std::fs::write(own.join("prompt.md"), " \n").unwrap();
+    std::fs::write(project.home.join("prompt.md"), [0xff, 0xfe]).unwrap();
     std::fs::write(&file, "x".repeat(40_000)).unwrap();
     let pipe = file.with_file_name("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let bad: [(&str, &str); 3] = [
+    let bad: [(&str, &str); 5] = [
         ("/no/such/prompt.md", "/no/such/prompt.md: No such file"),
         (file.to_str().unwrap(), "it has 40000 bytes, 32768 at most are read"),
+        ("prompt.md", "prompt.md is empty; write the prompt into it"),
+        ("~/prompt.md", "prompt.md: stream did not contain valid UTF-8"),
         // A pipe is not waited for.
         (pipe.to_str().unwrap(), "pipe: "),
     ];

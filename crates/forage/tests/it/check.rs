@@ -314,7 +314,7 @@ fn a_typing_error_in_the_configuration_is_what_the_client_would_see() {
     project.configure(&format!("unknown = \"{KEY}\"\n"));
     let run = write(&project, "codex", FORAGE);
     assert!(run.status == 2 && run.stdout.contains("its settings can't be used"), "{}", run.stdout);
-    assert!(run.stdout.contains("line 1, column 1: unknown field `unknown`"), "{}", run.stdout);
+    assert!(run.stdout.contains("config.toml:1: unknown key `unknown`"), "{}", run.stdout);
     let (status, record) = doctor(&project, &[]);
     assert!(status == 2 && record["problems"].to_string().contains("Codex (user): "), "{record}");
     project.configure("");

@@ -55,7 +55,7 @@ fn a_broken_configuration_is_reported_and_ends_nothing() {
     for (text, named) in [
         ("[limits]\ntext_bytes = 3\n", "text_bytes"),
         ("[[models]]\napi_key = \"planted-secret-of-the-user\"\n", "api_key"),
-        ("model = [\n", "not valid"),
+        ("model = [\n", "unclosed array"),
         ("sandbox = \"maybe\"\n", "sandbox"),
     ] {
         project.configure(text);

@@ -110,7 +110,7 @@ const SCHEMA: &str = "[[model_facts]]\nmatch = [\"*\"]\nanswer_schema = true\n";
 /// A machine that is busy takes its time, and no test here is about that.
 const FILTER: &str = "model_timeout_ms = 120000\n";
 
-const BY_ID: &str = "model_timeout_ms = 120000\n[filter]\nevidence = \"compact\"\nanswer = \"ids\"\nshards = 3\n\
+const BY_ID: &str = "model_timeout_ms = 120000\n[filter]\nevidence = \"compact\"\nanswer = \"ids\"\n\
                      evidence_tokens = 1000\n";
 
 const SEARCH: [&str; 5] = ["keyword", "how are tools executed", "execute", "ToolRegistry", "_execute_tools"];
@@ -144,7 +144,7 @@ fn its_grammar_holds_answers_to_the_schema_and_without_it_they_are_noise() {
     let records = run.json();
     assert_eq!(records["model"]["dropped_paths"], 0, "{records}");
     let recorded = exchanges(&tape);
-    assert_eq!(recorded.len(), 3, "a request for each shard");
+    assert_eq!(recorded.len(), 1);
     let mut named = 0;
     for exchange in &recorded {
         let schema = &exchange["request"]["response_format"]["json_schema"]["schema"];

@@ -26,7 +26,7 @@ fn agents_are_told_of_it_by_the_name_that_is_free() {
         tool_names(&project),
         ["grep_search", "search_index", "list_directory", "read_file", "keyword_search"]
     );
-    project.configure("[retrieval]\nenable_keyword_tool = true\ntool_name = \"keyword_search\"\n");
+    project.configure("[tools.keyword_lookup]\nenabled = true\nname = \"keyword_search\"\n");
     for command in [&["tools"][..], &["mcp"]] {
         let run = project.run(command);
         assert!(
@@ -86,17 +86,17 @@ fn a_text_that_is_too_long_to_be_printed_as_a_vector_is_refused() {
 fn settings_that_make_no_sense_are_named() {
     let project = project();
     for (settings, expected) in [
-        ("tool_name = \"a b\"", "`retrieval.tool_name`"),
         ("collection = \"../x\"", "`retrieval.collection`"),
-        ("store = \"redis\"", "none of \"auto\", \"embedded\", \"qdrant\""),
-        ("store = \"qdrant\"", "needs `retrieval.url`"),
-        ("encoder = \"splade\"", "none of \"auto\", \"code-superset\", \"fastembed-bm25\", \"bm42\""),
+        (
+            "url = \"http://127.0.0.1:9\"\ndirectory = \"/tmp/x\"",
+            "on a server or in a directory; leave one out",
+        ),
+        ("encoder = \"splade\"", "one of `auto`, `code-superset`, `fastembed-bm25`, `bm42`"),
         ("language = \"klingon\"", "`retrieval.language`"),
         ("language = \"klingon\"", "\"klingon\" is none of arabic, danish"),
         ("encoder = \"bm42\"\ndisable_stemmer = true", "\"bm42\" ("),
-        ("top_k = 0", "give 1 to 100"),
         ("timeout_ms = 1", "give 100 to 300000"),
-        ("unknown = 1", "unknown field"),
+        ("unknown = 1", "unknown key `retrieval.unknown`"),
     ] {
         project.configure(&format!("[retrieval]\n{settings}\n"));
         let run = project.run(&["lookup", "x"]);
@@ -178,8 +178,8 @@ fn a_store_that_cant_be_used_is_not_offered_and_the_cause_is_named() {
     let project = project();
     let log = project.home.join("log.jsonl");
     project.configure(&format!(
-        "[retrieval]\nenable_keyword_tool = true\ntool_name = \"find_id\"\nurl = \"http://192.0.2.1:6333\"\n\
-         [telemetry]\npath = \"{}\"\n",
+        "[retrieval]\nenable_keyword_tool = true\nurl = \"http://192.0.2.1:6333\"\n\
+         [tools.keyword_lookup]\nname = \"find_id\"\n[telemetry]\npath = \"{}\"\n",
         log.display()
     ));
     let run = |arguments: &[&str]| {

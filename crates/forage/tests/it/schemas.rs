@@ -116,7 +116,7 @@ fn print_diagnoses(printed: &mut Printed) {
     assert!(look(&project, 0, &[key])["models"]["named"].is_object());
     for (text, part) in [
         ("[providers.acme]\nkey_env = [\"KEY\"]\n", "providers.acme"),
-        ("model = [\n", "not valid"),
+        ("model = [\n", "unclosed array"),
         ("roots = [\"/nonexistent/root\"]\n", "/nonexistent/root"),
         ("sandbox = \"off\"\n[tools.search]\nenabled = true\nengine = \"ugrep\"\n", "ugrep"),
     ] {

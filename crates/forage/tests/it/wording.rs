@@ -142,7 +142,7 @@ fn the_servers_prefix_is_understood_by_the_command() {
 }
 
 #[test]
-fn a_description_is_the_users_or_has_more_behind_it() {
+fn a_description_is_the_users() {
     let project = project();
     let of = |name: &str| {
         let listed = project.run(&["tools", "--json"]).json();
@@ -152,14 +152,10 @@ fn a_description_is_the_users_or_has_more_behind_it() {
     let built_in = of("grep_search");
     project.configure(
         "[tools.grep_search]\ndescription = \"Finds lines. For questions, {search_index}.\\u001b[31m\"\n\
-         [tools.search_index]\nname = \"rank\"\ndescription_append = \"Ask it in English.\"\n",
+         [tools.search_index]\nname = \"rank\"\n",
     );
     assert_eq!(of("grep_search"), "Finds lines. For questions, rank.\\x1B[31m");
-    let appended = of("rank");
-    assert!(
-        appended.starts_with("Which files, and which code,") && appended.ends_with("\n\nAsk it in English."),
-        "{appended}"
-    );
+    assert!(of("rank").starts_with("Which files, and which code,"), "{}", of("rank"));
     assert_ne!(built_in, of("grep_search"));
 }
 
@@ -175,11 +171,11 @@ fn names_that_can_not_be_are_errors_that_name_the_keys() {
         ("[tools.grep_search]\nname = \"a b\"\n".to_owned(), "`tools.grep_search.name`"),
         ("[tools.grep_search]\nname = \"\"\n".to_owned(), "`tools.grep_search.name`"),
         (format!("[tools.search]\nname = \"{long}\"\n"), "`tools.search.name`"),
-        ("[tools.grep]\nname = \"x\"\n".to_owned(), "unknown field `grep`"),
+        ("[tools.grep]\nname = \"x\"\n".to_owned(), "unknown key `tools.grep`"),
         ("[tools.read_file]\ndescription = \" \"\n".to_owned(), "`tools.read_file.description`"),
         (
-            format!("[tools.read_file]\ndescription_append = \"{}\"\n", "x".repeat(5_000)),
-            "`tools.read_file.description_append`",
+            format!("[tools.read_file]\ndescription = \"{}\"\n", "x".repeat(5_000)),
+            "`tools.read_file.description`",
         ),
         // The names that a server lists: clients without a prefix of their own are told of `forage_read_file`.
         (
@@ -189,10 +185,6 @@ fn names_that_can_not_be_are_errors_that_name_the_keys() {
         (
             format!("[mcp]\nprefix = \"ab_\"\n[tools.grep_search]\nname = \"{}\"\n", "x".repeat(62)),
             "`tools.grep_search.name` with `mcp.prefix`",
-        ),
-        (
-            "[retrieval]\ntool_name = \"a\"\n[tools.keyword_lookup]\nname = \"b\"\n".to_owned(),
-            "`tools.keyword_lookup.name` is \"b\" and `retrieval.tool_name`",
         ),
     ];
     for (text, expected) in cases {
@@ -215,7 +207,7 @@ fn a_repository_can_not_rename_or_describe() {
     .unwrap();
     let run = project.run(&["call", "grep_search", r#"{"pattern": "class Agent"}"#]);
     assert_eq!(run.status, 0, "{run:?}");
-    for key in ["tools.grep_search", "ask.prompt_file", "ask.servers"] {
+    for key in ["tools.grep_search.name", "ask.prompt_file", "ask.servers"] {
         assert!(run.stderr.contains(&format!("`{key}` is ignored")), "{run:?}");
     }
     assert_eq!(project.run(&["call", "evil", "{}"]).status, 2);

@@ -21,7 +21,7 @@ use super::records::{
     ModelsInUse, ModelsNamed, ProgramVersions, RootInUse, RootIndex, RootsInUse, SandboxInUse, ToolInUse,
 };
 use super::{DoctorReport, DoctorSubject};
-use crate::config::{self, ClientDirectories, Market, Needs};
+use crate::config::{self, ClientDirectories, DEFAULT, Market, Needs};
 use crate::setup::{ClientState, Site};
 
 /// Time for an engine to tell its version.
@@ -51,8 +51,8 @@ pub(super) fn roots(report: &mut DoctorReport, subject: &mut DoctorSubject) -> R
             return RootsInUse { working_directory: None, roots: Vec::new() };
         }
     };
-    let source = match (subject.config.settings.general.roots.value.is_empty(), find_git_root(&working)) {
-        (false, _) => format!("`roots` ({})", subject.config.settings.general.roots.source()),
+    let source = match (subject.config.settings.roots.is_empty(), find_git_root(&working)) {
+        (false, _) => format!("`roots` ({})", subject.config.source("roots")),
         (true, Some(_)) => "the git root that holds the working directory".to_owned(),
         (true, None) => "the working directory, which is in no git repository".to_owned(),
     };
@@ -107,11 +107,10 @@ pub(super) fn configuration(
     let file = config.file().display();
     let exists = config.file().exists();
     let problems: Vec<String> = problems.iter().map(told).collect();
-    let changed: Vec<_> =
-        config.describe().into_iter().filter(|(_, _, source)| source != "default").collect();
+    let changed: Vec<_> = config.describe().filter(|(_, _, source)| *source != DEFAULT).collect();
     let mut lines = vec![format!("{file}{}", if exists { "" } else { ", which does not exist: no error" })];
     if !changed.is_empty() {
-        let names: Vec<&str> = changed.iter().map(|(name, ..)| name.as_str()).collect();
+        let names: Vec<&str> = changed.iter().map(|(name, ..)| *name).collect();
         lines.push(format!("not as by default: {} (`forage config` shows them)", names.join(", ")));
     }
     lines.extend(problems.iter().map(|problem| format!("problem: {problem}")));
@@ -119,7 +118,7 @@ pub(super) fn configuration(
     report.section("configuration", &lines);
     report.problems.extend(problems.iter().cloned());
     report.warnings.extend(config.notices.iter().cloned());
-    let changed = changed.into_iter().map(|(name, value, source)| (name, SettingInEffect { value, source }));
+    let changed = changed.into_iter().map(SettingInEffect::named);
     ConfigurationInUse {
         file: file.to_string(),
         exists,

@@ -202,8 +202,7 @@ impl MeasurePlan {
     }
 
     fn threads(&self) -> usize {
-        WalkOptions { threads: self.config.settings.limits.threads.value, ..WalkOptions::default() }
-            .thread_count()
+        WalkOptions { threads: self.config.settings.limits.threads, ..WalkOptions::default() }.thread_count()
     }
 
     fn open(&self, directory: &Path) -> anyhow::Result<Arc<Root>> {
