@@ -35,7 +35,6 @@ FORMS = [
     ("compact, ids", {"evidence": "compact", "answer": "ids"}),
     ("compact, ids, 6,000 tokens", {"evidence": "compact", "answer": "ids", "evidence_tokens": 6000}),
     ("compact, ids, 2,000 tokens", {"evidence": "compact", "answer": "ids", "evidence_tokens": 2000}),
-    ("compact, ids, 4 shards of 6,000", {"evidence": "compact", "answer": "ids", "evidence_tokens": 6000, "shards": 4}),
 ]
 
 STOP_WORDS = set(

@@ -25,7 +25,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from qdrant import servers  # noqa: E402
 
-SPREAD = {1: "", 3: "shards = 6\nreplicas = 2\n"}
+SPREAD = {1: [], 3: ["--shards", "6", "--replicas", "2"]}
 
 
 def git(tree, *arguments):
@@ -33,14 +33,14 @@ def git(tree, *arguments):
 
 
 class Organisation:
-    def __init__(self, forage, place, url, clones, lines):
-        self.forage, self.place, self.clones = forage, place, clones
+    def __init__(self, forage, place, url, clones, layout):
+        self.forage, self.place, self.clones, self.layout = forage, place, clones, layout
         # A directory of its own to stand in: none above everything is searched.
         self.home, self.work = place / "home", place / "work"
         self.home.mkdir()
         self.work.mkdir()
         self.config = place / "config.toml"
-        self.config.write_text(f'[retrieval]\nurl = "{url}"\ntimeout_ms = 60000\n{lines}')
+        self.config.write_text(f'[retrieval]\nurl = "{url}"\ntimeout_ms = 60000\n')
 
     def run(self, *arguments, statuses=(0,)):
         """What the program prints, its seconds, and the most memory it had in MB."""
@@ -55,7 +55,7 @@ class Organisation:
         return json.loads(done.stdout), seconds, memory
 
     def fill(self, label, clones):
-        answer, seconds, memory = self.run("sparse", "index", "--repositories", str(clones), "--prune", statuses=(0, 2))
+        answer, seconds, memory = self.run("sparse", "index", *self.layout, "--repositories", str(clones), "--prune", statuses=(0, 2))
         answers = answer.get("answers", [answer])
         failed = [one for one in answers if "error" in one]
         total = lambda key: sum(one.get(key) or 0 for one in answers)

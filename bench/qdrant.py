@@ -117,24 +117,23 @@ def start(program, nodes, directory):
             signal.pause()
 
 
-# How each collection is spread: nodes, and the lines of `[retrieval]`.
+# How each collection is spread: nodes, and the options that make it.
 HOMES = {
-    "embedded": (0, ""),
-    "one node": (1, ""),
-    "three nodes, 6 shards, 2 replicas": (3, "shards = 6\nreplicas = 2\n"),
-    "three nodes, a shard key for each repository, 2 replicas": (3, 'shard_key = "repo"\nreplicas = 2\n'),
+    "embedded": (0, []),
+    "one node": (1, []),
+    "three nodes, 6 shards, 2 replicas": (3, ["--shards", "6", "--replicas", "2"]),
 }
 
 
 class Home:
     """A configuration of Forage's, with the collection that it names."""
 
-    def __init__(self, forage, place, url, lines):
+    def __init__(self, forage, place, url, layout):
         place.mkdir(parents=True)
-        self.forage, self.place, self.url = forage, place, url
-        store = f'url = "{url}"\n' if url else f'directory = "{place / "store"}"\nstore = "embedded"\n'
+        self.forage, self.place, self.url, self.layout = forage, place, url, layout
+        store = f'url = "{url}"\n' if url else f'directory = "{place / "store"}"\n'
         self.config = place / "config.toml"
-        self.config.write_text(f"[retrieval]\n{store}{lines}timeout_ms = 60000\n")
+        self.config.write_text(f"[retrieval]\n{store}timeout_ms = 60000\n")
 
     def run(self, *arguments, status=(0,)):
         environment = {"HOME": str(self.place), "PATH": os.environ["PATH"]}
@@ -146,16 +145,15 @@ class Home:
 
     def fill(self, trees):
         began = time.monotonic()
-        answer = self.run("sparse", "index", *trees)
+        answer = self.run("sparse", "index", *self.layout, *trees)
         seconds = time.monotonic() - began
         answers = answer.get("answers", [answer])
-        return sum(one["chunks_written"] for one in answers), seconds, [one["repo"] for one in answers]
+        return sum(one["chunks_written"] for one in answers), seconds
 
-    def look_up(self, program, queries, callers, repo=None, words=False):
+    def look_up(self, program, queries, callers, words=False):
         """The ids of each query's hits, and what the example says of times."""
         place = self.url or str(self.place / "store")
         command = [program, *(["--words"] if words else []), place, "code", "code-superset", str(callers)]
-        command += [repo] if repo else []
         done = subprocess.run(command, input="\n".join(queries), capture_output=True, text=True, check=True)
         hits = [json.loads(line) for line in done.stdout.splitlines()]
         return {line["query"]: line["ids"] for line in hits}, done.stderr.strip()
@@ -177,15 +175,15 @@ def measure(arguments):
     trees = [str(Path(tree).resolve()) for tree in arguments.tree]
     forage, lookups = (str(Path(program).resolve()) for program in (arguments.forage, arguments.lookups))
     expected, words_expected = None, None
-    for name, (nodes, lines) in HOMES.items():
+    for name, (nodes, layout) in HOMES.items():
         # The first one is what all are compared with.
         if nodes and arguments.only not in name:
             continue
         with contextlib.ExitStack() as stack:
             place = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             running = stack.enter_context(servers(arguments.program, nodes)) if nodes else []
-            home = Home(forage, place / "home", running[0].url() if running else None, lines)
-            chunks, seconds, repositories = home.fill(trees)
+            home = Home(forage, place / "home", running[0].url() if running else None, layout)
+            chunks, seconds = home.fill(trees)
             print(f"## {name}\nfilled: {chunks} chunks, {seconds:.1f} s, {chunks / seconds:.0f} chunks/s", flush=True)
             # What has been written is put in order in the background.
             time.sleep(10 if nodes else 0)
@@ -195,9 +193,6 @@ def measure(arguments):
                 same = sum(found[query] == ids for query, ids in expected.items())
                 sets = sum(set(found[query]) == set(ids) for query, ids in expected.items())
                 print(f"{callers} callers: {said}; same ids in the same order as embedded: {same} of {len(expected)}, same ids: {sets}", flush=True)
-            if "shard_key" in lines:
-                _, said = home.look_up(lookups, queries, 1, repositories[0])
-                print(f"1 caller, within {repositories[0]}: {said}")
             began = time.monotonic()
             home.run("sparse", "index", *trees)
             print(f"a second filling: {time.monotonic() - began:.1f} s")

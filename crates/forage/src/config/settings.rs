@@ -165,7 +165,7 @@ impl Row {
     }
 
     /// Reads the text of a variable.
-    fn from_text(&self, text: &str) -> Result<Value, String> {
+    fn parse(&self, text: &str) -> Result<Value, String> {
         let text = text.trim();
         match (self.schema["type"].as_str(), self.words()) {
             (_, Some(words)) if !words.contains(&text) => Err(format!("one of {}", words.join(", "))),
@@ -386,7 +386,7 @@ impl Layers {
             if let Some(name) = row.variable
                 && let Some(text) = variable(name)
             {
-                let value = row.from_text(&text);
+                let value = row.parse(&text);
                 let value = value
                     .map_err(|expected| anyhow!("the environment variable {name} must be {expected}"))?;
                 self.set(&row.path, value, "environment")?;
