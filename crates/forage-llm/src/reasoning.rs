@@ -38,7 +38,7 @@ fn opened(text: &str) -> Option<(&str, &'static str)> {
 }
 
 /// Returns the answer behind the reasoning, trimmed; nothing when all is reasoning.
-pub(crate) fn without_reasoning(text: &str) -> &str {
+pub fn without_reasoning(text: &str) -> &str {
     let mut rest = text;
     while let Some(thought) = Thought::at_start(rest) {
         rest = match thought {
@@ -65,7 +65,7 @@ pub(crate) fn is_cut(text: &str) -> bool {
 ///
 /// Such an end is a line of its own; anywhere else, and in a fence, the mark is part of an answer about such marks. One
 /// behind which nothing comes ends the answer itself.
-pub fn without_lone_end(text: &str) -> &str {
+fn without_lone_end(text: &str) -> &str {
     let mut text = text.trim();
     while let Some(before) = MARKS.iter().find_map(|(_, close)| text.strip_suffix(close))
         && let before = before.trim_end_matches([' ', '\t'])

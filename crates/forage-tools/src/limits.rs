@@ -285,24 +285,22 @@ pub const SCHEMA_IDS: usize = 500;
 /// Ranges of lines per file that are taken from a model's answer.
 pub const ANSWER_RANGES: usize = 8;
 
-/// Places in a model's text, from its end, that are tried as the beginning of an answer. One is usual, a few are talk;
-/// to try thousands would take seconds.
-pub const ANSWER_BEGINNINGS: usize = 16;
+/// Lines of a model's text that begin like JSON and are none, after which no more are tried: links and marks of a list begin
+/// so, and to try thousands would take seconds.
+pub const ANSWER_BEGINNINGS: usize = 64;
+
+/// Ends of entries, from the end of a list in JSON that was cut, at which it is closed again. The entry that is cut may have
+/// a few braces in its reason.
+pub const ANSWER_REPAIRS: usize = 16;
+
+/// Files that a warning names of those that only the text around a model's list mentions.
+pub const MENTIONED_FILES: usize = 8;
 
 /// Marks in front of a path in a model's line that are taken off: of a quotation, a list, a number, bold text, a link, code.
 pub const ANSWER_MARKS: usize = 16;
 
-/// Cells of a line of a table in a model's answer.
-pub const ANSWER_CELLS: usize = 12;
-
-/// Bytes in which a tag, or the text of a link, in front of a path ends.
+/// Bytes in which a tag in front of a path ends.
 pub const ANSWER_TAG_BYTES: usize = 300;
-
-/// Bytes in which words such as `File:` in front of a path or a reason end.
-pub const ANSWER_LABEL_BYTES: usize = 32;
-
-/// Bytes between the beginning of an answer in JSON and that of its list.
-pub const ANSWER_LIST_BYTES: usize = 64;
 
 /// Levels that `list_directory` shows when it is recursive (the plan's 2), and at the most.
 pub const LIST_DEPTH: u64 = 2;

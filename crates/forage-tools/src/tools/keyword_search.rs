@@ -4,19 +4,14 @@ mod answer;
 mod candidates;
 mod compact;
 mod evidence;
-mod exclusion;
-mod fences;
 mod filter;
-mod ids;
+mod json;
 mod lexical;
-mod lines;
+mod list;
 mod names;
-mod nothing;
 mod order;
-mod records;
 mod render;
 mod request;
-mod spoken;
 
 use std::sync::Arc;
 

@@ -297,7 +297,7 @@ fn files_that_were_not_sent_are_not_believed_in_any_form() {
     for file in 0..400 {
         tree.write(format!("f{file:03}.txt"), format!("line {file} needle\n"));
     }
-    let all: String = (0..400).map(|file| format!("f{file:03}.txt: what it is about\n")).collect();
+    let all: String = (0..400).map(|file| format!("f{file:03}.txt: grade 2, what it is about\n")).collect();
     for form in [AnswerForm::Paths, AnswerForm::Ids { shards: 1 }] {
         let model = Scripted::saying(all.clone());
         let mut context = context(&tree, EvidenceForm::Compact, form, &[&model]);
@@ -430,7 +430,8 @@ fn an_answer_by_ids_that_is_none_goes_to_the_next_model() {
             let answer = search(&context, &["needle"]).unwrap();
             assert_eq!(graded(&answer), ["a.txt 3"], "{bad}");
             assert!(
-                warnings(&answer).contains("another model was used: test/small answered without"),
+                warnings(&answer)
+                    .contains("another model was used: test/small gave an answer that can't be read"),
                 "{bad}"
             );
         }
@@ -459,6 +460,47 @@ fn a_cut_answer_says_so_and_invented_ids_are_counted() {
         assert_eq!(warnings(&answer).contains("answer"), expected.is_some(), "{}", answer.text);
         assert!(expected.is_none_or(|expected| warnings(&answer).contains(expected)), "{}", answer.text);
     }
+}
+
+#[test]
+fn an_unreadable_answer_leaves_the_candidates_unfiltered_and_says_so() {
+    let tree = Tree::new();
+    tree.write("a.txt", numbered(3, &[2]));
+    tree.write("b.txt", numbered(3, &[2]));
+    let model = Scripted::saying("Relevant:\n- a.txt: it\n\nNot relevant:\n- b.txt: a test");
+    let mut context = context(&tree, EvidenceForm::Requirement, AnswerForm::Paths, &[&model]);
+    let error = search(&context, &["needle"]).unwrap_err().to_string();
+    let reason = "test/small gave an answer that can't be read as a list of files";
+    assert!(error.contains(reason), "{error}");
+    context.filter.on_model_failure = OnModelFailure::Lexical;
+    let answer = search(&context, &["needle"]).unwrap();
+    assert_eq!(answer.records()["filter"], "lexical_after_model_failure");
+    assert_eq!(answer.records()["files"].as_array().unwrap().len(), 2);
+    assert!(
+        warnings(&answer).contains(reason) && warnings(&answer).contains("not filtered"),
+        "{}",
+        answer.text
+    );
+}
+
+#[test]
+fn files_that_only_the_text_around_a_list_names_are_reported() {
+    let tree = Tree::new();
+    for file in 0..12 {
+        tree.write(format!("f{file:02}.txt"), numbered(3, &[2]));
+    }
+    let warning = |others: usize| {
+        let others: Vec<String> = (1..=others).map(|file| format!("f{file:02}.txt")).collect();
+        let model = Scripted::saying(format!("f00.txt: it\n\nSee also {} for tests.", others.join(" and ")));
+        let context = context(&tree, EvidenceForm::Requirement, AnswerForm::Paths, &[&model]);
+        let answer = search(&context, &["needle"]).unwrap();
+        assert_eq!(answer.records()["files"].as_array().unwrap().len(), 1);
+        warnings(&answer)
+    };
+    let named = "the text around the model's list names files that the list does not have: `f01.txt`";
+    assert!(warning(1).contains(&format!("{named}\"")), "{}", warning(1));
+    assert!(warning(11).contains("`f08.txt` and 3 more"), "{}", warning(11));
+    assert_eq!(warning(0), "[]");
 }
 
 /// 40 files of about 1,000 bytes of compact evidence.

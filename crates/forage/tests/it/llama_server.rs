@@ -161,7 +161,7 @@ fn its_grammar_holds_answers_to_the_schema_and_without_it_they_are_noise() {
     let Some(server) = Server::start("32768", ENDS_SOON) else { return };
     let run = server.run(&project, "openai-chat", FILTER, &SEARCH);
     assert_eq!(run.status, 2, "{run:?}");
-    let reasons = ["without naming a file or saying that none is relevant", "the answer is empty"];
+    let reasons = ["an answer that can't be read as a list of files", "the answer is empty"];
     assert!(reasons.iter().any(|reason| run.stderr.contains(reason)), "{run:?}");
 }
 

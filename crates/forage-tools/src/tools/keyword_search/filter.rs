@@ -26,7 +26,7 @@ use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::ToolOutcome;
 use crate::telemetry::target::TelemetryTarget;
-use crate::text::{count, grouped};
+use crate::text::{count, grouped, quoted};
 
 /// Fills the answer with the files that a model keeps.
 pub(super) fn fill(
@@ -84,7 +84,7 @@ pub(super) fn fill(
         return Ok(());
     }
     outcome.response.model = Some(model_record(&judged, &shards, elapsed));
-    warn(&judged, &mut outcome.warnings);
+    warn(&judged, gathered, &mut outcome.warnings);
     let kept = merged(judged.into_iter().flat_map(|(_, answer)| answer.parsed.kept).collect(), found);
     let record = |kept: KeptAnswerFile| -> Option<KeywordFile> {
         let record = file_record(root, gathered, kept.file, kept.explanation)?;
@@ -334,12 +334,12 @@ impl Asking<'_> {
             let spent = answer.usage.map(|usage| {
                 format!(" ({} tokens in, {} out)", grouped(usage.input_tokens), grouped(usage.output_tokens))
             });
-            let what = match answer::is_cut_reasoning(&answer.text) {
-                true => "ended in its reasoning, before an answer",
-                false => "answered without naming a file or saying that none is relevant",
-            };
-            let spent = spent.unwrap_or_default();
-            failures.push(format!("{}/{} {what}{spent}", answer.provider, answer.model));
+            failures.push(format!(
+                "{}/{} gave an answer that can't be read as a list of files{}",
+                answer.provider,
+                answer.model,
+                spent.unwrap_or_default()
+            ));
             return ControlFlow::Continue(None);
         };
         let answered = BatchOutcome {
@@ -394,7 +394,7 @@ fn merged(mut kept: Vec<KeptAnswerFile>, found: &OrderedMatches<'_>) -> Vec<Kept
     kept
 }
 
-fn warn(judged: &[(&Shard, BatchOutcome)], warnings: &mut Vec<String>) {
+fn warn(judged: &[(&Shard, BatchOutcome)], gathered: &KeywordFindings, warnings: &mut Vec<String>) {
     for (_, answer) in judged {
         let failures = answer.failures.iter().map(|failure| format!("another model was used: {failure}"));
         let failures: Vec<String> = failures.filter(|failure| !warnings.contains(failure)).collect();
@@ -407,6 +407,19 @@ fn warn(judged: &[(&Shard, BatchOutcome)], warnings: &mut Vec<String>) {
     } else if judged.iter().any(|(_, answer)| answer.parsed.cut) {
         warnings
             .push("the model's answer ended in the middle; less relevant files may be missing".to_owned());
+    }
+    let mentioned: Vec<String> = (judged.iter().flat_map(|(_, answer)| &answer.parsed.mentioned))
+        .map(|&file| quoted(&gathered.files[file].path.display()))
+        .collect();
+    if !mentioned.is_empty() {
+        let more = match mentioned.len().saturating_sub(limits::MENTIONED_FILES) {
+            0 => String::new(),
+            more => format!(" and {} more", grouped(more as u64)),
+        };
+        warnings.push(format!(
+            "the text around the model's list names files that the list does not have: {}{more}",
+            mentioned[..mentioned.len().min(limits::MENTIONED_FILES)].join(", ")
+        ));
     }
 }
 

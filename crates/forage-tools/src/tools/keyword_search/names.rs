@@ -1,7 +1,7 @@
 //! Files by the names that a model may give them: the one place where a model's words become a file.
 
 use std::cell::OnceCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use forage_fs::Root;
 use forage_search::keyword::KeywordFindings;
@@ -12,25 +12,21 @@ use crate::text::absolute;
 
 /// Bytes that a path may be longer than ours, for `./` and `//` in it.
 const SLACK: usize = 64;
-/// Places in a line that are tried as the end of a path.
+/// Positions in a line that are tried as the end of a path.
 const ENDS_TRIED: usize = 96;
+/// Letters and digits of a text that occurs in a file by more than chance.
+const QUOTED_LETTERS: usize = 8;
 
-/// What the names in an answer lead to: to files that its model was sent, and to no others.
+/// Resolves the names in an answer to files that its model was sent, and to no others.
 pub(super) struct FileNames<'a> {
     gathered: Option<&'a KeywordFindings>,
     blocks: &'a [EvidenceBlock],
     by_id: bool,
+    /// By path, and by id where ids were asked for.
     files: HashMap<String, usize>,
     longest: usize,
-    said: OnceCell<FileLetters>,
-}
-
-/// What files say, in letters and digits alone: whoever repeats it may write it in another layout.
-#[derive(Default)]
-struct FileLetters {
-    lines: HashSet<String>,
-    /// Whole files, with a line feed between them.
-    text: String,
+    /// Letters and digits of each file's lines, because a model may repeat them in another layout.
+    said: OnceCell<String>,
 }
 
 impl<'a> FileNames<'a> {
@@ -45,21 +41,24 @@ impl<'a> FileNames<'a> {
         for block in blocks {
             let Some(file) = gathered.files.get(block.file) else { continue };
             files.insert(absolute(root, &file.path), block.file);
-            // An absolute path is nobody else's.
+            // An absolute path belongs to one file only.
             files.entry(file.path.display().into_owned()).or_insert(block.file);
+        }
+        if by_id {
+            files.extend(blocks.iter().map(|block| (block.label(), block.file)));
         }
         let longest = files.keys().map(String::len).max().unwrap_or_default();
         Self { gathered: Some(gathered), blocks, by_id, files, longest, said: OnceCell::new() }
     }
 
-    /// Files of these paths, in which these lines stand.
+    /// Files with these paths that contain these lines.
     #[cfg(test)]
     pub(super) fn of(paths: &[(&str, usize)], lines: &[&str], blocks: &'a [EvidenceBlock]) -> Self {
+        let ids = blocks.iter().map(|block| (block.label(), block.file));
         let files: HashMap<String, usize> =
-            paths.iter().map(|(path, file)| ((*path).to_owned(), *file)).collect();
+            paths.iter().map(|(path, file)| ((*path).to_owned(), *file)).chain(ids).collect();
         let longest = files.keys().map(String::len).max().unwrap_or_default();
-        let mut said = FileLetters::default();
-        lines.iter().for_each(|line| said.add([(*line).to_owned()]));
+        let said = lines.iter().map(|line| letters(line) + "\n").collect::<String>();
         Self { gathered: None, blocks, by_id: !blocks.is_empty(), files, longest, said: OnceCell::from(said) }
     }
 
@@ -68,33 +67,26 @@ impl<'a> FileNames<'a> {
         self.by_id
     }
 
-    /// What was sent of a file.
+    /// The evidence that was sent for a file.
     pub(super) fn block(&self, file: usize) -> Option<&'a EvidenceBlock> {
         self.blocks.iter().find(|block| block.file == file)
     }
 
     /// The file with an id.
     pub(super) fn of_id(&self, id: u64) -> Option<usize> {
-        let blocks = self.by_id.then_some(self.blocks)?;
-        blocks.iter().find(|block| block.id as u64 == id).map(|block| block.file)
+        self.by_id.then(|| self.file(&format!("F{id}")))?
     }
 
-    /// The file of a whole path.
-    pub(super) fn file(&self, path: &str) -> Option<usize> {
-        if path.is_empty() || path.len() > self.longest + SLACK {
-            return None;
-        }
-        let known = |path: &str| self.files.get(path).copied();
-        known(path).or_else(|| known(path.strip_prefix("file://")?)).or_else(|| {
-            // As Markdown wants `_` written.
-            let plain = path.replace("\\_", "_");
-            let plain = plain.strip_prefix("file://").unwrap_or(&plain);
-            known(&folded(plain))
-        })
-    }
-
-    /// The file that a text begins with, and what follows it. The longest path wins, because one may begin with another.
+    /// The file that a text begins with, and the text after its name. After an id may come the path, too.
     pub(super) fn at_start<'t>(&self, text: &'t str) -> Option<(usize, &'t str)> {
+        let (file, rest) = self.name_at_start(text)?;
+        let path = rest.trim_start_matches(|c: char| c.is_whitespace() || "*`\"|".contains(c));
+        let path = self.name_at_start(path).filter(|(other, _)| *other == file);
+        Some((file, path.map_or(rest, |(_, rest)| rest)))
+    }
+
+    /// The file whose name a text begins with. The longest name wins, because a path may begin with another.
+    fn name_at_start<'t>(&self, text: &'t str) -> Option<(usize, &'t str)> {
         let mut most = text.len().min(self.longest + SLACK);
         while !text.is_char_boundary(most) {
             most -= 1;
@@ -105,61 +97,71 @@ impl<'a> FileNames<'a> {
             c => ends_path(c),
         });
         let whole = (most == text.len()).then_some(most);
-        // Nothing but a path has so many ends in it, and the last of them is the whole.
+        // Only a path has so many ends in it, and the last of them ends the whole.
         let ends = ends.map(|(at, _)| at).take(ENDS_TRIED).chain(whole);
         let found = ends.filter_map(|end| Some((self.file(&text[..end])?, end))).last();
         found.map(|(file, end)| (file, &text[end..]))
     }
 
-    /// Whether a text names a file anywhere.
-    pub(super) fn mentions(&self, text: &str) -> bool {
-        let is_mark = |c: char| matches!(c, '`' | '*' | '"' | '\'' | '(' | '[' | '<' | '“' | '‘' | '«');
-        text.split_whitespace().any(|word| self.at_start(word.trim_start_matches(is_mark)).is_some())
+    /// The file with a name.
+    fn file(&self, path: &str) -> Option<usize> {
+        if path.is_empty() {
+            return None;
+        }
+        let known = |path: &str| self.files.get(path).copied();
+        known(path).or_else(|| {
+            // Markdown escapes `_`.
+            let plain = path.replace("\\_", "_");
+            known(&folded(plain.strip_prefix("file://").unwrap_or(&plain)))
+        })
     }
 
-    /// Whether a file has this as one of its lines.
-    pub(super) fn is_line(&self, line: &str) -> bool {
-        let letters = letters(line);
-        !letters.is_empty() && self.said().lines.contains(&letters)
+    /// The files that a text names anywhere, in their order. A name that may be a word, such as `configure`, counts only
+    /// as a whole path.
+    pub(super) fn mentioned(&self, text: &str) -> Vec<usize> {
+        let is_longer = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
+        let is_whole = |at: usize, name: &str| {
+            let after = text[at + name.len()..].trim_start_matches('.');
+            !text[..at].ends_with(is_longer) && !after.starts_with(is_longer)
+        };
+        let is_named = |name: &str| text.match_indices(name).any(|(at, _)| is_whole(at, name));
+        let is_clear = |name: &str| name.contains(['/', '.']) || self.by_id && is_id(name);
+        let names = self.files.iter().filter(|(name, _)| is_clear(name) && is_named(name));
+        let mut files: Vec<usize> = names.map(|(_, file)| *file).collect();
+        files.sort_unstable();
+        files.dedup();
+        files
     }
 
-    /// Whether a file says this, whatever the layout. Meant for texts that name something and say something of it: a word
-    /// alone stands in many files.
+    /// Whether a file contains this text, in whatever layout: then a model that repeats it quotes the file.
     pub(super) fn is_said(&self, text: &str) -> bool {
-        let letters = letters(text);
-        !letters.is_empty() && self.said().text.contains(&letters)
+        let text = letters(text);
+        text.len() >= QUOTED_LETTERS && self.said().contains(&text)
     }
 
-    fn said(&self) -> &FileLetters {
+    fn said(&self) -> &str {
         self.said.get_or_init(|| {
-            let mut said = FileLetters::default();
-            let files = self.blocks.iter().filter_map(|block| self.gathered?.files.get(block.file));
-            for file in files {
-                said.add(file.lines.iter().map(|line| line_text(&line.bytes)));
+            let mut said = String::new();
+            for file in self.blocks.iter().filter_map(|block| self.gathered?.files.get(block.file)) {
+                said.extend(file.lines.iter().map(|line| letters(&line_text(&line.bytes))));
+                said.push('\n');
             }
             said
         })
     }
 }
 
-impl FileLetters {
-    /// Adds the lines of a file.
-    fn add(&mut self, lines: impl IntoIterator<Item = String>) {
-        for line in lines {
-            let line = letters(&line);
-            self.text.push_str(&line);
-            self.lines.insert(line);
-        }
-        self.text.push('\n');
-    }
+/// Whether a name has the form of an id, such as `F7`.
+pub(super) fn is_id(name: &str) -> bool {
+    name.strip_prefix('F').is_some_and(|number| number.parse::<u64>().is_ok())
 }
 
 fn letters(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// What may stand behind a path.
-fn ends_path(c: char) -> bool {
+/// Whether a path may end before this character.
+pub(super) fn ends_path(c: char) -> bool {
     c.is_whitespace()
         || matches!(c, ':' | ',' | ';' | '|' | '<' | '#' | '`' | '*' | '"' | '\'' | '(' | ')' | ']')
         || matches!(c, '”' | '’' | '»' | '—' | '–' | '→' | '：' | '（')

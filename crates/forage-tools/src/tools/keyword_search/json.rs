@@ -1,0 +1,228 @@
+//! Reads an answer in JSON, with the schema that was sent or near to it: an object with the list, the list alone, a map from
+//! names to reasons, or an object on each line.
+//!
+//! A JSON parser takes it apart, so nothing within a string passes for structure.
+
+// fuzz: forage-tools/src/tools/keyword_search/answer.rs fuzz_no_answer_names_a_file_that_was_not_sent
+// fuzz: forage/src/answer_cache.rs fuzz_an_entry_is_a_miss_or_speaks_of_what_was_asked
+
+use std::ops::RangeInclusive;
+
+use serde_json::{Deserializer, Map, Value};
+
+use super::answer::{KeptAnswerFile, LineRange, Reading, Unclear};
+use super::list;
+use super::names::FileNames;
+use crate::limits;
+
+/// Keys of the list.
+const LISTS: [&str; 6] = ["files", "relevant_files", "relevant", "results", "result", "answer"];
+/// Keys of a file's id or path.
+const NAMES: [&str; 8] = ["id", "file_id", "path", "file", "file_path", "filename", "file_name", "name"];
+/// Keys of a reason.
+const REASONS: [&str; 5] = ["why", "reason", "explanation", "relevance_explanation", "relevance"];
+
+/// The files that JSON names.
+#[derive(Default)]
+struct Records {
+    kept: Vec<KeptAnswerFile>,
+    dropped: usize,
+    /// The list is empty, or says of files that they are not relevant.
+    leaves_out: bool,
+    /// One file's object without a list around it.
+    is_single: bool,
+}
+
+/// Reads the JSON values that begin a line, and gives the text around them.
+pub(super) fn read(text: &str, names: &FileNames<'_>) -> Result<(Reading, String), Unclear> {
+    let (mut reading, mut found) = (Reading::default(), None::<Records>);
+    let (mut rest, mut from, mut at, mut failed) = (String::with_capacity(text.len()), 0, 0, 0);
+    for line in text.split_inclusive('\n') {
+        let column = line.find(['{', '[']).filter(|column| list::untagged(&line[..*column]).is_empty());
+        let begin = column.map(|column| at + column);
+        at += line.len();
+        let is_tried = |begin: &usize| *begin >= from && failed < limits::ANSWER_BEGINNINGS;
+        let Some(begin) = begin.filter(is_tried) else { continue };
+        let json = &text[begin..];
+        let Some((value, length, is_cut)) = value_at(json) else {
+            failed += 1;
+            continue;
+        };
+        let Some(records) = records(&value, names) else {
+            // Its keys may say anything about the files, so its lines are no list.
+            if !names.mentioned(&json[..length]).is_empty() {
+                return Err(Unclear);
+            }
+            continue;
+        };
+        rest.push_str(&text[from..begin]);
+        from = begin + length;
+        let is_quoted = !records.kept.is_empty() && names.is_said(&json[..length]);
+        if is_quoted || records.kept.is_empty() && !records.leaves_out {
+            continue;
+        }
+        reading.cut |= is_cut;
+        match &mut found {
+            None => found = Some(records),
+            Some(known) if known.is_single && records.is_single => {
+                known.kept.extend(records.kept);
+                known.leaves_out |= records.leaves_out;
+            }
+            Some(known) if known.kept == records.kept => {}
+            Some(_) => return Err(Unclear),
+        }
+    }
+    rest.push_str(&text[from..]);
+    reading.dropped = found.as_ref().map_or(0, |records| records.dropped);
+    reading.kept = found.map(|records| records.kept);
+    Ok((reading, rest))
+}
+
+/// The value that a text begins with, its length, and whether it was cut and closed again. A list must end its line:
+/// `[1] src/a.rs` begins with a mark.
+fn value_at(text: &str) -> Option<(Value, usize, bool)> {
+    let mut stream = Deserializer::from_str(text).into_iter::<Value>();
+    match stream.next()? {
+        Ok(value) => {
+            let length = stream.byte_offset();
+            let after = text[length..].lines().next().unwrap_or_default();
+            (value.is_object() || list::untagged(after).is_empty()).then_some((value, length, false))
+        }
+        Err(error) if error.is_eof() => {
+            // The entries before the one that is cut are whole.
+            let ends = text.rmatch_indices('}').take(limits::ANSWER_REPAIRS);
+            let closed = |(end, _): (usize, &str)| {
+                let close = |marks: &str| serde_json::from_str(&format!("{}{marks}", &text[..=end])).ok();
+                close("]}").or_else(|| close("]"))
+            };
+            ends.filter_map(closed).next().map(|value| (value, text.len(), true))
+        }
+        Err(_) => None,
+    }
+}
+
+/// The files of a value; `None` for a value that has no list of them.
+fn records(value: &Value, names: &FileNames<'_>) -> Option<Records> {
+    let mut records = Records::default();
+    match value {
+        Value::Array(items) => {
+            records.leaves_out = items.is_empty();
+            items.iter().for_each(|item| records.take(item, names));
+        }
+        Value::Object(fields) => {
+            let list = LISTS.iter().find_map(|key| fields.get(*key));
+            if let Some(list @ (Value::Array(_) | Value::Object(_))) = list {
+                return self::records(list, names);
+            }
+            if NAMES.iter().any(|key| fields.contains_key(*key)) {
+                records.is_single = true;
+                records.take_entry(fields, names);
+            } else {
+                for (name, about) in fields {
+                    records.take_entry(&named(name, about)?, names);
+                }
+            }
+        }
+        _ => return None,
+    }
+    Some(records)
+}
+
+/// The entry for a name in a map, whose value is a reason or the other fields.
+fn named(name: &str, about: &Value) -> Option<Map<String, Value>> {
+    let reason = || Some(Map::from_iter([("why".to_owned(), about.as_str()?.into())]));
+    let mut entry = about.as_object().cloned().or_else(reason)?;
+    entry.insert("name".to_owned(), name.into());
+    Some(entry)
+}
+
+impl Records {
+    fn take(&mut self, item: &Value, names: &FileNames<'_>) {
+        let entry = item.as_str().and_then(|text| list::entry(text, names));
+        match (item, entry.filter(|entry| !entry.is_quotation(names))) {
+            (Value::Object(fields), _) => self.take_entry(fields, names),
+            (_, Some(entry)) if entry.grade == Some(0) => self.leaves_out = true,
+            (_, Some(entry)) => {
+                self.kept.push(KeptAnswerFile::new(entry.file, entry.words, entry.grade, names));
+            }
+            (name, None) => match file_of(name, names) {
+                Some(file) => self.kept.push(KeptAnswerFile::new(file, "", None, names)),
+                None => self.dropped += 1,
+            },
+        }
+    }
+
+    fn take_entry(&mut self, fields: &Map<String, Value>, names: &FileNames<'_>) {
+        let files: Vec<usize> = NAMES.iter().filter_map(|key| file_of(fields.get(*key)?, names)).collect();
+        // The id and the path must be of one file.
+        let Some(&file) = files.first().filter(|file| files.iter().all(|other| other == *file)) else {
+            self.dropped += 1;
+            return;
+        };
+        let grade = fields.get("grade").and_then(amount).map(|grade| grade.min(list::MAX_GRADE.into()) as u8);
+        let why = REASONS.iter().find_map(|key| fields.get(*key)?.as_str()).unwrap_or_default();
+        let why = why.split_ascii_whitespace().collect::<Vec<_>>().join(" ");
+        if grade == Some(0) || fields.get("relevant") == Some(&Value::Bool(false)) {
+            self.leaves_out = true;
+        } else if !why.is_empty() && names.is_said(&Value::Object(fields.clone()).to_string()) {
+            self.dropped += 1;
+        } else {
+            let kept = KeptAnswerFile::new(file, &why, grade, names);
+            let shown = names.block(file).map(|block| &*block.shown).unwrap_or_default();
+            let ranges = if names.by_id() { ranges(fields.get("ranges"), shown) } else { Vec::new() };
+            self.kept.push(KeptAnswerFile { ranges, ..kept });
+        }
+    }
+}
+
+/// The file with a name.
+fn file_of(name: &Value, names: &FileNames<'_>) -> Option<usize> {
+    let Some(name) = name.as_str() else { return names.of_id(name.as_u64()?) };
+    let entry = list::entry(name, names).filter(|entry| entry.words.is_empty());
+    entry.map(|entry| entry.file).or_else(|| names.of_id(name.trim().parse().ok()?))
+}
+
+/// A whole number, which some models write as a text.
+fn amount(value: &Value) -> Option<u64> {
+    value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
+}
+
+/// The ranges of an entry: parts that lie in lines which were shown, and, marked, whole ranges of which nothing was.
+fn ranges(value: Option<&Value>, shown: &[RangeInclusive<u64>]) -> Vec<LineRange> {
+    let Some(Value::Array(items)) = value else { return Vec::new() };
+    let pair = |item: &Value| {
+        let ends = item.as_array()?;
+        let first = amount(ends.first()?)?;
+        Some((first, ends.get(1).and_then(amount).unwrap_or(first)))
+    };
+    let mut found: Vec<LineRange> = Vec::new();
+    for (first, last) in items.iter().filter_map(pair).take(limits::ANSWER_RANGES) {
+        let (first, last) = (first.min(last).max(1), first.max(last));
+        let parts = shown.iter().filter_map(|shown| {
+            let (first, last) = (first.max(*shown.start()), last.min(*shown.end()));
+            (first <= last).then_some(LineRange { first, last, shown: true })
+        });
+        let before = found.len();
+        found.extend(parts);
+        if found.len() == before && last > 0 {
+            found.push(LineRange { first, last, shown: false });
+        }
+    }
+    joined(found)
+}
+
+/// In line order, those that touch as one.
+fn joined(mut ranges: Vec<LineRange>) -> Vec<LineRange> {
+    ranges.sort_by_key(|range| (!range.shown, range.first, range.last));
+    let mut joined: Vec<LineRange> = Vec::new();
+    for range in ranges {
+        match joined.last_mut() {
+            Some(last) if last.shown == range.shown && range.first <= last.last.saturating_add(1) => {
+                last.last = last.last.max(range.last);
+            }
+            _ => joined.push(range),
+        }
+    }
+    joined.truncate(limits::ANSWER_RANGES);
+    joined
+}

@@ -1,0 +1,232 @@
+//! Reads an answer that is a plain list, the form that the requirement's prompt asks for: a line for each file, with its path
+//! or id first.
+//!
+//! Marks of lists, headings, tables, links and code around a path are taken off, and line numbers after it. The words of
+//! other lines are not understood. They may come before and after the list, or below a path as its reason; anywhere else
+//! they could turn the meaning of the lines around them, and the answer is [`Unclear`].
+
+use super::answer::{KeptAnswerFile, Reading, Unclear};
+use super::names::{FileNames, ends_path, is_id};
+use crate::limits;
+
+/// Says that no file is relevant, as the prompt has it.
+pub(super) const NOTHING: &str = "no relevant files found";
+/// Marks between a path and the words about it.
+const SEPARATORS: [char; 7] = [':', '-', '–', '—', '|', '→', '：'];
+/// Marks that close a path.
+const CLOSING: [char; 11] = ['`', '*', '_', '"', '\'', '”', '’', '»', ')', ']', '>'];
+/// The highest grade.
+pub(super) const MAX_GRADE: u8 = 3;
+
+/// A line that names a file.
+pub(super) struct Entry<'t> {
+    pub(super) file: usize,
+    pub(super) words: &'t str,
+    pub(super) grade: Option<u8>,
+    /// The line from the name on.
+    text: &'t str,
+    /// Bytes of white space in front of the line.
+    indent: usize,
+    /// Lines below it that are indented further, and the others up to the next entry.
+    details: Vec<&'t str>,
+    below: Vec<&'t str>,
+}
+
+impl Entry<'_> {
+    /// Whether these are a file's words and not the model's. Shorter texts occur in files by chance.
+    pub(super) fn is_quotation(&self, names: &FileNames<'_>) -> bool {
+        self.words.split_whitespace().nth(1).is_some() && names.is_said(self.text)
+    }
+}
+
+/// Reads the lines of a text that follows `before`.
+pub(super) fn read(text: &str, before: &str, names: &FileNames<'_>) -> Result<Reading, Unclear> {
+    let (mut preamble, mut entries) = (vec![before], Vec::<Entry<'_>>::new());
+    let (mut says_nothing, mut dropped) = (false, 0);
+    let is_mark = |c: char| !c.is_alphanumeric();
+    for whole in text.lines() {
+        let line = untagged(whole);
+        match entry(line, names) {
+            _ if line.chars().all(is_mark) => {}
+            Some(entry) if entry.is_quotation(names) => dropped += 1,
+            Some(entry) => entries.push(Entry { indent: indent_of(whole), ..entry }),
+            None if line.trim_matches(is_mark).eq_ignore_ascii_case(NOTHING) => says_nothing = true,
+            None if is_foreign(line, names) => dropped += 1,
+            None => match entries.last_mut() {
+                None => preamble.push(line),
+                Some(entry) if indent_of(whole) > entry.indent => entry.details.push(line),
+                Some(entry) => entry.below.push(line),
+            },
+        }
+    }
+    // Lines between entries are their reasons only if every entry has some and no words of its own. Otherwise a line
+    // below one may be about the next ones.
+    let last = entries.len().saturating_sub(1);
+    let has_reasons_below = entries[..last].iter().any(|entry| !entry.below.is_empty());
+    let has_reason_below = |(at, entry): (usize, &Entry<'_>)| {
+        let below = if at == last { &entry.below[..entry.below.len().min(1)] } else { &entry.below[..] };
+        entry.words.is_empty() && !below.is_empty() && !below.iter().any(|line| is_heading(line))
+    };
+    let is_nested = |pair: &[Entry<'_>]| !pair[0].details.is_empty() && pair[1].indent > pair[0].indent;
+    // Every file is to be graded, so words without a grade may as well say that a file is not relevant.
+    let is_undecided = |entry: &Entry<'_>| names.by_id() && entry.grade.is_none() && !entry.words.is_empty();
+    if has_reasons_below && !entries.iter().enumerate().all(has_reason_below)
+        || entries.windows(2).any(is_nested)
+        || entries.iter().any(is_undecided)
+        || !entries.is_empty() && says_nothing
+        // Text in front of a list that names files may say anything about the list.
+        || !entries.is_empty() && preamble.iter().any(|line| !names.mentioned(line).is_empty())
+    {
+        return Err(Unclear);
+    }
+    let kept = entries.iter().filter(|entry| entry.grade != Some(0)).map(|entry| {
+        let below = if has_reasons_below { &entry.below[..] } else { &[] };
+        let reason = entry.details.iter().chain(below).next().map_or("", |line| unmarked(line));
+        let words = if entry.words.is_empty() { reason } else { entry.words };
+        KeptAnswerFile::new(entry.file, words, entry.grade, names)
+    });
+    let kept = (says_nothing || !entries.is_empty()).then(|| kept.collect());
+    let prose = entries.iter().flat_map(|entry| entry.details.iter().chain(&entry.below));
+    let prose = preamble[1..].iter().chain(prose);
+    Ok(Reading { kept, dropped, prose: prose.map(|line| format!("{line}\n")).collect(), cut: false })
+}
+
+fn indent_of(line: &str) -> usize {
+    line.len() - line.trim_start().len()
+}
+
+fn is_heading(line: &str) -> bool {
+    let plain = line.trim_end_matches(['*', '_', '`']);
+    line.starts_with('#')
+        || plain.ends_with([':', '：'])
+        || line.starts_with("**") && plain.len() + 2 <= line.len()
+}
+
+/// The file that a line names first, with the words about it.
+pub(super) fn entry<'t>(line: &'t str, names: &FileNames<'_>) -> Option<Entry<'t>> {
+    let mut rest = line;
+    for _ in 0..limits::ANSWER_MARKS {
+        if let Some((file, after)) = names.at_start(rest) {
+            let (words, grade) = words(after, names.by_id())?;
+            let (details, below) = (Vec::new(), Vec::new());
+            return Some(Entry { file, words, grade, text: rest, indent: 0, details, below });
+        }
+        rest = without_mark(rest)?;
+    }
+    None
+}
+
+/// Whether a line of a list names a file that was not sent.
+fn is_foreign(line: &str, names: &FileNames<'_>) -> bool {
+    let line = unmarked(line);
+    let (name, after) = line.split_at(line.find(ends_path).unwrap_or(line.len()));
+    (name.contains('/') || name.trim_matches('.').contains('.') || names.by_id() && is_id(name))
+        && words(after, names.by_id()).is_some()
+}
+
+/// A line without the marks in front of its text.
+fn unmarked(mut line: &str) -> &str {
+    for _ in 0..limits::ANSWER_MARKS {
+        let Some(rest) = without_mark(line) else { break };
+        line = rest;
+    }
+    line
+}
+
+/// Without the first mark in front of a name: of a list, a heading, bold text, code, a link, or `FILE` as the evidence
+/// has it.
+fn without_mark(text: &str) -> Option<&str> {
+    let first = text.chars().next()?;
+    if let Some((name, target)) = text.strip_prefix('[').and_then(|text| text.split_once("]("))
+        && !name.contains('[')
+    {
+        return Some(target);
+    }
+    if !first.is_alphanumeric() && !matches!(first, '/' | '.' | '_' | '@' | '$') {
+        return Some(text[first.len_utf8()..].trim_start());
+    }
+    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_number = rest.len() < text.len() && rest.trim_start().starts_with(['.', ')', ']', ':', '|']);
+    if is_number {
+        return Some(rest.trim_start()[1..].trim_start());
+    }
+    text.strip_prefix("FILE ")
+}
+
+/// The text after a tag such as `<answer>` or `<|begin_of_box|>`.
+fn without_tag(text: &str) -> Option<&str> {
+    let end = text.bytes().take(limits::ANSWER_TAG_BYTES).position(|byte| byte == b'>')?;
+    text.starts_with('<').then(|| &text[end + 1..])
+}
+
+/// A line without the tags around it. An opening one at its end, such as `Vec<T>` has, is part of its text.
+pub(super) fn untagged(mut line: &str) -> &str {
+    for _ in 0..limits::ANSWER_MARKS {
+        line = line.trim();
+        let tag = ["</", "<|", "<｜"].iter().filter_map(|mark| line.rfind(mark)).max();
+        let tag = tag.filter(|at| without_tag(&line[*at..]).is_some_and(str::is_empty));
+        match (without_tag(line), tag) {
+            (Some(rest), _) => line = rest,
+            (None, Some(at)) => line = &line[..at],
+            (None, None) => break,
+        }
+    }
+    line
+}
+
+/// The words after a name and their grade; `None` where no mark parts them from it, as in a sentence that begins with it.
+fn words(after: &str, by_id: bool) -> Option<(&str, Option<u8>)> {
+    if by_id && let Some((grade, words)) = graded(after) {
+        return Some((trimmed(words), Some(grade)));
+    }
+    let rest = without_place(after).trim_start();
+    let is_end = rest.trim_matches(['.', ',', ';']).is_empty();
+    let words = if is_end { "" } else { trimmed(rest) };
+    (is_end || rest.starts_with(SEPARATORS)).then_some((words, None))
+}
+
+/// Without the marks that close a path, and without `:12-20`, `#L12-L20`, `(lines 12-20)` and the like.
+fn without_place(text: &str) -> &str {
+    let closed = |text: &'_ str| text.len() - text.trim_start_matches(CLOSING).len();
+    let mut rest = &text[closed(text)..];
+    if let Some(number) = rest.strip_prefix([':', '#'])
+        && number.trim_start_matches('L').starts_with(|c: char| c.is_ascii_digit())
+    {
+        let is_number = |c: char| c.is_ascii_digit() || matches!(c, '-' | '–' | ',' | ':' | 'L' | '#');
+        let after = number.trim_start_matches(is_number);
+        let number = number[..number.len() - after.len()].trim_end_matches([':', ',', '-', '–']);
+        rest = &rest[1 + number.len()..];
+    }
+    let is_range = |text: &str| {
+        text.contains(|c: char| c.is_ascii_digit())
+            && text.chars().all(|c| c.is_ascii_digit() || "lines L,-–~".contains(c))
+    };
+    let opened = rest.trim_start().strip_prefix(['(', '[']);
+    match opened.and_then(|rest| rest.split_once([')', ']'])).filter(|(range, _)| is_range(range)) {
+        Some((_, after)) => after,
+        None => &rest[closed(rest)..],
+    }
+}
+
+/// The grade that words begin with, and the rest of them: `(grade 3) why`, `[3/3] why`, `| 3 | why`.
+fn graded(words: &str) -> Option<(u8, &str)> {
+    let bare = words.trim_start_matches(|c: char| !c.is_alphanumeric());
+    let number = bare.trim_start_matches("grade").trim_start_matches([' ', ':', '=']);
+    let (grade, after) = number.split_at_checked(1)?;
+    let grade = grade.parse().ok().filter(|_| !after.starts_with(|c: char| c.is_ascii_digit()))?;
+    let before = words[..words.len() - bare.len()].trim_end();
+    let is_named = bare.starts_with("grade") || before.ends_with(['(', '[', '|']);
+    is_named.then(|| (MAX_GRADE.min(grade), after.trim_start_matches("/3")))
+}
+
+/// Words without the marks around them, and without the halves of pairs whose other half stood before the path.
+fn trimmed(words: &str) -> &str {
+    let is_mark = |c: char| c.is_whitespace() || SEPARATORS.contains(&c) || ")],;>".contains(c);
+    let mut words = words.trim_start_matches(is_mark).trim_end_matches(['|', ' ', '\t']);
+    for mark in ["**", "*", "_", "`", "\"", "”", "'", "»"] {
+        if words.matches(mark).count() % 2 == 1 {
+            words = words.strip_suffix(mark).unwrap_or(words).trim_end();
+        }
+    }
+    words
+}
