@@ -37,25 +37,9 @@ fn table(page: &mut String, schema: &Value, path: &str) -> Option<()> {
         let title = if path.is_empty() { "Outside of tables".to_owned() } else { format!("`[{path}]`") };
         rows(page, &title, &keys)?;
     }
-    // What all of several tables have is told once.
-    let common = |name: &String, value: &Value| {
-        tables.len() > 1 && tables.iter().all(|(.., inner)| inner["properties"].get(name) == Some(value))
-    };
-    let mut shared = Vec::new();
-    for (at, (name, value, inner)) in tables.iter().enumerate() {
-        let path = if path.is_empty() { (*name).clone() } else { format!("{path}.{name}") };
-        let mut own = (*inner).clone();
-        let properties = own["properties"].as_object_mut()?;
-        if at == 0 {
-            shared.extend(properties.clone().into_iter().filter(|(name, value)| common(name, value)));
-            if !shared.is_empty() {
-                let names: Vec<String> = tables.iter().map(|(name, ..)| format!("`{name}`")).collect();
-                let title = format!("`[{}.NAME]`, NAME being {}", path.rsplit_once('.')?.0, names.join(", "));
-                rows(page, &title, &shared.iter().map(|(name, value)| (name, value)).collect::<Vec<_>>())?;
-            }
-        }
-        properties.retain(|name, value| !shared.contains(&(name.clone(), value.clone())));
-        table(page, &own, &path)?;
+    for (name, value, inner) in tables {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        table(page, inner, &path)?;
         if value["anyOf"].is_array() {
             let _ = write!(page, "\n`{path} = VALUE` in place of the table is its first key.\n");
         }
@@ -109,7 +93,6 @@ mod tests {
             } }] },
             "tools": { "properties": {
                 "x": { "properties": { "on": { "description": "Whether." } } },
-                "y": { "properties": { "on": { "description": "Whether." }, "more": { "description": "Own" } } },
             } },
         } });
         let page = page(&schema).unwrap();
@@ -118,9 +101,8 @@ mod tests {
             \n## `[part]`\n\n| key | default | variable, option | |\n|---|---|---|---|\n\
             | `n` |  | `--n` | How many\\|few; from 1 to 9 |\n\
             \n`part = VALUE` in place of the table is its first key.\n\
-            \n## `[tools.NAME]`, NAME being `x`, `y`\n\n| key | default | variable, option | |\n|---|---|---|---|\n\
-            | `on` |  |  | Whether |\n\
-            \n## `[tools.y]`\n\n| key | default | variable, option | |\n|---|---|---|---|\n| `more` |  |  | Own |\n";
+            \n## `[tools.x]`\n\n| key | default | variable, option | |\n|---|---|---|---|\n\
+            | `on` |  |  | Whether |\n";
         assert!(page.ends_with(expected), "{page}");
         assert!(super::page(&json!({ "properties": { "x": { "type": "string" } } })).is_err());
     }

@@ -53,8 +53,10 @@ use serde_json::Value;
 
 use output::Terminal;
 use paint::{ColorChoice, HyperlinkFormat, Painter};
-use setting_options::{Every, SettingOptions};
+use setting_options::SettingOptions;
 use told::ToldError;
+
+use crate::config::SettingsCommand;
 
 /// What a command ends with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,7 +94,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, value_name = "DIR")]
     root: Vec<PathBuf>,
     #[command(flatten)]
-    settings: SettingOptions<Every>,
+    settings: SettingOptions<{ SettingsCommand::Every as u8 }>,
     /// Print records as JSON instead of text
     #[arg(long, global = true)]
     json: bool,

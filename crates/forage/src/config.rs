@@ -32,7 +32,6 @@ use anyhow::bail;
 use forage_base::Hash64;
 use forage_fs::project_around;
 use forage_llm::{Exchanges, ModelRole, Redactor};
-use forage_mcp::{OutputForm, ToolSet};
 use forage_tools::{AnswerCache, AnswerForm, FilterMode, FilterSettings, Models, Program, SearchSettings};
 use toml::Value;
 
@@ -258,19 +257,9 @@ impl Config {
         self.layers.get(key).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// How the server answers.
-    pub(crate) fn mcp_output(&self) -> OutputForm {
-        self.settings.mcp.output
-    }
-
     /// Whether the user has said how many bytes of text an answer may have.
     pub(crate) fn has_text_bytes(&self) -> bool {
         self.settings.limits.text_bytes.is_some()
-    }
-
-    /// Which of the tools that are on a client is shown.
-    pub(crate) fn tool_set(&self) -> ToolSet {
-        self.settings.mcp.profile
     }
 
     /// How `Search` works, for searches beneath these roots.
@@ -331,7 +320,7 @@ impl Config {
     /// such place. Nothing is ever written into a root.
     pub(crate) fn answer_cache(&self, roots: &[&Path]) -> Result<Option<Arc<dyn AnswerCache>>, String> {
         // A recording is to hold every answer, and a replay is to give no other.
-        if !self.keeps_answers() || !self.is_live() {
+        if !self.settings.filter.cache || !self.is_live() {
             return Ok(None);
         }
         let advice = "set XDG_CACHE_HOME to another directory of yours, or `filter.cache` to false";
@@ -364,11 +353,6 @@ impl Config {
         Ok(Some(Arc::new(FileCache::new(place, format!("{:016x}", Hash64::of(&[models.as_bytes()]))))))
     }
 
-    /// Whether answers of models are kept.
-    fn keeps_answers(&self) -> bool {
-        self.settings.filter.cache
-    }
-
     /// Whether `keyword_search` ranks without a model.
     pub(crate) fn is_lexical(&self) -> bool {
         self.settings.filter.mode == FilterMode::Lexical
@@ -394,7 +378,7 @@ impl Config {
     }
 
     /// Names of what was looked for, never values.
-    fn looked_for(&self) -> String {
+    pub(crate) fn looked_for(&self) -> String {
         let mut places = vec![format!("a model in `models` of {}", self.file.display())];
         places.push(format!("the environment variables {}", environment::MODEL_VARIABLES.join(", ")));
         places.push("the options --model, --base-url and --key-env".to_owned());

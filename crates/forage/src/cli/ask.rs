@@ -16,7 +16,7 @@ use super::output::Terminal;
 use super::setting_options::SettingOptions;
 use super::told::ToldError;
 use super::{Global, Status, session, signals};
-use crate::config::{self, CommandLineSettings, Config};
+use crate::config::{self, CommandLineSettings, Config, SettingsCommand};
 use crate::conversations::Conversations;
 use crate::journal::LiveCalls;
 use crate::manner::ForAgents;
@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     /// What you want to know about the repository
     question: String,
     #[command(flatten)]
-    settings: SettingOptions<super::setting_options::Ask>,
+    settings: SettingOptions<{ SettingsCommand::Ask as u8 }>,
     /// Calls of a turn that run at the same time; 1 runs them one after the other [default: 8]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
     parallel: Option<u16>,
@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
             asked.inspect_err(|_| telemetry::asked("ask", &told, "error", began.elapsed(), Vec::new()));
         let transcript = asked.map_err(|error| match error {
             AskError::NoModel => {
-                let text = format!("{error}. {} {}", config.no_models(), found.passed_over);
+                let text = format!("{error}. {} {}", config.looked_for(), found.passed_over);
                 anyhow::Error::from(ToldError { code: ErrorCode::NoModel, text })
             }
             error => error.into(),

@@ -122,7 +122,7 @@ fn evaluate(arguments: &Arguments, global: &Global, output: &mut Terminal) -> an
         plan.ask_for_lines(tokens, &arguments.beside)?;
     }
     let own = plan.config().ranking();
-    let source = own.as_ref().map(|_| plan.config().ranking_source().to_owned());
+    let source = own.as_ref().map(|_| plan.config().source("tools.search_index.weights").to_owned());
     let weights = own.map_or_else(RankWeights::default, |own| RankWeights::clone(&own));
     let measured = plan.run(&weights, true)?;
     if let Some(lines) = &measured.lines {

@@ -6,9 +6,9 @@ use forage_tools::tools::{KeywordRequest, KeywordSearch};
 use super::model_arguments::ModelArguments;
 use super::output::Terminal;
 use super::session;
-use super::setting_options::{self, SettingOptions};
+use super::setting_options::SettingOptions;
 use super::{Global, Status};
-use crate::config::CommandLineSettings;
+use crate::config::{CommandLineSettings, SettingsCommand};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     #[arg(required = true, value_name = "TERM")]
     terms: Vec<String>,
     #[command(flatten)]
-    settings: SettingOptions<setting_options::Keyword>,
+    settings: SettingOptions<{ SettingsCommand::Keyword as u8 }>,
     #[command(flatten)]
     model: ModelArguments,
 }

@@ -5,9 +5,9 @@ use forage_tools::tools::{KeywordLookup, LookupRequest};
 
 use super::output::Terminal;
 use super::session;
-use super::setting_options::{self, SettingOptions};
+use super::setting_options::SettingOptions;
 use super::{Global, Status};
-use crate::config::CommandLineSettings;
+use crate::config::{CommandLineSettings, SettingsCommand};
 
 #[derive(Debug, clap::Args)]
 #[command(
@@ -18,7 +18,7 @@ pub(crate) struct Arguments {
     #[arg(required = true, value_name = "WORD")]
     query: Vec<String>,
     #[command(flatten)]
-    settings: SettingOptions<setting_options::Lookup>,
+    settings: SettingOptions<{ SettingsCommand::Lookup as u8 }>,
     /// Repository to look in
     #[arg(long, value_name = "NAME")]
     repo: Option<String>,

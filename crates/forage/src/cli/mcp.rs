@@ -25,10 +25,10 @@ use self::audit::AuditFile;
 use self::tokens::Team;
 use super::output::Terminal;
 use super::session::{self, load};
-use super::setting_options::{self, SettingOptions};
+use super::setting_options::SettingOptions;
 use super::{Global, Status};
 use crate::call_log::logged;
-use crate::config::{self, CommandLineSettings, Config, Needs};
+use crate::config::{self, CommandLineSettings, Config, Needs, SettingsCommand};
 use crate::journal::LiveCalls;
 use crate::limits::READINESS_TIME;
 use crate::manner::ForAgents;
@@ -66,7 +66,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "N", requires = "http", default_value_t = 0)]
     sessions: usize,
     #[command(flatten)]
-    settings: SettingOptions<setting_options::Mcp>,
+    settings: SettingOptions<{ SettingsCommand::Mcp as u8 }>,
     /// Serve only behind the kernel's wall (Linux with Landlock), whatever `sandbox` of the configuration says
     #[arg(long)]
     require_sandbox: bool,
@@ -135,7 +135,7 @@ fn served(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyh
     if global.verbose {
         workspace.told = logged(workspace.told);
     }
-    let (tool_set, form) = (workspace.config.tool_set(), workspace.config.mcp_output());
+    let (tool_set, form) = (workspace.config.settings.mcp.profile, workspace.config.settings.mcp.output);
     let (indexes, metrics) = (workspace.indexes.clone(), ServerMetrics::new());
     let (team, readiness) = (workspace.team.tokens.clone(), workspace.readiness());
     let calls = workspace.calls.take();
@@ -411,7 +411,7 @@ struct ForClients {
 impl ForClients {
     /// `None` for a server that clients can't choose for.
     fn of(config: &Config, working: &Path, is_http: bool) -> Option<Self> {
-        let are_set = config.has_client_roots();
+        let are_set = config.settings.mcp.client_roots.is_some();
         // Any program of this machine may be a client on HTTP.
         if is_http && !are_set {
             return None;

@@ -88,7 +88,7 @@ fn report(config: &Config, arguments: &Arguments) -> anyhow::Result<(ModelsRepor
     let shown = market.read_all(arguments.refresh);
     let mut models: Vec<Arc<dyn ChatModel>> = Vec::new();
     let mut choices = Vec::new();
-    let named_by = config.names_models().then(|| config.source_of_models().to_owned());
+    let named_by = config.names_models().then(|| config.source("models").to_owned());
     let mut unusable = String::new();
     if named_by.is_some() {
         let found = config.named_models()?;

@@ -10,9 +10,9 @@ use forage_tools::tools::{CaseRule, Search, SearchRequest};
 use super::output::Terminal;
 use super::progress::ProgressBar;
 use super::session::{self, path_argument};
-use super::setting_options::{self, SettingOptions};
+use super::setting_options::SettingOptions;
 use super::{Global, Status};
-use crate::config::CommandLineSettings;
+use crate::config::{CommandLineSettings, SettingsCommand};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -80,7 +80,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = ["max_results", "best_first"])]
     all: bool,
     #[command(flatten)]
-    settings: SettingOptions<setting_options::Search>,
+    settings: SettingOptions<{ SettingsCommand::Search as u8 }>,
 }
 
 impl Arguments {

@@ -244,7 +244,7 @@ pub(crate) fn call_tool(
 pub(crate) fn for_agent(context: &mut Context, config: &Config, tool: &dyn AnyTool) -> anyhow::Result<()> {
     context.roots = about_whole_roots(&context.roots)?;
     let tools = registry::advertised(&config.served_tools())?;
-    context.names = Arc::new(config.tool_set().names(&tools, Profile::unknown(), &ForAgents));
+    context.names = Arc::new(config.settings.mcp.profile.names(&tools, Profile::unknown(), &ForAgents));
     if !config.has_text_bytes() {
         context.text_bytes = Profile::unknown().text_bytes(tool);
     }

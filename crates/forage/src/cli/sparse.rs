@@ -22,10 +22,10 @@ use self::repositories::NamedRepository;
 use super::output::Terminal;
 use super::progress::ProgressBar;
 use super::records::{CollectionFilled, CollectionRemoved, CollectionStatus, SparseVectorStatus};
-use super::setting_options::{self, SettingOptions};
+use super::setting_options::SettingOptions;
 use super::told::{code, told};
 use super::{Global, Status, session, signals};
-use crate::config::{self, CommandLineSettings, Config};
+use crate::config::{self, CommandLineSettings, Config, SettingsCommand};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -62,12 +62,12 @@ enum Command {
         #[command(flatten)]
         layout: Layout,
         #[command(flatten)]
-        collection: SettingOptions<setting_options::Collection>,
+        collection: SettingOptions<{ SettingsCommand::Collection as u8 }>,
     },
     /// Show what the collection says of itself
     Status {
         #[command(flatten)]
-        collection: SettingOptions<setting_options::Collection>,
+        collection: SettingOptions<{ SettingsCommand::Collection as u8 }>,
     },
     /// Print the vector that a text becomes: what a pipeline of your own has to give for the same collection
     Encode {
@@ -78,7 +78,7 @@ enum Command {
         #[arg(long = "as", value_name = "FORM", value_parser = ["document", "query"], default_value = "document")]
         form: String,
         #[command(flatten)]
-        settings: SettingOptions<setting_options::Encode>,
+        settings: SettingOptions<{ SettingsCommand::Encode as u8 }>,
     },
     /// Remove the whole collection, or a repository from it
     Drop {
@@ -86,7 +86,7 @@ enum Command {
         #[arg(long, value_name = "NAME")]
         repo: Option<String>,
         #[command(flatten)]
-        collection: SettingOptions<setting_options::Collection>,
+        collection: SettingOptions<{ SettingsCommand::Collection as u8 }>,
     },
 }
 

@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let mut sums = Sums { since, ..Sums::default() };
     if arguments.files.is_empty() {
         let config = load(global, CommandLineSettings::default())?;
-        let Some(path) = config.telemetry_path() else {
+        let Some(path) = config.settings.telemetry.path.as_deref() else {
             bail!(
                 "nothing is told of calls: set `telemetry.path` in {}, or name a file of such lines",
                 config.file().display()

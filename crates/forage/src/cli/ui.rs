@@ -93,7 +93,7 @@ fn gather(shown: &Shown, config: &Config) {
         shown.note("there is no telling where servers hand on their calls: HOME is not set".to_owned());
     }
     places.into_iter().for_each(|place| shown.processes(place));
-    if let Some(path) = config.journal_path() {
+    if let Some(path) = config.settings.journal.path.as_deref() {
         let path = path.to_owned();
         let before = rotated_file::before(&path);
         shown.journal(move |part| {
@@ -204,6 +204,6 @@ impl LookAround {
         }
         let tools = registry::advertised(&self.config.served_tools())?;
         let profile = call.client.as_deref().map_or_else(Profile::unknown, Profile::of);
-        Ok(self.config.tool_set().names(&tools, profile, &ForAgents))
+        Ok(self.config.settings.mcp.profile.names(&tools, profile, &ForAgents))
     }
 }

@@ -90,9 +90,4 @@ impl Config {
             ..Limits::default()
         }
     }
-
-    /// What to say when there is none: names of what was looked for.
-    pub(crate) fn no_models(&self) -> String {
-        self.looked_for()
-    }
 }

@@ -21,11 +21,6 @@ impl Config {
         }
     }
 
-    /// What `index` is.
-    pub(crate) fn index_name(&self) -> &str {
-        self.word("index")
-    }
-
     /// The indexes that searches use.
     pub(crate) fn indexes(&self, lifetime: Lifetime) -> Option<Arc<KeptIndexes>> {
         let mode = self.index_mode()?;

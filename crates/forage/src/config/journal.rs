@@ -1,6 +1,5 @@
 //! `[journal]`: what is kept of calls for `forage ui`.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use forage_fs::PrivatePlace;
@@ -22,7 +21,10 @@ impl Config {
     pub(crate) fn live_calls(&self, surface: &str) -> Option<LiveCalls> {
         let journal = &self.settings.journal;
         let file = self
-            .journal_path()
+            .settings
+            .journal
+            .path
+            .as_deref()
             .map(|path| Box::new(JournalFile::new(path, journal.format, surface)) as Box<dyn CallSink>);
         if file.is_none() && !journal.live {
             return None;
@@ -32,14 +34,9 @@ impl Config {
         Some(LiveCalls::begin(kept, place))
     }
 
-    /// The file that calls are kept in.
-    pub(crate) fn journal_path(&self) -> Option<&Path> {
-        self.settings.journal.path.as_deref()
-    }
-
     /// Why nothing is kept in it, if something is in its place that can't be trusted.
     pub(crate) fn journal_problem(&self) -> Option<String> {
-        let problem = RotatedFile::problem(self.journal_path()?)?;
+        let problem = RotatedFile::problem(self.settings.journal.path.as_deref()?)?;
         Some(format!("`journal.path` has no effect: {problem}"))
     }
 }

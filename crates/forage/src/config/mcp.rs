@@ -8,11 +8,6 @@ use super::Config;
 pub(crate) const UNUSABLE: &str = "Forage can't search, because its settings can't be used: ";
 
 impl Config {
-    /// Whether the user has said beneath which directories a client may choose the roots.
-    pub(crate) fn has_client_roots(&self) -> bool {
-        self.settings.mcp.client_roots.is_some()
-    }
-
     /// The directories beneath which a client may choose the roots.
     pub(crate) fn client_roots(&self, working: &Path) -> Vec<PathBuf> {
         let home = self.home.as_deref();

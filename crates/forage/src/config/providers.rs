@@ -67,11 +67,6 @@ impl Config {
         !self.settings.models.is_empty() && self.address_alone().is_none()
     }
 
-    /// Where the names of models come from.
-    pub(crate) fn source_of_models(&self) -> &str {
-        self.source("models")
-    }
-
     /// The names of the variables that Forage goes by here: its own, and those by which it would find a model.
     pub(crate) fn variables_in_use(&self) -> Vec<String> {
         let mut names = environment::set_variables();

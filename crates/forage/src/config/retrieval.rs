@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 
 use super::sandbox::port;
 use super::table::{EncoderName, IdfSetting, Retrieval};
+use super::tools::LOOKUP;
 use super::{Config, environment};
 use crate::retrieval::{CollectionPlace, Home};
 use crate::rotated_file::RotatedFile;
@@ -83,7 +84,7 @@ impl Config {
     /// can't be used.
     pub(crate) fn lookup_problem(&self) -> Option<String> {
         let open = || self.collection_place().and_then(|place| Ok(place.open()?));
-        let error = self.is_lookup_on().then(open)?.err()?;
+        let error = self.settings.tool(LOOKUP).enabled.then(open)?.err()?;
         Some(format!("`keyword_lookup` is on and is not offered: {error:#}"))
     }
 
@@ -129,14 +130,9 @@ impl Config {
         Ok((leaves && self.settings.secrets.redact).then(Redactor::standard))
     }
 
-    /// The file that telemetry goes to.
-    pub(crate) fn telemetry_path(&self) -> Option<&Path> {
-        self.settings.telemetry.path.as_deref()
-    }
-
     /// Why nothing is told there, if something else is in place of the file.
     pub(crate) fn telemetry_problem(&self) -> Option<String> {
-        let problem = RotatedFile::problem(self.telemetry_path()?)?;
+        let problem = RotatedFile::problem(self.settings.telemetry.path.as_deref()?)?;
         Some(format!("`telemetry.path` has no effect: {problem}"))
     }
 
@@ -186,7 +182,7 @@ impl Config {
 
     /// Who is told of calls that come from here. To be made before the wall is put up.
     pub(crate) fn told(&self, surface: &'static str) -> TelemetryTarget {
-        let path = self.telemetry_path();
+        let path = self.settings.telemetry.path.as_deref();
         let to = path.map(telemetry_at);
         TelemetryTarget::new(to, surface)
     }

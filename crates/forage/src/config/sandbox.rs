@@ -34,11 +34,6 @@ pub(crate) struct Needs {
 }
 
 impl Config {
-    /// What the user wants: `auto`, `off` or `require`.
-    pub(crate) fn sandbox_mode(&self) -> &str {
-        self.word("sandbox")
-    }
-
     /// Restricts this thread, and what it starts from now on, to `access`. Where a wall is required, anything less than
     /// the whole of it is an error.
     pub(crate) fn enforce_sandbox(&self, access: &Access, is_required: bool) -> anyhow::Result<Level> {
@@ -96,7 +91,7 @@ impl Config {
         match tool.id() {
             "keyword_search" if !self.is_lexical() => {
                 // Of models that are named no list is read.
-                needs.keeps |= !self.names_models() || self.keeps_answers();
+                needs.keeps |= !self.names_models() || self.settings.filter.cache;
                 needs.connect.extend(self.ports_of_models());
             }
             "keyword_lookup" => {

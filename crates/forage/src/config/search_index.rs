@@ -46,9 +46,4 @@ impl Config {
     pub(crate) fn code_tokens(&self) -> u64 {
         self.settings.tool(SEARCH_INDEX).code_tokens
     }
-
-    /// Where the weights come from.
-    pub(crate) fn ranking_source(&self) -> &str {
-        self.source("tools.search_index.weights")
-    }
 }

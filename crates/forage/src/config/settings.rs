@@ -18,7 +18,7 @@ use super::table::{self, Settings};
 pub(crate) const DEFAULT: &str = "default";
 
 /// The commands that have options for settings; an option of `Every` is taken by all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum SettingsCommand {
     Every,
     Keyword,
@@ -184,8 +184,13 @@ impl Row {
         Some(format!("{value} is out of range; give {least} to {most}"))
     }
 
-    fn option_of(&'static self, command: SettingsCommand) -> Option<Arg> {
-        let (name, value, _) = self.option.filter(|(.., commands)| commands.contains(&command))?;
+    /// Whether a command has an option for it.
+    fn is_of(&self, command: u8) -> bool {
+        self.option.is_some_and(|(.., commands)| commands.iter().any(|it| *it as u8 == command))
+    }
+
+    fn option_of(&'static self, command: u8) -> Option<Arg> {
+        let (name, value, _) = self.option.filter(|_| self.is_of(command))?;
         let paragraph: Vec<&str> =
             self.about.iter().map(|line| line.trim()).take_while(|line| !line.is_empty()).collect();
         let mut help = paragraph.join(" ").trim_end_matches('.').to_owned();
@@ -194,7 +199,7 @@ impl Row {
             Some(Value::Integer(number)) => help.push_str(&format!(" [default: {number}]")),
             _ => {}
         }
-        let is_everywhere = command == SettingsCommand::Every;
+        let is_everywhere = command == SettingsCommand::Every as u8;
         // What is on every page is in the way of what a command has of its own.
         let option =
             Arg::new(&*self.path).long(name).help(help).global(is_everywhere).hide_short_help(is_everywhere);
@@ -206,8 +211,7 @@ impl Row {
         })
     }
 
-    fn given(&self, command: SettingsCommand, matches: &ArgMatches) -> Option<Value> {
-        self.option.filter(|(.., commands)| commands.contains(&command))?;
+    fn given(&self, matches: &ArgMatches) -> Option<Value> {
         match self.schema["type"].as_str() {
             Some("boolean") => matches.get_flag(&self.path).then_some(Value::Boolean(true)),
             Some("integer") => {
@@ -220,7 +224,7 @@ impl Row {
 }
 
 /// Adds the options that a command has for settings.
-pub(crate) fn add_options(command: SettingsCommand, options: clap::Command) -> clap::Command {
+pub(crate) fn add_options(command: u8, options: clap::Command) -> clap::Command {
     options.args(rows().iter().filter_map(|row| row.option_of(command)))
 }
 
@@ -230,8 +234,9 @@ pub(crate) struct GivenSettings(BTreeMap<&'static str, Value>);
 
 impl GivenSettings {
     /// Reads the options that a command has for settings.
-    pub(crate) fn read(command: SettingsCommand, matches: &ArgMatches) -> Self {
-        let given = rows().iter().filter_map(|row| Some((&*row.path, row.given(command, matches)?)));
+    pub(crate) fn read(command: u8, matches: &ArgMatches) -> Self {
+        let of_command = rows().iter().filter(|row| row.is_of(command));
+        let given = of_command.filter_map(|row| Some((&*row.path, row.given(matches)?)));
         Self(given.collect())
     }
 

@@ -12,7 +12,7 @@ use super::table::{Settings, Tool};
 use crate::limits::TOOL_DESCRIPTION_BYTES;
 
 /// The tool that `[retrieval]` has settings for, too.
-const LOOKUP: &str = "keyword_lookup";
+pub(super) const LOOKUP: &str = "keyword_lookup";
 
 /// The tool that external engines may answer.
 pub(super) const SEARCH: &str = "Search";
@@ -68,11 +68,6 @@ impl Config {
         let named = choice.names().unwrap_or_default();
         let name = named.into_iter().find_map(|(tool, name)| (tool.id() == LOOKUP).then_some(name));
         name.unwrap_or_else(|| LOOKUP.to_owned())
-    }
-
-    /// Whether the configuration has the tool on that looks words up.
-    pub(super) fn is_lookup_on(&self) -> bool {
-        self.settings.tool(LOOKUP).enabled
     }
 
     /// Whether a server can list its tools: by the names with its prefix, and with those that it gives to clients which put

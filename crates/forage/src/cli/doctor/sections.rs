@@ -285,7 +285,7 @@ fn try_models(
             FoundModels { models: Vec::new(), passed_over: told(&error) }
         });
         let names: Vec<String> = found.models.iter().map(|model| model.name()).collect();
-        let source = config.source_of_models();
+        let source = config.source("models");
         lines.push(format!("named by {source}: {}", or_none(&names)));
         if !found.passed_over.is_empty() {
             lines.push(found.passed_over);
@@ -356,7 +356,7 @@ pub(super) fn caches(report: &mut DoctorReport, subject: &DoctorSubject) -> Opti
 
 pub(super) fn index(report: &mut DoctorReport, subject: &DoctorSubject) -> IndexesInUse {
     let (mut lines, mut records) =
-        (vec![format!("`index` is {:?}", subject.config.index_name())], Vec::new());
+        (vec![format!("`index` is {:?}", subject.config.word("index"))], Vec::new());
     for root in &subject.roots {
         let path = root.path().display();
         let (line, record) = match subject.config.index_store(root) {
@@ -390,12 +390,12 @@ pub(super) fn index(report: &mut DoctorReport, subject: &DoctorSubject) -> Index
         records.push(RootIndex { root: path.to_string(), index: record });
     }
     report.section("index", &lines);
-    IndexesInUse { mode: subject.config.index_name().to_owned(), roots: records }
+    IndexesInUse { mode: subject.config.word("index").to_owned(), roots: records }
 }
 
 pub(super) fn sandbox(report: &mut DoctorReport, subject: &DoctorSubject) -> SandboxInUse {
     let level = forage_sandbox::probe();
-    let mode = subject.config.sandbox_mode();
+    let mode = subject.config.word("sandbox");
     let mut lines = vec![format!("{level}; `sandbox` is {mode:?}")];
     if mode == "require" && !level.is_full() {
         report.problems.push(format!("`sandbox` is \"require\", and the wall is not whole here: {level}"));

@@ -170,7 +170,7 @@ impl MeasurePlan {
             let roots: Vec<&Path> = directories.iter().map(PathBuf::as_path).collect();
             needs.programs.push(config::git_program(&roots)?.0);
             needs.read.extend(directories.iter().flat_map(|directory| databases(directory)));
-            if self.config.sandbox_mode() != "off" {
+            if self.config.word("sandbox") != "off" {
                 safe = Some(SafeDirectories::of_the_user(&roots)?);
             }
         }
