@@ -32,7 +32,7 @@ mod tests {
             let profile = Profile::of(client);
             for off in TOOLS {
                 let choice = ToolSelection { off: vec![off.id()], ..ToolSelection::all() };
-                let tools = advertised(&choice.call("keyword_lookup", "keyword_lookup", "")).unwrap();
+                let tools = advertised(&choice.call("keyword_lookup", "keyword_lookup")).unwrap();
                 let text = instructions(&tools, profile);
                 assert!(!text.contains(&format!("`{}`", profile.written(*off))), "{}: {text}", off.id());
                 for tool in &tools {

@@ -192,7 +192,7 @@ mod tests {
             );
             assert_eq!(find(written).unwrap().id(), "read_file");
             // A name that the user chose is that name, its own included.
-            let chosen = advertised(&ToolSelection::default().call("read_file", "read_file", "")).unwrap();
+            let chosen = advertised(&ToolSelection::default().call("read_file", "read_file")).unwrap();
             let chosen = find_among(&chosen, "read_file").unwrap();
             assert_eq!(profile.written(chosen), profile.prefixed("read_file"));
         }

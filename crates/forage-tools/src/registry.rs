@@ -313,6 +313,12 @@ impl ToolSelection {
         Self { on: TOOLS.iter().map(|tool| tool.name()).collect(), off: Vec::new(), ..self }
     }
 
+    /// Returns the same tools with another name for one of them.
+    pub fn call(mut self, tool: &'static str, name: &str) -> Self {
+        self.wordings.push(Wording { tool, name: Some(name.to_owned()), description: None });
+        self
+    }
+
     fn wording(&self, tool: &str) -> Option<&Wording> {
         self.wordings.iter().find(|wording| wording.tool == tool)
     }

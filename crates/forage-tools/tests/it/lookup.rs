@@ -98,14 +98,14 @@ fn agents_are_told_of_it_only_if_it_is_turned_on() {
 fn two_tools_of_one_name_are_an_error_that_names_both() {
     for taken in ["keyword_search", "grep_search", "Search"] {
         let choice = ToolSelection { on: vec!["keyword_lookup", "Search"], ..ToolSelection::default() };
-        let choice = choice.call("keyword_lookup", taken, "retrieval.tool_name");
+        let choice = choice.call("keyword_lookup", taken);
         let message = advertised(&choice).err().unwrap().to_string();
         assert!(message.contains(&format!("the tools {taken} and keyword_lookup")), "{message}");
         let key = format!("tools.{}.name", taken.to_ascii_lowercase());
-        assert!(message.contains(&format!("(`{key}`, `retrieval.tool_name`)")), "{message}");
+        assert!(message.contains(&format!("(`{key}`, `tools.keyword_lookup.name`)")), "{message}");
     }
     let choice = ToolSelection { on: vec!["keyword_lookup"], ..ToolSelection::default() };
-    let choice = choice.call("keyword_lookup", "ids", "retrieval.tool_name");
+    let choice = choice.call("keyword_lookup", "ids");
     assert!(names(&choice).contains(&"ids"));
 }
 

@@ -12,8 +12,8 @@ pub(super) fn page() -> Page {
     page.chapter("Errors");
     page.state("no tool has this name", &context, json!({"pattern": "retry"}));
     let choices = [
-        ("no name that clients take", ToolSelection::default().call("grep_search", "find it", "")),
-        ("two tools of one name", ToolSelection::default().call("grep_search", "read_file", "")),
+        ("no name that clients take", ToolSelection::default().call("grep_search", "find it")),
+        ("two tools of one name", ToolSelection::default().call("grep_search", "read_file")),
         (
             "a prefix that makes names too long",
             ToolSelection { prefix: "x".repeat(60), ..ToolSelection::default() },
