@@ -37,8 +37,6 @@ mod output;
 mod process;
 mod program;
 #[cfg(any(target_os = "linux", target_os = "android"))]
-mod queue;
-#[cfg(any(target_os = "linux", target_os = "android"))]
 mod session;
 
 use std::ops::ControlFlow;

@@ -19,38 +19,36 @@ pub(crate) trait LineSink {
     fn line(&mut self, number: u64, start: u64, kind: EventKind, line: &[u8]) -> bool;
 }
 
-/// Searches `reader`. False when a NUL byte was met: the file is counted as binary, and what was found before is to
+/// Decodes a large file for [`search_reader`].
+pub(crate) fn decoded(reader: impl Read) -> impl Read {
+    DecodeReaderBytesBuilder::new().utf8_passthru(true).strip_bom(true).build(reader)
+}
+
+/// Searches `text`, which is decoded. False when a NUL byte was met: the file is counted as binary, and what was found before is to
 /// be forgotten, as in a file that is read whole. What was found before a line longer than a piece stays found, and
 /// the file is counted with that reason. What of the text lies in private keys goes into `keys`, as far as it was read.
 #[must_use]
 pub(crate) fn search_reader(
     matcher: &impl Matcher,
-    reader: impl Read,
+    text: impl Read,
     context: (usize, usize),
     stop: &Stop,
     skipped: &mut Skipped,
     sink: &mut impl LineSink,
-    keys: Option<&mut KeyBlocks>,
+    mut keys: Option<&mut KeyBlocks>,
 ) -> bool {
     let mut searcher = SearcherBuilder::new()
         .line_number(true)
         .before_context(context.0)
         .after_context(context.1)
         .binary_detection(BinaryDetection::quit(0))
+        .bom_sniffing(false)
         .heap_limit(Some(limits::PIECE_BYTES))
         .build();
     let mut adapter = Adapter { sink, binary: false };
-    let reader = Stoppable { reader, stop };
-    let result = match keys {
-        None => searcher.search_reader(matcher, reader, &mut adapter),
-        Some(keys) => {
-            // Decoded here, so that the keys are looked for in the text whose lines come.
-            let reader = DecodeReaderBytesBuilder::new().utf8_passthru(true).strip_bom(true).build(reader);
-            let result = searcher.search_reader(matcher, KeyWatch { reader, keys: &mut *keys }, &mut adapter);
-            keys.end();
-            result
-        }
-    };
+    let watched = WatchedText { text, stop, keys: keys.as_deref_mut() };
+    let result = searcher.search_reader(matcher, watched, &mut adapter);
+    keys.into_iter().for_each(KeyBlocks::end);
     if adapter.binary {
         skipped.add(SkipReason::Binary);
         return false;
@@ -111,31 +109,23 @@ impl<L: MatchingLines> Matcher for LineMatcher<'_, L> {
     }
 }
 
-struct Stoppable<'a, R> {
-    reader: R,
+/// A text that ends with an error when the call must stop, and in which private keys are looked for.
+struct WatchedText<'a, R> {
+    text: R,
     stop: &'a Stop,
+    keys: Option<&'a mut KeyBlocks>,
 }
 
-impl<R: Read> Read for Stoppable<'_, R> {
+impl<R: Read> Read for WatchedText<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.stop.check() {
+        if self.stop.check().is_some() {
             // Not `Interrupted`, which callers take for a reason to try again.
-            Some(_) => Err(io::Error::other("stopped")),
-            None => self.reader.read(buffer),
+            return Err(io::Error::other("stopped"));
         }
-    }
-}
-
-/// Looks for keys in what is read.
-struct KeyWatch<'a, R> {
-    reader: R,
-    keys: &'a mut KeyBlocks,
-}
-
-impl<R: Read> Read for KeyWatch<'_, R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let read = self.reader.read(buffer)?;
-        self.keys.feed(&buffer[..read]);
+        let read = self.text.read(buffer)?;
+        if let Some(keys) = &mut self.keys {
+            keys.feed(&buffer[..read]);
+        }
         Ok(read)
     }
 }

@@ -162,9 +162,6 @@ pub const EXTERNAL_BATCH_BYTES: usize = 4 << 20;
 /// The factor by which each batch is larger than the one before it, until [`EXTERNAL_BATCH_BYTES`].
 pub const EXTERNAL_BATCH_GROWTH: usize = 4;
 
-/// Batches per worker that are filled, searched or wait for earlier ones at a time.
-pub const EXTERNAL_BATCHES_PER_WORKER: usize = 2;
-
 /// Time between two looks at the deadline while an external engine runs.
 pub const EXTERNAL_TICK: Duration = Duration::from_millis(20);
 

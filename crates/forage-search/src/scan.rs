@@ -15,9 +15,9 @@ use crate::buffer::{EventBuilder, search_passages, search_text};
 use crate::event::{EventKind, FileEvents};
 use crate::index::{Index, ListedFiles, LookupCursor, Stretch, TrigramQuery, UnreadFile};
 use crate::key_blocks::KeyBlocks;
-use crate::large::{LineMatcher, LineSink, search_reader};
+use crate::large::{LineMatcher, LineSink, decoded, search_reader};
 use crate::limits;
-use crate::lines::LineFinder;
+use crate::lines::{LineFinder, MatchingLines};
 use crate::options::ScanOptions;
 use crate::pattern::Pattern;
 
@@ -262,7 +262,9 @@ pub fn search(
                 }
                 Some(found)
             }
-            ScanText::Pieces(reader) => search_pieces(finder, reader, &entry.path, options, stop, skipped),
+            ScanText::Pieces(reader) => {
+                search_pieces(finder, Some(finder), decoded(reader), &entry.path, options, stop, skipped)
+            }
         })
     };
     let visit = |worker: &mut ScanWorker<'_, LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| {
@@ -298,28 +300,30 @@ pub fn search_stream(
 ) -> (Option<FileEvents>, Skipped) {
     let mut skipped = Skipped::default();
     let finder = LineFinder::new(pattern, stop).inverted(options.invert);
-    let found = search_pieces(&finder, reader, name, options, stop, &mut skipped);
+    let found = search_pieces(&finder, Some(&finder), decoded(reader), name, options, stop, &mut skipped);
     (found, skipped)
 }
 
-fn search_pieces(
-    finder: &LineFinder<'_>,
-    reader: &mut dyn Read,
+/// As [`search_text`], for a decoded text that comes in pieces.
+pub(crate) fn search_pieces(
+    lines: &impl MatchingLines,
+    finder: Option<&LineFinder<'_>>,
+    text: impl Read,
     path: &RelPath,
     options: &ScanOptions,
     stop: &Stop,
     skipped: &mut Skipped,
 ) -> Option<FileEvents> {
     let mut sink = PieceSink {
-        builder: EventBuilder::new(Some(finder), path, options),
+        builder: EventBuilder::new(finder, path, options),
         delivered: options.matches_delivered(path),
         before_context: options.around().0 as u64,
         held: Vec::new(),
     };
     let mut keys = KeyBlocks::default();
     let watched = options.margin.is_some().then_some(&mut keys);
-    let matcher = LineMatcher(finder, stop);
-    let is_text = search_reader(&matcher, reader, options.around(), stop, skipped, &mut sink, watched);
+    let matcher = LineMatcher(lines, stop);
+    let is_text = search_reader(&matcher, text, options.around(), stop, skipped, &mut sink, watched);
     is_text.then(|| sink.builder.finish(&keys)).flatten()
 }
 

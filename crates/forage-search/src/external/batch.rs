@@ -44,6 +44,19 @@ pub(super) struct BatchMatches {
     pub(super) searched: u64,
 }
 
+pub(super) type BatchOutcome = Result<BatchMatches, ExternalError>;
+
+impl BatchMatches {
+    /// Adds the next batch in path order, except for its files, which are returned.
+    pub(super) fn add(&mut self, next: Self) -> Vec<FileEvents> {
+        self.searched += next.searched;
+        self.skipped.merge(&next.skipped);
+        self.notes.merge(next.notes);
+        self.cut = next.cut;
+        next.files
+    }
+}
+
 impl FileBatch {
     pub(super) fn is_empty(&self) -> bool {
         self.files.is_empty()
@@ -72,7 +85,7 @@ impl FileBatch {
         finder: Option<&LineFinder<'_>>,
         options: &ScanOptions,
         halt: ProcessHalt<'_>,
-    ) -> Result<BatchMatches, ExternalError> {
+    ) -> BatchOutcome {
         let mut found = BatchMatches::default();
         let mut lines = Vec::new();
         found.cut = self.lines_of(0..self.files.len(), engine, halt, &mut lines, &mut found.notes)?;
@@ -142,10 +155,10 @@ impl FileBatch {
 }
 
 /// Lines that are known by their numbers.
-struct GivenLines<'a> {
+pub(super) struct GivenLines<'a> {
     /// Lines of the batch before this file.
-    before: u64,
-    numbers: &'a [u64],
+    pub(super) before: u64,
+    pub(super) numbers: &'a [u64],
 }
 
 impl MatchingLines for GivenLines<'_> {

@@ -95,11 +95,14 @@ impl<'a> ExternalEngine<'a> {
         halt: ProcessHalt<'_>,
         notes: &mut Notes,
     ) -> Result<SearchedFiles, ExternalError> {
+        let mut searched = SearchedFiles { halted: halt.is_due(), ..SearchedFiles::default() };
+        if searched.halted {
+            return Ok(searched);
+        }
         let handle = self.hand_over(text).map_err(|source| ExternalError::Memory { source })?;
         let line_count = memchr::memchr_iter(b'\n', text).count() as u64;
         let output_limit =
             2 * text.len() as u64 + (line_count + 2) * limits::EXTERNAL_OUTPUT_PER_LINE + (1 << 20);
-        let mut searched = SearchedFiles::default();
         let (mut reached_end, mut beyond) = (false, 0);
         let ended =
             process::run(self.program.path(), &self.arguments.list, &handle, output_limit, halt, |number| {
@@ -198,15 +201,13 @@ impl<'a> ExternalEngine<'a> {
                 ended.spanning
             ));
         }
-        notes.found |= !searched.lines.is_empty();
         // The line that we put at the end is no result.
         let code = match ended.code {
             Some(0) if searched.lines.is_empty() => Some(1),
             code => code,
         };
-        notes.code = notes.code.max(code);
-        let room = limits::EXTERNAL_STDERR_BYTES.saturating_sub(notes.stderr.len());
-        notes.stderr.extend_from_slice(&ended.stderr[..ended.stderr.len().min(room)]);
+        let found = !searched.lines.is_empty();
+        notes.merge(Notes { found, code, stderr: ended.stderr, ..Notes::default() });
         Ok(())
     }
 

@@ -1,213 +1,165 @@
-//! Files too large to be read whole: decoded and numbered by the same reader as in the embedded engine, and given to
-//! the external one in pieces of whole lines.
+//! Files too large to be read whole: the embedded engine's search in pieces, with the external engine's lines. The
+//! engine searches each block of whole lines before the block is read on.
 
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
-use std::io::Read;
-use std::sync::Arc;
+use std::io::{self, Read};
+use std::ops::Range;
 
-use forage_fs::{RelPath, SkipReason, Skipped};
+use forage_base::Stop;
+use forage_fs::{Entry, RelPath, Skipped};
 
 use super::ExternalError;
-use super::batch::BatchMatches;
+use super::batch::{BatchMatches, BatchOutcome, GivenLines};
 use super::engine::{ExternalEngine, Notes};
 use super::process::ProcessHalt;
-use crate::buffer::EventBuilder;
-use crate::event::{EventKind, FileEvents};
-use crate::key_blocks::KeyBlocks;
-use crate::large::{LineSink, search_reader};
+use crate::large::decoded;
 use crate::limits;
-use crate::lines::LineFinder;
+use crate::lines::{LineFinder, MatchingLines};
 use crate::options::ScanOptions;
-use crate::pattern::Pattern;
+use crate::scan::search_pieces;
 
-/// A large file.
-pub(super) struct LargeFile<'a> {
-    pub(super) path: &'a RelPath,
-    pub(super) hidden_by: Option<Arc<str>>,
-    /// Matches each line, which makes the reader deliver them all.
-    pub(super) every_line: &'a Pattern,
+/// Searches a large file, whose raw bytes come from `reader`.
+pub(super) fn search_large(
+    engine: &ExternalEngine<'_>,
+    finder: Option<&LineFinder<'_>>,
+    entry: &Entry<'_>,
+    reader: &mut dyn Read,
+    options: &ScanOptions,
+    halt: ProcessHalt<'_>,
+    skipped: &mut Skipped,
+) -> BatchOutcome {
+    let lines = BlockLines::default();
+    let mut blocks = BlockReader {
+        engine,
+        path: &entry.path,
+        halt,
+        reader: decoded(reader),
+        lines: &lines,
+        start: 0,
+        block: Vec::new(),
+        served: 0,
+        known: 0,
+        notes: Notes::default(),
+        halted: false,
+        error: None,
+    };
+    // The deadline ends the text after the last known line; the lines before it are part of the answer.
+    let never = Stop::never();
+    let file = search_pieces(&lines, finder, &mut blocks, &entry.path, options, &never, skipped);
+    if let Some(error) = blocks.error {
+        return Err(error);
+    }
+    let cut = blocks.halted || finder.is_some_and(LineFinder::is_cut);
+    let mut files = Vec::from_iter(file);
+    files.iter_mut().for_each(|file| file.hidden_by = entry.hidden_by.clone());
+    let skipped = Skipped::default();
+    Ok(BatchMatches { files, skipped, notes: blocks.notes, cut, searched: u64::from(!cut) })
 }
 
-impl LargeFile<'_> {
-    pub(super) fn search(
-        self,
-        engine: &ExternalEngine<'_>,
-        finder: Option<&LineFinder<'_>>,
-        reader: impl Read,
-        options: &ScanOptions,
-        halt: ProcessHalt<'_>,
-        skipped: &mut Skipped,
-    ) -> Result<BatchMatches, ExternalError> {
-        let mut pieces = LargePieces {
-            engine,
-            path: self.path,
-            options,
-            halt,
-            piece: Vec::new(),
-            first: 1,
-            start: 0,
-            keys: KeyBlocks::default(),
-            before: VecDeque::new(),
-            before_bytes: 0,
-            after: 0,
-            delivered: options.matches_delivered(self.path),
-            builder: EventBuilder::new(finder, self.path, options),
-            notes: Notes::default(),
-            state: State::Reading,
-        };
-        let is_text =
-            search_reader(&self.every_line.matcher(), reader, (0, 0), halt.stop, skipped, &mut pieces, None);
-        if is_text && matches!(pieces.state, State::Reading) {
-            pieces.flush();
-        }
-        let cut = match pieces.state {
-            State::Failed(error) => return Err(error),
-            State::ContextTooLong => {
-                skipped.add(SkipReason::LineTooLong);
-                false
+/// The matching lines of the blocks that were read. Each stretch of text is asked for once, in order.
+#[derive(Default)]
+struct BlockLines {
+    /// Where each line begins in the whole text.
+    starts: RefCell<VecDeque<u64>>,
+    /// Where the next stretch begins.
+    position: Cell<u64>,
+}
+
+impl MatchingLines for BlockLines {
+    fn each(&self, text: &[u8], _: &Stop, mut found: impl FnMut(Range<usize>) -> bool) {
+        let position = self.position.get();
+        let mut end = text.len();
+        let is_in_text = |start: &mut u64| *start < position + text.len() as u64;
+        while let Some(start) = self.starts.borrow_mut().pop_front_if(is_in_text) {
+            let start = (start - position) as usize;
+            let line = start..memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |feed| start + feed);
+            let next = text.len().min(line.end + 1);
+            if !found(line) {
+                end = next;
+                break;
             }
-            State::Halted => true,
-            State::Reading | State::Full => halt.stop.check().is_some(),
-        };
-        pieces.keys.end();
-        let file = pieces.builder.finish(&pieces.keys).filter(|_| is_text);
-        let files =
-            file.into_iter().map(|file| FileEvents { hidden_by: self.hidden_by.clone(), ..file }).collect();
-        let searched = u64::from(!cut);
-        Ok(BatchMatches { files, skipped: Skipped::default(), notes: pieces.notes, cut, searched })
+        }
+        self.position.set(position + end as u64);
     }
 }
 
-enum State {
-    Reading,
-    /// A limit on the file is reached.
-    Full,
-    Halted,
-    /// The lines that may become context need more than a piece.
-    ContextTooLong,
-    Failed(ExternalError),
-}
-
-struct LargePieces<'a, 'e> {
+/// Reads a text block by block and searches each block before its bytes are handed on.
+struct BlockReader<'a, 'e, R> {
     engine: &'a ExternalEngine<'e>,
     path: &'a RelPath,
-    options: &'a ScanOptions,
     halt: ProcessHalt<'a>,
-    piece: Vec<u8>,
-    /// The number of the piece's first line.
-    first: u64,
-    /// Where it begins in the text.
+    reader: R,
+    lines: &'a BlockLines,
+    /// Where the block begins in the whole text.
     start: u64,
-    keys: KeyBlocks,
-    /// The last lines that are no events yet, with their numbers and places: context of a match that may come.
-    before: VecDeque<(u64, u64, Vec<u8>)>,
-    before_bytes: usize,
-    /// Lines of context that the last match still asks for.
-    after: usize,
-    /// The last line that an earlier answer had.
-    delivered: u64,
-    builder: EventBuilder<'a>,
+    /// The block, and the beginning of the line after it.
+    block: Vec<u8>,
+    /// Bytes of the block that were handed on.
+    served: usize,
+    /// Bytes of the block whose matching lines are known.
+    known: usize,
     notes: Notes,
-    state: State,
+    halted: bool,
+    error: Option<ExternalError>,
 }
 
-impl LineSink for LargePieces<'_, '_> {
-    fn line(&mut self, number: u64, start: u64, _: EventKind, line: &[u8]) -> bool {
-        if !self.piece.is_empty() && self.piece.len() + line.len() > limits::EXTERNAL_BATCH_BYTES {
-            self.flush();
+impl<R: Read> Read for BlockReader<'_, '_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.served == self.known && !self.halted && self.error.is_none() {
+            let end = self.fill()?;
+            self.error = self.search(end).err();
         }
-        if self.piece.is_empty() {
-            (self.first, self.start) = (number, start);
-        }
-        if self.options.margin.is_some() {
-            self.keys.feed(line);
-        }
-        self.piece.extend_from_slice(line);
-        matches!(self.state, State::Reading)
+        let read = (&self.block[self.served..self.known]).read(buffer)?;
+        self.served += read;
+        Ok(read)
     }
 }
 
-impl LargePieces<'_, '_> {
-    /// Searches the piece and makes events of its lines.
-    fn flush(&mut self) {
-        if self.piece.is_empty() {
-            return;
-        }
-        let mut piece = std::mem::take(&mut self.piece);
-        let whole = piece.last() == Some(&b'\n');
-        if !whole {
-            piece.push(b'\n');
-        }
-        let searched = match self.engine.search(&piece, self.halt, &mut self.notes) {
-            Ok(searched) => searched,
-            Err(error) => {
-                self.state = State::Failed(error);
-                return;
+impl<R: Read> BlockReader<'_, '_, R> {
+    /// Reads the next block and returns where it ends: after a line, at the end of the text, or within a line that is
+    /// too long for a search in pieces, which then ends there.
+    fn fill(&mut self) -> io::Result<usize> {
+        self.block.drain(..self.known);
+        self.start += self.known as u64;
+        (self.served, self.known) = (0, 0);
+        let mut limit = limits::EXTERNAL_BATCH_BYTES;
+        loop {
+            let room = limit.saturating_sub(self.block.len()) as u64;
+            self.reader.by_ref().take(room).read_to_end(&mut self.block)?;
+            let feed = memchr::memrchr(b'\n', &self.block);
+            match feed {
+                _ if self.block.len() < limit => return Ok(self.block.len()),
+                Some(feed) => return Ok(feed + 1),
+                None if limit >= limits::PIECE_BYTES => return Ok(self.block.len()),
+                None => limit = limits::PIECE_BYTES,
             }
-        };
-        if searched.gave_up
-            && let Err(error) = self.engine.give_up(&self.path.display(), &mut self.notes)
-        {
-            self.state = State::Failed(error);
-            return;
         }
-        if !whole {
-            piece.pop();
-        }
-        let last_known = if searched.halted { searched.lines.last().copied().unwrap_or(0) } else { u64::MAX };
-        let mut matches = searched.lines.iter().copied().peekable();
-        let mut start = self.start;
-        for (index, line) in piece.split_inclusive(|&byte| byte == b'\n').enumerate() {
-            let index = index as u64 + 1;
-            if index > last_known {
-                break;
-            }
-            let is_match = matches.next_if_eq(&index).is_some();
-            if !self.take(self.first + index - 1, start, is_match, line) {
-                break;
-            }
-            start += line.len() as u64;
-        }
-        if searched.halted {
-            self.state = State::Halted;
-        }
-        piece.clear();
-        self.piece = piece;
     }
 
-    /// Takes the next line of the file; whether to go on.
-    fn take(&mut self, number: u64, start: u64, is_match: bool, line: &[u8]) -> bool {
-        if number <= self.delivered {
-            return true;
+    /// Searches the block, which ends at `end`.
+    fn search(&mut self, end: usize) -> Result<(), ExternalError> {
+        if end == 0 {
+            return Ok(());
         }
-        if is_match {
-            if self.builder.is_full() {
-                self.builder.file.more = true;
-                self.state = State::Full;
-                return false;
-            }
-            for (number, start, line) in self.before.drain(..) {
-                self.builder.push_whole(number, start, EventKind::Context, &line);
-            }
-            self.before_bytes = 0;
-            self.builder.push_whole(number, start, EventKind::Match, line);
-            self.after = self.options.around().1;
-        } else if self.after > 0 {
-            self.after -= 1;
-            self.builder.push_whole(number, start, EventKind::Context, line);
-        } else if self.options.around().0 > 0 {
-            if self.before.len() == self.options.around().0
-                && let Some((_, _, oldest)) = self.before.pop_front()
-            {
-                self.before_bytes -= oldest.len();
-            }
-            self.before_bytes += line.len();
-            self.before.push_back((number, start, line.to_vec()));
-            if self.before_bytes > limits::PIECE_BYTES {
-                self.state = State::ContextTooLong;
-                return false;
-            }
+        let has_feed = self.block[end - 1] == b'\n';
+        if !has_feed {
+            self.block.push(b'\n');
         }
-        true
+        let text = &self.block[..end + usize::from(!has_feed)];
+        let searched = self.engine.search(text, self.halt, &mut self.notes)?;
+        if searched.gave_up {
+            self.engine.give_up(&self.path.display(), &mut self.notes)?;
+        }
+        self.known = if searched.halted { 0 } else { end };
+        let given = GivenLines { before: 0, numbers: &searched.lines };
+        given.each(text, &Stop::never(), |line| {
+            self.lines.starts.borrow_mut().push_back(self.start + line.start as u64);
+            self.known = self.known.max(end.min(line.end + 1));
+            true
+        });
+        self.block.truncate(self.block.len() - usize::from(!has_feed));
+        self.halted = searched.halted;
+        Ok(())
     }
 }

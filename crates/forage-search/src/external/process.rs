@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use forage_base::Stop;
@@ -24,13 +25,13 @@ use crate::limits;
 #[derive(Clone, Copy)]
 pub(super) struct ProcessHalt<'a> {
     pub(super) stop: &'a Stop,
-    /// Whether nobody waits for the result any more.
-    pub(super) ended: &'a (dyn Fn() -> bool + Sync),
+    /// Set when no result is wanted any more.
+    pub(super) ended: &'a AtomicBool,
 }
 
 impl ProcessHalt<'_> {
     pub(super) fn is_due(&self) -> bool {
-        self.stop.check().is_some() || (self.ended)()
+        self.stop.check().is_some() || self.ended.load(Ordering::Relaxed)
     }
 }
 

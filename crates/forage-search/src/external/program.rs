@@ -138,7 +138,7 @@ impl Program {
     /// runs as for a search, over nothing.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub fn version(&self, stop: &forage_base::Stop) -> Option<String> {
-        let halt = super::process::ProcessHalt { stop, ended: &|| false };
+        let halt = super::process::ProcessHalt { stop, ended: &false.into() };
         let printed =
             super::process::version(&self.path, halt, crate::limits::EXTERNAL_VERSION_BYTES).ok()?;
         let text = String::from_utf8_lossy(&printed);

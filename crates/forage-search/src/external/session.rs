@@ -1,39 +1,30 @@
-//! One search: a walk that reads, workers that run the engine, and the caller's thread that hands over.
+//! One search: a walk that reads, a thread for each batch of texts, and the caller's thread that hands over.
 
 use std::ops::ControlFlow;
+use std::panic::resume_unwind;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::{Scope, ScopedJoinHandle};
 
 use forage_base::Stop;
 use forage_fs::{Entry, RelPath, Root, Skipped, WalkOptions, WalkReport, WalkStep, walk};
 
-use super::batch::{BatchMatches, FileBatch};
-use super::engine::{ExternalEngine, Notes};
-use super::large::LargeFile;
+use super::batch::{BatchMatches, BatchOutcome, FileBatch};
+use super::engine::ExternalEngine;
+use super::large::search_large;
 use super::process::ProcessHalt;
-use super::queue::{EndOnDrop, JobOutcome, Queue, QueuedWork};
 use super::{ExternalError, ExternalReport, ExternalRequest, Program};
 use crate::event::FileEvents;
 use crate::limits;
 use crate::lines::LineFinder;
 use crate::options::ScanOptions;
-use crate::pattern::{Pattern, PatternOptions};
 use crate::scan::{ScanText, ScanWorker, with_text};
 
 struct ExternalSession<'a> {
     engine: ExternalEngine<'a>,
-    every_line: Pattern,
     scan: &'a ScanOptions,
-    stop: &'a Stop,
-    queue: Queue,
-    /// Files that the engine has to search.
-    sent: AtomicU64,
-}
-
-/// What the walk finds, in path order.
-enum OutputPiece {
-    Text { path: RelPath, hidden_by: Option<Arc<str>>, text: Vec<u8> },
-    Searched(Box<JobOutcome>),
+    halt: ProcessHalt<'a>,
 }
 
 #[expect(clippy::too_many_arguments, reason = "those of the public function")]
@@ -47,114 +38,70 @@ pub(super) fn search(
     stop: &Stop,
     mut receive: impl FnMut(FileEvents) -> ControlFlow<()>,
 ) -> Result<ExternalReport, ExternalError> {
-    let threads = options.thread_count();
-    let engine = ExternalEngine::new(program, request, stop)?;
-    let every_line = Pattern::new("^", &PatternOptions::default())?;
-    let session = ExternalSession {
-        engine,
-        every_line,
-        scan,
-        stop,
-        queue: Queue::new(threads),
-        sent: AtomicU64::new(0),
-    };
-    let mut notes = Notes::default();
+    let ended = AtomicBool::new(false);
+    let halt = ProcessHalt { stop, ended: &ended };
+    let session = &ExternalSession { engine: ExternalEngine::new(program, request, stop)?, scan, halt };
+    let mut found = BatchMatches::default();
     if session.engine.pattern().is_none() {
         // Only the engine can say whether the pattern is one, even where there is no file to search.
-        session.engine.search(b"", session.halt(&|| false), &mut notes)?;
+        session.engine.search(b"", halt, &mut found.notes)?;
     }
-    let mut collected = CollectedOutput { notes, ..CollectedOutput::default() };
-    let mut walked = std::thread::scope(|scope| {
-        let end = EndOnDrop(&session.queue);
-        let walker = scope.spawn(|| session.walk(root, start, options));
-        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(|| session.work())).collect();
-        while let Some(outcome) = session.queue.next(stop) {
-            if collected.take(*outcome, &mut receive)?.is_break() {
+    let mut broke_off = false;
+    let (mut walk, sent) = std::thread::scope(|scope| {
+        let end = EndOnDrop(&ended);
+        let (sender, outcomes) = sync_channel(options.thread_count());
+        let walker = scope.spawn(move || session.walk(scope, sender, root, start, options));
+        for outcome in outcomes {
+            let files = found.add(join(outcome)?);
+            broke_off = files.into_iter().any(|file| receive(file).is_break());
+            if broke_off || found.cut {
                 break;
             }
         }
         drop(end);
-        let walked = walker.join();
-        for worker in workers {
-            worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        }
-        let mut walked = walked.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-        // What was found before the first batch that did not end, and what is known of that one.
-        while !(collected.broke_off || collected.cut) {
-            let Some(outcome) = session.queue.next_ready() else { break };
-            let _ = collected.take(*outcome, &mut receive)?;
-        }
-        // The walk is broken off by us only.
-        walked.broke_off = collected.broke_off;
-        if collected.broke_off {
-            walked.stopped = None;
-        } else if collected.cut || !session.queue.is_handed_over() {
-            walked.stopped = walked.stopped.or_else(|| stop.check());
-        }
-        Ok::<_, ExternalError>(walked)
+        join(walker)
     })?;
-    walked.skipped.merge(&collected.skipped);
-    // What was read for an engine that did not answer is not searched.
-    let unanswered = session.sent.into_inner().saturating_sub(collected.searched);
-    walked.visited = walked.visited.saturating_sub(unanswered);
-    Ok(collected.report(walked))
-}
-
-/// What was handed over so far.
-#[derive(Default)]
-struct CollectedOutput {
-    notes: Notes,
-    skipped: Skipped,
-    /// The last outcome is cut: what lies behind it must not be handed over.
-    cut: bool,
-    broke_off: bool,
-    /// Files that the engine has searched.
-    searched: u64,
-}
-
-impl CollectedOutput {
-    fn take(
-        &mut self,
-        outcome: JobOutcome,
-        receive: &mut impl FnMut(FileEvents) -> ControlFlow<()>,
-    ) -> Result<ControlFlow<()>, ExternalError> {
-        let BatchMatches { files, skipped, notes, cut, searched } = outcome?;
-        self.searched += searched;
-        self.skipped.merge(&skipped);
-        self.notes.merge(notes);
-        self.cut = cut;
-        for file in files {
-            if receive(file).is_break() {
-                self.broke_off = true;
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(if cut { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    // The walk is broken off by us only.
+    walk.broke_off = broke_off;
+    if broke_off {
+        walk.stopped = None;
+    } else if found.cut {
+        walk.stopped = walk.stopped.or_else(|| stop.check());
     }
+    walk.skipped.merge(&found.skipped);
+    // Files that were read for an engine that did not answer are not searched.
+    walk.visited = walk.visited.saturating_sub(sent.saturating_sub(found.searched));
+    let notes = found.notes;
+    // As one run over everything would have ended: 1 only if nothing was found.
+    let exit_code = notes.code.map(|code| if code == 1 && notes.found { 0 } else { code });
+    let stderr = String::from_utf8_lossy(&notes.stderr).into_owned();
+    Ok(ExternalReport { walk, notes: notes.warnings, incomplete: notes.incomplete, exit_code, stderr })
+}
 
-    fn report(self, walk: WalkReport) -> ExternalReport {
-        // As one run over everything would have ended: 1 only if nothing was found.
-        let exit_code = self.notes.code.map(|code| if code == 1 && self.notes.found { 0 } else { code });
-        let stderr = String::from_utf8_lossy(&self.notes.stderr).into_owned();
-        let Notes { warnings: notes, incomplete, .. } = self.notes;
-        ExternalReport { walk, notes, incomplete, exit_code, stderr }
+fn join<T>(handle: ScopedJoinHandle<'_, T>) -> T {
+    handle.join().unwrap_or_else(|panic| resume_unwind(panic))
+}
+
+/// Ends the walk and all processes, also when the receiver of the results panics.
+struct EndOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for EndOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
 impl ExternalSession<'_> {
-    fn halt<'h>(&'h self, ended: &'h (dyn Fn() -> bool + Sync)) -> ProcessHalt<'h> {
-        ProcessHalt { stop: self.stop, ended }
-    }
-
-    /// Reads the files in path order and fills batches with their texts.
-    fn walk(
-        &self,
+    /// Reads the files in path order and starts a thread for each batch of their texts. Returns the number of files
+    /// for the engine, too.
+    fn walk<'scope>(
+        &'scope self,
+        scope: &'scope Scope<'scope, '_>,
+        outcomes: SyncSender<ScopedJoinHandle<'scope, BatchOutcome>>,
         root: &Arc<Root>,
         start: &RelPath,
         options: &WalkOptions,
-    ) -> Result<WalkReport, ExternalError> {
-        let _close = CloseOnDrop(&self.queue);
-        let mut filling = FillingBatch::default();
+    ) -> Result<(WalkReport, u64), ExternalError> {
         let visit = |worker: &mut ScanWorker<Option<LineFinder<'_>>>,
                      entry: &Entry<'_>,
                      skipped: &mut Skipped| {
@@ -164,11 +111,9 @@ impl ExternalSession<'_> {
                     ScanText::Whole([]) => None,
                     ScanText::Whole(text) => Some(OutputPiece::Text { path, hidden_by, text: text.to_vec() }),
                     ScanText::Pieces(reader) => {
-                        let ended = || self.queue.has_ended();
-                        let file = LargeFile { path: &path, hidden_by, every_line: &self.every_line };
-                        let halt = self.halt(&ended);
+                        let finder = finder.as_ref();
                         let outcome =
-                            file.search(&self.engine, finder.as_ref(), reader, self.scan, halt, skipped);
+                            search_large(&self.engine, finder, entry, reader, self.scan, self.halt, skipped);
                         Some(OutputPiece::Searched(Box::new(outcome)))
                     }
                 }
@@ -178,70 +123,54 @@ impl ExternalSession<'_> {
                 WalkStep::Item(piece, weight)
             })
         };
+        let mut sent = 0;
+        let (mut batch, mut enough) = (FileBatch::default(), limits::EXTERNAL_FIRST_BATCH_BYTES);
+        // The channel's capacity bounds the batches that are searched or wait for earlier ones.
+        let put = |handle| match outcomes.send(handle) {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(_) => ControlFlow::Break(()),
+        };
+        let flush = |batch: &mut FileBatch| {
+            // An engine is never started without a file to search.
+            if batch.is_empty() {
+                return ControlFlow::Continue(());
+            }
+            let batch = std::mem::take(batch);
+            put(scope.spawn(move || batch.search(&self.engine, self.finder().as_ref(), self.scan, self.halt)))
+        };
         let receive = |piece: OutputPiece| {
-            self.sent.fetch_add(1, Ordering::Relaxed);
-            let goes_on = match piece {
+            sent += 1;
+            match piece {
                 OutputPiece::Text { path, hidden_by, text } => {
-                    filling.batch.push(path, hidden_by, &text);
-                    !filling.is_full() || filling.flush(&self.queue, self.stop)
+                    batch.push(path, hidden_by, &text);
+                    if batch.bytes() < enough {
+                        return ControlFlow::Continue(());
+                    }
+                    enough = (enough * limits::EXTERNAL_BATCH_GROWTH).min(limits::EXTERNAL_BATCH_BYTES);
+                    flush(&mut batch)
                 }
                 OutputPiece::Searched(outcome) => {
-                    filling.flush(&self.queue, self.stop)
-                        && self.queue.put(QueuedWork::Done(outcome), self.stop)
+                    flush(&mut batch)?;
+                    put(scope.spawn(move || *outcome))
                 }
-            };
-            if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+            }
         };
         let worker = || ScanWorker::new(self.finder());
-        let report = walk(root, start, options, self.stop, worker, visit, receive)?;
-        filling.flush(&self.queue, self.stop);
-        Ok(report)
+        let report = walk(root, start, options, self.halt.stop, worker, visit, receive)?;
+        let _ = flush(&mut batch);
+        Ok((report, sent))
     }
 
-    /// Tells where in a line the matches are, where our own engine can read the pattern.
+    /// Finds the places of matches in a line, where our own engine can read the pattern.
     fn finder(&self) -> Option<LineFinder<'_>> {
-        self.engine.pattern().map(|pattern| LineFinder::new(pattern, self.stop))
-    }
-
-    /// Searches batches until there are no more.
-    fn work(&self) {
-        let _end = EndOnPanic(&self.queue);
-        let finder = self.finder();
-        let ended = || self.queue.has_ended();
-        while let Some((number, batch)) = self.queue.take(self.stop) {
-            let outcome = batch.search(&self.engine, finder.as_ref(), self.scan, self.halt(&ended));
-            self.queue.finish(number, outcome);
-        }
+        self.engine.pattern().map(|pattern| LineFinder::new(pattern, self.halt.stop))
     }
 }
 
-/// The batch that is being filled.
-struct FillingBatch {
-    batch: FileBatch,
-    /// Bytes from which on it is full.
-    enough: usize,
-}
-
-impl Default for FillingBatch {
-    fn default() -> Self {
-        Self { batch: FileBatch::default(), enough: limits::EXTERNAL_FIRST_BATCH_BYTES }
-    }
-}
-
-impl FillingBatch {
-    fn is_full(&self) -> bool {
-        self.batch.bytes() >= self.enough
-    }
-
-    /// Puts what there is into the queue; false when the search must end.
-    fn flush(&mut self, queue: &Queue, stop: &Stop) -> bool {
-        // An engine is never started without a file to search.
-        if self.batch.is_empty() {
-            return true;
-        }
-        self.enough = (self.enough * limits::EXTERNAL_BATCH_GROWTH).min(limits::EXTERNAL_BATCH_BYTES);
-        queue.put(QueuedWork::Search(std::mem::take(&mut self.batch)), stop)
-    }
+/// A file that the walk has read, in path order.
+enum OutputPiece {
+    Text { path: RelPath, hidden_by: Option<Arc<str>>, text: Vec<u8> },
+    Searched(Box<BatchOutcome>),
 }
 
 impl OutputPiece {
@@ -249,34 +178,10 @@ impl OutputPiece {
     fn weight(&self) -> usize {
         let held = match self {
             Self::Text { text, .. } => text.len(),
-            Self::Searched(outcome) => match &**outcome {
-                Ok(found) => found.files.iter().map(FileEvents::weight).sum(),
-                Err(_) => 0,
-            },
+            Self::Searched(outcome) => {
+                outcome.iter().flat_map(|found| &found.files).map(FileEvents::weight).sum()
+            }
         };
         held + size_of::<Self>()
-    }
-}
-
-/// Says that no more comes, even when the walk panics.
-struct CloseOnDrop<'a>(&'a Queue);
-
-impl Drop for CloseOnDrop<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.end();
-        }
-        self.0.close();
-    }
-}
-
-/// Ends the search when a worker panics: nobody may wait for its batch.
-struct EndOnPanic<'a>(&'a Queue);
-
-impl Drop for EndOnPanic<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            self.0.end();
-        }
     }
 }

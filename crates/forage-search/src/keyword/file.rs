@@ -12,7 +12,7 @@ use super::account::{EvidenceLine, FileEvidence, Near, TermMatches};
 use crate::buffer::{LineCounter, lines_before, with_feed};
 use crate::event::EventKind;
 use crate::key_blocks::KeyBlocks;
-use crate::large::{LineMatcher, LineSink, search_reader};
+use crate::large::{LineMatcher, LineSink, decoded, search_reader};
 use crate::limits::{COUNTED_LINES, TERMS, WORK_PER_LOOK};
 use crate::lines::{LineFinder, MatchingLines, line_at};
 use crate::pattern::Pattern;
@@ -434,8 +434,8 @@ impl<'p> TermFinder<'p> {
         };
         let mut keys = KeyBlocks::default();
         let matcher = LineMatcher(&any, stop);
-        let is_text =
-            search_reader(&matcher, reader, (context, context), stop, skipped, &mut sink, Some(&mut keys));
+        let (text, context) = (decoded(reader), (context, context));
+        let is_text = search_reader(&matcher, text, context, stop, skipped, &mut sink, Some(&mut keys));
         let mut file = sink.file;
         if !keys.is_empty() {
             file.lines.iter_mut().for_each(|line| line.mark_keys(&keys));
