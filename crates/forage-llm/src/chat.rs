@@ -33,6 +33,16 @@ impl ChatRequest {
         Self { system, messages: vec![ChatMessage::User(user)], max_output_tokens, ..Self::default() }
     }
 
+    /// The request as it is sent: with the schema and the text that asks for its shape, or with neither.
+    pub(crate) fn shaped(&self, takes_schema: bool) -> Self {
+        let mut request = self.clone();
+        request.answer_schema = request.answer_schema.filter(|_| takes_schema);
+        if let Some(schema) = &request.answer_schema {
+            request.system.push(&Redacted::trusted(schema.ask));
+        }
+        request
+    }
+
     /// The texts that did not come from a model: the system's, then those of the user and the tools.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         std::iter::once(self.system.as_str()).chain(self.messages.iter().flat_map(ChatMessage::texts))
@@ -138,6 +148,9 @@ pub struct ToolResult {
 pub struct AnswerSchema {
     /// A short name: letters, digits, `_` and `-`.
     pub name: &'static str,
+    /// Text that asks for this shape, appended to the system prompt where the schema is sent; empty for a prompt that
+    /// asks for the shape itself.
+    pub ask: &'static str,
     /// The schema, in the subset that all providers take: objects whose properties are all required and without
     /// additional ones, arrays, strings, integers, enums.
     pub schema: Value,

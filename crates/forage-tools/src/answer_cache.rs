@@ -89,9 +89,10 @@ mod tests {
         assert_eq!(base, CacheKey::of("acme/small", 1, &request("user")));
         assert_eq!(base.as_str().len(), 64);
         let mut schema = request("user");
-        schema.answer_schema = Some(AnswerSchema { name: "a", schema: json!({"enum": ["F1"]}) });
+        schema.answer_schema = Some(AnswerSchema { name: "a", ask: "", schema: json!({"enum": ["F1"]}) });
         let mut other_schema = request("user");
-        other_schema.answer_schema = Some(AnswerSchema { name: "a", schema: json!({"enum": ["F2"]}) });
+        other_schema.answer_schema =
+            Some(AnswerSchema { name: "a", ask: "", schema: json!({"enum": ["F2"]}) });
         let mut limit = request("user");
         limit.max_output_tokens = 101;
         let mut system = request("user");

@@ -76,9 +76,7 @@ impl Protocol for Anthropic {
                 output.insert("effort".to_owned(), json!(effort));
             }
         }
-        if let Some(AnswerSchema { schema, .. }) = &request.answer_schema
-            && facts.answer_schema
-        {
+        if let Some(AnswerSchema { schema, .. }) = &request.answer_schema {
             output.insert("format".to_owned(), json!({"type": "json_schema", "schema": schema}));
         }
         if !output.is_empty() {

@@ -56,6 +56,16 @@ impl WireClient {
         })
     }
 
+    /// Asks with or without the schema, as the request has it.
+    fn ask(&self, request: &ChatRequest, budget: &CallBudget) -> Result<ChatAnswer, ChatError> {
+        let started = Instant::now();
+        let reply = self.call(request, false, |call| self.http.send(call, budget, None))?;
+        self.check_status(&reply, request)?;
+        let document = serde_json::from_slice(&reply.body)
+            .map_err(|_| self.error(Fault::Bad("it is not JSON"), request))?;
+        self.answer(document, request, started)
+    }
+
     fn check_status(&self, reply: &Reply, request: &ChatRequest) -> Result<(), ChatError> {
         let Reply { status, retry_after, body } = reply;
         let refusal = StatusRefusal {
@@ -109,12 +119,17 @@ impl ChatModel for WireClient {
     }
 
     fn complete(&self, request: &ChatRequest, budget: &CallBudget) -> Result<ChatAnswer, ChatError> {
-        let started = Instant::now();
-        let reply = self.call(request, false, |call| self.http.send(call, budget, None))?;
-        self.check_status(&reply, request)?;
-        let document = serde_json::from_slice(&reply.body)
-            .map_err(|_| self.error(Fault::Bad("it is not JSON"), request))?;
-        self.answer(document, request, started)
+        let shaped = request.shaped(self.endpoint.facts().answer_schema);
+        match self.ask(&shaped, budget) {
+            // The table can be wrong about an endpoint. Servers word this refusal in too many ways to tell it from
+            // others; a request that is wrong in itself is refused again, with its own reason.
+            Err(ChatError::BadRequest { .. } | ChatError::ModelUnusable { status: 400 | 422, .. })
+                if shaped.answer_schema.is_some() =>
+            {
+                self.ask(&request.shaped(false), budget)
+            }
+            outcome => outcome,
+        }
     }
 
     fn stream(
@@ -123,6 +138,7 @@ impl ChatModel for WireClient {
         budget: &CallBudget,
         on_text: &mut dyn FnMut(&str),
     ) -> Result<ChatAnswer, ChatError> {
+        let request = &request.shaped(self.endpoint.facts().answer_schema);
         let started = Instant::now();
         let mut reader = StreamReader::new(protocol(self.wire).events());
         let mut take = |piece: &[u8]| reader.push(piece, on_text).map_err(|fault| self.error(fault, request));

@@ -49,7 +49,6 @@ impl Protocol for Gemini {
         }
         // Models before Gemini 3 refuse a schema beside tools.
         if let Some(AnswerSchema { schema, .. }) = &request.answer_schema
-            && facts.answer_schema
             && request.tools.is_empty()
         {
             config["responseMimeType"] = json!("application/json");

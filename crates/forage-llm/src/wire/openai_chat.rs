@@ -58,9 +58,7 @@ impl Protocol for OpenAiChat {
                 body["tool_choice"] = json!("none");
             }
         }
-        if let Some(AnswerSchema { name, schema }) = &request.answer_schema
-            && facts.answer_schema
-        {
+        if let Some(AnswerSchema { name, schema, .. }) = &request.answer_schema {
             body["response_format"] = json!({
                 "type": "json_schema",
                 "json_schema": {"name": name, "strict": true, "schema": schema},

@@ -220,14 +220,22 @@ fn what_one_model_wants_back_no_other_gets() {
     assert!(!sent(&peer, 1).1.to_string().contains("c2lnbmVk"));
 }
 
-fn question_with_facts(wire: Wire, facts: ModelFacts) -> Value {
-    let peer = Peer::start([good(wire, false, "x")]);
+/// A question with a schema.
+fn shaped_question() -> ChatRequest {
     let mut request =
         ChatRequest::question(Redacted::trusted("You filter."), Redacted::trusted("Which?"), 50);
-    request.answer_schema = Some(AnswerSchema { name: "files", schema: parameters() });
+    request.answer_schema = Some(AnswerSchema { name: "files", ask: " In JSON.", schema: parameters() });
+    request
+}
+
+fn model_with_facts(wire: Wire, facts: ModelFacts, peer: &Peer) -> WireClient {
     let endpoint = Endpoint::new(EndpointSettings { facts, ..settings(&peer.root()) }).unwrap();
-    let model = WireClient::new(wire, endpoint, Exchanges::Live);
-    model.complete(&request, &ample()).unwrap();
+    WireClient::new(wire, endpoint, Exchanges::Live)
+}
+
+fn question_with_facts(wire: Wire, facts: ModelFacts) -> Value {
+    let peer = Peer::start([good(wire, false, "x")]);
+    model_with_facts(wire, facts, &peer).complete(&shaped_question(), &ample()).unwrap();
     sent(&peer, 0).1
 }
 
@@ -273,9 +281,44 @@ fn facts_become_the_fields_of_each_wire() {
     // Without the facts nothing of it is sent.
     for wire in Wire::ALL {
         let text = question_with_facts(wire, ModelFacts::default()).to_string();
-        for word in ["temperature", "effort", "thinking", "schema", "Schema"] {
+        assert!(text.contains("You filter.\""), "{text}");
+        for word in ["temperature", "effort", "thinking", "schema", "Schema", "In JSON"] {
             assert!(!text.contains(word), "{wire:?} {text}");
         }
+    }
+}
+
+/// The refusals are worded as OpenAI and DeepSeek, Anthropic, and Gemini word theirs.
+#[test]
+fn a_refused_schema_is_left_out_once() {
+    let facts = ModelFacts { answer_schema: true, ..ModelFacts::default() };
+    for (wire, refusal) in [
+        (
+            Wire::OpenAiChat,
+            "Invalid parameter: 'response_format' of type 'json_schema' is not supported with this model.",
+        ),
+        (Wire::OpenAiChat, "This response_format type is unavailable now"),
+        (Wire::Anthropic, "output_config.format: Extra inputs are not permitted"),
+        (Wire::Gemini, "Invalid JSON payload received. Unknown name \"responseJsonSchema\""),
+    ] {
+        let refuse = |reason: &str| reply(400, "", &json!({"error": {"message": reason}}).to_string());
+        let peer = Peer::start([refuse(refusal), good(wire, false, "x")]);
+        let model = model_with_facts(wire, facts, &peer);
+        assert_eq!(model.complete(&shaped_question(), &ample()).unwrap().text, "x", "{wire:?}");
+        let [first, second] = [0, 1].map(|index| sent(&peer, index).1.to_string());
+        assert!(first.contains("You filter. In JSON.\"") && first.contains("pattern"), "{first}");
+        assert!(second.contains("You filter.\"") && !second.contains("pattern"), "{second}");
+
+        let peer = Peer::start([refuse(refusal), refuse("messages are missing"), good(wire, false, "x")]);
+        let error = model_with_facts(wire, facts, &peer).complete(&shaped_question(), &ample()).unwrap_err();
+        assert!(error.to_string().contains("messages are missing"), "{error}");
+        assert_eq!(peer.requests().len(), 2, "{wire:?}");
+    }
+    // What is refused for another reason is not sent again.
+    for status in [401, 404, 413, 429, 500] {
+        let peer = Peer::start([reply(status, "", "{}"), good(Wire::OpenAiChat, false, "x")]);
+        model_with_facts(Wire::OpenAiChat, facts, &peer).complete(&shaped_question(), &ample()).unwrap_err();
+        assert_eq!(peer.requests().len(), 1, "{status}");
     }
 }
 

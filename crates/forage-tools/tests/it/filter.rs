@@ -420,6 +420,33 @@ fn files_come_by_grade_and_then_in_lexical_order() {
 }
 
 #[test]
+fn lists_of_paths_have_a_schema_too() {
+    let tree = Tree::new();
+    tree.write("a.txt", numbered(3, &[2]));
+    tree.write("b.txt", numbered(3, &[2]));
+    let files = json!([{"path": "b.txt", "why": "it is"}, {"path": "c.txt", "why": "invented"}]);
+    let model = Scripted::saying(json!({"files": files}).to_string());
+    let context = context(&tree, EvidenceForm::Requirement, AnswerForm::Paths, &[&model]);
+    let answer = search(&context, &["needle"]).unwrap();
+    assert!(answer.text.contains("\nb.txt: it is\n") && !answer.text.contains("\na.txt"), "{}", answer.text);
+    assert_eq!(answer.records()["model"]["dropped_paths"], 1);
+
+    let requests = model.requests.lock().unwrap();
+    let schema = requests[0].answer_schema.as_ref().unwrap();
+    assert_eq!(
+        schema.schema["properties"]["files"]["items"],
+        json!({
+            "type": "object",
+            "properties": {"path": {"type": "string"}, "why": {"type": "string"}},
+            "required": ["path", "why"],
+            "additionalProperties": false,
+        })
+    );
+    // The prompt is the requirement's; the wire adds the rest where it sends the schema.
+    assert!(schema.ask.contains("{\"files\":[{\"path\":") && !requests[0].system.as_str().contains("JSON"));
+}
+
+#[test]
 fn an_answer_by_ids_that_is_none_goes_to_the_next_model() {
     let tree = Tree::new();
     tree.write("a.txt", numbered(3, &[2]));

@@ -73,6 +73,54 @@ fn keeps_the_models_files_in_its_order_with_our_line_numbers() {
     assert!(!user.contains("nothing to see"));
 }
 
+/// The answer of each wire with this text.
+fn said(wire: &str, text: &str) -> Reply {
+    let answer = match wire {
+        "openai-chat" => {
+            serde_json::json!({"choices": [{"message": {"content": text}, "finish_reason": "stop"}]})
+        }
+        "anthropic" => {
+            serde_json::json!({"content": [{"type": "text", "text": text}], "stop_reason": "end_turn"})
+        }
+        _ => {
+            serde_json::json!({"candidates": [{"content": {"parts": [{"text": text}]}, "finishReason": "STOP"}]})
+        }
+    };
+    json(200, "", &answer.to_string())
+}
+
+#[test]
+fn json_is_asked_for_where_a_schema_is_sent() {
+    const JSON: &str = r#"{"files": [{"path": "src/retry.rs", "why": "the loop"}]}"#;
+    const LIST: &str = "src/retry.rs: the loop";
+    let refusal = || json(400, "", r#"{"error": {"message": "no such field"}}"#);
+    for wire in ["openai-chat", "anthropic", "gemini"] {
+        for (takes_schema, replies, expected) in [
+            (true, vec![said(wire, JSON)], &[true][..]),
+            (true, vec![refusal(), said(wire, LIST)], &[true, false]),
+            (false, vec![said(wire, LIST)], &[false]),
+        ] {
+            let (project, peer) = (project(), Peer::start(replies));
+            project.configure(&format!(
+                "[[models]]\nprovider = \"acme\"\nmodel = \"m\"\nwire = \"{wire}\"\nbase_url = \"{}\"\n\
+                 [[model_facts]]\nmatch = [\"m\"]\nanswer_schema = {takes_schema}\n",
+                if wire == "openai-chat" { peer.url() } else { peer.root() },
+            ));
+            let run = project.run(&["keyword", "how are requests retried", "retry"]);
+            assert!(run.status == 0 && run.stdout.contains("\nsrc/retry.rs: the loop\n"), "{wire}: {run:?}");
+            assert!(!run.stdout.contains("[warning"), "{wire}: {run:?}");
+            let requests = peer.requests();
+            assert_eq!(requests.len(), expected.len(), "{wire}");
+            for (request, has_schema) in requests.iter().zip(expected) {
+                assert!(request.contains(r"- Use absolute file paths\n"), "{request}");
+                for word in ["respond with one JSON object", "additionalProperties"] {
+                    assert_eq!(request.contains(word), *has_schema, "{wire} {word}: {request}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn secrets_never_reach_the_model_unless_redaction_is_off() {
     for (setting, leaks) in [("", false), ("[secrets]\nredact = false\n", true)] {

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use forage_base::Hash64;
 use forage_fs::Root;
 use forage_llm::{AnswerSchema, ChatRequest, Redacted, Redactor};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use super::evidence::EvidenceBlock;
 use crate::context::EvidenceForm;
@@ -16,6 +16,11 @@ const SYSTEM_PROMPT: &str = include_str!("prompt.md");
 /// The system prompt for answers by id.
 const SYSTEM_PROMPT_IDS: &str = include_str!("prompt_ids.md");
 
+/// Asks for JSON after the requirement's prompt, only where a schema is sent.
+const ASK_FOR_JSON: &str = "\nInstead of the plain text list, respond with one JSON object and nothing else: \
+                            {\"files\":[{\"path\":\"/path/to/file\",\"why\":\"Concise relevance explanation\"}]}, the most \
+                            relevant file first, or {\"files\":[]} if no files are truly relevant.\n";
+
 /// What a model has to know of evidence that was chosen.
 const PART: &str = " Of files with many matches only the best lines are shown, and not all files are; `--` stands for lines \
                     left out.";
@@ -25,7 +30,7 @@ const RANKED: &str = " Some files are there for a ranking of the whole project, 
                       the best lines are marked.";
 
 /// Stands for how an answer is read, in the keys of cached answers. A test holds it to the prompts.
-pub(super) const PROMPT_VERSION: u32 = 1;
+pub(super) const PROMPT_VERSION: u32 = 2;
 
 /// What decides about a request beside the evidence.
 pub(super) struct Framing<'a> {
@@ -68,7 +73,10 @@ impl Framing<'_> {
             None => Redacted::trusted(if self.by_id { SYSTEM_PROMPT_IDS } else { SYSTEM_PROMPT }),
         };
         let mut request = ChatRequest::question(system, user, limits::FILTER_ANSWER_TOKENS);
-        request.answer_schema = self.by_id.then(|| schema(blocks));
+        request.answer_schema = Some(match self.by_id {
+            true => AnswerSchema { name: "relevant_files", ask: "", schema: ids_schema(blocks) },
+            false => AnswerSchema { name: "relevant_files", ask: ASK_FOR_JSON, schema: paths_schema() },
+        });
         (request, redacted)
     }
 
@@ -99,30 +107,40 @@ impl Framing<'_> {
 
 /// The shape of an answer by id, in the subset of JSON schema that every provider takes. What it can't say, such as
 /// the range of a grade, is checked when the answer is read.
-fn schema(blocks: &[EvidenceBlock]) -> AnswerSchema {
+fn ids_schema(blocks: &[EvidenceBlock]) -> Value {
     let mut id = json!({"type": "string"});
     if blocks.len() <= limits::SCHEMA_IDS {
         id["enum"] = blocks.iter().map(EvidenceBlock::label).collect();
     }
     let range = json!({"type": "array", "items": {"type": "integer"}});
+    list_schema(json!({
+        "id": id,
+        "grade": {"type": "integer"},
+        "ranges": {"type": "array", "items": range},
+        "why": {"type": "string"},
+    }))
+}
+
+/// The shape of an answer by path. The paths are not in it: they would be sent twice.
+fn paths_schema() -> Value {
+    list_schema(json!({"path": {"type": "string"}, "why": {"type": "string"}}))
+}
+
+/// A list of files with these properties.
+fn list_schema(properties: Value) -> Value {
+    let required: Vec<String> = properties.as_object().into_iter().flat_map(Map::keys).cloned().collect();
     let file = json!({
         "type": "object",
-        "properties": {
-            "id": id,
-            "grade": {"type": "integer"},
-            "ranges": {"type": "array", "items": range},
-            "why": {"type": "string"},
-        },
-        "required": ["id", "grade", "ranges", "why"],
+        "properties": properties,
+        "required": required,
         "additionalProperties": false,
     });
-    let schema = json!({
+    json!({
         "type": "object",
         "properties": {"files": {"type": "array", "items": file}},
         "required": ["files"],
         "additionalProperties": false,
-    });
-    AnswerSchema { name: "relevant_files", schema }
+    })
 }
 
 #[cfg(test)]
@@ -134,9 +152,9 @@ mod tests {
     fn the_version_belongs_to_the_prompts() {
         let digest = ring::digest::digest(
             &ring::digest::SHA256,
-            [SYSTEM_PROMPT, "\0", SYSTEM_PROMPT_IDS].concat().as_bytes(),
+            [SYSTEM_PROMPT, ASK_FOR_JSON, SYSTEM_PROMPT_IDS].join("\0").as_bytes(),
         );
         let hash: String = digest.as_ref().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        assert_eq!((PROMPT_VERSION, hash.as_str()), (1, "12b0e904058f4fa1"));
+        assert_eq!((PROMPT_VERSION, hash.as_str()), (2, "b180bd1712e09333"));
     }
 }
