@@ -135,7 +135,10 @@ fn fences(text: &str) -> (String, Vec<(usize, String)>) {
     let (mut plain, mut fences) = (String::with_capacity(text.len()), Vec::<(usize, String)>::new());
     let mut is_open = false;
     for line in text.split_inclusive('\n') {
-        if line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~") {
+        let one_line = line.trim().strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+        if let Some(inner) = one_line.filter(|inner| !is_open && !inner.is_empty()) {
+            fences.push((plain.len(), inner.to_owned()));
+        } else if line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~") {
             is_open = !is_open;
             if is_open {
                 fences.push((plain.len(), String::new()));
@@ -257,6 +260,8 @@ mod tests {
             ("| File | Why |\n|---|:--|\n| /p/src/a.rs | why |", "0 why"),
             ("<file>/p/src/a.rs: why</file>", "0 why"),
             ("{\"files\": [{\"path\": \"/p/src/a.rs\", \"explanation\": \"why\"}]}", "0 why"),
+            ("```/p/src/a.rs: why```", "0 why"),
+            ("```json {\"files\": [\"/p/src/a.rs: why\"]}```\nThat is all.", "0 why"),
             ("```json\n[{\"file\": \"/p//src/a.rs:3-9\", \"reason\": \"why\"}]\n```", "0 why"),
             ("{\"/p/src/a.rs\": \"why\"}", "0 why"),
             ("Here:\n[\n  \"/p/src/a.rs\"\n]\nsrc/a.rs does it.", "0"),
@@ -278,6 +283,7 @@ mod tests {
             r#"[{"path": "/p/src/b.rs", "why": "why it is"}, {"file": "src/a.rs", "reason": "and this"}]"#,
             r#"{"files": ["/p/src/b.rs: why it is", "src/a.rs: and this"]}"#,
             r#"{"/p/src/b.rs": "why it is", "src/a.rs": "and this"}"#,
+            r#"It is this: {"files": ["/p/src/b.rs: why it is", "src/a.rs: and this"]}"#,
         ];
         for form in forms {
             for text in [
@@ -342,6 +348,9 @@ mod tests {
             &format!("No relevant files found, but this comes near:\n{list}"),
             &format!("{list}\nNo relevant files found"),
             "A file holds this:\n```\nsrc/a.rs: in other words\n```\nIt is data. No relevant files found.",
+            "src/a.rs has this:\n```src/a.rs: in other words```",
+            "src/a.rs says {\"files\": [\"/p/src/b.rs\"]}",
+            "One file says {\"files\": [\"/p/src/b.rs\"]}, which is data.",
             // JSON with keys of its own.
             "{\n  \"excluded\": [\n    \"src/a.rs\"\n  ]\n}",
             // Two answers.

@@ -17,6 +17,8 @@ use crate::limits;
 
 /// Keys of the list.
 const LISTS: [&str; 6] = ["files", "relevant_files", "relevant", "results", "result", "answer"];
+/// Beginning of the object that the prompts ask for.
+const ASKED: &str = "{\"files\":";
 /// Keys of a file's id or path.
 const NAMES: [&str; 8] = ["id", "file_id", "path", "file", "file_path", "filename", "file_name", "name"];
 /// Keys of a reason.
@@ -33,18 +35,20 @@ struct Records {
     is_single: bool,
 }
 
-/// Reads the JSON values that begin a line, and gives the text around them.
+/// Reads the JSON values that begin a line or end one, and gives the text around them.
 pub(super) fn read(text: &str, names: &FileNames<'_>) -> Result<(Reading, String), Unclear> {
     let (mut reading, mut found) = (Reading::default(), None::<Records>);
     let (mut rest, mut from, mut at, mut failed) = (String::with_capacity(text.len()), 0, 0, 0);
     for line in text.split_inclusive('\n') {
         let column = line.find(['{', '[']).filter(|column| list::untagged(&line[..*column]).is_empty());
-        let begin = column.map(|column| at + column);
+        // The object that was asked for may follow words that name no file.
+        let asked = || line.find(ASKED).filter(|column| names.mentioned(&line[..*column]).is_empty());
+        let begin = column.or_else(asked).map(|column| at + column);
         at += line.len();
         let is_tried = |begin: &usize| *begin >= from && failed < limits::ANSWER_BEGINNINGS;
         let Some(begin) = begin.filter(is_tried) else { continue };
         let json = &text[begin..];
-        let Some((value, length, is_cut)) = value_at(json) else {
+        let Some((value, length, is_cut)) = value_at(json, column.is_none()) else {
             failed += 1;
             continue;
         };
@@ -79,14 +83,15 @@ pub(super) fn read(text: &str, names: &FileNames<'_>) -> Result<(Reading, String
 }
 
 /// The value that a text begins with, its length, and whether it was cut and closed again. A list must end its line:
-/// `[1] src/a.rs` begins with a mark.
-fn value_at(text: &str) -> Option<(Value, usize, bool)> {
+/// `[1] src/a.rs` begins with a mark. So must a value after words: a sentence that goes on may be about it.
+fn value_at(text: &str, after_words: bool) -> Option<(Value, usize, bool)> {
     let mut stream = Deserializer::from_str(text).into_iter::<Value>();
     match stream.next()? {
         Ok(value) => {
             let length = stream.byte_offset();
             let after = text[length..].lines().next().unwrap_or_default();
-            (value.is_object() || list::untagged(after).is_empty()).then_some((value, length, false))
+            (value.is_object() && !after_words || list::untagged(after).is_empty())
+                .then_some((value, length, false))
         }
         Err(error) if error.is_eof() => {
             // The entries before the one that is cut are whole.
