@@ -66,6 +66,7 @@ pub use skipped::{SkipReason, Skipped};
 pub use state::FileState;
 pub use text::{DecodedText, Encoding, count_lines, decode, decode_head, is_binary, lines};
 pub use walk::{
-    Below, Dismissal, Entry, EntryKind, FileListing, Globs, HidingDirectories, ListingFilter, Mounts, NOISE,
-    Snapshot, Unvisited, Walk, WalkOptions, WalkReport, WalkStep, WatchedTree, globs_of_type, walk,
+    Below, Dismissal, Entry, EntryKind, FileListing, FileTypes, Globs, HidingDirectories, ListingFilter,
+    Mounts, NOISE, Snapshot, Unvisited, Walk, WalkOptions, WalkReport, WalkStep, WatchedTree, globs_of_type,
+    walk,
 };

@@ -44,7 +44,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ignore::overrides::{Override, OverrideBuilder};
-use ignore::types::TypesBuilder;
+use ignore::types::{Types, TypesBuilder};
 
 pub use entry::{Entry, Unvisited};
 use frontier::WalkFrontier;
@@ -67,23 +67,35 @@ use forage_base::{Stop, Stopped};
 #[derive(Clone, Debug)]
 pub struct Globs {
     matcher: Override,
-    source: Vec<String>,
+    source: Vec<(String, bool)>,
     label: Arc<str>,
 }
 
 impl Globs {
     /// Compiles globs; the error names the glob and what is wrong with it.
     pub fn new<S: AsRef<str>>(globs: &[S]) -> Result<Self, String> {
-        let mut builder = OverrideBuilder::new(".");
-        for glob in globs {
-            builder.add(glob.as_ref()).map_err(|error| error.to_string())?;
+        Self::below(&RelPath::root(), globs, &[])
+    }
+
+    /// Compiles globs whose slashes are relative to the directory `base`; those of `any_case` match names in any case.
+    ///
+    /// # Errors
+    /// Returns a message that names the invalid glob.
+    pub fn below<S: AsRef<str>>(base: &RelPath, globs: &[S], any_case: &[S]) -> Result<Self, String> {
+        let base = os_str(base.as_bytes()).ok_or("the directory's name is not Unicode")?;
+        let mut builder =
+            OverrideBuilder::new(if base.is_empty() { Path::new(".") } else { Path::new(&*base) });
+        let mut source = Vec::with_capacity(globs.len() + any_case.len());
+        for (globs, is_any_case) in [(globs, false), (any_case, true)] {
+            builder.case_insensitive(is_any_case).map_err(|error| error.to_string())?;
+            for glob in globs {
+                builder.add(glob.as_ref()).map_err(|error| error.to_string())?;
+                source.push((glob.as_ref().to_owned(), is_any_case));
+            }
         }
         let matcher = builder.build().map_err(|error| error.to_string())?;
-        Ok(Self {
-            matcher,
-            source: globs.iter().map(|glob| glob.as_ref().to_owned()).collect(),
-            label: Arc::from("globs"),
-        })
+        source.push((base.to_string_lossy().into_owned(), false));
+        Ok(Self { matcher, source, label: Arc::from("globs") })
     }
 
     /// The same with a name of where they come from, for [`Entry::hidden_by`](crate::Entry) and whoever tells of it.
@@ -122,6 +134,38 @@ pub fn globs_of_type(name: &str) -> Option<Vec<String>> {
     let definitions = TypesBuilder::new().add_defaults().definitions();
     let definition = definitions.iter().find(|definition| definition.name() == name.trim())?;
     Some(definition.globs().to_vec())
+}
+
+/// Types of files, chosen as with ripgrep's `-t` and `-T`.
+#[derive(Clone, Debug)]
+pub struct FileTypes {
+    matcher: Types,
+    source: [Vec<String>; 2],
+}
+
+impl FileTypes {
+    /// Selects the types of the first list and leaves out those of the second.
+    ///
+    /// # Errors
+    /// Returns a message that names an unknown type.
+    pub fn new(select: &[String], negate: &[String]) -> Result<Self, String> {
+        let mut builder = TypesBuilder::new();
+        builder.add_defaults();
+        for name in select {
+            builder.select(name);
+        }
+        for name in negate {
+            builder.negate(name);
+        }
+        let matcher = builder.build().map_err(|error| error.to_string())?;
+        Ok(Self { matcher, source: [select.to_vec(), negate.to_vec()] })
+    }
+}
+
+impl PartialEq for FileTypes {
+    fn eq(&self, other: &Self) -> bool {
+        self.source == other.source
+    }
 }
 
 impl PartialEq for Globs {
@@ -167,6 +211,8 @@ pub struct WalkOptions {
     pub globs: Option<Globs>,
     /// Chooses files among those that the rules leave: unlike `globs` it brings back nothing that they exclude.
     pub only: Option<Globs>,
+    /// Chooses files by type among those that the rules leave, hidden files of the type included.
+    pub types: Option<FileTypes>,
     /// More globs whose files are left out whatever else chooses them.
     pub excludes: Option<Globs>,
     /// Directories that are left out and not counted: they are searched by themselves.
@@ -201,6 +247,7 @@ impl Default for WalkOptions {
             max_depth: limits::WALK_DEPTH,
             globs: None,
             only: None,
+            types: None,
             excludes: None,
             apart: Vec::new(),
             prune: PRUNED,
@@ -219,8 +266,8 @@ impl Default for WalkOptions {
 impl WalkOptions {
     /// Whether what a walk from the root comes by can be kept in a [`FileListing`].
     fn can_be_listed(&self) -> bool {
-        let Self { follow, max_depth, prune, all_entries, from, only_hidden, .. } = self;
-        let is_whole = from.is_none() && only_hidden.is_none();
+        let Self { follow, max_depth, prune, all_entries, from, only_hidden, types, .. } = self;
+        let is_whole = from.is_none() && only_hidden.is_none() && types.is_none();
         is_whole && !follow && !all_entries && *max_depth == limits::WALK_DEPTH && *prune == PRUNED
     }
 
@@ -231,7 +278,7 @@ impl WalkOptions {
         let fixed = |options: &Self| (options.follow, options.max_depth, options.prune, options.all_entries);
         (chosen(self), fixed(self), &self.from) == (chosen(other), fixed(other), &other.from)
             && (&self.globs, &self.only, &self.excludes) == (&other.globs, &other.only, &other.excludes)
-            && self.apart == other.apart
+            && (&self.apart, &self.types) == (&other.apart, &other.types)
     }
 
     /// Worker threads, where 0 stands for one per processor.

@@ -35,6 +35,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod backtracking;
 mod beside;
 mod buffer;
 mod error;
@@ -56,11 +57,12 @@ mod shown_part;
 mod size;
 mod stepped;
 
+pub use backtracking::{BacktrackError, BacktrackMatcher};
 pub use error::PatternError;
 pub use event::{CutLine, EventKind, FileEvents, SearchEvent, Span, word_bytes};
 pub use key_blocks::KeyBlocks;
 pub use options::{Delivered, ScanOptions};
 pub use pattern::{Case, Pattern, PatternOptions};
 pub use regex_syntax::escape;
-pub use scan::{search, search_stream};
+pub use scan::{FileBytes, FileScan, ScannedFile, search};
 pub use shown_part::{CHARACTER_BYTES, shown_part};

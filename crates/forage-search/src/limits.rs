@@ -29,6 +29,9 @@ pub const COMPARED_BYTES_PER_LOOK: usize = 4 << 20;
 /// text that consists of nothing else.
 pub const PREFILTER_LITERAL_BYTES: usize = 64;
 
+/// Steps of a backtracking matcher on one line: a tenth of a second at the most.
+pub const BACKTRACKING_STEPS: usize = 1_000_000;
+
 /// Bytes of a pattern; longer ones are data, not patterns.
 pub const PATTERN_BYTES: usize = 16 << 10;
 

@@ -289,19 +289,112 @@ pub fn search(
     )
 }
 
-/// Searches what comes from elsewhere than a file, such as standard input, to its end, and calls it by this name. What can't
-/// be searched is counted as it is of a file.
-pub fn search_stream(
-    reader: &mut dyn Read,
-    name: &RelPath,
-    pattern: &Pattern,
-    options: &ScanOptions,
-    stop: &Stop,
-) -> (Option<FileEvents>, Skipped) {
-    let mut skipped = Skipped::default();
-    let finder = LineFinder::new(pattern, stop).inverted(options.invert);
-    let found = search_pieces(&finder, Some(&finder), decoded(reader), name, options, stop, &mut skipped);
-    (found, skipped)
+/// The bytes of a file as they are stored.
+pub enum FileBytes<'a> {
+    /// All of them.
+    Whole(&'a [u8]),
+    /// A large file, from its beginning.
+    Pieces(&'a mut dyn Read),
+}
+
+/// A file that a [`FileScan`] came to.
+#[derive(Debug)]
+pub enum ScannedFile<T> {
+    /// The result for a file that was read.
+    Read(T),
+    /// The path of a file that could not be opened or read.
+    Unreadable(RelPath),
+}
+
+/// The files of a tree that can match, for a caller that searches their bytes with an engine of its own.
+pub struct FileScan<'a> {
+    /// The root.
+    pub root: &'a Arc<Root>,
+    /// The directory or file at which it begins, below the root.
+    pub start: &'a RelPath,
+    /// The options of the walk.
+    pub walk: &'a WalkOptions,
+    /// Passes over files without a line that matches this; `None` reads every file.
+    pub sieve: Option<&'a Pattern>,
+    /// Also reads files with a NUL byte.
+    pub binary: bool,
+    /// Passes over files that can't match without reading them.
+    pub index: Option<&'a Arc<Index>>,
+    /// Bytes of a file; larger ones are counted and left out. `None` for no limit.
+    pub max_file_bytes: Option<u64>,
+    /// The deadline and the cancellation that end it.
+    pub stop: &'a Stop,
+}
+
+impl FileScan<'_> {
+    /// Calls `visit` in parallel with the bytes of each file, and `receive` with the results (each with its weight in bytes while
+    /// it waits) in path order, until it breaks off.
+    ///
+    /// # Errors
+    /// Returns an error if the start can't be opened.
+    pub fn run<S, T: Send>(
+        &self,
+        state: impl Fn() -> S + Sync,
+        visit: impl Fn(&mut S, &RelPath, FileBytes<'_>) -> Option<(T, usize)> + Sync,
+        receive: impl FnMut(ScannedFile<T>) -> ControlFlow<()> + Send,
+    ) -> Result<WalkReport, OpenError> {
+        let Self { root, start, walk, sieve, binary, index, max_file_bytes, stop } = *self;
+        let finder = || sieve.map(|pattern| LineFinder::new(pattern, stop));
+        let has_match = |finder: &LineFinder<'_>, text: &[u8]| {
+            let mut has_match = false;
+            finder.each(text, stop, |_| {
+                has_match = true;
+                false
+            });
+            has_match
+        };
+        let read = |worker: &mut ScanWorker<'_, (S, Option<LineFinder<'_>>)>,
+                    entry: &Entry<'_>,
+                    skipped: &mut Skipped| {
+            let mut file = open(worker, entry, 1, max_file_bytes, skipped)?;
+            let ScanWorker { buffer, state: (state, finder), .. } = worker;
+            match file.read_into(buffer, limits::WHOLE_FILE_BYTES) {
+                Err(_) => {
+                    skipped.add(SkipReason::Unreadable);
+                    None
+                }
+                Ok(Contents::TooLarge) => {
+                    let mut reader = Read::chain(&buffer[..], file.reader());
+                    visit(state, &entry.path, FileBytes::Pieces(&mut reader))
+                }
+                Ok(Contents::Whole) => {
+                    let is_encoded = [&b"\xef\xbb\xbf"[..], b"\xff\xfe", b"\xfe\xff"]
+                        .iter()
+                        .any(|mark| buffer.starts_with(mark));
+                    let is_passed_over =
+                        !is_encoded && finder.as_ref().is_some_and(|finder| !has_match(finder, buffer));
+                    // Another engine may not end in the middle of a line.
+                    if is_passed_over || stop.check().is_some() {
+                        return None;
+                    }
+                    if !binary && !is_encoded && is_binary(buffer) {
+                        skipped.add(SkipReason::Binary);
+                        return None;
+                    }
+                    visit(state, &entry.path, FileBytes::Whole(buffer))
+                }
+            }
+        };
+        let visit = |worker: &mut ScanWorker<'_, _>, entry: &Entry<'_>, skipped: &mut Skipped| {
+            let unreadable = skipped.get(SkipReason::Unreadable);
+            match read(worker, entry, skipped) {
+                Some((item, weight)) => WalkStep::Item(ScannedFile::Read(item), weight),
+                None if skipped.get(SkipReason::Unreadable) > unreadable => {
+                    WalkStep::Item(ScannedFile::Unreadable(entry.path.clone()), entry.path.as_bytes().len())
+                }
+                None => WalkStep::Nothing,
+            }
+        };
+        let scope =
+            ScanScope { root, start, walk_options: walk, index, exhaustive: true, max_file_bytes, stop };
+        let queries = || vec![sieve.map_or(TrigramQuery::Any, TrigramQuery::of)];
+        scope.search(queries, || 1, || (state(), finder()), visit, receive)
+    }
 }
 
 /// As [`search_text`], for a decoded text that comes in pieces.

@@ -409,7 +409,7 @@ impl Context {
     }
 
     /// The index of a root, if there is one.
-    pub(crate) fn index(&self, root: &Arc<Root>) -> Option<Arc<Index>> {
+    pub fn index(&self, root: &Arc<Root>) -> Option<Arc<Index>> {
         self.indexes.as_ref()?.of(root)
     }
 
@@ -466,7 +466,7 @@ impl Context {
     }
 
     /// The walk that every search of this call starts from.
-    pub(crate) fn walk_options(&self) -> forage_fs::WalkOptions {
+    pub fn walk_options(&self) -> forage_fs::WalkOptions {
         forage_fs::WalkOptions {
             excludes: self.excludes.clone(),
             apart: self.apart.clone(),

@@ -100,5 +100,5 @@ pub use telemetry::{Telemetry, TelemetryTarget};
 pub use text::clip;
 pub use tool::{Egress, RecordReceiver, Tool};
 pub use tree_files::{TreeBounds, TreeFiles, UnsearchedPath, tree_files};
-pub use verdict::CallVerdict;
+pub use verdict::{CallVerdict, hidden_matches};
 pub use workspace::{Workspace, WorkspaceError};

@@ -163,8 +163,6 @@ pub(crate) struct RootTurn<'a> {
     pub(crate) context: &'a Context,
     /// The root, unless it is the one that relative paths are below.
     pub(crate) other: Option<&'a Root>,
-    /// How many roots are left, with this one.
-    pub(crate) left: usize,
 }
 
 /// Asks one root after the other, for what is handed over as it is found, until `run` says that no more is wanted.
@@ -179,7 +177,7 @@ pub(crate) fn in_turn<T: Tool>(
     let chosen = chosen::<T>(context, T::path(request))?;
     let roots = chosen.as_ref().map_or(context.roots.all(), std::slice::from_ref);
     let (mut outcomes, mut is_wanted) = (Vec::new(), true);
-    for (nth, root) in roots.iter().enumerate() {
+    for root in roots {
         if !is_wanted {
             break;
         }
@@ -187,7 +185,7 @@ pub(crate) fn in_turn<T: Tool>(
         let begun = Begun::at(Some(root), is_other);
         let only = chosen.is_none().then(|| context.only(root));
         let context = only.as_ref().unwrap_or(context);
-        let turn = RootTurn { context, other: is_other.then_some(&**root), left: roots.len() - nth };
+        let turn = RootTurn { context, other: is_other.then_some(&**root) };
         let outcome = run(turn, request.clone()).map(|(mut outcome, more)| {
             begun.complete::<T>(&mut outcome, context, Vec::new());
             is_wanted = more;

@@ -13,7 +13,6 @@ use crate::error::ToolError;
 use crate::journal::{AskedModels, AskedTool, JournaledCall, taken};
 use crate::outcome::{Answer, Limit};
 use crate::tool::AnyTool;
-use crate::tools::search::Streamed;
 use target::milliseconds;
 pub use target::{Telemetry, TelemetryTarget, add_usage, of_model};
 
@@ -83,19 +82,12 @@ fn told(
     result
 }
 
-/// Tells of a search whose results were passed on as they came, as of any other call.
-pub fn streamed(tool: &str, context: &Context, began: Instant, ended: Result<&Streamed, &ToolError>) {
+/// Records a search whose results were printed as they came.
+pub fn printed(tool: &str, context: &Context, began: Instant, (found, partial): (bool, bool)) {
     let Some(to) = &context.telemetry.to else { return };
     let mut event = head(tool, &context.telemetry);
-    match ended {
-        Ok(ended) => {
-            event.insert("status".to_owned(), json!(status(ended.found, ended.partial)));
-            event.insert("result_count".to_owned(), json!(ended.count));
-            event.insert("truncated".to_owned(), json!(ended.truncated));
-            event.insert("timed_out".to_owned(), json!(ended.timed_out));
-        }
-        Err(error) => add_error(&mut event, error),
-    }
+    event.insert("status".to_owned(), json!(status(found, partial)));
+    event.insert("timed_out".to_owned(), json!(partial && !context.stop.is_cancelled()));
     event.insert("latency_ms".to_owned(), milliseconds(began.elapsed()));
     to.record(event);
 }

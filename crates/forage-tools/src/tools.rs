@@ -11,7 +11,7 @@ mod search_index;
 
 pub use grep_search::{
     GatheredUses, GrepDefinition, GrepFile, GrepLine, GrepOutput, GrepRequest, GrepResponse, GrepSearch,
-    GrepWithin, grep_stream, rest::GrepDirectory,
+    GrepWithin, rest::GrepDirectory,
 };
 pub use keyword_lookup::{
     Has, KeywordLookup, LookupHit, LookupLine, LookupName, LookupRequest, LookupResponse, LookupStatus,

@@ -105,6 +105,24 @@ impl CallVerdict {
     }
 }
 
+/// Returns sentences about matches in files that ignore rules or hidden names keep from a search that found nothing; `report` is its
+/// report.
+pub fn hidden_matches(
+    context: &Context,
+    root: &Arc<Root>,
+    start: &RelPath,
+    walk: &WalkOptions,
+    pattern: &Pattern,
+    report: &WalkReport,
+) -> Vec<String> {
+    let verdict = unseen_matches(context, root, start, walk, pattern, Some(report), &context.stop);
+    let mut lines = verdict.hidden_matches;
+    if verdict.is_partial {
+        lines.push("not all ignored and hidden files could be checked for matches".to_owned());
+    }
+    lines
+}
+
 /// Part of what is said of files that the configuration leaves out, such as by its `search.exclude`; nothing that a
 /// repository is called.
 const OF_CONFIGURATION: &str = " of the configuration, such as ";

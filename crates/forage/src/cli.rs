@@ -26,7 +26,6 @@ mod rank;
 mod read;
 mod records;
 mod schema;
-mod search;
 mod session;
 mod setting_options;
 mod settings;
@@ -130,12 +129,9 @@ enum Command {
     /// Find files by concept: search for many terms, keep the relevant files
     #[command(visible_alias = "keyword_search")]
     Keyword(keyword::Arguments),
-    /// Search file contents with a regular expression
-    #[command(visible_alias = "grep_search")]
-    Grep(grep::Arguments),
-    /// Search lines: regex, literal, word or fuzzy, with grep's options, records as JSON lines, three engines
-    #[command(aliases = ["Search", "rg", "ripgrep", "ugrep", "ug"])]
-    Search(search::Arguments),
+    /// Search lines: ripgrep's options and output, uses of a name, and fuzzy matches
+    #[command(visible_alias = "search", aliases = ["grep_search", "Search", "rg", "ripgrep", "ugrep", "ug"])]
+    Grep(Box<grep::Arguments>),
     /// Rank files for a question, names or a bug report, without a model
     #[command(visible_alias = "search_index")]
     Rank(rank::Arguments),
@@ -326,7 +322,6 @@ fn command(cli: &Cli, output: &mut Terminal) -> anyhow::Result<Status> {
     match command {
         Command::Keyword(arguments) => keyword::run(arguments, &cli.global, output),
         Command::Grep(arguments) => grep::run(arguments, &cli.global, output),
-        Command::Search(arguments) => search::run(arguments, &cli.global, output),
         Command::Rank(arguments) => rank::run(arguments, &cli.global, output),
         Command::Lookup(arguments) => lookup::run(arguments, &cli.global, output),
         Command::List(arguments) => list::run(arguments, &cli.global, output),

@@ -481,8 +481,9 @@ impl<'a> ListPlan<'a> {
         seen: &SnapshotName<'a>,
         here: &SharedDirectory,
     ) -> Option<Dismissal> {
-        let WalkOptions { from, excludes, globs, only, label_hidden, .. } = self.options;
-        let is_plain = from.is_none() && excludes.is_none() && globs.is_none() && !label_hidden;
+        let WalkOptions { from, excludes, globs, only, types, label_hidden, .. } = self.options;
+        let is_chosen = excludes.is_some() || globs.is_some() || types.is_some();
+        let is_plain = from.is_none() && !is_chosen && !label_hidden;
         if seen.kind != NodeKind::File || !is_plain || here.hidden_by.is_some() || self.root.holds_kernels() {
             return None;
         }
@@ -608,11 +609,20 @@ impl<'a> ListPlan<'a> {
         }
         let mut rules =
             || here.rules.compiled(self.root, &self.budget, &mut |warning| done.warnings.push(warning));
-        let verdict = match verdict {
+        let mut verdict = match verdict {
             _ if self.options.no_ignore => IgnoreVerdict::Nothing,
             Some(verdict) => verdict,
             None => rules().verdict(path, is_directory),
         };
+        if let Some(types) = &self.options.types {
+            match types.matcher.matched(Path::new(&*os_path), is_directory) {
+                ignore::Match::Ignore(_) => return Some((None, None)),
+                ignore::Match::Whitelist(_) if verdict == IgnoreVerdict::Nothing => {
+                    verdict = IgnoreVerdict::Kept
+                }
+                _ => {}
+            }
+        }
         let is_noise = || {
             let name = path.file_name();
             let is_listed = self.options.noise.iter().any(|noise| noise.as_bytes() == name);

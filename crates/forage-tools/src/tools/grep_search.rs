@@ -6,7 +6,6 @@ mod gathered;
 mod render;
 mod request;
 pub(super) mod rest;
-mod stream;
 mod uses;
 
 use std::ops::ControlFlow;
@@ -23,7 +22,6 @@ pub use self::gathered::GatheredUses;
 use self::request::PreparedGrep;
 pub use self::request::{GrepOutput, GrepRequest};
 use self::rest::Rest;
-pub use self::stream::stream as grep_stream;
 pub use self::uses::{GrepDefinition, GrepWithin};
 use super::adapted;
 use crate::arguments::{Clamp, Foreign};
@@ -252,8 +250,8 @@ impl Tool for GrepSearch {
     fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
         let (path, glob) = (request.path.clone(), request.file_pattern.clone());
         let mut outcome = match request.output.unwrap_or_default() {
-            GrepOutput::Lines => Self::lines(context, request),
-            GrepOutput::Files | GrepOutput::Counts => by_file::run(context, request),
+            GrepOutput::Lines => lines(context, &request),
+            GrepOutput::Files | GrepOutput::Counts => by_file::run(context, &request),
             GrepOutput::Uses => uses::run(context, request),
         }?;
         if let Some(glob) = glob.filter(|_| outcome.response.no_file_chosen) {
@@ -275,76 +273,137 @@ impl Tool for GrepSearch {
     }
 }
 
-impl GrepSearch {
-    fn lines(context: &Context, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
-        let mut clamp = Clamp::default();
-        let most = limits::GREP_MATCHES_MAX;
-        let max_results = clamp.number("max_results", request.max_results, limits::GREP_MATCHES, 1, most);
+/// A search on its way: a checked request, and what its cursors are bound to.
+struct GrepRun<'a> {
+    context: &'a Context,
+    request: &'a GrepRequest,
+    prepared: PreparedGrep,
+    stop: Stop,
+    bound: u64,
+    cursor: Option<Cursor>,
+}
+
+/// What a page has, and what there is beyond it.
+#[derive(Default)]
+struct GrepFound {
+    files: Vec<GrepFile>,
+    /// Matching lines and the files that have them, with those beyond the page.
+    totals: (u64, u64),
+    rest: Rest,
+    /// The place where the page ended, of a page that was full.
+    last: Option<Cursor>,
+    limit: Option<Limit>,
+}
+
+impl<'a> GrepRun<'a> {
+    fn new(context: &'a Context, request: &'a GrepRequest) -> Result<Self, ToolError> {
         let stop = context.stop.within(context.timeout);
-        let PreparedGrep { root, start, pattern, mut walk, around, invert, globs, warnings } =
-            request.prepare(context, &stop)?;
-        let bound = fingerprint::<Self>(&request, &root, &start, globs.as_deref());
+        let mut prepared = request.prepare(context, &stop)?;
+        let PreparedGrep { root, start, globs, .. } = &prepared;
+        let bound = fingerprint::<GrepSearch>(request, root, start, globs.as_deref());
         let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
+        prepared.walk.from = cursor.as_ref().map(|cursor| cursor.path.clone());
+        Ok(Self { context, request, prepared, stop, bound, cursor })
+    }
 
-        walk.from = cursor.as_ref().map(|cursor| cursor.path.clone());
-        let mut hidden = Hidden::default();
-        let mut border = Border::new(&context.redactor, &mut hidden);
-        // One more than is wanted tells whether there is more.
-        let most = usize::try_from(max_results + 1).unwrap_or(usize::MAX);
-        let after = cursor.as_ref().map(|cursor| Delivered::Matches(cursor.path.clone(), cursor.line));
-        let scan = ScanOptions { invert, ..scan_options(context, &root, around, most, after) };
-        let scan = border.widen(scan, Some(limits::GREP_LINE_CHARACTERS));
-        let mut page = GrepPage::new(max_results, around.1 as u64);
-        let report =
-            search(&root, &start, &walk, &pattern, &scan, &stop, |file| page.add(file, &mut border))?;
+    /// The options of a scan for lines, or for their number alone.
+    fn scan(&self, count_only: bool, max_file_matches: usize) -> ScanOptions {
+        let after = self.cursor.as_ref().map(|cursor| Delivered::Matches(cursor.path.clone(), cursor.line));
+        let PreparedGrep { root, around, invert, .. } = &self.prepared;
+        let around = if count_only { (0, 0) } else { *around };
+        ScanOptions {
+            invert: *invert,
+            count_only,
+            ..scan_options(self.context, root, around, max_file_matches, after)
+        }
+    }
 
+    fn search(
+        &self,
+        scan: &ScanOptions,
+        receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
+    ) -> Result<WalkReport, ToolError> {
+        let PreparedGrep { root, start, walk, pattern, .. } = &self.prepared;
+        Ok(search(root, start, walk, pattern, scan, &self.stop, receive)?)
+    }
+
+    /// Counts what there is beyond a page that ended at `last`.
+    fn rest(&self, last: &Cursor) -> Rest {
+        let PreparedGrep { root, start, walk, pattern, invert, .. } = &self.prepared;
+        Rest::count(self.context, (root, start), walk, (pattern, *invert), last, &self.stop)
+    }
+
+    /// Makes the outcome of what was found.
+    fn finish(
+        self,
+        report: &WalkReport,
+        found: GrepFound,
+        hidden: Hidden,
+        clamped: Vec<String>,
+    ) -> Result<ToolOutcome<GrepResponse>, ToolError> {
+        let Self { context, request, prepared, stop, bound, cursor } = self;
+        let PreparedGrep { root, start, pattern, walk, invert, globs, warnings, .. } = prepared;
         if globs.is_some() && report.visited == 0 && report.stopped.is_none() {
             return Err(no_file_fits(request.path.as_deref()));
         }
-        let complete = is_whole(&report);
-        let rest = match page.last.as_ref().filter(|_| page.full) {
-            Some(last) => Rest::count(context, (&root, &start), &walk, (&pattern, invert), last, &stop),
-            None => Rest::default(),
-        };
-        let exact = complete && (!page.full || rest.is_whole) && cursor.is_none();
-        let next = page.full.then(|| page.last.as_ref().map(|place| place.encode(bound))).flatten();
-        // One more is known of.
-        let (matches, files) = match page.full {
-            true => (page.matches + rest.matches.max(1), page.file_count + rest.files),
-            false => (page.matches, page.file_count),
-        };
-        let nothing = matches == 0;
-        let not_searched = match nothing && complete && cursor.is_none() && !invert {
-            true => unseen(context, (&root, &start), &walk, &pattern, &report, &stop),
+        let is_full = found.limit.is_some();
+        let complete = is_whole(report) && (is_full || !report.broke_off);
+        let (match_count, file_count) = found.totals;
+        let is_nothing = match_count == 0;
+        let not_searched = match is_nothing && complete && cursor.is_none() && !invert {
+            true => unseen(context, (&root, &start), &walk, &pattern, report, &stop),
             false => CallVerdict::none(),
         };
         let mut outcome = ToolOutcome::new(
             GrepResponse {
                 path: start.display().into_owned(),
-                match_count: matches,
-                file_count: files,
-                totals_exact: exact,
-                files_searched: report.searched().max(rest.searched),
-                files: page.files,
-                elsewhere: rest.directories,
+                match_count,
+                file_count,
+                totals_exact: complete && (!is_full || found.rest.is_whole) && cursor.is_none(),
+                files_searched: report.searched().max(found.rest.searched),
+                files: found.files,
+                elsewhere: found.rest.directories,
                 depth: start.depth() + 1,
                 bound,
                 continued: cursor.is_some(),
                 not_searched,
                 no_file_chosen: request.file_pattern.is_some() && report.visited == 0,
-                ..GrepResponse::of(&request)
+                ..GrepResponse::of(request)
             },
-            !nothing,
+            !is_nothing,
         );
-        outcome.warnings = [clamp.warnings, warnings].concat();
-        outcome.add_report(&report);
-        outcome.next_cursor = next;
+        outcome.warnings = [clamped, warnings].concat();
+        outcome.add_report(report);
+        outcome.next_cursor = found.last.map(|place| place.encode(bound));
         outcome.hidden = hidden;
-        if page.full {
-            outcome.truncated_by = Some(if page.by_bytes { Limit::FileBytes } else { Limit::MaxResults });
-        }
+        outcome.truncated_by = found.limit;
         Ok(outcome)
     }
+}
+
+fn lines(context: &Context, request: &GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
+    let mut clamp = Clamp::default();
+    let most = limits::GREP_MATCHES_MAX;
+    let max_results = clamp.number("max_results", request.max_results, limits::GREP_MATCHES, 1, most);
+    let run = GrepRun::new(context, request)?;
+    let mut hidden = Hidden::default();
+    let mut border = Border::new(&context.redactor, &mut hidden);
+    // One more than is wanted tells whether there is more.
+    let scan = run.scan(false, usize::try_from(max_results + 1).unwrap_or(usize::MAX));
+    let scan = border.widen(scan, Some(limits::GREP_LINE_CHARACTERS));
+    let mut page = GrepPage::new(max_results, run.prepared.around.1 as u64);
+    let report = run.search(&scan, |file| page.add(file, &mut border))?;
+    let mut found =
+        GrepFound { files: page.files, totals: (page.matches, page.file_count), ..GrepFound::default() };
+    if page.full {
+        found.rest = page.last.as_ref().map(|last| run.rest(last)).unwrap_or_default();
+        // One more is known of.
+        found.totals.0 += found.rest.matches.max(1);
+        found.totals.1 += found.rest.files;
+        found.last = page.last;
+        found.limit = Some(if page.by_bytes { Limit::FileBytes } else { Limit::MaxResults });
+    }
+    run.finish(&report, found, hidden, clamp.warnings)
 }
 
 /// Whether all of what was to be searched was: a file whose search ended early counts as seen in part.

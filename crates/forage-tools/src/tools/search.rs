@@ -28,7 +28,7 @@ use crate::verdict::{CallVerdict, unseen_matches};
 
 pub use record::{SearchData, SearchRecord, SearchText, Submatch};
 pub use request::{CaseRule, SearchRequest};
-pub use stream::{StreamFormat, Streamed, each, line_schema, stream};
+pub use stream::each;
 
 use best::BestPage;
 use engine::EMBEDDED;

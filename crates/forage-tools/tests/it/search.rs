@@ -1,11 +1,12 @@
 //! `Search`, line by line of its requirements: the test names begin with their ids (`docs/local-search.md`).
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
 use forage_tools::registry::{TOOLS, ToolSelection, advertised, find};
 use forage_tools::tools::SearchRequest;
-use forage_tools::tools::search::{StreamFormat, stream};
+use forage_tools::tools::search::each;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -248,31 +249,19 @@ fn nfr_ls_perf_01_records_come_as_they_are_found() {
     }
     let mut context = tree.context();
     context.threads = 1;
-    let mut seen = Vec::new();
+    let (mut visited, mut seen) = (Vec::new(), Vec::new());
     let progress = std::sync::Arc::clone(&context.progress.visited);
-    let ended = stream(
-        &context,
-        SearchRequest::new("needle"),
-        StreamFormat::Records,
-        false,
-        &mut |text: &str, _: &[_]| {
-            seen.push((progress.load(Ordering::Relaxed), text.to_owned()));
-            true
-        },
-    )
+    let ended = each(&context, SearchRequest::new("needle"), |records| {
+        visited.push(progress.load(Ordering::Relaxed));
+        seen.extend(records.iter().map(|record| json!(record)));
+        ControlFlow::Continue(())
+    })
     .unwrap();
-    assert!(ended.found && !ended.partial);
-    let visited: Vec<u64> = seen.iter().map(|(visited, _)| *visited).collect();
-    assert_eq!(visited.len(), 4, "three records and a summary: {seen:?}");
+    assert!(ended.response.match_count == 3 && ended.truncated_by.is_none());
     assert!(visited[0] < 200 && visited[1] < 1_200 && visited[2] < 2_200, "{visited:?}");
     // What came is what a call answers.
     let whole = search(&tree, json!({"pattern": "needle"}));
-    let streamed: Vec<Value> =
-        seen[..3].iter().map(|(_, text)| serde_json::from_str(text).unwrap()).collect();
-    assert_eq!(json!(streamed), whole["matches"]);
-    let summary: Value = serde_json::from_str(&seen[3].1).unwrap();
-    assert_eq!((&summary["type"], &summary["data"]["count"]), (&json!("summary"), &json!(3)));
-    assert!(summary["data"].get("matches").is_none() && summary["data"].get("content").is_none());
+    assert_eq!(json!(seen), whole["matches"]);
 }
 
 /// A reader that has enough ends the search.
@@ -285,9 +274,9 @@ fn nfr_ls_perf_01_a_reader_that_leaves_ends_the_search() {
     let mut context = tree.context();
     context.threads = 1;
     let mut written = 0;
-    stream(&context, SearchRequest::new("needle"), StreamFormat::Lines, true, &mut |_: &str, _: &[_]| {
+    each(&context, SearchRequest::new("needle"), |_| {
         written += 1;
-        false
+        ControlFlow::Break(())
     })
     .unwrap();
     assert_eq!(written, 1);
@@ -420,22 +409,18 @@ fn everything_is_everything_however_large_a_file_is() {
     tree.write("a.txt", line.repeat(60_000));
     tree.write("b.txt", "needle\n");
     for context_lines in [0, 1] {
-        let (mut lines, mut last) = (0, String::new());
+        let mut lines = 0;
         let request = SearchRequest::new("needle").context(context_lines);
         let mut context = tree.context();
         context.search.timeout = std::time::Duration::from_secs(300);
-        let ended = stream(&context, request, StreamFormat::Records, true, &mut |text: &str, _: &[_]| {
-            lines += text.lines().filter(|line| line.starts_with("{\"type\":\"match\"")).count();
-            last = text.lines().last().unwrap().to_owned();
-            true
+        let ended = each(&context, request, |records| {
+            lines += records.iter().filter(|record| record.kind == "match").count();
+            ControlFlow::Continue(())
         })
         .unwrap();
-        let summary: Value = serde_json::from_str(&last).unwrap();
-        assert_eq!((lines, &summary["data"]["count"]), (60_001, &json!(60_001)), "{summary}");
+        assert_eq!((lines, ended.response.count), (60_001, 60_001));
         // The search went on in the file; its neighbours may have been looked at twice.
-        assert!(summary["data"]["files_searched"].as_u64().unwrap() >= 2, "{summary}");
-        assert!(summary["data"]["elapsed_ms"].as_u64().unwrap() > 0, "{summary}");
-        assert!(ended.found && !ended.partial && summary["data"]["truncated"] == false, "{summary}");
+        assert!(ended.response.files_searched >= 2 && ended.truncated_by.is_none());
     }
 }
 

@@ -275,51 +275,6 @@ fn pages_go_on_in_the_root_that_they_are_of() {
     assert!(refusal(context, "Search", other).contains("cursor"));
 }
 
-/// What is streamed goes on where its page ended, and no root is asked for nothing.
-#[test]
-fn streams_have_pages_and_a_share_of_each_root() {
-    let roots = unequal(60, 40);
-    roots.write("c/one.txt", "needle\n");
-    let workspace = roots.open(&["a", "b", "c"]);
-    let streamed = |max: i64, cursor: Option<&str>| {
-        let mut request = SearchRequest::new("needle").max_results(max);
-        request.cursor = cursor.map(str::to_owned);
-        let mut lines = Vec::new();
-        let format = forage_tools::tools::search::StreamFormat::Records;
-        let ended = forage_tools::tools::search::stream(
-            workspace.context(),
-            request,
-            format,
-            false,
-            &mut |text, _| {
-                lines.extend(text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()));
-                true
-            },
-        );
-        ended.unwrap();
-        let summary = lines.pop().unwrap()["data"].clone();
-        (lines, summary)
-    };
-    // One of each at the least.
-    let (lines, summary) = streamed(2, None);
-    assert_eq!(lines.len(), 3);
-    assert_eq!(summary["other_roots"][1]["count"], 1, "{summary}");
-    let (lines, summary) = streamed(30, None);
-    assert_eq!(lines.len(), 10 + 10 + 1, "what the last one leaves nobody gets");
-    let cursor = summary["other_roots"][0]["next_cursor"].as_str().unwrap();
-    let (lines, summary) = streamed(30, Some(cursor));
-    assert!(
-        lines.len() >= 10
-            && lines.iter().all(|line| line["data"]["path"]["text"].as_str().unwrap().contains("/b/")),
-        "{lines:?}"
-    );
-    assert!(summary["other_roots"].is_null() && summary["root"] == json!(roots.path("b")), "{summary}");
-    // A root that is named twice is one.
-    let twice = roots.open(&["c", "c", "c/../c"]);
-    let found = twice.search(SearchRequest::new("needle")).unwrap();
-    assert!(found.others.is_empty() && found.response.match_count == 1);
-}
-
 #[test]
 fn one_root_that_fails_takes_nothing_from_the_others() {
     let roots = shops();

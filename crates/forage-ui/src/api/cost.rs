@@ -1,8 +1,10 @@
 //! What other ways to the same would have been, in bytes.
 
+use std::ops::ControlFlow;
+
 use forage_fs::RelPath;
 use forage_tools::tools::SearchRequest;
-use forage_tools::tools::search::{StreamFormat, stream};
+use forage_tools::tools::search::each;
 use forage_tools::{CallHead, Context};
 use serde_json::{Value, json};
 
@@ -58,11 +60,15 @@ fn grep_bytes(context: &Context, head: &CallHead) -> Option<u64> {
     for pattern in patterns {
         let mut request = SearchRequest::new(pattern).context(CONTEXT_LINES);
         request.path = arguments["path"].as_str().map(str::to_owned);
-        let counted = stream(context, request, StreamFormat::Lines, true, &mut |text, _| {
-            bytes += text.len() as u64;
-            true
-        });
-        counted.ok()?;
+        // `path:line:text`, a line for each.
+        each(context, request, |records| {
+            for data in records.iter().map(|record| &record.data) {
+                let number = data.line_number.to_string();
+                bytes += (data.path.text.len() + number.len() + data.lines.text.len() + ":::".len()) as u64;
+            }
+            ControlFlow::Continue(())
+        })
+        .ok()?;
     }
     Some(bytes)
 }

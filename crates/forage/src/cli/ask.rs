@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         outside = Some((config.ask_prompt(), start_servers(config, &stop), config.live_calls("ask")));
         config.needs_of_agent()
     };
-    let (mut context, config) = session::open_with_config(global, arguments.given(), needs, None, output)?;
+    let (mut context, config) = session::open_with_config(global, arguments.given(), needs, &[], output)?;
     let (prompt, mut servers, calls) = outside.unwrap_or((Ok(None), Servers::default(), None));
     context.telemetry.surface = "ask";
     calls.iter().filter_map(|calls| calls.problem.as_ref()).for_each(|problem| output.note(problem));
@@ -164,7 +164,7 @@ fn start_servers(config: &Config, stop: &Stop) -> Servers {
     // Without it they would be left behind there; all else that ends Forage is seen to.
     let _ = signals::end_children_at_hang_up();
     let Ok(working) = config::working_directory() else { return Servers::default() };
-    let roots = config::existing(&session::directories(config, &working, None));
+    let roots = config::existing(&session::directories(config, &working, &[]));
     let roots: Vec<&Path> = roots.iter().map(|root| root.as_path()).collect();
     let root = Path::new(if cfg!(windows) { "C:\\" } else { "/" });
     let home = config.home.as_deref().unwrap_or(root);

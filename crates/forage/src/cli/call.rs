@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         find(config).map_or_else(|_| Needs::default(), |tool| config.needs_of_tool(tool.id()))
     };
     let (mut context, config) =
-        session::open_with_config(global, CommandLineSettings::default(), needs, None, output)?;
+        session::open_with_config(global, CommandLineSettings::default(), needs, &[], output)?;
     let tool = find(&config).map_err(|error| session::for_people(error, &context.names))?;
     session::for_agent(&mut context, &config, tool)?;
     context.telemetry.surface = "call";

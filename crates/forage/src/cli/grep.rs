@@ -1,123 +1,528 @@
-//! `forage grep`.
+//! `forage grep`: ripgrep at the terminal, with Forage's index, walk and remarks.
+
+mod arguments;
+mod printer;
+
+use std::io::{self, IsTerminal as _};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::bail;
-use forage_fs::RelPath;
-use forage_tools::tools::{GrepOutput, GrepRequest, GrepSearch, grep_stream};
-use forage_tools::{Context, Tool as _};
+use forage_fs::{FileTypes, Globs, RelPath, Root, SkipReason, WalkOptions, WalkReport, WalkStep, walk};
+use forage_search::{FileBytes, FileScan, Pattern, ScannedFile};
+use forage_tools::tools::{CaseRule, GrepOutput, GrepRequest, GrepSearch, Search, SearchRequest};
+use forage_tools::{Context, ErrorCode, Tool as _, ToolError, hidden_matches, limits, telemetry};
+use grep_printer::{PathPrinterBuilder, Stats};
+use serde_json::json;
+use termcolor::Buffer;
 
 use super::output::Terminal;
+use super::progress::ProgressBar;
 use super::session::{self, path_argument};
+use super::told::ToldError;
 use super::{Global, Status};
-use crate::config::CommandLineSettings;
+use crate::config::{self, CommandLineSettings};
+
+pub(crate) use arguments::Arguments;
+use printer::{Access, Found, Output, Style, sieve};
 
 /// Stands for standard input among paths.
 const STREAM: &str = "-";
 
-const EXAMPLES: &str = "\
-Examples:
-  forage grep 'fn \\w+_stamp' src               matching lines by file, with exact totals
-  forage grep -w -t rust -g '!tests/**' retry   whole words, in files of a kind, without a directory
-  forage grep -F -e 'a[0]' -e 'b[0]' src lib    plain texts, in two directories
-  forage grep -c TODO                           how many lines of each file
-  git diff | forage grep '^\\+.*unwrap' -        in what another command prints
-  forage grep --uses parse_header               where it is defined, then who uses it, by function";
+/// Paths up to which ripgrep maps files into memory, if each is a file.
+const MAPPED_PATHS: usize = 10;
 
-#[derive(Debug, clap::Args)]
-#[command(after_long_help = EXAMPLES)]
-pub(crate) struct Arguments {
-    /// Regular expression to search for, matched line by line; with -e, the first path
-    #[arg(required_unless_present = "patterns")]
-    pattern: Option<String>,
-    /// Directories or files to search; each has an answer of its own; `-` is standard input [default: the working directory]
-    #[arg(value_name = "PATH")]
-    paths: Vec<String>,
-    /// Pattern to search for; may be given several times: a line with any of them matches
-    #[arg(short = 'e', long = "regexp", value_name = "PATTERN")]
-    patterns: Vec<String>,
-    /// Match without regard to case
-    #[arg(short, long)]
-    ignore_case: bool,
-    /// Match whole words only
-    #[arg(short, long)]
-    word_regexp: bool,
-    /// The patterns are plain text
-    #[arg(short = 'F', long)]
-    fixed_strings: bool,
-    /// Find the lines that do not match
-    #[arg(short = 'v', long, conflicts_with = "uses")]
-    invert_match: bool,
-    /// Lines of context around each match [default: 2]
-    #[arg(short = 'C', long, value_name = "N")]
-    context: Option<i64>,
-    /// Lines of context after each match
-    #[arg(short = 'A', long, value_name = "N")]
-    after_context: Option<i64>,
-    /// Lines of context before each match
-    #[arg(short = 'B', long, value_name = "N")]
-    before_context: Option<i64>,
-    /// Print only the paths of files with matches
-    #[arg(short = 'l', long, conflicts_with_all = ["count", "uses"])]
-    files_with_matches: bool,
-    /// Print only how many lines of each file match
-    #[arg(short, long, conflicts_with = "uses")]
-    count: bool,
-    /// The pattern is a name: print where it is defined, then the lines that use it, by the definitions that they stand in
-    #[arg(long)]
-    uses: bool,
-    /// Files to search: by name ('*.py'), or by path if it has a slash ('src/**/*.rs'); '!' excludes; may be given several
-    /// times
-    #[arg(short = 'g', long, value_name = "GLOB", visible_alias = "file-pattern")]
-    glob: Vec<String>,
-    /// Search only files of a type that ripgrep knows, such as rust or py; may be given several times
-    #[arg(short = 't', long = "type", value_name = "TYPE")]
-    types: Vec<String>,
-    /// Leave out files of a type
-    #[arg(short = 'T', long = "type-not", value_name = "TYPE")]
-    types_not: Vec<String>,
-    /// Matching lines, or files, to show [default: 50; files 200]
-    #[arg(short, long, value_name = "N", visible_alias = "max-count")]
-    max_results: Option<i64>,
-    /// Search ignored and hidden files too
-    #[arg(short = 'u', long)]
-    include_ignored: bool,
-    /// Lines are numbered in any case
-    #[arg(short = 'n', long, hide = true)]
-    line_number: bool,
-    /// Go on where a previous answer ended
-    #[arg(long, value_name = "CURSOR")]
-    cursor: Option<String>,
+pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
+    let is_for_tool = arguments.uses || arguments.fuzzy.is_some() || arguments.settings.has_any;
+    if !is_for_tool && (arguments.cursor.is_some() || arguments.max_results.is_some()) {
+        bail!("--cursor and --max-results belong to --uses and --fuzzy; -m limits the lines of each file");
+    }
+    let (patterns, has_read_stdin) = arguments.patterns()?;
+    let named = arguments.paths();
+    if is_for_tool {
+        return by_tool(arguments, &patterns, &named, global, output);
+    }
+    let reads_stdin = !has_read_stdin && !arguments.files && grep_cli::is_readable_stdin();
+    let paths = match named.as_slice() {
+        [] if reads_stdin => vec![STREAM],
+        named => named.to_vec(),
+    };
+    if has_read_stdin && paths.contains(&STREAM) {
+        bail!("standard input was read for -f, so it can't be searched as well; name files or directories");
+    }
+    let given = CommandLineSettings::default();
+    let places: Vec<&str> = paths.iter().copied().filter(|path| *path != STREAM).collect();
+    let mut context = session::open_for_paths(global, given, GrepSearch::NAME, &places, output)?;
+    // A search has all the time that it takes, unless a limit is set.
+    if global.timeout_ms().is_some() || context.timeout != limits::TIMEOUT {
+        context.stop = context.stop.within(context.timeout);
+    }
+    let has_colors = output.painter().paints();
+    let is_terminal = io::stdout().is_terminal();
+    let working = config::working_directory()?;
+    let is_directory = |path: &str| working.join(path).is_dir();
+    let is_one_file = matches!(paths.as_slice(), [path] if *path == STREAM || !is_directory(path));
+    let links = output.painter().links().unwrap_or_default();
+
+    let mut style = Style::new(arguments, &patterns, &context.stop)?;
+    style.json = global.json;
+    style.quiet = global.quiet;
+    style.has_colors = has_colors;
+    style.links = links;
+    style.with_filename = match arguments {
+        Arguments { with_filename: true, .. } => true,
+        Arguments { no_filename: true, .. } => false,
+        _ => arguments.vimgrep || !is_one_file,
+    };
+    style.heading = !arguments.vimgrep && (arguments.heading || is_terminal && !arguments.no_heading);
+    style.line_number = match arguments {
+        Arguments { line_number: true, .. } => true,
+        Arguments { no_line_number: true, .. } => false,
+        _ if global.json => true,
+        _ if global.quiet || !style.prints_lines() => false,
+        _ => is_terminal && paths != [STREAM] || arguments.column || arguments.vimgrep,
+    };
+    if style.fell_back() {
+        output.note("the pattern needs the slower engine, for look-around or backreferences; -P chooses it");
+    }
+    let has_context = !arguments.passthru
+        && [arguments.before_context, arguments.after_context, arguments.context]
+            .iter()
+            .any(|lines| lines.is_some_and(|lines| lines > 0));
+    let separator = match style.prints_lines() && !style.json {
+        true if style.heading && arguments.crlf => Some(&b"\r\n"[..]),
+        true if style.heading => Some(&b"\n"[..]),
+        true if has_context && arguments.crlf => Some(&b"--\r\n"[..]),
+        true if has_context => Some(&b"--\n"[..]),
+        _ => None,
+    };
+    let is_possible =
+        arguments.files || arguments.max_count != Some(0) && (!patterns.is_empty() || arguments.invert_match);
+    let mut search = LineSearch {
+        sieve: style.prints_matches_alone().then(|| sieve(arguments, &patterns, &context.stop)).flatten(),
+        access: Access {
+            is_explicit: false,
+            is_mapped: paths.len() <= MAPPED_PATHS
+                && !paths.iter().any(|path| *path == STREAM || is_directory(path)),
+        },
+        style: &style,
+        context: &context,
+        output: Output::new(output, separator),
+        stats: (is_possible && !arguments.files && style.has_stats()).then(Stats::new),
+        has_match: false,
+        has_failed: false,
+        reports: Vec::new(),
+    };
+    let began = Instant::now();
+    {
+        let _progress = ProgressBar::of(&context.progress, "searching");
+        if is_possible && paths.is_empty() {
+            search.roots()?;
+        }
+        for path in paths.iter().take_while(|_| is_possible) {
+            if search.is_done() {
+                break;
+            }
+            match *path {
+                STREAM if !arguments.files => search.stream(named.is_empty()),
+                path => search.named(path)?,
+            }
+        }
+    }
+    let has_visited =
+        search.reports.iter().any(|(.., report)| report.visited > report.skipped.get(SkipReason::TooLarge));
+    if is_possible && paths.is_empty() && !arguments.files && !has_visited && context.stop.check().is_none() {
+        search.failure(
+            "no files were searched: the options, ignore rules or hidden names leave out all of them",
+        );
+    }
+    if context.stop.is_cancelled() {
+        return Err(ToolError::Cancelled.into());
+    }
+    if context.stop.check().is_some() {
+        let text =
+            "the search ended before all files were read; give it more time with --timeout-ms".to_owned();
+        return Err(ToldError { code: ErrorCode::Unfinished, text }.into());
+    }
+    search.end(began)?;
+    let called = context.names.called(GrepSearch::NAME);
+    telemetry::printed(called, &context, began, (search.has_match, search.has_failed));
+    let status = match (search.has_match, search.has_failed) {
+        (true, false) => Status::Found,
+        (true, true) if global.quiet => Status::Found,
+        (_, true) => Status::Failed,
+        (false, false) => Status::NothingFound,
+    };
+    session::explain(&context, output);
+    Ok(status)
 }
 
-impl Arguments {
-    /// Whether each of several paths has an answer of its own.
-    pub(super) fn is_about_several(&self) -> bool {
-        self.question().1.len() > 1
+/// A search for lines on its way.
+struct LineSearch<'a> {
+    style: &'a Style<'a>,
+    context: &'a Context,
+    /// What a line of every file with a match matches; `None` if all files have to be read.
+    sieve: Option<Pattern>,
+    access: Access,
+    output: Output<'a>,
+    stats: Option<Stats>,
+    has_match: bool,
+    /// Something could not be read.
+    has_failed: bool,
+    /// The places that were searched, for what is said of them when nothing was found.
+    reports: Vec<(Arc<Root>, RelPath, WalkOptions, WalkReport)>,
+}
+
+impl LineSearch<'_> {
+    /// Whether nothing more has to be searched.
+    fn is_done(&self) -> bool {
+        let has_enough = self.has_match && self.style.quiet && self.stats.is_none();
+        !self.output.is_open || has_enough || self.context.stop.check().is_some()
     }
 
-    /// What is searched for, and where.
-    fn question(&self) -> (String, Vec<&str>) {
-        let paths = self.paths.iter().map(String::as_str);
-        match (self.patterns.as_slice(), &self.pattern) {
-            ([], pattern) => (pattern.clone().unwrap_or_default(), paths.collect()),
-            ([only], path) => (only.clone(), path.as_deref().into_iter().chain(paths).collect()),
-            (several, path) => {
-                let part = |pattern: &String| match self.fixed_strings {
-                    true => format!("(?:{})", forage_search::escape(pattern)),
-                    false => format!("(?:{pattern})"),
-                };
-                let all: Vec<String> = several.iter().map(part).collect();
-                (all.join("|"), path.as_deref().into_iter().chain(paths).collect())
+    /// Searches standard input; says so if it was not named and nothing comes.
+    fn stream(&mut self, is_implicit: bool) {
+        if is_implicit {
+            note_if_nothing_comes();
+        }
+        let mut stdin = io::stdin().lock();
+        let access = Access { is_explicit: true, is_mapped: false };
+        let mut worker = self.style.worker();
+        let path = Path::new("<stdin>");
+        let found = worker.pass_on(path, FileBytes::Pieces(&mut stdin), access, &mut self.output);
+        self.add(path, found);
+    }
+
+    /// Searches the working directory; of several roots all of them.
+    fn roots(&mut self) -> anyhow::Result<()> {
+        let roots = &self.context.roots;
+        if let [root] = roots.all() {
+            return self.place((root, roots.base()), &PathBuf::new());
+        }
+        for root in roots.all() {
+            let named = if Arc::ptr_eq(root, roots.main()) { Path::new("") } else { root.path() };
+            self.place((root, &RelPath::root()), named)?;
+        }
+        Ok(())
+    }
+
+    /// Searches a path that the user named.
+    fn named(&mut self, named: &str) -> anyhow::Result<()> {
+        match self.context.roots.find(&session::absolute(named)?) {
+            Ok((root, start)) => self.place((&root, &start), Path::new(named)),
+            Err(error) => {
+                self.failure(&error.to_string());
+                Ok(())
             }
         }
     }
 
-    /// The globs of the options that choose files, between commas.
-    fn globs(&self) -> anyhow::Result<Option<String>> {
-        let mut globs = self.glob.clone();
-        if !self.types.is_empty() && globs.iter().any(|glob| !glob.starts_with('!')) {
-            bail!("-t and -g both choose files; give one glob for both, such as -g 'src/**/*.rs'");
+    /// Searches a file or what is below a directory, whose path is printed as `named`.
+    fn place(&mut self, (root, start): (&Arc<Root>, &RelPath), named: &Path) -> anyhow::Result<()> {
+        let arguments = self.style.arguments;
+        let is_directory = match root.locate(start) {
+            Ok((_, is_directory)) => is_directory,
+            Err(error) => {
+                self.failure(&error.to_string());
+                return Ok(());
+            }
+        };
+        if is_directory && arguments.max_depth == Some(0) {
+            return Ok(());
         }
-        for (names, mark) in [(&self.types, ""), (&self.types_not, "!")] {
+        let options = self.walk_options(root)?;
+        let shown = |path: &RelPath| match path == start {
+            true => named.to_owned(),
+            false => {
+                let below = RelPath::from_bytes(path.below(start), &RelPath::root());
+                let below =
+                    below.ok().and_then(|below| below.to_os_string().map(|below| PathBuf::from(&*below)));
+                named.join(below.unwrap_or_default())
+            }
+        };
+        let access = Access { is_explicit: !is_directory, ..self.access };
+        let report = match arguments.files {
+            true => self.list(root, start, &options, &shown)?,
+            false => self.files(root, start, &options, access, &shown)?,
+        };
+        self.reports.push((Arc::clone(root), start.clone(), options, report));
+        Ok(())
+    }
+
+    fn walk_options(&self, root: &Arc<Root>) -> anyhow::Result<WalkOptions> {
+        let arguments = self.style.arguments;
+        let context = self.context;
+        let base = match Arc::ptr_eq(root, context.roots.main()) {
+            true => context.roots.base().clone(),
+            false => RelPath::root(),
+        };
+        let has_globs = !(arguments.glob.is_empty() && arguments.iglob.is_empty());
+        let globs = has_globs.then(|| Globs::below(&base, &arguments.glob, &arguments.iglob)).transpose();
+        let has_types = !(arguments.types.is_empty() && arguments.types_not.is_empty());
+        let types = has_types.then(|| FileTypes::new(&arguments.types, &arguments.types_not)).transpose();
+        Ok(WalkOptions {
+            hidden: arguments.hidden || arguments.unrestricted > 1,
+            no_ignore: arguments.no_ignore || arguments.unrestricted > 0,
+            follow: arguments.follow,
+            globs: globs.map_err(|error| anyhow::anyhow!("-g: {error}"))?,
+            types: types.map_err(|error| anyhow::anyhow!("-t: {error}; -g GLOB chooses files by name"))?,
+            max_depth: arguments.max_depth.unwrap_or(WalkOptions::default().max_depth),
+            threads: arguments.jobs.unwrap_or(context.threads),
+            noise: &[],
+            ..context.walk_options()
+        })
+    }
+
+    /// Prints the paths of files.
+    fn list(
+        &mut self,
+        root: &Arc<Root>,
+        start: &RelPath,
+        options: &WalkOptions,
+        shown: &(impl Fn(&RelPath) -> PathBuf + Sync),
+    ) -> anyhow::Result<WalkReport> {
+        let mut builder = PathPrinterBuilder::new();
+        builder.hyperlink(self.style.links.clone());
+        if self.style.has_colors {
+            builder.color_specs(grep_printer::ColorSpecs::default_with_color());
+        }
+        builder.terminator(if self.style.arguments.null { 0 } else { b'\n' });
+        let size = self.style.arguments.max_filesize;
+        let visit = |(): &mut (), entry: &forage_fs::Entry<'_>, skipped: &mut forage_fs::Skipped| {
+            let is_too_large =
+                size.is_some_and(|size| entry.open(skipped).is_none_or(|file| file.size() > size));
+            if is_too_large {
+                WalkStep::Nothing
+            } else {
+                WalkStep::Item(entry.path.clone(), entry.path.as_bytes().len())
+            }
+        };
+        let report = walk(
+            root,
+            start,
+            options,
+            &self.context.stop,
+            || (),
+            visit,
+            |path| {
+                self.has_match = true;
+                if !self.style.quiet {
+                    let mut buffer = if self.style.has_colors { Buffer::ansi() } else { Buffer::no_color() };
+                    let _ = builder.build(&mut buffer).write(&shown(&path));
+                    self.output.write(buffer.as_slice());
+                }
+                if self.is_done() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            },
+        )?;
+        Ok(report)
+    }
+
+    /// Prints what matches in files.
+    fn files(
+        &mut self,
+        root: &Arc<Root>,
+        start: &RelPath,
+        options: &WalkOptions,
+        access: Access,
+        shown: &(impl Fn(&RelPath) -> PathBuf + Sync),
+    ) -> anyhow::Result<WalkReport> {
+        let (style, context) = (self.style, self.context);
+        let arguments = style.arguments;
+        let reads_binary =
+            arguments.text || arguments.binary || arguments.unrestricted > 2 || access.is_explicit;
+        let sieve = self.sieve.take();
+        let index = (!reads_binary).then(|| context.index(root)).flatten();
+        let scan = FileScan {
+            root,
+            start,
+            walk: options,
+            // NUL bytes are turned into line feeds, so that other lines can match.
+            sieve: sieve.as_ref().filter(|_| !reads_binary),
+            binary: reads_binary,
+            index: index.as_ref(),
+            max_file_bytes: arguments.max_filesize.filter(|_| !access.is_explicit).or(context.max_file_bytes),
+            stop: &context.stop,
+        };
+        let visit = |worker: &mut printer::FileSearch<'_, '_>, path: &RelPath, bytes: FileBytes<'_>| {
+            let found = worker.hold(&shown(path), bytes, access);
+            let is_news = found.has_match
+                || found.stats.is_some()
+                || found.error.is_some()
+                || !found.printed.is_empty();
+            let weight = found.printed.len() + size_of::<Found>();
+            is_news.then_some(((path.clone(), found), weight))
+        };
+        let report = scan.run(
+            || style.worker(),
+            visit,
+            |file| {
+                match file {
+                    ScannedFile::Unreadable(path) => {
+                        self.failure(&format!("{}: it can't be read", shown(&path).display()))
+                    }
+                    ScannedFile::Read((path, found)) => {
+                        self.output.next_file();
+                        self.output.write(&found.printed);
+                        let (is_cut, skip) = (found.is_cut, found.printed.len());
+                        self.add(&shown(&path), found);
+                        if is_cut {
+                            self.print_rest(&scan, &path, &shown(&path), skip);
+                        }
+                    }
+                }
+                if self.is_done() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            },
+        );
+        self.sieve = sieve;
+        Ok(report?)
+    }
+
+    /// Searches a file once more and passes on what it prints, but for the first `skip` bytes, which were printed before.
+    fn print_rest(&mut self, scan: &FileScan<'_>, path: &RelPath, shown: &Path, skip: usize) {
+        let mut worker = self.style.worker();
+        let access = self.access;
+        match scan.root.open_file(path) {
+            Ok(mut file) => {
+                let found = worker.continue_from(
+                    shown,
+                    FileBytes::Pieces(file.reader()),
+                    access,
+                    &mut self.output,
+                    skip,
+                );
+                self.add(shown, found);
+            }
+            Err(error) => self.failure(&error.to_string()),
+        }
+    }
+
+    fn add(&mut self, path: &Path, found: Found) {
+        self.has_match |= found.has_match;
+        if let (Some(sums), Some(stats)) = (&mut self.stats, &found.stats) {
+            *sums += &**stats;
+        }
+        if let Some(error) = &found.error {
+            self.failure(&format!("{}: {error}", path.display()));
+        }
+    }
+
+    fn failure(&mut self, text: &str) {
+        self.has_failed = true;
+        self.output.failure(text);
+    }
+
+    /// Prints sums and remarks.
+    fn end(&mut self, began: Instant) -> anyhow::Result<()> {
+        let arguments = self.style.arguments;
+        if let Some(stats) = &mut self.stats {
+            stats.add_bytes_printed(self.output.separators);
+            let seconds = began.elapsed().as_secs_f64();
+            let text = match self.style.json {
+                true => {
+                    let elapsed = began.elapsed();
+                    let total = json!({
+                        "secs": elapsed.as_secs(), "nanos": elapsed.subsec_nanos(), "human": format!("{seconds:0.6}s"),
+                    });
+                    let mut summary =
+                        json!({ "data": { "elapsed_total": total, "stats": stats }, "type": "summary" });
+                    // ripgrep's order.
+                    summary.sort_all_objects();
+                    format!("{summary}\n")
+                }
+                false if arguments.stats => sums(stats, seconds),
+                false => String::new(),
+            };
+            self.output.write_apart(text.as_bytes());
+        }
+        self.output.flush();
+        if let Some(error) = self.output.error.take() {
+            return Err(error);
+        }
+        for (_, _, _, report) in &self.reports {
+            for warning in &report.warnings {
+                self.output.note(warning);
+            }
+            let denied = report.skipped.get(SkipReason::Denied);
+            if denied > 0 {
+                self.output.note(&format!("not opened: {} that may hold secrets", files(denied)));
+            }
+        }
+        let warnings = self.context.indexes.as_ref().map(|indexes| indexes.take_warnings());
+        for warning in warnings.into_iter().flatten() {
+            self.output.note(&warning);
+        }
+        if self.has_match || self.has_failed || self.style.quiet || arguments.files {
+            return Ok(());
+        }
+        let Some(pattern) = &self.sieve else { return Ok(()) };
+        if self.reports.iter().any(|(.., report)| report.skipped.get(SkipReason::Binary) > 0) {
+            self.output.note("binary files were not searched; -a searches them");
+        }
+        for (root, start, walk, report) in &self.reports {
+            for line in hidden_matches(self.context, root, start, walk, pattern, report) {
+                self.output.note(&line);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn files(count: u64) -> String {
+    format!("{count} file{}", if count == 1 { "" } else { "s" })
+}
+
+/// The sums of `--stats`, as ripgrep words them.
+fn sums(stats: &Stats, seconds: f64) -> String {
+    format!(
+        "\n{} matches\n{} matched lines\n{} files contained matches\n{} files searched\n{} bytes printed\n{} bytes searched\n\
+         {:0.6} seconds spent searching\n{seconds:0.6} seconds total\n",
+        stats.matches(),
+        stats.matched_lines(),
+        stats.searches_with_match(),
+        stats.searches(),
+        stats.bytes_printed(),
+        stats.bytes_searched(),
+        stats.elapsed().as_secs_f64(),
+    )
+}
+
+/// Says that standard input is searched if it was not named and nothing comes: a program that keeps a pipe open without writing to it
+/// would have this one wait without a word.
+fn note_if_nothing_comes() {
+    #[cfg(unix)]
+    {
+        use rustix::event::{PollFd, PollFlags, Timespec, poll};
+        let stdin = io::stdin();
+        let mut polled = [PollFd::new(&stdin, PollFlags::IN)];
+        let wait = Timespec { tv_sec: 1, tv_nsec: 0 };
+        if poll(&mut polled, Some(&wait)) == Ok(0) {
+            super::output::remark(
+                "waiting for standard input; name a path to search files: forage grep PATTERN .",
+            );
+        }
+    }
+}
+
+/// Answers by a tool: where a name is defined and used, or lines that nearly match.
+fn by_tool(
+    arguments: &Arguments,
+    patterns: &[String],
+    paths: &[&str],
+    global: &Global,
+    output: &mut Terminal,
+) -> anyhow::Result<Status> {
+    let [pattern] = patterns else { bail!("--uses and --fuzzy take one pattern") };
+    let path = match paths {
+        [] => None,
+        [STREAM] => bail!("--uses and --fuzzy search files, not standard input"),
+        [path] => Some(*path),
+        _ => bail!("--uses and --fuzzy take one path"),
+    };
+    let globs = || {
+        let mut globs = arguments.glob.clone();
+        for (names, mark) in [(&arguments.types, ""), (&arguments.types_not, "!")] {
             for name in names {
                 let Some(of_type) = forage_fs::globs_of_type(name) else {
                     bail!("{name} is not a type of files that is known; give -g GLOB");
@@ -125,65 +530,48 @@ impl Arguments {
                 globs.extend(of_type.into_iter().map(|glob| format!("{mark}{glob}")));
             }
         }
-        Ok((!globs.is_empty()).then(|| globs.join(",")))
-    }
-
-    fn output(&self) -> Option<GrepOutput> {
-        let modes = [
-            (self.files_with_matches, GrepOutput::Files),
-            (self.count, GrepOutput::Counts),
-            (self.uses, GrepOutput::Uses),
-        ];
-        modes.into_iter().find_map(|(is_on, output)| is_on.then_some(output))
-    }
-}
-
-pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
-    let (pattern, paths) = arguments.question();
-    let is_stream = paths.contains(&STREAM);
-    if is_stream && paths.len() > 1 {
-        bail!("{STREAM} is standard input, which is searched alone; a file of that name is ./{STREAM}");
-    }
-    let first = paths.first().copied().filter(|_| !is_stream);
-    let context = session::open(global, CommandLineSettings::default(), GrepSearch::NAME, first, output)?;
-    let mut request = GrepRequest::new(pattern);
-    request.file_pattern = arguments.globs()?;
-    request.output = arguments.output();
-    request.context_lines = arguments.context;
-    request.after_context = arguments.after_context;
-    request.before_context = arguments.before_context;
-    request.max_results = arguments.max_results;
-    request.ignore_case = Some(arguments.ignore_case);
-    request.word_regexp = Some(arguments.word_regexp);
-    // Several have become one regular expression.
-    request.fixed_strings = Some(arguments.fixed_strings && arguments.patterns.len() < 2);
-    request.invert_match = Some(arguments.invert_match);
-    request.include_ignored = Some(arguments.include_ignored);
-    request.cursor.clone_from(&arguments.cursor);
-    if is_stream {
-        let name = RelPath::parse("<stdin>", &RelPath::root())?;
-        let call = |context: &Context| grep_stream(context, request, &name, &mut std::io::stdin().lock());
-        let refused = |error| session::for_people(error, &context.names);
-        return session::print(GrepSearch::NAME, &context, output, call, refused);
-    }
-    if paths.len() < 2 {
-        request.path = Some(path_argument(&context, first)?);
+        Ok(globs)
+    };
+    let (hidden, no_ignore) =
+        (arguments.hidden || arguments.unrestricted > 1, arguments.no_ignore || arguments.unrestricted > 0);
+    let lines = |lines: Option<usize>| lines.and_then(|lines| i64::try_from(lines).ok());
+    if arguments.uses {
+        let context = session::open(global, CommandLineSettings::default(), GrepSearch::NAME, path, output)?;
+        let mut request = GrepRequest::new(pattern);
+        let globs = globs()?;
+        request.file_pattern = (!globs.is_empty()).then(|| globs.join(","));
+        request.output = Some(GrepOutput::Uses);
+        request.max_results = arguments.max_results;
+        request.ignore_case = Some(arguments.ignore_case);
+        request.context_lines = lines(arguments.context);
+        request.after_context = lines(arguments.after_context);
+        request.before_context = lines(arguments.before_context);
+        request.include_ignored = Some(hidden || no_ignore);
+        request.cursor.clone_from(&arguments.cursor);
+        request.path = Some(path_argument(&context, path)?);
         return session::call::<GrepSearch>(request, &context, output);
     }
-    if request.cursor.is_some() {
-        bail!("a cursor belongs to one path; give the path that it came from alone");
-    }
-    output.answer_several();
-    let mut status = Status::NothingFound;
-    for path in paths {
-        let mut request = request.clone();
-        request.path = Some(path_argument(&context, Some(path))?);
-        match session::answer::<GrepSearch>(request, &context, output)? {
-            Status::NothingFound => {}
-            Status::Found if status != Status::NothingFound => {}
-            other => status = other,
-        }
-    }
-    session::explain(&context, output);
-    Ok(status)
+    let given =
+        CommandLineSettings { settings: arguments.settings.given.clone(), ..CommandLineSettings::default() };
+    let context = session::open(global, given, Search::NAME, path, output)?;
+    let mut request = SearchRequest::new(pattern);
+    request.path = Some(path_argument(&context, path)?);
+    request.case = Some(match arguments.case() {
+        forage_search::Case::Sensitive => CaseRule::Sensitive,
+        forage_search::Case::Insensitive => CaseRule::Insensitive,
+        forage_search::Case::Smart => CaseRule::Smart,
+    });
+    request.fixed_strings = Some(arguments.fixed_strings);
+    request.word_regexp = Some(arguments.word_regexp);
+    request.glob = Some(globs()?);
+    request.hidden = Some(hidden);
+    request.follow = Some(arguments.follow);
+    request.no_ignore = Some(no_ignore);
+    request.context = lines(arguments.context.or(arguments.after_context).or(arguments.before_context));
+    request.max_results = arguments.max_results;
+    request.timeout_ms = global.timeout_ms().and_then(|time| time.try_into().ok());
+    request.fuzzy = arguments.fuzzy.map(i64::from);
+    request.best_first = Some(arguments.best_first);
+    request.cursor.clone_from(&arguments.cursor);
+    session::call::<Search>(request, &context, output)
 }

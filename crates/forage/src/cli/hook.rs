@@ -137,7 +137,7 @@ fn advise(client: &str, global: &Own, stop: &Stop) -> Option<Value> {
     let named = input["cwd"].as_str().map(PathBuf::from).filter(|path| path.is_absolute() && path.is_dir());
     let working = named.or_else(|| config::working_directory().ok())?;
     let config = global.config()?;
-    let directories = session::directories(&config, &working, None);
+    let directories = session::directories(&config, &working, &[]);
     config.wall_in(&directories, &Needs::default()).ok()?;
     let (context, config) =
         session::beneath(config, &directories, &working, FilterSettings::default()).ok()?;

@@ -57,7 +57,7 @@ enum Command {
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let config = session::load(global, CommandLineSettings::default())?;
     let working = config::working_directory()?;
-    let directories = session::directories(&config, &working, None);
+    let directories = session::directories(&config, &working, &[]);
     let keeps = matches!(arguments.command, Command::Build { .. });
     config.wall_in(&directories, &Needs { keeps, ..Needs::default() })?;
     if directories.len() > 1 {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use clap::{CommandFactory as _, Parser as _};
+use clap::CommandFactory as _;
 use forage_base::Hint;
 use forage_fs::{OpenError, RootError};
 use forage_lookup::{CollectionError, StoreError};
@@ -11,7 +11,7 @@ use forage_rank::IndexError;
 use forage_tools::registry::{AnyTool, TOOLS};
 use forage_tools::{Manner, ToolError, ToolNames};
 
-use super::{Cli, Command, commands};
+use super::{Cli, commands};
 use crate::manner::common;
 
 /// Of people at a terminal: they have commands.
@@ -76,10 +76,6 @@ const COMMAND_BYTES: usize = 200;
 
 /// The command of these words, the program's own first, from a cursor on.
 fn go_on(words: &[String], cursor: &str) -> String {
-    let asked = Cli::try_parse_from(words).ok().and_then(|cli| cli.command);
-    if asked.is_some_and(|command| matches!(command, Command::Grep(grep) if grep.is_about_several())) {
-        return format!("the same command with this path alone, and --cursor {cursor}");
-    }
     let (mut command, mut operands) = ("forage".to_owned(), None::<String>);
     let mut rest = words.iter().skip(1);
     while let Some(word) = rest.next() {
@@ -210,8 +206,6 @@ mod tests {
         );
         assert_eq!(told(&["search", "a -- b", "src"]), "forage search 'a -- b' src --cursor 1.2.3");
         assert_eq!(told(&["search", "x", "src", "--"]), "forage search x src --cursor 1.2.3 --");
-        let several = "the same command with this path alone, and --cursor 1.2.3";
-        assert_eq!(told(&["grep", "x", "src", "lib"]), several);
         // What can't be pasted, or is longer than what it asks for, is not written out.
         for words in [&["rank", "a\nb"][..], &["rank", "-"], &["rank", &"word ".repeat(100)]] {
             assert_eq!(told(words), "the same command with --cursor 1.2.3", "{words:?}");

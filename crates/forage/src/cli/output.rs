@@ -3,7 +3,6 @@
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 
 use forage_tools::records::ErrorRecord;
-use forage_tools::tools::search::SearchRecord;
 use forage_tools::{Answer, ErrorCode, sanitize};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -66,19 +65,6 @@ impl Terminal {
         self.flush()
     }
 
-    /// Lines with the records that they show, as soon as they are there. False when nobody reads any more.
-    pub(crate) fn painted(
-        &mut self,
-        text: &str,
-        records: &[SearchRecord],
-        root: &str,
-    ) -> anyhow::Result<bool> {
-        match self.painter.paints() && !records.is_empty() {
-            true => self.text_now(&self.painter.answer(text, &json!({ "root": root, "matches": records }))),
-            false => self.text_now(text),
-        }
-    }
-
     /// Whether to say how an answer was found.
     pub(crate) fn wants_explanation(&self) -> bool {
         self.explain
@@ -92,6 +78,11 @@ impl Terminal {
     /// Text for stdout, as it is. False when nobody reads any more.
     pub(crate) fn text(&mut self, text: &str) -> anyhow::Result<bool> {
         Self::unless_closed(self.stdout.write_all(text.as_bytes()))
+    }
+
+    /// Bytes for stdout, as they are. False when nobody reads any more.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> anyhow::Result<bool> {
+        Self::unless_closed(self.stdout.write_all(bytes))
     }
 
     /// Text for a reader that wants it as soon as it is there. False when nobody reads any more.
@@ -187,7 +178,8 @@ impl Terminal {
         self.tell(text);
     }
 
-    fn tell(&mut self, text: &str) {
+    /// An error that doesn't end the command, on stderr.
+    pub(crate) fn tell(&mut self, text: &str) {
         let _ = self.stdout.flush();
         let _ = writeln!(io::stderr(), "forage: error: {}", sanitize(text));
     }
@@ -200,6 +192,11 @@ impl Terminal {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// A remark on stderr, for a command that has handed its terminal on.
+pub(crate) fn remark(text: &str) {
+    let _ = writeln!(io::stderr(), "forage: {}", sanitize(text));
 }
 
 /// What stdout gets of several documents and an error with its code.

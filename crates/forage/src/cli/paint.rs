@@ -98,6 +98,12 @@ impl Painter {
         self.has_colors
     }
 
+    /// The form of links, for ripgrep's printers.
+    pub(crate) fn links(&self) -> Option<grep_printer::HyperlinkConfig> {
+        let format: grep_printer::HyperlinkFormat = self.links.as_ref()?.parse().ok()?;
+        Some(format.into_config(grep_printer::HyperlinkEnvironment::new()))
+    }
+
     /// An answer with its colours.
     pub(crate) fn answer(&self, text: &str, records: &Value) -> String {
         if !self.has_colors {

@@ -8,7 +8,7 @@ use forage_agent::Transcript;
 use forage_tools::records::{self, ErrorRecord, answer_schema, any_of, schema_of};
 use forage_tools::schema::definitions_schema;
 use forage_tools::tools::{
-    GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex, search,
+    GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex,
 };
 use forage_ui::{CallRecord, ProcessRecord};
 use serde_json::{Value, json};
@@ -54,8 +54,6 @@ enum Answers {
     Once,
     /// With one document, or a list of them where it is asked about several things.
     Each,
-    /// With a document on each line.
-    Lines,
     /// With lines in a file.
     Written,
     /// It does not: this is an error.
@@ -64,8 +62,8 @@ enum Answers {
 
 const DOCUMENTS: &[PrintedDocument] = &[
     document("keyword", "forage keyword", Answers::Once, answer_schema::<KeywordSearch>),
-    document("grep", "forage grep", Answers::Each, answer_schema::<GrepSearch>),
-    document("search", "forage search", Answers::Lines, search::line_schema),
+    document("grep-uses", "forage grep --uses", Answers::Once, answer_schema::<GrepSearch>),
+    document("grep-fuzzy", "forage grep --fuzzy", Answers::Once, answer_schema::<Search>),
     document("call-search", "forage call Search", Answers::Once, answer_schema::<Search>),
     document("rank", "forage rank", Answers::Once, answer_schema::<SearchIndex>),
     document("lookup", "forage lookup", Answers::Once, answer_schema::<KeywordLookup>),
@@ -124,7 +122,6 @@ impl PrintedDocument {
             "title": match self.answers {
                 Answers::Never => "What any command prints with --json that fails".to_owned(),
                 Answers::Written => format!("A line that `{}` writes", self.command),
-                Answers::Lines => format!("A line of what `{} --json` prints", self.command),
                 Answers::Once | Answers::Each => format!("What `{} --json` prints", self.command),
             },
         });
@@ -140,7 +137,6 @@ impl PrintedDocument {
         match self.answers {
             Answers::Never => any_of([error]),
             Answers::Written => any_of([("Line", (self.schema)())]),
-            Answers::Lines => any_of([("Line", (self.schema)()), error]),
             Answers::Once => any_of([answer(), error]),
             Answers::Each => {
                 let list = with_error(json!({

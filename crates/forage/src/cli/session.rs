@@ -33,8 +33,19 @@ pub(crate) fn open(
     path: Option<&str>,
     output: &mut Terminal,
 ) -> anyhow::Result<Context> {
+    open_for_paths(global, given, tool, path.as_slice(), output)
+}
+
+/// As [`open`], for several paths.
+pub(crate) fn open_for_paths(
+    global: &Global,
+    given: CommandLineSettings,
+    tool: &str,
+    paths: &[&str],
+    output: &mut Terminal,
+) -> anyhow::Result<Context> {
     let needs = |config: &Config| config.needs_of_tool(tool);
-    let (mut context, _) = open_with_config(global, given, needs, path, output)?;
+    let (mut context, _) = open_with_config(global, given, needs, paths, output)?;
     context.redactor = Arc::new(Redactor::off());
     context.names = Arc::new(ToolNames::clone(&context.names).told(&ForPeople));
     Ok(context)
@@ -46,12 +57,12 @@ pub(crate) fn open_with_config(
     global: &Global,
     given: CommandLineSettings,
     needs: impl FnOnce(&Config) -> Needs,
-    path: Option<&str>,
+    paths: &[&str],
     output: &mut Terminal,
 ) -> anyhow::Result<(Context, Config)> {
     let config = load(global, given)?;
     let working = config::working_directory()?;
-    let directories = directories(&config, &working, path);
+    let directories = directories(&config, &working, paths);
     let filter = config.filter_settings()?;
     let (lookup, told) = (config.lookup_settings(), config.told("command"));
     config.wall_in(&directories, &needs(&config))?;
@@ -72,11 +83,19 @@ pub(crate) fn indexes(config: &Config, context: &Context, lifetime: Lifetime) ->
 }
 
 /// The directories that become the roots.
-pub(crate) fn directories(config: &Config, working: &Path, path: Option<&str>) -> Vec<PathBuf> {
-    match path.filter(|_| config.settings.roots.is_empty()) {
-        Some(path) => vec![root_of_path(working, path, config.home.as_deref())],
-        None => config.own_directories(working),
+pub(crate) fn directories(config: &Config, working: &Path, paths: &[&str]) -> Vec<PathBuf> {
+    if paths.is_empty() || !config.settings.roots.is_empty() {
+        return config.own_directories(working);
     }
+    let mut directories: Vec<PathBuf> = Vec::new();
+    for path in paths {
+        let directory = root_of_path(working, path, config.home.as_deref());
+        if !directories.iter().any(|other| directory.starts_with(other)) {
+            directories.retain(|other| !other.starts_with(&directory));
+            directories.push(directory);
+        }
+    }
+    directories
 }
 
 /// The context of calls beneath these directories, and the configuration that their repositories have narrowed.
@@ -190,6 +209,11 @@ fn normal(path: &Path) -> PathBuf {
 fn base_below(root: &Root, working: &Path) -> Option<RelPath> {
     let below = working.strip_prefix(root.path()).ok()?;
     RelPath::from_bytes(below.to_str()?.as_bytes(), &RelPath::root()).ok()
+}
+
+/// The absolute path that a person named, for a command that takes no other path for it.
+pub(crate) fn absolute(path: &str) -> anyhow::Result<String> {
+    Ok(named(&config::working_directory()?, path).display().to_string())
 }
 
 /// A path argument as the tools take it. A person means it from the working directory; a path copied from an answer

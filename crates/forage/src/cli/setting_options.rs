@@ -1,5 +1,6 @@
 //! Options of commands that are settings, made from the table of settings.
 
+use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, FromArgMatches};
 
 use crate::config::{self, GivenSettings};
@@ -8,6 +9,8 @@ use crate::config::{self, GivenSettings};
 #[derive(Clone, Debug)]
 pub(crate) struct SettingOptions<const COMMAND: u8> {
     pub(crate) given: GivenSettings,
+    /// Whether any was given.
+    pub(crate) has_any: bool,
 }
 
 impl<const COMMAND: u8> Args for SettingOptions<COMMAND> {
@@ -22,7 +25,12 @@ impl<const COMMAND: u8> Args for SettingOptions<COMMAND> {
 
 impl<const COMMAND: u8> FromArgMatches for SettingOptions<COMMAND> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self { given: GivenSettings::read(COMMAND, matches) })
+        let options = config::add_options(COMMAND, clap::Command::new("options"));
+        let is_given = |option: &clap::Arg| {
+            matches.value_source(option.get_id().as_str()) == Some(ValueSource::CommandLine)
+        };
+        let has_any = options.get_arguments().any(is_given);
+        Ok(Self { given: GivenSettings::read(COMMAND, matches), has_any })
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {

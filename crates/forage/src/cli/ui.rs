@@ -145,7 +145,7 @@ impl LookAround {
         let filter = FilterSettings { mode: FilterMode::Lexical, ..FilterSettings::default() };
         let lookup = config.lookup_settings();
         let indexes = config.indexes(Lifetime::Server);
-        let own = session::directories(&config, &working, None);
+        let own = session::directories(&config, &working, &[]);
         let own = own.first().and_then(|directory| session::open_root(&config, directory).ok());
         let own = own.map(|root| root.path().display().to_string());
         Ok(Self { config, global, filter, lookup, working, indexes, own })

@@ -1,9 +1,5 @@
 //! Arguments, exit status, output.
 
-use std::process::{Command, Stdio};
-
-use serde_json::{Value, json};
-
 use crate::Project;
 
 fn project() -> Project {
@@ -51,47 +47,6 @@ fn exit_status_tells_found_nothing_and_error_apart() {
 }
 
 #[test]
-fn grep_prints_groups_with_totals() {
-    let run = project().run(&["grep", "needle", "-C", "1", "-m", "10"]);
-    insta::assert_snapshot!(run.stdout, @r"
-    Found 5 matches in 3 files:
-
-    README.md:
-      1: A needle.
-      2- line 2
-      ---
-      6- line 6
-      7: another needle
-
-    src/lib.rs:
-      1: pub fn needle() {}
-      2: // Needle, needles
-
-    src/main.rs:
-      1- fn main() {
-      2:     needle();
-      3- }
-
-    [searched 3 files; not searched: 1 ignored, 1 hidden, 1 pruned]
-    ");
-}
-
-#[test]
-fn a_search_without_hits_says_what_it_has_not_seen() {
-    let project = project();
-    project.write("target/deep.log", "only here\nonly here\n");
-    let run = project.run(&["grep", "only here"]);
-    insta::assert_snapshot!(run.stdout, @r"
-    No matches found for `only here`. But there are matches in files that are not searched by default (set include_ignored to search them):
-    - 2 matching lines in 1 file hidden by `target` in .gitignore, such as target/deep.log
-
-    [searched 3 files; not searched: 1 ignored, 1 hidden, 1 pruned]
-    ");
-    let run = project.run(&["grep", "only here", "-u", "--json"]);
-    assert_eq!(run.json()["match_count"], 2);
-}
-
-#[test]
 fn list_draws_a_tree() {
     let run = project().run(&["list", "-r"]);
     insta::assert_snapshot!(run.stdout, @r"
@@ -135,8 +90,8 @@ fn a_path_outside_of_the_project_is_its_own_project_for_a_person_but_not_for_an_
 #[test]
 fn paths_are_relative_to_the_working_directory_and_the_root_stays_the_projects() {
     let project = project();
-    let run = project.run_in(&project.root.join("src"), &["grep", "needle", "main.rs"], &[]);
-    assert!(run.status == 0 && run.stdout.contains("src/main.rs:"), "{run:?}");
+    let run = project.run_in(&project.root.join("src"), &["grep", "-H", "needle", "main.rs"], &[]);
+    assert!(run.status == 0 && run.stdout == "main.rs:    needle();\n", "{run:?}");
     let run = project.run_in(&project.root.join("src"), &["read", "../README.md"], &[]);
     assert!(run.status == 0 && run.stdout.contains("A needle."), "{run:?}");
     // A concept is looked for in the whole repository, wherever one stands in it.
@@ -172,46 +127,6 @@ fn the_home_directory_and_the_file_systems_root_are_no_roots() {
     }
     let run = project.run(&["list", "--root", "/proc/self"]);
     assert!(run.status == 2 && run.stderr.contains("kernel file system"), "{run:?}");
-}
-
-/// The lines of `forage search --all` are those of `rg --sort path`.
-#[test]
-fn everything_at_once_equals_ripgrep() {
-    let project = project();
-    for flags in [
-        &["-s", "needle"][..],
-        &["-i", "-w", "needle"],
-        &["-s", "-C1", "needle"],
-        &["-F", "needle()"],
-        &["-s", "-w", "-F", "needle"],
-    ] {
-        let ours = project.run(&[&["search", "--all"], flags].concat());
-        let output = Command::new(std::env::var_os("FORAGE_TEST_RG").unwrap_or_else(|| "rg".into()))
-            .args(["--no-config", "--sort", "path", "-n", "--with-filename"])
-            .args(flags)
-            .current_dir(&project.root)
-            .stdin(Stdio::null())
-            .output()
-            .expect("ripgrep is needed by this test (see CONTRIBUTING.md)");
-        assert_eq!(ours.stdout, String::from_utf8(output.stdout).unwrap(), "{flags:?}");
-    }
-}
-
-#[test]
-fn a_reader_that_leaves_is_no_error() {
-    let project = project();
-    project.write("many.txt", &"needle\n".repeat(200_000));
-    let mut child = Command::new(env!("CARGO_BIN_EXE_forage"))
-        .args(["search", "--all", "needle"])
-        .current_dir(&project.root)
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdout.take());
-    let output = child.wait_with_output().unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!errors.contains("panicked") && !errors.contains("error:"), "{errors}");
 }
 
 #[test]
@@ -274,20 +189,6 @@ fn through_a_link(project: &Project) {
 }
 
 #[test]
-fn a_page_says_that_it_continues_and_a_glob_that_fits_nothing_says_so() {
-    let project = project();
-    let run = project.run(&["grep", "needle", "-m", "2", "--json", "-C", "0"]);
-    let cursor = run.json()["next_cursor"].as_str().unwrap().to_owned();
-    let run = project.run(&["grep", "needle", "-m", "2", "--cursor", &cursor, "-C", "0"]);
-    assert!(run.stdout.starts_with("Found 3 further matches in 2 files (showing 2):"), "{run:?}");
-    let run = project.run(&["grep", "needle", "-g", "*.nothing"]);
-    assert!(run.status == 1 && run.stdout.contains("No file fits file_pattern."), "{run:?}");
-    project.write("app/[id]/lib/x.ts", "needle in brackets\n");
-    let run = project.run(&["grep", "needle", "app/[id]", "-g", "lib/*.ts"]);
-    assert!(run.status == 0 && run.stdout.contains("needle in brackets"), "{run:?}");
-}
-
-#[test]
 fn an_error_is_said_once() {
     let run = project().run(&["read", "nope"]);
     assert_eq!(run.stderr, "forage: error: `path`: nope does not exist\n");
@@ -296,11 +197,12 @@ fn an_error_is_said_once() {
 #[test]
 fn fr_ls_01_search_by_all_its_names() {
     let project = project();
-    let expected = project.run(&["search", "needles"]).stdout;
-    assert!(expected.contains("src/lib.rs:2:"), "{expected}");
+    let printed = project.run(&["grep", "needles"]).stdout;
+    let answered = project.run(&["call", "search", "{\"pattern\": \"needles\"}"]).stdout;
+    assert!(printed.contains("src/lib.rs:") && answered.contains("src/lib.rs:2:"), "{printed}{answered}");
     for name in ["Search", "rg", "ripgrep", "ugrep", "ug"] {
-        assert_eq!(project.run(&[name, "needles"]).stdout, expected, "{name}");
-        assert_eq!(project.run(&["call", name, "{\"pattern\": \"needles\"}"]).stdout, expected, "{name}");
+        assert_eq!(project.run(&[name, "needles"]).stdout, printed, "{name}");
+        assert_eq!(project.run(&["call", name, "{\"pattern\": \"needles\"}"]).stdout, answered, "{name}");
         let help = project.run(&["--help"]).stdout;
         let advertised =
             |line: &str| line.starts_with(&format!("  {name} ")) || line.contains(&format!("alias: {name}"));
@@ -318,117 +220,4 @@ fn fr_ls_01_search_by_all_its_names() {
         names(),
         ["keyword_search", "grep_search", "search_index", "list_directory", "read_file", "Search"]
     );
-}
-
-#[test]
-fn nfr_ls_perf_01_records_come_as_lines_of_json() {
-    let project = project();
-    let run = project.run(&["search", "--json", "-C", "1", "-m", "4", "needle"]);
-    let records: Vec<serde_json::Value> =
-        run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let (summary, records) = records.split_last().unwrap();
-    let whole = project.run(&[
-        "call",
-        "Search",
-        "--json",
-        "{\"pattern\": \"needle\", \"context\": 1, \"max_results\": 4}",
-    ]);
-    assert_eq!(serde_json::json!(records), whole.json()["matches"]);
-    assert_eq!((records.len(), &summary["type"], run.status), (4, &serde_json::json!("summary"), 0));
-    for field in ["count", "truncated", "timed_out", "skipped", "next_cursor", "engine"] {
-        assert_eq!(summary["data"][field], whole.json()[field], "{field}");
-    }
-    // An error is a line too, and nothing found is a summary alone.
-    let run = project.run(&["search", "--json", "("]);
-    assert!(run.status == 2 && run.stdout.lines().count() == 1 && run.json()["error"].is_string(), "{run:?}");
-    let run = project.run(&["search", "--json", "absent_from_everything"]);
-    assert!(run.status == 1 && run.json()["data"]["count"] == 0, "{run:?}");
-}
-
-#[test]
-fn search_refuses_with_the_correction() {
-    let project = project();
-    for (arguments, expected) in [
-        (&["search"][..], "required"),
-        (&["search", ""], "empty"),
-        (&["search", "a\\nb"], "across lines"),
-        (&["search", "-Z", "2", "ab"], "shortest text"),
-        (&["search", "--best-first", "needle"], "--fuzzy"),
-        (&["search", "--all", "-m", "3", "needle"], "cannot be used with"),
-        (&["search", "--case", "loud", "needle"], "smart"),
-        (&["search", "--engine", "ag", "needle"], "embedded"),
-        (&["search", "--cursor", "1.2.3", "needle"], "malformed"),
-        (&["search", "needle", "no/such/path"], "no/such/path"),
-        (&["search", "--engine", "ugrep", "needle"], "`ugrep` was not found"),
-    ] {
-        let run = project.run(arguments);
-        assert!(run.status == 2 && run.stderr.contains(expected), "{arguments:?}: {run:?}");
-    }
-}
-
-/// Standard input is searched as a file is.
-#[test]
-fn grep_reads_standard_input() {
-    let project = Project::new(&[("a.txt", "needle in a file\n")]);
-    let text: String = (1..=30_000)
-        .map(|nth| format!("line {nth}{}\n", if nth % 1_000 == 0 { " needle" } else { "" }))
-        .collect();
-    let grep = |arguments: &[&str], input: &[u8]| project.run_fed(&[&["grep"], arguments].concat(), input);
-    let run = grep(&["needle", "-", "-C", "1"], text.as_bytes());
-    assert!(
-        run.status == 0 && run.stdout.starts_with("Found 30 matches in 1 file:\n\n<stdin>:\n"),
-        "{run:?}"
-    );
-    assert!(
-        run.stdout.contains("\n  999- line 999\n  1000: line 1000 needle\n  1001- line 1001\n"),
-        "{run:?}"
-    );
-    assert!(!run.stdout.contains("in a file"), "{run:?}");
-    let run = grep(&["-c", "needle", "-"], text.as_bytes());
-    assert!(run.stdout.contains("<stdin>: 30\n"), "{run:?}");
-    let run = grep(&["-l", "needle", "-"], text.as_bytes());
-    assert!(run.stdout.contains("<stdin>\n"), "{run:?}");
-    let run = grep(&["-c", "-v", "needle", "-"], text.as_bytes());
-    assert!(run.stdout.contains("<stdin>: 29970\n"), "{run:?}");
-    // More than is shown is told of, and that no cursor leads to it.
-    let run = grep(&["needle", "-", "-m", "10", "--json"], text.as_bytes());
-    let found = run.json();
-    assert_eq!(
-        (&found["match_count"], &found["totals_exact"], &found["truncated"]),
-        (&json!(11), &json!(false), &json!(true))
-    );
-    assert_eq!(
-        (
-            &found["next_cursor"],
-            found["files"][0]["lines"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .filter(|line| line["type"] == "match")
-                .count()
-        ),
-        (&Value::Null, 10)
-    );
-    // Nothing, and what can't be searched.
-    let run = grep(&["absent", "-"], text.as_bytes());
-    assert!(
-        run.status == 1 && run.stdout.starts_with("No matches found for `absent` in <stdin>."),
-        "{run:?}"
-    );
-    let run = grep(&["needle", "-"], b"needle\0\0needle\n");
-    assert!(run.status == 1 && run.stdout.contains("1 binary"), "{run:?}");
-    let run = grep(&["needle", "-"], b"");
-    assert!(run.status == 1, "{run:?}");
-    let utf16: Vec<u8> =
-        [0xff, 0xfe].into_iter().chain("one needle\n".encode_utf16().flat_map(u16::to_le_bytes)).collect();
-    assert!(grep(&["needle", "-"], &utf16).stdout.contains("1: one needle"));
-    for (arguments, problem) in [
-        (&["needle", "-", "a.txt"][..], "searched alone"),
-        (&["--uses", "needle", "-"], "`output`"),
-        (&["-g", "*.rs", "needle", "-"], "`file_pattern`"),
-        (&["(", "-"], "`pattern`"),
-    ] {
-        let run = grep(arguments, b"needle\n");
-        assert!(run.status == 2 && run.stderr.contains(problem), "{arguments:?}: {run:?}");
-    }
 }

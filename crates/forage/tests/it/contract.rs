@@ -66,17 +66,14 @@ pub(crate) fn cases() -> Vec<(i32, Vec<String>)> {
         (2, &["call"]),
         (0, &["grep", "needle"]),
         (0, &["grep", "needle", "-m", "1", "src"]),
+        (0, &["grep", "--uses", "needle"]),
+        (0, &["grep", "-Z", "1", "needle"]),
+        (2, &["grep", "-Z", "1", "needle", "no/such/path"]),
         (1, &["grep", absent]),
         (2, &["grep", "("]),
-        (2, &["grep", "needle", "no/such/path"]),
         (2, &["grep"]),
         (2, &["grep", "needle", "--no-such-option"]),
         (0, &["search", "needle"]),
-        (0, &["search", "needle", "--all"]),
-        (1, &["search", absent]),
-        (2, &["search", "("]),
-        (2, &["search", "needle", "no/such/path"]),
-        (2, &["search", "needle", "--case", "loud"]),
         (2, &["search", "needle", "--engine", "ugrep"]),
         (0, &["keyword", "--filter", "lexical", "q", "needle"]),
         (1, &["keyword", "--filter", "lexical", "q", absent]),
@@ -157,7 +154,7 @@ fn an_answer_that_can_not_be_written_is_an_error() {
         &["grep", "needle"],
         &["grep", "absent_from_everything"],
         &["grep", "("],
-        &["search", "needle"],
+        &["grep", "--uses", "needle"],
         &["rank", "needle"],
         &["list", "-r"],
         &["read", "src/main.rs"],
@@ -275,40 +272,17 @@ fn a_search_is_about_all_roots() {
         let is_match = |line: &&str| line.contains("needle");
         run.stdout.lines().filter(is_match).map(str::to_owned).collect()
     };
-    let of_first = lines(&one.run(&["search", "needle", "--all"]));
+    let of_first = lines(&one.run(&["grep", "needle"]));
     assert!(of_first.len() > 1, "{of_first:?}");
-    for flags in [&["--all"][..], &[]] {
-        let run = one.run(&[&of_both, &["search", "needle"][..], flags].concat());
-        // What is below the first is named as it is without the other; the other's is named whole.
-        let found = lines(&run);
-        let (own, others): (Vec<_>, Vec<_>) = found.into_iter().partition(|line| !line.starts_with('/'));
-        let whole: Vec<String> = of_first.iter().map(|line| format!("{second}/{line}")).collect();
-        assert_eq!((own, others), (of_first.clone(), whole), "{run:?}");
-    }
-    let arguments = [&of_both, &["search", "needle", "--json"][..]].concat();
-    let run = one.run(&arguments);
-    let summary = kept(&arguments, &run)["data"].clone();
-    assert_eq!((&summary["root"], &summary["other_roots"][0]["root"]), (&json!(first), &json!(second)));
-    assert_eq!(summary["match_count"], summary["other_roots"][0]["match_count"]);
-    assert!(summary["other_roots"][0]["matches"].is_null(), "{summary}");
-    // Nothing in both is nothing.
-    for flags in [&["--all"][..], &["--json"], &[]] {
-        let run = one.run(&[&of_both, &["search", "absent_from_everything"][..], flags].concat());
-        assert_eq!(run.status, 1, "{run:?}");
-    }
-    // The controls: one root, and a search that names one of both.
-    for arguments in [
-        &["search", "needle", "--json"][..],
-        &[&of_both[..], &["search", "needle", &second, "--json"]].concat(),
-        &[&of_both[..], &["search", "needle", &format!("root:{second}"), "--json"]].concat(),
-    ] {
-        let run = one.run(arguments);
-        let document = kept(arguments, &run);
-        assert_eq!(document["data"]["warnings"], json!([]), "{run:?}");
-        let root = if arguments.contains(&"--root") { &second } else { &first };
-        assert_eq!(document["data"]["root"], *root, "{run:?}");
-        assert!(document["data"]["other_roots"].is_null(), "{run:?}");
-    }
+    // What is below the first is named as it is without the other; the other's is named whole.
+    let run = one.run(&[&of_both, &["grep", "needle"][..]].concat());
+    let (own, others): (Vec<_>, Vec<_>) = lines(&run).into_iter().partition(|line| !line.starts_with('/'));
+    let whole: Vec<String> = of_first.iter().map(|line| format!("{second}/{line}")).collect();
+    assert_eq!((own, others), (of_first.clone(), whole.clone()), "{run:?}");
+    let run = one.run(&[&of_both, &["grep", "absent_from_everything"][..]].concat());
+    assert_eq!(run.status, 1, "{run:?}");
+    let run = one.run(&[&of_both, &["grep", "needle", &second][..]].concat());
+    assert_eq!(lines(&run), whole, "{run:?}");
 }
 
 /// Of several roots there is one document, too, which has an answer for each.
@@ -344,8 +318,6 @@ fn at_a_deadline_the_error_is_in_the_answer() {
     let cases: &[&[&str]] = &[
         &["call", "Search", &request],
         &["call", "grep_search", &request],
-        &["grep", slow, "slow"],
-        &["search", slow, "slow"],
         &["keyword", "--filter", "lexical", "q", slow],
     ];
     for arguments in cases {
@@ -362,6 +334,9 @@ fn at_a_deadline_the_error_is_in_the_answer() {
         assert_eq!(answer["not_searched"]["complete"], false, "{run:?}");
         assert!(answer["files_searched"].as_u64().unwrap() < 4, "{run:?}");
     }
+    let arguments = ["grep", slow, "slow", "--timeout-ms", &time, "--json"];
+    let error = kept(&arguments, &project.run(&arguments))["error"].to_string();
+    assert!(error.contains("the search ended before all files were read"), "{error}");
     // What may have given something by then: one document all the same.
     for arguments in [&["rank", "needle"][..], &["list", "-r"], &["read", "slow/a.txt"]] {
         let arguments = [arguments, &["--timeout-ms", "100", "--json"]].concat();
@@ -396,13 +371,22 @@ fn an_index_enters_no_directory_that_a_search_leaves_out() {
         let run = project.run(arguments);
         (run.status, run.stdout.replace(|c: char| c.is_ascii_digit(), "0"))
     };
-    let asked =
-        [&["grep", "needle"][..], &["grep", "only_there"], &["grep", "-u", "only_there"], &["list", "-r"]];
+    let call = |pattern: &str, all: bool| json!({ "pattern": pattern, "include_ignored": all }).to_string();
+    let (needle, there, all) = (call("needle", false), call("only_there", false), call("only_there", true));
+    let asked = [
+        &["call", "grep_search", &needle][..],
+        &["call", "grep_search", &there],
+        &["call", "grep_search", &all],
+        &["list", "-r"],
+        &["grep", "needle"],
+    ];
     let before = asked.map(run);
     assert!(before[0].1.contains("[not entered: node_modules; include_ignored searches them]"), "{before:?}");
     assert!(before[0].1.contains("src/main.rs") && !before[0].1.contains("index.js"), "{before:?}");
     assert!(before[1].0 == 1 && before[1].1.contains("such as node_modules/a/index.js"), "{before:?}");
     assert!(before[2].0 == 0 && before[2].1.contains("node_modules/a/index.js:"), "{before:?}");
+    // A person's search enters them as ripgrep does.
+    assert!(before[4].1.contains("node_modules/a/index.js:needle();"), "{before:?}");
     assert_eq!(project.run(&["index", "build"]).status, 0);
     assert_eq!(asked.map(run), before);
 }

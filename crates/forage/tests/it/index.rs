@@ -36,8 +36,8 @@ fn directory(project: &Project) -> PathBuf {
 /// What searches print; with the index and without it they print the same.
 fn searched(project: &Project, environment: &[(&str, &str)]) -> Vec<(i32, String)> {
     let searches: [&[&str]; 7] = [
-        &["search", "--all", "needle [0-9]*"],
-        &["grep", "needle"],
+        &["grep", "-n", "needle [0-9]*"],
+        &["call", "grep_search", "{\"pattern\": \"needle\"}"],
         &["grep", "NEEDLE [0-9]+", "-i", "-m", "3"],
         &["grep", "no such text"],
         &["search", "-Z", "1", "neddle"],
@@ -144,8 +144,7 @@ fn an_index_that_is_wrong_is_found_by_comparing_it_with_every_text() {
     wrong.write(&mut bytes).unwrap();
     fs::write(&base, bytes).unwrap();
     // The control: it is believed.
-    let found =
-        |mode| project.run_in(&project.root, &["search", "--all", "needle 9"], &[("FORAGE_INDEX", mode)]);
+    let found = |mode| project.run_in(&project.root, &["grep", "needle 9"], &[("FORAGE_INDEX", mode)]);
     assert!(found("off").stdout.contains("d2/f9.txt") && found("always").status == 1);
     assert_eq!(index(&project, "build")["files_read"], 0);
 
@@ -193,7 +192,7 @@ fn a_killed_build_leaves_no_wrong_index() {
             assert_equal(&project, &format!("round {round}"));
         } else {
             let found = |mode| {
-                let search = ["grep", "needle of round", "-m", "1000"];
+                let search = ["grep", "needle of round"];
                 project.run_in(&project.root, &search, &[("FORAGE_INDEX", mode)]).stdout
             };
             assert_eq!(found("always"), found("off"), "round {round}");
@@ -314,14 +313,14 @@ fn a_search_says_what_the_index_could_tell() {
     };
     let none = said(&["grep", "needle"], "auto");
     assert!(none.contains("every file is read; `forage index build` makes it"), "{none}");
-    for arguments in [["grep", "needle"], ["search", "needle"]] {
-        let said = said(&arguments, "always");
+    for arguments in [&["grep", "needle"][..], &["call", "Search", "{\"pattern\": \"needle\"}"]] {
+        let said = said(arguments, "always");
         assert!(said.contains("7 of 62 files have (dle edl eed nee)"), "{said}");
     }
     // All there is is looked for, so that the index comes first.
-    let all = said(&["search", "--all", "needle"], "auto");
+    let all = said(&["grep", "needle"], "auto");
     assert!(all.contains("7 of 62 files have (dle edl eed nee)"), "{all}");
-    let fuzzy = said(&["search", "--all", "-Z", "1", "nothing 12345"], "always");
+    let fuzzy = said(&["grep", "-Z", "1", "nothing 12345"], "always");
     assert!(fuzzy.contains(" files have (") && fuzzy.contains(") within 1 edit"), "{fuzzy}");
     let terms = said(&["keyword", "--filter", "lexical", "q", "needle", "no_such"], "always");
     assert!(terms.contains("7 of 62 files have") && terms.contains("0 of 62 files have"), "{terms}");

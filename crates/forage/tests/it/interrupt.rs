@@ -139,7 +139,7 @@ fn ctrl_c_ends_a_search_with_what_it_has() {
     let cases: &[(&str, &[&str])] = &[
         ("INT", &["grep", slow]),
         ("TERM", &["grep", slow]),
-        ("INT", &["search", slow]),
+        ("INT", &["grep", "-c", slow]),
         ("INT", &["keyword", "--filter", "lexical", "q", slow]),
         ("INT", &["call", "grep_search", request]),
     ];

@@ -23,6 +23,7 @@ mod filter;
 #[cfg(unix)]
 mod frameworks;
 #[cfg(unix)]
+mod grep;
 mod hook;
 mod index;
 mod interrupt;

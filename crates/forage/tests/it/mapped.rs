@@ -136,7 +136,7 @@ fn store_in_memory(place: &Path) {
 
 /// Searches that look for all there is, and others.
 fn assert_found(project: &Project, text: &str) {
-    for search in [&["search", "--all", text][..], &["grep", text]] {
+    for search in [&["grep", text][..], &["call", "grep_search", &json!({ "pattern": text }).to_string()]] {
         for mode in ["auto", "always"] {
             let run = project.run_in(&project.root, search, &[("FORAGE_INDEX", mode)]);
             assert!(run.status == 0 && run.stdout.contains("d1/mapped.txt"), "{search:?}: {run:?}");

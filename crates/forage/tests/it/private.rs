@@ -184,7 +184,11 @@ fn ranked(project: &Project) -> PathBuf {
 
 /// What is found, and the warnings.
 fn found(project: &Project, mode: &str) -> (Value, String) {
-    let run = run(project, &["grep", "needle", "--json"], &[("FORAGE_INDEX", mode)]);
+    let run = run(
+        project,
+        &["call", "grep_search", "{\"pattern\": \"needle\"}", "--json"],
+        &[("FORAGE_INDEX", mode)],
+    );
     assert_eq!(run.status, 0, "{run:?}");
     let mut records = run.json();
     let warnings = records["warnings"].take().to_string();
@@ -224,7 +228,7 @@ fn a_file_of_the_index_that_others_could_have_put_there_is_not_used_and_leads_no
             let status = run(&project, &["index", "status"], &[]);
             assert!(status.stdout.contains("can't be trusted"), "{what}: {status:?}");
             assert!(run(&project, &["doctor"], &[]).stdout.contains("can't be trusted"), "{what}");
-            let all = run(&project, &["search", "--all", "needle"], &[]);
+            let all = run(&project, &["grep", "needle"], &[]);
             assert!(all.status == 0 && all.stderr.contains("can't be trusted"), "{what}: {all:?}");
             assert_eq!(ranking(&project, "auto").0, ranking(&project, "off").0, "{what}");
             for arguments in [&["index", "build"][..], &["index", "verify"], &["index", "drop"]] {
@@ -333,7 +337,8 @@ fn in_a_directory_for_all_it_matters_who_may_replace_a_component() {
     for (mode, is_used) in [(0o1777, true), (0o777, false), (0o1777, true), (0o775, is_root()), (0o755, true)]
     {
         fs::set_permissions(&shared, Permissions::from_mode(mode)).unwrap();
-        let run = run(&project, &["grep", "needle", "--json"], &environment);
+        let run =
+            run(&project, &["call", "grep_search", "{\"pattern\": \"needle\"}", "--json"], &environment);
         let mut records = run.json();
         let warnings = records["warnings"].take().to_string();
         assert_eq!(warnings.contains("can't be trusted"), !is_used, "{mode:o}: {warnings}");
@@ -346,7 +351,8 @@ fn in_a_directory_for_all_it_matters_who_may_replace_a_component() {
         for (owner, is_used) in [(65_534, false), (0, true)] {
             symlink("own", &cache).unwrap();
             std::os::unix::fs::lchown(&cache, Some(owner), None).unwrap();
-            let run = run(&project, &["grep", "needle", "--json"], &environment);
+            let run =
+                run(&project, &["call", "grep_search", "{\"pattern\": \"needle\"}", "--json"], &environment);
             let warnings = run.json()["warnings"].to_string();
             assert_eq!(warnings.contains("another user (uid 65534"), !is_used, "{warnings}");
             fs::remove_file(&cache).unwrap();

@@ -134,8 +134,6 @@ pub(super) struct PreparedSearch {
     /// Ends the call, from when it began to be prepared.
     pub(super) stop: Stop,
     pub(super) best_first: bool,
-    /// Nobody will see where in a line the matches are.
-    pub(super) lines_only: bool,
     pub(super) cursor: Option<Cursor>,
     /// The `path` of the request, where it was read as globs.
     pub(super) globs_in_path: Option<String>,
@@ -230,7 +228,6 @@ impl SearchRequest {
             max_results,
             stop,
             best_first,
-            lines_only: false,
             cursor,
             globs_in_path: in_path.and(self.path),
             fingerprint,
@@ -280,9 +277,6 @@ impl PreparedSearch {
             }
         }
         scan = border.widen(scan, limit.map(|_| limits::SEARCH_LINE_CHARACTERS));
-        if self.lines_only {
-            scan.max_spans = 0;
-        }
         if let Some(cursor) = self.cursor.as_ref().filter(|_| !self.best_first) {
             scan.after = Some(Delivered::Lines(cursor.path.clone(), cursor.line));
         }

@@ -58,7 +58,7 @@ pub(super) fn roots(report: &mut DoctorReport, subject: &mut DoctorSubject) -> R
     };
     let mut lines = vec![format!("working directory {}", working.display())];
     let mut records = Vec::new();
-    for directory in session::directories(&subject.config, &working, None) {
+    for directory in session::directories(&subject.config, &working, &[]) {
         let git_root = find_git_root(&directory).map(|root| root.display().to_string());
         let opened = session::open_root(&subject.config, &directory);
         let problem = opened.as_ref().err().map(told);

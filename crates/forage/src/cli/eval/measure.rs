@@ -84,7 +84,7 @@ impl MeasurePlan {
     pub(super) fn new(source: &Source, global: &Global, output: &mut Terminal) -> anyhow::Result<Self> {
         let config = session::load(global, CommandLineSettings::default())?;
         let working = config::working_directory()?;
-        let directories = session::directories(&config, &working, None);
+        let directories = session::directories(&config, &working, &[]);
         let directory = || match &directories[..] {
             [directory] => Ok(directory.clone()),
             _ => bail!("queries are put to one tree: name one root with --root"),

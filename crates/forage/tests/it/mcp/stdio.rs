@@ -410,7 +410,7 @@ fn structured_answers_are_complete() {
     assert_eq!(tools["result"]["tools"][1]["outputSchema"]["type"], "object");
     let answer = pipes.ask(&call("2025-11-25", 2, "grep_search", json!({ "pattern": "retry" })));
     let records = &answer["result"]["structuredContent"];
-    let run = project.run(&["grep", "retry", "--json"]).json();
+    let run = project.run(&["call", "grep_search", "{\"pattern\": \"retry\"}", "--json"]).json();
     for (name, value) in run.as_object().unwrap() {
         if name != "elapsed_ms" {
             assert_eq!(&records[name], value, "{name}");

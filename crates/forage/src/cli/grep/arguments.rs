@@ -1,0 +1,292 @@
+//! The options of `forage grep`, with the letters and meanings that they have in ripgrep.
+
+use std::path::PathBuf;
+
+use crate::cli::setting_options::SettingOptions;
+use crate::config::SettingsCommand;
+
+const EXAMPLES: &str = "\
+Examples:
+  forage grep 'fn \\w+_stamp' src               lines that match, as ripgrep prints them
+  forage grep -w -t rust -g '!tests/**' retry   whole words, in files of a type, without a directory
+  forage grep -F -e 'a[0]' -e 'b[0]' src lib    plain texts, in two directories
+  forage grep -l TODO | xargs wc -l             paths of files with matches
+  git diff | forage grep '^\\+.*unwrap'          in the output of another command
+  forage grep -P 'foo(?=bar)'                   look-around and backreferences (slower)
+  forage grep --uses parse_header               where it is defined, then who uses it, by function
+  forage grep -Z 2 --best-first recieve_mesage  up to two edits away, the nearest first
+  forage grep -Z 2 --json recieve_mesage        records, with the distance of each match
+  forage grep --engine ugrep 'foo(?=bar)'       with ugrep, where it is installed";
+
+/// The options that only a search for lines takes.
+const OF_LINES: [&str; 20] = [
+    "invert_match",
+    "files_with_matches",
+    "files_without_match",
+    "count",
+    "count_matches",
+    "only_matching",
+    "replace",
+    "multiline",
+    "pcre2",
+    "passthru",
+    "files",
+    "stats",
+    "column",
+    "vimgrep",
+    "line_regexp",
+    "max_count",
+    "text",
+    "byte_offset",
+    "null",
+    "iglob",
+];
+
+#[derive(Debug, clap::Args)]
+#[command(after_long_help = EXAMPLES)]
+pub(crate) struct Arguments {
+    /// Regular expression to search for in every line; with -e, -f or --files, the first path
+    #[arg(required_unless_present_any = ["patterns", "pattern_files", "files"])]
+    pub(super) pattern: Option<String>,
+    /// Directories or files to search, `-` for standard input [default: standard input if it is a pipe or a file, else the
+    /// working directory]
+    #[arg(value_name = "PATH")]
+    pub(super) paths: Vec<String>,
+
+    /// Pattern to search for; may be given several times: a line with any of them matches
+    #[arg(
+        short = 'e',
+        long = "regexp",
+        value_name = "PATTERN",
+        allow_hyphen_values = true,
+        help_heading = "Pattern"
+    )]
+    pub(super) patterns: Vec<String>,
+    /// File with a pattern in each line, `-` for standard input; may be given several times
+    #[arg(short = 'f', long = "file", value_name = "FILE", help_heading = "Pattern")]
+    pub(super) pattern_files: Vec<PathBuf>,
+    /// Match without regard to case
+    #[arg(short, long, overrides_with_all = ["case_sensitive", "smart_case"], help_heading = "Pattern")]
+    pub(super) ignore_case: bool,
+    /// Match with regard to case (the default)
+    #[arg(short = 's', long, overrides_with_all = ["ignore_case", "smart_case"], help_heading = "Pattern")]
+    pub(super) case_sensitive: bool,
+    /// Match without regard to case, unless the pattern has an upper-case letter
+    #[arg(short = 'S', long, overrides_with_all = ["ignore_case", "case_sensitive"], help_heading = "Pattern")]
+    pub(super) smart_case: bool,
+    /// The patterns are plain text
+    #[arg(short = 'F', long, overrides_with = "fixed_strings", help_heading = "Pattern")]
+    pub(super) fixed_strings: bool,
+    /// Match whole words only
+    #[arg(short, long, overrides_with_all = ["line_regexp", "word_regexp"], help_heading = "Pattern")]
+    pub(super) word_regexp: bool,
+    /// Match whole lines only
+    #[arg(short = 'x', long, overrides_with_all = ["word_regexp", "line_regexp"], help_heading = "Pattern")]
+    pub(super) line_regexp: bool,
+    /// Find the lines that do not match
+    #[arg(short = 'v', long, overrides_with = "invert_match", help_heading = "Pattern")]
+    pub(super) invert_match: bool,
+    /// Let matches span lines
+    #[arg(short = 'U', long, overrides_with = "multiline", help_heading = "Pattern")]
+    pub(super) multiline: bool,
+    /// With -U: let `.` match line feeds
+    #[arg(long, overrides_with = "multiline_dotall", help_heading = "Pattern")]
+    pub(super) multiline_dotall: bool,
+    /// Take look-around and backreferences; slower, and chosen by itself for a pattern that has them
+    #[arg(short = 'P', long, overrides_with = "pcre2", help_heading = "Pattern")]
+    pub(super) pcre2: bool,
+    /// Let `$` match before CR LF
+    #[arg(long, overrides_with = "crlf", help_heading = "Pattern")]
+    pub(super) crlf: bool,
+
+    /// Files to search: by name ('*.py'), or by path if it has a slash ('src/**/*.rs'); '!' excludes, later ones win; may be
+    /// given several times
+    #[arg(short = 'g', long, value_name = "GLOB", allow_hyphen_values = true, help_heading = "Files")]
+    pub(super) glob: Vec<String>,
+    /// As -g, in any case
+    #[arg(long, value_name = "GLOB", help_heading = "Files")]
+    pub(super) iglob: Vec<String>,
+    /// Search only files of a type, such as rust or py; may be given several times
+    #[arg(short = 't', long = "type", value_name = "TYPE", help_heading = "Files")]
+    pub(super) types: Vec<String>,
+    /// Leave out files of a type
+    #[arg(short = 'T', long = "type-not", value_name = "TYPE", help_heading = "Files")]
+    pub(super) types_not: Vec<String>,
+    /// Search hidden files too
+    #[arg(short = '.', long, overrides_with = "hidden", help_heading = "Files")]
+    pub(super) hidden: bool,
+    /// Search files that .gitignore and the like exclude too
+    #[arg(long, overrides_with = "no_ignore", help_heading = "Files")]
+    pub(super) no_ignore: bool,
+    /// Search more: -u is --no-ignore, -uu also --hidden, -uuu also --binary
+    #[arg(short = 'u', long, action = clap::ArgAction::Count, help_heading = "Files")]
+    pub(super) unrestricted: u8,
+    /// Follow symbolic links within the root
+    #[arg(short = 'L', long, overrides_with = "follow", help_heading = "Files")]
+    pub(super) follow: bool,
+    /// Levels of directories to enter; 1 searches the files of the directory itself
+    #[arg(short = 'd', long, value_name = "N", visible_alias = "maxdepth", help_heading = "Files")]
+    pub(super) max_depth: Option<usize>,
+    /// Leave out larger files; K, M and G multiply by 1,024
+    #[arg(long, value_name = "BYTES", value_parser = grep_cli_size, help_heading = "Files")]
+    pub(super) max_filesize: Option<u64>,
+    /// Search binary files as if they were text
+    #[arg(short = 'a', long, overrides_with_all = ["binary", "text"], help_heading = "Files")]
+    pub(super) text: bool,
+    /// Search binary files, and say only that they match
+    #[arg(long, overrides_with_all = ["text", "binary"], help_heading = "Files")]
+    pub(super) binary: bool,
+    /// Print the paths of the files that would be searched
+    #[arg(long, help_heading = "Files")]
+    pub(super) files: bool,
+
+    /// Lines of context after each match
+    #[arg(short = 'A', long, value_name = "N", overrides_with = "passthru", help_heading = "Output")]
+    pub(super) after_context: Option<usize>,
+    /// Lines of context before each match
+    #[arg(short = 'B', long, value_name = "N", overrides_with = "passthru", help_heading = "Output")]
+    pub(super) before_context: Option<usize>,
+    /// Lines of context around each match
+    #[arg(short = 'C', long, value_name = "N", overrides_with = "passthru", help_heading = "Output")]
+    pub(super) context: Option<usize>,
+    /// Print the other lines too
+    #[arg(long, visible_alias = "passthrough", help_heading = "Output")]
+    #[arg(overrides_with_all = ["after_context", "before_context", "context", "passthru"])]
+    pub(super) passthru: bool,
+    /// Print only the paths of files with matches
+    #[arg(short = 'l', long, help_heading = "Output")]
+    #[arg(overrides_with_all = ["files_without_match", "count", "count_matches", "files_with_matches"])]
+    pub(super) files_with_matches: bool,
+    /// Print only the paths of files without matches
+    #[arg(long, help_heading = "Output")]
+    #[arg(overrides_with_all = ["files_with_matches", "count", "count_matches", "files_without_match"])]
+    pub(super) files_without_match: bool,
+    /// Print only how many lines of each file match
+    #[arg(short, long, help_heading = "Output")]
+    #[arg(overrides_with_all = ["files_with_matches", "files_without_match", "count_matches", "count"])]
+    pub(super) count: bool,
+    /// Print only how many matches each file has
+    #[arg(long, help_heading = "Output")]
+    #[arg(overrides_with_all = ["files_with_matches", "files_without_match", "count", "count_matches"])]
+    pub(super) count_matches: bool,
+    /// With -c: files without matches too
+    #[arg(long, overrides_with = "include_zero", help_heading = "Output")]
+    pub(super) include_zero: bool,
+    /// Print only the parts that match, each on a line of its own
+    #[arg(short, long, overrides_with = "only_matching", help_heading = "Output")]
+    pub(super) only_matching: bool,
+    /// Print this in place of each match; $1 and $name are its groups
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = "Output")]
+    pub(super) replace: Option<String>,
+    /// Matching lines of each file, at the most
+    #[arg(short, long, value_name = "N", help_heading = "Output")]
+    pub(super) max_count: Option<u64>,
+    /// Number lines (the default on a terminal)
+    #[arg(short = 'n', long, overrides_with_all = ["no_line_number", "line_number"], help_heading = "Output")]
+    pub(super) line_number: bool,
+    /// Don't number lines
+    #[arg(short = 'N', long, overrides_with_all = ["line_number", "no_line_number"], help_heading = "Output")]
+    pub(super) no_line_number: bool,
+    /// Print the path with each line (the default with several files)
+    #[arg(short = 'H', long, overrides_with_all = ["no_filename", "with_filename"], help_heading = "Output")]
+    pub(super) with_filename: bool,
+    /// Don't print paths
+    #[arg(short = 'I', long, overrides_with_all = ["with_filename", "no_filename"], help_heading = "Output")]
+    pub(super) no_filename: bool,
+    /// Print the path above the lines of each file (the default on a terminal)
+    #[arg(long, overrides_with_all = ["no_heading", "heading"], help_heading = "Output")]
+    pub(super) heading: bool,
+    /// Print the path in front of each line
+    #[arg(long, overrides_with_all = ["heading", "no_heading"], help_heading = "Output")]
+    pub(super) no_heading: bool,
+    /// Print the column of the first match, with line numbers
+    #[arg(long, overrides_with = "column", help_heading = "Output")]
+    pub(super) column: bool,
+    /// Print each match on a line with its path, line and column
+    #[arg(long, overrides_with = "vimgrep", help_heading = "Output")]
+    pub(super) vimgrep: bool,
+    /// Print the place of each line in its file, in bytes
+    #[arg(short = 'b', long, overrides_with = "byte_offset", help_heading = "Output")]
+    pub(super) byte_offset: bool,
+    /// End paths with a NUL byte, for `xargs -0`
+    #[arg(short = '0', long, overrides_with = "null", help_heading = "Output")]
+    pub(super) null: bool,
+    /// Leave out lines with more bytes
+    #[arg(short = 'M', long, value_name = "BYTES", help_heading = "Output")]
+    pub(super) max_columns: Option<u64>,
+    /// Leave out blanks at the start of lines
+    #[arg(long, overrides_with = "trim", help_heading = "Output")]
+    pub(super) trim: bool,
+    /// Order of files: `path` (the default) or `none`, which is the same
+    #[arg(long, value_name = "ORDER", value_parser = ["path", "none"], help_heading = "Output")]
+    pub(super) sort: Option<String>,
+    /// Print sums at the end; every file is read
+    #[arg(long, overrides_with = "stats", help_heading = "Output")]
+    pub(super) stats: bool,
+    /// Worker threads; as --threads
+    #[arg(short = 'j', value_name = "N", hide_short_help = true, help_heading = "Output")]
+    pub(super) jobs: Option<usize>,
+
+    /// The pattern is a name: print where it is defined, then the lines that use it, by enclosing definition
+    #[arg(long, conflicts_with_all = OF_LINES, conflicts_with_all = ["fuzzy", "best_first"], help_heading = "Forage's own")]
+    pub(super) uses: bool,
+    /// Allow up to this many edits (characters inserted, deleted or replaced)
+    #[arg(short = 'Z', long, value_name = "EDITS", value_parser = clap::value_parser!(u8).range(1..=4))]
+    #[arg(conflicts_with_all = OF_LINES, help_heading = "Forage's own")]
+    pub(super) fuzzy: Option<u8>,
+    /// With --fuzzy: the results with the fewest edits first, not in path order
+    #[arg(long, requires = "fuzzy", help_heading = "Forage's own")]
+    pub(super) best_first: bool,
+    /// With --uses or --fuzzy: lines to show, 1 to 10,000
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=10_000), help_heading = "Forage's own")]
+    pub(super) max_results: Option<i64>,
+    /// With --uses or --fuzzy: go on where a previous answer ended
+    #[arg(long, value_name = "CURSOR", help_heading = "Forage's own")]
+    pub(super) cursor: Option<String>,
+    #[command(flatten)]
+    pub(super) settings: SettingOptions<{ SettingsCommand::Search as u8 }>,
+}
+
+fn grep_cli_size(text: &str) -> Result<u64, String> {
+    grep_cli::parse_human_readable_size(text).map_err(|error| error.to_string())
+}
+
+impl Arguments {
+    /// The patterns of the options and of the files that they name, each once, and whether standard input was read for them.
+    pub(super) fn patterns(&self) -> anyhow::Result<(Vec<String>, bool)> {
+        if self.files {
+            return Ok((Vec::new(), false));
+        }
+        let mut patterns = self.patterns.clone();
+        let mut read_stdin = false;
+        for file in &self.pattern_files {
+            let is_stdin = file.as_os_str() == "-";
+            read_stdin |= is_stdin;
+            patterns.extend(match is_stdin {
+                true => grep_cli::patterns_from_stdin()?,
+                false => grep_cli::patterns_from_path(file)?,
+            });
+        }
+        if self.patterns.is_empty() && self.pattern_files.is_empty() {
+            patterns.extend(self.pattern.clone());
+        }
+        let mut seen = std::collections::HashSet::new();
+        patterns.retain(|pattern| seen.insert(pattern.clone()));
+        Ok((patterns, read_stdin))
+    }
+
+    /// The paths that were named.
+    pub(super) fn paths(&self) -> Vec<&str> {
+        let has_patterns = !self.patterns.is_empty() || !self.pattern_files.is_empty() || self.files;
+        let first = self.pattern.as_deref().filter(|_| has_patterns);
+        first.into_iter().chain(self.paths.iter().map(String::as_str)).collect()
+    }
+
+    pub(super) fn case(&self) -> forage_search::Case {
+        match (self.ignore_case, self.smart_case) {
+            (true, _) => forage_search::Case::Insensitive,
+            (_, true) => forage_search::Case::Smart,
+            _ => forage_search::Case::Sensitive,
+        }
+    }
+}

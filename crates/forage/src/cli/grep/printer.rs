@@ -1,0 +1,547 @@
+//! Prints what matches in a file, with ripgrep's own searcher and printers, so that the bytes are ripgrep's by construction.
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use forage_base::Stop;
+use forage_search::{BacktrackMatcher, Case, FileBytes, Pattern, PatternOptions};
+use grep_matcher::{LineTerminator, Matcher};
+use grep_printer::{
+    ColorSpecs, HyperlinkConfig, JSON, JSONBuilder, Standard, StandardBuilder, Stats, Summary,
+    SummaryBuilder, SummaryKind,
+};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink};
+use termcolor::{Buffer, ColorSpec, HyperlinkSpec, WriteColor};
+
+use super::arguments::Arguments;
+use crate::cli::output::Terminal;
+
+/// Bytes of output that are held for one file until its turn comes. What a file has beyond them is printed by a second search of it.
+const HELD_BYTES: usize = 8 << 20;
+
+/// Bytes that are written to stdout at a time.
+const WRITTEN_BYTES: usize = 64 << 10;
+
+/// The standard output of a search: the output of one file after the other, with separators between them.
+pub(super) struct Output<'t> {
+    terminal: &'t mut Terminal,
+    separator: Option<&'static [u8]>,
+    /// Bytes of the separators that were printed.
+    pub(super) separators: u64,
+    has_printed: bool,
+    in_file: bool,
+    /// Whether somebody still reads.
+    pub(super) is_open: bool,
+    pub(super) error: Option<anyhow::Error>,
+}
+
+impl<'t> Output<'t> {
+    pub(super) fn new(terminal: &'t mut Terminal, separator: Option<&'static [u8]>) -> Self {
+        Self {
+            terminal,
+            separator,
+            separators: 0,
+            has_printed: false,
+            in_file: false,
+            is_open: true,
+            error: None,
+        }
+    }
+
+    /// Begins the output of the next file.
+    pub(super) fn next_file(&mut self) {
+        self.in_file = false;
+    }
+
+    pub(super) fn write(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        if self.has_printed
+            && !self.in_file
+            && let Some(separator) = self.separator
+        {
+            self.separators += separator.len() as u64;
+            self.bytes(separator);
+        }
+        (self.has_printed, self.in_file) = (true, true);
+        self.bytes(bytes);
+    }
+
+    /// Writes what belongs to no file.
+    pub(super) fn write_apart(&mut self, bytes: &[u8]) {
+        self.bytes(bytes);
+    }
+
+    fn bytes(&mut self, bytes: &[u8]) {
+        match self.terminal.bytes(bytes) {
+            Ok(is_open) => self.is_open &= is_open,
+            Err(error) => {
+                self.is_open = false;
+                self.error.get_or_insert(error);
+            }
+        }
+    }
+
+    /// Hands over what was written.
+    pub(super) fn flush(&mut self) {
+        if let Err(error) = self.terminal.flush() {
+            self.error.get_or_insert(error);
+        }
+    }
+
+    /// Says something on stderr, unless remarks are not wanted.
+    pub(super) fn note(&mut self, text: &str) {
+        self.terminal.note(text);
+    }
+
+    pub(super) fn failure(&mut self, text: &str) {
+        self.terminal.tell(text);
+    }
+}
+
+/// The writer of a printer: it holds the output of a file, or passes it on as it comes.
+pub(super) struct FileOutput<'o, 't> {
+    buffer: Buffer,
+    passes_on_to: Option<&'o mut Output<'t>>,
+    /// Bytes that were printed before, and are left out.
+    skip: usize,
+    /// Whether there was more output than may be held.
+    is_full: bool,
+}
+
+impl<'o, 't> FileOutput<'o, 't> {
+    fn new(has_colors: bool, passes_on_to: Option<&'o mut Output<'t>>, skip: usize) -> Self {
+        let buffer = if has_colors { Buffer::ansi() } else { Buffer::no_color() };
+        Self { buffer, passes_on_to, skip, is_full: false }
+    }
+
+    fn pass_on(&mut self) -> io::Result<()> {
+        let Some(output) = &mut self.passes_on_to else { return Ok(()) };
+        let skipped = self.skip.min(self.buffer.len());
+        output.write(&self.buffer.as_slice()[skipped..]);
+        self.skip -= skipped;
+        self.buffer.clear();
+        if output.is_open { Ok(()) } else { Err(io::ErrorKind::BrokenPipe.into()) }
+    }
+}
+
+impl Write for FileOutput<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.buffer.write(bytes)?;
+        if self.passes_on_to.is_some() && self.buffer.len() >= WRITTEN_BYTES {
+            self.pass_on()?;
+        } else if self.passes_on_to.is_none() && self.buffer.len() > HELD_BYTES {
+            self.is_full = true;
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl WriteColor for FileOutput<'_, '_> {
+    fn supports_color(&self) -> bool {
+        self.buffer.supports_color()
+    }
+
+    fn supports_hyperlinks(&self) -> bool {
+        self.buffer.supports_hyperlinks()
+    }
+
+    fn set_color(&mut self, spec: &ColorSpec) -> io::Result<()> {
+        self.buffer.set_color(spec)
+    }
+
+    fn set_hyperlink(&mut self, link: &HyperlinkSpec<'_>) -> io::Result<()> {
+        self.buffer.set_hyperlink(link)
+    }
+
+    fn reset(&mut self) -> io::Result<()> {
+        self.buffer.reset()
+    }
+}
+
+/// The engine of a search.
+#[derive(Clone)]
+enum Engine {
+    Regex(RegexMatcher),
+    Backtracking(BacktrackMatcher),
+}
+
+enum Printer<W> {
+    Standard(Standard<W>),
+    Summary(Summary<W>),
+    Json(JSON<W>),
+}
+
+impl<W: WriteColor> Printer<W> {
+    fn output(&mut self) -> &mut W {
+        match self {
+            Self::Standard(printer) => printer.get_mut(),
+            Self::Summary(printer) => printer.get_mut(),
+            Self::Json(printer) => printer.get_mut(),
+        }
+    }
+}
+
+/// How a search looks at files and prints what it finds.
+pub(super) struct Style<'a> {
+    pub(super) arguments: &'a Arguments,
+    pub(super) json: bool,
+    pub(super) quiet: bool,
+    pub(super) has_colors: bool,
+    pub(super) links: HyperlinkConfig,
+    pub(super) heading: bool,
+    pub(super) line_number: bool,
+    pub(super) with_filename: bool,
+    engine: Engine,
+}
+
+/// What a search found in a file.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) has_match: bool,
+    pub(super) stats: Option<Box<Stats>>,
+    /// The output, unless it was passed on.
+    pub(super) printed: Vec<u8>,
+    /// Whether there is more output than may be held.
+    pub(super) is_cut: bool,
+    /// What went wrong on the way.
+    pub(super) error: Option<String>,
+}
+
+impl<'a> Style<'a> {
+    /// Compiles patterns for a search whose output goes to a terminal or elsewhere; `is_text` if no file is taken for binary.
+    pub(super) fn new(arguments: &'a Arguments, patterns: &[String], stop: &Stop) -> anyhow::Result<Self> {
+        Ok(Self {
+            arguments,
+            json: false,
+            quiet: false,
+            has_colors: false,
+            links: HyperlinkConfig::default(),
+            heading: false,
+            line_number: false,
+            with_filename: false,
+            engine: Engine::new(arguments, patterns, stop)?,
+        })
+    }
+
+    /// Whether the pattern needs the backtracking engine although it was not asked for.
+    pub(super) fn fell_back(&self) -> bool {
+        !self.arguments.pcre2 && matches!(self.engine, Engine::Backtracking(_))
+    }
+
+    /// Whether a line must match a pattern for a file to be printed.
+    pub(super) fn prints_matches_alone(&self) -> bool {
+        let Arguments {
+            invert_match,
+            passthru,
+            files_without_match,
+            include_zero,
+            stats,
+            multiline,
+            crlf,
+            ..
+        } = self.arguments;
+        let is_plain = !(*invert_match || *passthru || *files_without_match || *include_zero);
+        is_plain && !stats && !multiline && !crlf && matches!(self.engine, Engine::Regex(_))
+    }
+
+    fn summary(&self) -> Option<SummaryKind> {
+        let arguments = self.arguments;
+        let counts_matches = arguments.count_matches && !arguments.invert_match;
+        Some(match arguments {
+            Arguments { files_without_match: true, .. } if self.quiet => SummaryKind::QuietWithoutMatch,
+            _ if self.quiet => SummaryKind::QuietWithMatch,
+            Arguments { files_with_matches: true, .. } => SummaryKind::PathWithMatch,
+            Arguments { files_without_match: true, .. } => SummaryKind::PathWithoutMatch,
+            Arguments { count: true, only_matching: true, .. } => SummaryKind::CountMatches,
+            _ if counts_matches => SummaryKind::CountMatches,
+            Arguments { count: true, .. } | Arguments { count_matches: true, .. } => SummaryKind::Count,
+            _ => return None,
+        })
+    }
+
+    /// Whether sums over all files are printed.
+    pub(super) fn has_stats(&self) -> bool {
+        self.arguments.stats || self.json
+    }
+
+    /// Whether lines are printed, and not only paths or counts.
+    pub(super) fn prints_lines(&self) -> bool {
+        self.summary().is_none()
+    }
+
+    fn printer<W: WriteColor>(&self, writer: W) -> Printer<W> {
+        let arguments = self.arguments;
+        let colors = || ColorSpecs::default_with_color();
+        let terminator = arguments.null.then_some(0);
+        let replacement = || arguments.replace.clone().map(String::into_bytes);
+        if let Some(kind) = self.summary() {
+            let mut builder = SummaryBuilder::new();
+            builder.kind(kind).color_specs(colors()).hyperlink(self.links.clone()).stats(self.has_stats());
+            builder
+                .path(self.with_filename)
+                .path_terminator(terminator)
+                .exclude_zero(!arguments.include_zero);
+            return Printer::Summary(builder.build(writer));
+        }
+        if self.json {
+            return Printer::Json(JSONBuilder::new().replacement(replacement()).build(writer));
+        }
+        let mut builder = StandardBuilder::new();
+        builder
+            .color_specs(colors())
+            .hyperlink(self.links.clone())
+            .stats(self.has_stats())
+            .heading(self.heading);
+        builder.path(self.with_filename).path_terminator(terminator).only_matching(arguments.only_matching);
+        builder.per_match(arguments.vimgrep).per_match_one_line(true).replacement(replacement());
+        builder.max_columns(arguments.max_columns.filter(|&bytes| bytes > 0)).trim_ascii(arguments.trim);
+        builder.column(arguments.column || arguments.vimgrep).byte_offset(arguments.byte_offset);
+        Printer::Standard(builder.build(writer))
+    }
+
+    fn searcher(&self) -> Searcher {
+        let arguments = self.arguments;
+        let mut builder = SearcherBuilder::new();
+        builder.invert_match(arguments.invert_match).line_number(self.line_number);
+        builder.multi_line(arguments.multiline).max_matches(arguments.max_count).passthru(arguments.passthru);
+        if arguments.crlf {
+            builder.line_terminator(LineTerminator::crlf());
+        }
+        if !arguments.passthru {
+            builder.before_context(arguments.before_context.or(arguments.context).unwrap_or(0));
+            builder.after_context(arguments.after_context.or(arguments.context).unwrap_or(0));
+        }
+        builder.build()
+    }
+
+    /// Returns a search of files one after the other, for one thread.
+    pub(super) fn worker(&self) -> FileSearch<'a, '_> {
+        FileSearch { style: self, engine: self.engine.clone(), searcher: self.searcher() }
+    }
+}
+
+impl Engine {
+    fn new(arguments: &Arguments, patterns: &[String], stop: &Stop) -> anyhow::Result<Self> {
+        if arguments.pcre2 {
+            return Self::backtracking(arguments, patterns, stop);
+        }
+        let mut builder = RegexMatcherBuilder::new();
+        builder.multi_line(true).octal(false).fixed_strings(arguments.fixed_strings);
+        match arguments.case() {
+            Case::Sensitive => {}
+            Case::Insensitive => drop(builder.case_insensitive(true)),
+            Case::Smart => drop(builder.case_smart(true)),
+        }
+        builder.whole_line(arguments.line_regexp).word(arguments.word_regexp);
+        if arguments.multiline {
+            builder.dot_matches_new_line(arguments.multiline_dotall);
+        } else {
+            builder.line_terminator(Some(b'\n'));
+        }
+        if arguments.crlf {
+            builder.crlf(true);
+            if arguments.multiline {
+                builder.line_terminator(None);
+            }
+        }
+        if !arguments.text {
+            builder.ban_byte(Some(0));
+        }
+        match builder.build_many(patterns) {
+            Ok(matcher) => Ok(Self::Regex(matcher)),
+            Err(error) => {
+                let text = error.to_string();
+                // As ripgrep's `--engine auto`.
+                let may_help =
+                    !arguments.fixed_strings && !text.contains("size limit") && !text.contains("not allowed");
+                if may_help && let Ok(engine) = Self::backtracking(arguments, patterns, stop) {
+                    return Ok(engine);
+                }
+                Err(wrong_pattern(&text))
+            }
+        }
+    }
+
+    fn backtracking(arguments: &Arguments, patterns: &[String], stop: &Stop) -> anyhow::Result<Self> {
+        let patterns: Vec<String> = match arguments.fixed_strings {
+            true => patterns.iter().map(|pattern| forage_search::escape(pattern)).collect(),
+            false => patterns.to_vec(),
+        };
+        let dot_all = arguments.multiline && arguments.multiline_dotall;
+        let shape = (arguments.word_regexp, arguments.line_regexp, dot_all);
+        let matcher = BacktrackMatcher::new(&patterns, arguments.case(), shape, stop);
+        Ok(Self::Backtracking(matcher.map_err(|error| wrong_pattern(&error.to_string()))?))
+    }
+}
+
+/// An error about a pattern, with the option that helps.
+fn wrong_pattern(text: &str) -> anyhow::Error {
+    let advice = match text {
+        text if text.contains(r#"literal "\n""#) => "\n-U lets matches span lines.",
+        text if text.contains("is not allowed in a regex") => "\n-a searches binary files as text.",
+        _ => "\n-F takes the pattern as plain text.",
+    };
+    anyhow::anyhow!("{}{advice}", text.trim_end())
+}
+
+/// Returns a pattern that every matching line of a search for `patterns` matches; `None` if there is none that helps.
+pub(super) fn sieve(arguments: &Arguments, patterns: &[String], stop: &Stop) -> Option<Pattern> {
+    let part = |pattern: &String| match arguments.fixed_strings {
+        true => forage_search::escape(pattern),
+        false => pattern.clone(),
+    };
+    let source = match patterns {
+        [only] => part(only),
+        several => {
+            several.iter().map(|pattern| format!("(?:{})", part(pattern))).collect::<Vec<_>>().join("|")
+        }
+    };
+    let options =
+        PatternOptions { case: arguments.case(), word: arguments.word_regexp, ..PatternOptions::default() };
+    Pattern::new_within(&source, &options, stop).ok()
+}
+
+/// Searches files and prints what it finds.
+pub(super) struct FileSearch<'a, 's> {
+    style: &'s Style<'a>,
+    engine: Engine,
+    searcher: Searcher,
+}
+
+/// The way in which a file is searched.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Access {
+    /// The user named the file, so that it is searched even if it is binary.
+    pub(super) is_explicit: bool,
+    /// ripgrep would map the file into memory, where it looks for NUL bytes in another way.
+    pub(super) is_mapped: bool,
+}
+
+impl FileSearch<'_, '_> {
+    /// Searches a file and holds its output.
+    pub(super) fn hold(&mut self, path: &Path, bytes: FileBytes<'_>, access: Access) -> Found {
+        self.search(path, bytes, access, None, 0)
+    }
+
+    /// Searches a file and passes its output on as it comes.
+    pub(super) fn pass_on(
+        &mut self,
+        path: &Path,
+        bytes: FileBytes<'_>,
+        access: Access,
+        output: &mut Output<'_>,
+    ) -> Found {
+        output.next_file();
+        self.search(path, bytes, access, Some(output), 0)
+    }
+
+    /// Searches a file whose first `skip` bytes of output were printed before, and passes on the rest.
+    pub(super) fn continue_from(
+        &mut self,
+        path: &Path,
+        bytes: FileBytes<'_>,
+        access: Access,
+        output: &mut Output<'_>,
+        skip: usize,
+    ) -> Found {
+        self.search(path, bytes, access, Some(output), skip)
+    }
+
+    fn search(
+        &mut self,
+        path: &Path,
+        bytes: FileBytes<'_>,
+        access: Access,
+        output: Option<&mut Output<'_>>,
+        skip: usize,
+    ) -> Found {
+        let arguments = self.style.arguments;
+        let binary = match arguments {
+            Arguments { text: true, .. } => BinaryDetection::none(),
+            Arguments { binary, unrestricted, .. } if *binary || *unrestricted > 2 || access.is_explicit => {
+                BinaryDetection::convert(0)
+            }
+            _ => BinaryDetection::quit(0),
+        };
+        // Without a NUL byte both print the same.
+        let by_slice = access.is_mapped || binary == BinaryDetection::quit(0);
+        self.searcher.set_binary_detection(binary);
+        let writer = FileOutput::new(self.style.has_colors, output, skip);
+        let mut printer = self.style.printer(writer);
+        let result = match &self.engine {
+            Engine::Regex(matcher) => print(matcher, &mut self.searcher, &mut printer, path, bytes, by_slice),
+            Engine::Backtracking(matcher) => {
+                print(matcher, &mut self.searcher, &mut printer, path, bytes, by_slice)
+            }
+        };
+        let writer = printer.output();
+        // A reader that went away is noticed by the output.
+        let _ = writer.pass_on();
+        let is_cut = writer.is_full;
+        let is_closed = writer.passes_on_to.as_ref().is_some_and(|output| !output.is_open);
+        let printed = std::mem::replace(&mut writer.buffer, Buffer::no_color()).into_inner();
+        match result {
+            Ok((has_match, stats)) => Found { has_match, stats, printed, is_cut: false, error: None },
+            Err(_) if is_cut => Found { has_match: true, printed, is_cut, ..Found::default() },
+            Err(_) if is_closed => Found { has_match: true, ..Found::default() },
+            Err(error) => Found {
+                has_match: !printed.is_empty(),
+                printed,
+                error: Some(error.to_string()),
+                ..Found::default()
+            },
+        }
+    }
+}
+
+/// Whether a file matches, and sums over it if they are wanted.
+type Outcome = (bool, Option<Box<Stats>>);
+
+fn print<M: Matcher, W: WriteColor>(
+    matcher: &M,
+    searcher: &mut Searcher,
+    printer: &mut Printer<W>,
+    path: &Path,
+    bytes: FileBytes<'_>,
+    by_slice: bool,
+) -> io::Result<Outcome> {
+    match printer {
+        Printer::Standard(printer) => {
+            let mut sink = printer.sink_with_path(matcher, path);
+            read(searcher, matcher, bytes, by_slice, &mut sink)?;
+            Ok((sink.has_match(), sink.stats().cloned().map(Box::new)))
+        }
+        Printer::Summary(printer) => {
+            let mut sink = printer.sink_with_path(matcher, path);
+            read(searcher, matcher, bytes, by_slice, &mut sink)?;
+            Ok((sink.has_match(), sink.stats().cloned().map(Box::new)))
+        }
+        Printer::Json(printer) => {
+            let mut sink = printer.sink_with_path(matcher, path);
+            read(searcher, matcher, bytes, by_slice, &mut sink)?;
+            Ok((sink.has_match(), Some(Box::new(sink.stats().clone()))))
+        }
+    }
+}
+
+fn read<M: Matcher, S: Sink<Error = io::Error>>(
+    searcher: &mut Searcher,
+    matcher: &M,
+    bytes: FileBytes<'_>,
+    by_slice: bool,
+    sink: &mut S,
+) -> io::Result<()> {
+    match bytes {
+        FileBytes::Whole(bytes) if by_slice => searcher.search_slice(matcher, bytes, sink),
+        FileBytes::Whole(bytes) => searcher.search_reader(matcher, bytes, sink),
+        FileBytes::Pieces(reader) => searcher.search_reader(matcher, reader as &mut dyn Read, sink),
+    }
+}

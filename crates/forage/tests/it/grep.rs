@@ -1,0 +1,454 @@
+//! `forage grep` beside ripgrep, and its own options.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::Project;
+
+fn ripgrep() -> Command {
+    let mut command = Command::new(std::env::var_os("FORAGE_TEST_RG").unwrap_or_else(|| "rg".into()));
+    command.arg("--no-config");
+    command
+}
+
+/// Numbers that look random and are the same in each run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn below(&mut self, most: usize) -> usize {
+        usize::try_from(self.next() >> 11).unwrap() % most
+    }
+
+    /// True in so many of a hundred.
+    fn in_hundred(&mut self, percent: usize) -> bool {
+        self.below(100) < percent
+    }
+
+    fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
+        choices[self.below(choices.len())]
+    }
+}
+
+const LINES: [&str; 18] = [
+    "foo",
+    "Foo",
+    "bar",
+    "baz",
+    "foo_bar",
+    "fooBar",
+    "TODO",
+    "x",
+    "",
+    "é",
+    "naïve",
+    "foo bar",
+    "  foo",
+    "bar\tfoo",
+    "a.b",
+    "(foo)",
+    "foo\r",
+    "longer line with foo and bar and foo again",
+];
+const NAMES: [&str; 11] = [
+    "a.rs",
+    "b.py",
+    "c.txt",
+    "d.md",
+    "Makefile",
+    ".hidden.rs",
+    ".cfg.txt",
+    "e.RS",
+    "x y.txt",
+    "ignored.log",
+    "z.rs",
+];
+const DIRECTORIES: [&str; 6] = ["", "src/", "src/deep/", ".dot/", "build/", "tests/"];
+const PATTERNS: [&str; 21] = [
+    "foo",
+    "bar",
+    "Foo",
+    "fo+",
+    "^foo",
+    "foo$",
+    "b.r",
+    r"\bfoo\b",
+    "foo|baz",
+    "[a-z]+_[a-z]+",
+    "x*",
+    "TODO",
+    "é",
+    ".",
+    r"o\s+b",
+    "(foo|bar)",
+    "^",
+    "$",
+    "^$",
+    r"\w+$",
+    "nomatch",
+];
+const TEXTS: [&str; 5] = ["foo", "a.b", "(foo)", "bar", "foo bar"];
+
+/// Writes a tree: names of several types, hidden ones, ignore files, texts in three encodings, with and without a last line feed.
+fn grow(numbers: &mut Numbers) -> Project {
+    let project = Project::new(&[]);
+    for _ in 0..=numbers.below(9) {
+        let path = format!("{}{}", numbers.of(&DIRECTORIES), numbers.of(&NAMES));
+        let lines: Vec<&str> = (0..numbers.below(10)).map(|_| numbers.of(&LINES)).collect();
+        let text = lines.join("\n") + if numbers.in_hundred(80) { "\n" } else { "" };
+        let bytes = match numbers.below(33) {
+            0 => [b"\xef\xbb\xbf", text.as_bytes()].concat(),
+            1 => [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect(),
+            2 => [text.as_bytes(), b"\xff\xfe bad foo\n"].concat(),
+            _ => text.into_bytes(),
+        };
+        let path = project.root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+    if numbers.in_hundred(50) {
+        project.write(
+            ".gitignore",
+            numbers.of(&["*.log\n", "build/\n", "*.log\n!z.log\n", "tests\n", "/src/deep\n"]),
+        );
+    }
+    if numbers.in_hundred(15) {
+        project.write(".ignore", "c.txt\n");
+    }
+    project
+}
+
+/// Options: each with its chance in a hundred, and the values that it takes.
+const OPTIONS: [(&str, usize, &[&str]); 51] = [
+    ("-i", 15, &[]),
+    ("-s", 8, &[]),
+    ("-S", 15, &[]),
+    ("-w", 12, &[]),
+    ("-x", 6, &[]),
+    ("-v", 10, &[]),
+    ("-o", 15, &[]),
+    ("-A", 10, &["0", "1", "3"]),
+    ("-B", 10, &["0", "1", "3"]),
+    ("-C", 10, &["0", "1", "2"]),
+    ("-n", 20, &[]),
+    ("-N", 5, &[]),
+    ("-H", 10, &[]),
+    ("-I", 7, &[]),
+    ("-g", 10, &["*.rs", "!*.rs", "src/**", "!src", "/src/*", "*.{py,md}", "!build/", "**/deep/*"]),
+    ("--glob", 10, &["*.txt", "!/src", "!*.md"]),
+    ("--iglob", 5, &["*.rs", "!*.RS", "*.TXT"]),
+    ("-t", 10, &["rust", "py", "md", "txt", "make"]),
+    ("-T", 6, &["rust", "py", "txt"]),
+    ("-.", 6, &[]),
+    ("--hidden", 6, &[]),
+    ("--no-ignore", 10, &[]),
+    ("-u", 4, &[]),
+    ("-uu", 4, &[]),
+    ("-uuu", 4, &[]),
+    ("-L", 4, &[]),
+    ("--follow", 4, &[]),
+    ("-m", 10, &["0", "1", "3"]),
+    ("-q", 5, &[]),
+    ("-r", 10, &["X", "[$0]", ""]),
+    ("-U", 8, &[]),
+    ("-0", 7, &[]),
+    ("--max-depth", 6, &["0", "1", "2"]),
+    ("--sort", 10, &["path"]),
+    ("--stats", 6, &[]),
+    ("--column", 8, &[]),
+    ("--vimgrep", 7, &[]),
+    ("--heading", 10, &[]),
+    ("--no-heading", 7, &[]),
+    ("-a", 6, &[]),
+    ("--passthru", 7, &[]),
+    ("-j", 5, &["1", "4"]),
+    ("--max-filesize", 5, &["20", "1K", "1M"]),
+    ("--trim", 3, &[]),
+    ("-b", 3, &[]),
+    ("-M", 3, &["0", "10"]),
+    ("--crlf", 3, &[]),
+    ("--include-zero", 3, &[]),
+    ("--binary", 3, &[]),
+    ("--multiline-dotall", 3, &[]),
+    ("--color", 5, &["always"]),
+];
+
+/// Arguments of a search, without its paths.
+fn arguments(numbers: &mut Numbers, patterns: &Path) -> Vec<OsString> {
+    let mut arguments: Vec<&str> = Vec::new();
+    for (option, percent, values) in OPTIONS {
+        if numbers.in_hundred(percent) {
+            arguments.push(option);
+            arguments.extend((!values.is_empty()).then(|| numbers.of(values)));
+        }
+    }
+    // ripgrep prints what is left of another file's context then.
+    if arguments.contains(&"-m") {
+        arguments.retain(|argument| *argument != "-v");
+    }
+    if numbers.in_hundred(7) {
+        arguments.push("--files");
+        return arguments.into_iter().map(OsString::from).collect();
+    }
+    let mode = numbers.below(100);
+    let modes = ["-l", "-l", "--files-without-match", "-c", "-c", "--count-matches", "--json"];
+    arguments.extend(modes.get(mode / 5));
+    let (texts, is_text) = if numbers.in_hundred(15) { (&TEXTS[..], true) } else { (&PATTERNS[..], false) };
+    if is_text {
+        arguments.push("-F");
+    }
+    let (one, other) = (numbers.of(texts), numbers.of(texts));
+    let mut arguments: Vec<OsString> = arguments.into_iter().map(OsString::from).collect();
+    match numbers.below(12) {
+        0 => arguments.extend(["-e", one, "-e", other].map(OsString::from)),
+        1 => {
+            std::fs::write(patterns, format!("{one}\n{other}\n")).unwrap();
+            arguments.extend(["-f".into(), patterns.into()]);
+        }
+        _ => arguments.extend(["-e", one].map(OsString::from)),
+    }
+    arguments
+}
+
+/// Output without what differs from run to run; of the summary of `--json` also without counts of files that an index or a prefilter
+/// need not read.
+fn steady(output: &Output, is_json: bool) -> String {
+    let text = output.stdout.escape_ascii().to_string().replace("\\n", "\n");
+    let steady = |line: &str| {
+        if let Some((_, what)) = line.split_once(" seconds ") {
+            return format!("S seconds {what}");
+        }
+        let plain = line.replace("\\\"", "\"");
+        let Ok(mut record) = serde_json::from_str::<Value>(&plain) else { return line.to_owned() };
+        if let Some(data) = record["data"].as_object_mut() {
+            data.remove("elapsed_total");
+            if let Some(stats) = data.get_mut("stats").and_then(Value::as_object_mut) {
+                stats.remove("elapsed");
+                if record["type"] == "summary" {
+                    let stats = record["data"]["stats"].as_object_mut().unwrap();
+                    stats.remove("searches");
+                    stats.remove("bytes_searched");
+                }
+            }
+        }
+        record.to_string()
+    };
+    if !is_json && !text.contains(" seconds total") {
+        return text;
+    }
+    text.lines().map(|line| steady(line) + "\n").collect()
+}
+
+/// 400 random trees and combinations of options: the same standard output and exit status as ripgrep.
+#[test]
+fn output_and_status_are_ripgreps() {
+    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+    let mut used: BTreeMap<OsString, usize> = BTreeMap::new();
+    let scratch = tempfile::tempdir().unwrap();
+    let mut found = 0;
+    for nth in 0..400 {
+        let project = grow(&mut numbers);
+        let mut arguments = arguments(&mut numbers, &scratch.path().join("patterns"));
+        arguments.iter().for_each(|argument| *used.entry(argument.clone()).or_default() += 1);
+        let is_json = arguments.contains(&"--json".into());
+        if !arguments.contains(&"--sort".into()) {
+            arguments.extend(["--sort", "path"].map(OsString::from));
+        }
+        arguments.push("--".into());
+        let within = project.root.join("src");
+        let directory = match numbers.in_hundred(15) && within.is_dir() {
+            true => within,
+            false => {
+                let named =
+                    ["src", ".", "./", "src/", "build", "c.txt", "src/a.rs", "./src", "a.rs", "tests"];
+                for _ in 0..numbers.below(3) {
+                    let path = numbers.of(&named);
+                    if project.root.join(path).exists() && !arguments.contains(&path.into()) {
+                        arguments.push(path.into());
+                    }
+                }
+                project.root.clone()
+            }
+        };
+        let theirs = ripgrep().args(&arguments).current_dir(&directory).stdin(Stdio::null()).output();
+        let theirs = theirs.expect("ripgrep is needed by this test (see CONTRIBUTING.md)");
+        let index = if nth % 4 == 0 { "auto" } else { "off" };
+        let mut command = project.command(&directory, &["grep"], &[("FORAGE_INDEX", index)]);
+        let ours = command.args(&arguments).output().unwrap();
+        let context = || {
+            let errors = String::from_utf8_lossy(&ours.stderr).into_owned();
+            format!("{nth}: {arguments:?} in {}: {errors}", directory.display())
+        };
+        assert_eq!(steady(&ours, is_json), steady(&theirs, is_json), "{}", context());
+        assert_eq!(ours.status.code(), theirs.status.code(), "{}", context());
+        found += usize::from(ours.status.success());
+    }
+    assert!(found > 150, "{found}");
+    let unused: Vec<_> =
+        OPTIONS.iter().filter(|(option, ..)| !used.contains_key(&OsString::from(option))).collect();
+    assert!(unused.is_empty(), "{unused:?}");
+}
+
+fn project() -> Project {
+    Project::new(&[
+        ("src/main.rs", "fn main() {\n    needle();\n}\n"),
+        ("src/lib.rs", "pub fn needle() {}\n// Needle, needles\n"),
+        ("README.md", "A needle.\nline 2\nline 3\nline 4\nline 5\nline 6\nanother needle\n"),
+        (".gitignore", "target\n"),
+        ("target/out.txt", "only here\nonly here\n"),
+    ])
+}
+
+#[test]
+fn stdout_has_nothing_but_results() {
+    let project = project();
+    assert_eq!(project.run(&["grep", "-l", "needle"]).stdout, "README.md\nsrc/lib.rs\nsrc/main.rs\n");
+    assert_eq!(project.run(&["grep", "-c", "needle"]).stdout, "README.md:2\nsrc/lib.rs:2\nsrc/main.rs:1\n");
+    let run = project.run(&["grep", "-q", "needle"]);
+    assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
+    let many: String = (0..2_000).map(|nth| format!("needle {nth}\n")).collect();
+    project.write("many.txt", &many);
+    assert_eq!(project.run(&["grep", "-I", "needle", "many.txt"]).stdout, many);
+}
+
+#[test]
+fn a_search_without_hits_says_on_stderr_what_hides_matches() {
+    let project = project();
+    let run = project.run(&["grep", "only here"]);
+    assert_eq!((run.status, run.stdout.as_str()), (1, ""));
+    assert!(run.stderr.contains("2 matching lines in 1 file hidden by `target` in .gitignore"), "{run:?}");
+    assert_eq!(project.run(&["grep", "-q", "only here"]).stderr, "");
+    assert_eq!(
+        project.run(&["grep", "-u", "only here"]).stdout,
+        "target/out.txt:only here\ntarget/out.txt:only here\n"
+    );
+}
+
+#[test]
+fn what_can_not_be_read_is_named_and_an_error() {
+    let project = project();
+    let run = project.run(&["grep", "needle", "nowhere", "README.md"]);
+    assert!(run.status == 2 && run.stderr.contains("nowhere"), "{run:?}");
+    assert_eq!(run.stdout, "README.md:A needle.\nREADME.md:another needle\n");
+    for (arguments, expected) in [
+        (&["grep"][..], "required"),
+        (&["grep", "a\\nb"], "-U"),
+        (&["grep", "(", "src"], "-F"),
+        (&["grep", "-Z", "9", "needle"], "1..=4"),
+        (&["grep", "-Z", "2", "ab"], "shortest text"),
+        (&["grep", "-Z", "2", "-v", "needle"], "cannot be used with"),
+        (&["grep", "--uses", "-o", "needle"], "cannot be used with"),
+        (&["grep", "--uses", "--max-results", "99999", "needle"], "10000"),
+        (&["grep", "--best-first", "needle"], "--fuzzy"),
+        (&["grep", "--cursor", "1.2.3", "needle"], "--uses and --fuzzy"),
+        (&["grep", "--engine", "ag", "needle"], "embedded"),
+        (&["grep", "--engine", "ugrep", "needle"], "`ugrep` was not found"),
+        (&["grep", "-t", "klingon", "needle"], "klingon"),
+        (&["grep", "-g", "[", "needle"], "-g"),
+        (&["grep", "-f", "nowhere", "src"], "nowhere"),
+        (&["grep", "-P", "(?<!", "src"], "-F"),
+    ] {
+        let run = project.run(arguments);
+        assert!(run.status == 2 && run.stderr.contains(expected), "{arguments:?}: {run:?}");
+    }
+}
+
+/// The places are those of GNU grep, whose `-P` is PCRE.
+#[test]
+fn look_around_and_backreferences_match_as_pcre_has_them() {
+    let project = Project::new(&[("a.txt", "foobar\nfoo\nabba\nabc\nbarfoo\nfoo foo\nword words\nXfoo\n")]);
+    for pattern in
+        ["foo(?=bar)", "foo(?!bar)", r"(\w)\1", "(?<!bar)foo", r"\b(\w+) \1\b", r"foo\Kbar", "(?i)(?<=x)foo"]
+    {
+        let theirs = Command::new("grep")
+            .args(["-onP", pattern, "a.txt"])
+            .current_dir(&project.root)
+            .output()
+            .unwrap();
+        let ours = project.run(&["grep", "-on", pattern, "a.txt"]);
+        assert_eq!(ours.stdout, String::from_utf8(theirs.stdout).unwrap(), "{pattern}");
+        assert!(ours.stderr.contains("slower"), "{ours:?}");
+        let asked = project.run(&["grep", "-onP", pattern, "a.txt"]);
+        assert_eq!((asked.stdout, asked.stderr.as_str()), (ours.stdout, ""), "{pattern}");
+    }
+    project.write("long.txt", &format!("{}\n", "a".repeat(200)));
+    let run = project.run(&["grep", r"^(?:(a+)+\1)+c$"]);
+    assert!(run.status == 2 && run.stderr.contains("long.txt") && run.stderr.contains("steps"), "{run:?}");
+}
+
+#[test]
+fn standard_input_is_searched() {
+    let project = Project::new(&[("a.txt", "needle in a file\n")]);
+    let grep = |arguments: &[&str], input: &[u8]| project.run_fed(&[&["grep"], arguments].concat(), input);
+    assert_eq!(grep(&["-n", "needle", "-"], b"x\none needle\n").stdout, "2:one needle\n");
+    assert_eq!(grep(&["needle"], b"x\none needle\n").stdout, "one needle\n");
+    assert_eq!(
+        grep(&["needle", "-", "a.txt"], b"needle\n").stdout,
+        "<stdin>:needle\na.txt:needle in a file\n"
+    );
+    assert_eq!(grep(&["-f", "-", "a.txt"], b"needle\n").stdout, "needle in a file\n");
+    assert_eq!(grep(&["absent"], b"needle\n").status, 1);
+    assert_eq!(grep(&["-c", "needle", "-"], "needle\n".repeat(300_000).as_bytes()).stdout, "300000\n");
+    let utf16: Vec<u8> =
+        [0xff, 0xfe].into_iter().chain("one needle\n".encode_utf16().flat_map(u16::to_le_bytes)).collect();
+    assert_eq!(grep(&["needle"], &utf16).stdout, "one needle\n");
+    let run = grep(&["--uses", "needle", "-"], b"needle\n");
+    assert!(run.status == 2 && run.stderr.contains("not standard input"), "{run:?}");
+}
+
+/// What a file prints is held up to a bound; what comes after it is printed as well.
+#[test]
+fn a_file_prints_all_its_lines_however_many() {
+    let project = Project::new(&[("b.txt", "needle\n")]);
+    let line = format!("needle {}\n", "x".repeat(90));
+    project.write("a.txt", &line.repeat(200_000));
+    let run = project.run(&["grep", "-I", "needle"]);
+    assert!(run.stdout == line.repeat(200_000) + "needle\n");
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let project = project();
+    project.write("many.txt", &"needle\n".repeat(200_000));
+    let mut command = project.command(&project.root, &["grep", "needle"], &[]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!errors.contains("panicked") && !errors.contains("error:"), "{errors}");
+}
+
+#[test]
+fn binary_and_secret_files_are_told_of() {
+    let project = Project::new(&[("a.bin", "needle\0\n"), ("id_rsa", "needle\n"), ("a.txt", "needle\n")]);
+    let run = project.run(&["grep", "needle"]);
+    assert_eq!((run.status, run.stdout.as_str()), (0, "a.txt:needle\n"));
+    assert!(run.stderr.contains("1 file that may hold secrets"), "{run:?}");
+    std::fs::remove_file(project.root.join("a.txt")).unwrap();
+    assert!(project.run(&["grep", "needle"]).stderr.contains("-a searches them"));
+    project.write("a.txt", "needle\n");
+    assert_eq!(project.run(&["grep", "-a", "needle"]).stdout, "a.bin:needle\0\na.txt:needle\n");
+    assert!(project.run(&["grep", "needle", "a.bin"]).stdout.contains("binary file matches"));
+}
+
+#[test]
+fn uses_and_fuzzy_matches_have_pages() {
+    let project = project();
+    let run = project.run(&["grep", "--uses", "needle"]);
+    assert!(run.status == 0 && run.stdout.contains("src/lib.rs"), "{run:?}");
+    let run = project.run(&["grep", "-Z", "1", "--max-results", "1", "--json", "neddle"]);
+    let cursor = run.json()["next_cursor"].as_str().unwrap().to_owned();
+    let run =
+        project.run(&["grep", "-Z", "1", "--max-results", "1", "--json", "neddle", "--cursor", &cursor]);
+    assert_eq!(run.json()["match_count"], json!(1), "{run:?}");
+}
