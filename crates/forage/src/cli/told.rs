@@ -9,9 +9,9 @@ use crate::config::without_value;
 /// An error of a tool in the words of whoever reads.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
-pub(super) struct ToldError {
-    pub(super) code: ErrorCode,
-    pub(super) text: String,
+pub(crate) struct ToldError {
+    pub(crate) code: ErrorCode,
+    pub(crate) text: String,
 }
 
 /// The sentences of an error and of what caused it, each once: many say what their cause says.

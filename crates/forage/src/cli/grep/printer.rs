@@ -5,6 +5,7 @@ use std::path::Path;
 
 use forage_base::Stop;
 use forage_search::{BacktrackMatcher, Case, FileBytes, Pattern, PatternOptions};
+use forage_tools::ErrorCode;
 use grep_matcher::{LineTerminator, Matcher};
 use grep_printer::{
     ColorSpecs, HyperlinkConfig, JSON, JSONBuilder, Standard, StandardBuilder, Stats, Summary,
@@ -16,6 +17,7 @@ use termcolor::{Buffer, ColorSpec, HyperlinkSpec, WriteColor};
 
 use super::arguments::Arguments;
 use crate::cli::output::Terminal;
+use crate::cli::told::ToldError;
 
 /// Bytes of output that are held for one file until its turn comes. What a file has beyond them is printed by a second search of it.
 const HELD_BYTES: usize = 8 << 20;
@@ -258,6 +260,7 @@ impl<'a> Style<'a> {
         Some(match arguments {
             Arguments { files_without_match: true, .. } if self.quiet => SummaryKind::QuietWithoutMatch,
             _ if self.quiet => SummaryKind::QuietWithMatch,
+            _ if self.json => return None,
             Arguments { files_with_matches: true, .. } => SummaryKind::PathWithMatch,
             Arguments { files_without_match: true, .. } => SummaryKind::PathWithoutMatch,
             Arguments { count: true, only_matching: true, .. } => SummaryKind::CountMatches,
@@ -389,7 +392,7 @@ fn wrong_pattern(text: &str) -> anyhow::Error {
         text if text.contains("is not allowed in a regex") => "\n-a searches binary files as text.",
         _ => "\n-F takes the pattern as plain text.",
     };
-    anyhow::anyhow!("{}{advice}", text.trim_end())
+    ToldError { code: ErrorCode::Pattern, text: format!("{}{advice}", text.trim_end()) }.into()
 }
 
 /// Returns a pattern that every matching line of a search for `patterns` matches; `None` if there is none that helps.
