@@ -92,6 +92,7 @@ pub use journal::{AskedTool, CallHead, CallJournal, CallStatus, JournalTarget, T
 pub use models::{FoundModels, Models};
 pub use names::{Manner, OTHER_SEARCH, Plain, ToolNames, WITHOUT_MODEL};
 pub use outcome::{Answer, CallProblem, Limit, ToolOutcome};
+pub use place::ROOT;
 pub use sanitize::{sanitize, sanitize_line};
 pub use several::{AboutRoots, OtherRoot};
 pub use shown::{ShownFile, ShownKind};

@@ -19,7 +19,7 @@ use crate::sanitize::sanitize_line;
 use crate::text::clip;
 
 /// Stands in front of the name of a root.
-pub(crate) const ROOT: &str = "root:";
+pub const ROOT: &str = "root:";
 
 /// What a `path` names.
 pub(crate) struct PathTarget {
@@ -101,7 +101,7 @@ impl Context {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(crate) fn named_root(&self, text: &str) -> Result<(Arc<Root>, RelPath), String> {
+    pub fn named_root(&self, text: &str) -> Result<(Arc<Root>, RelPath), String> {
         let text = &*if cfg!(windows) { Cow::Owned(text.replace('\\', "/")) } else { Cow::Borrowed(text) };
         let mut found: Vec<(usize, &Arc<Root>, &str)> = Vec::new();
         for root in self.roots.all() {

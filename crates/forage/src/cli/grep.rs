@@ -13,7 +13,7 @@ use anyhow::bail;
 use forage_fs::{FileTypes, Globs, RelPath, Root, SkipReason, WalkOptions, WalkReport, WalkStep, walk};
 use forage_search::{FileBytes, FileScan, Pattern, ScannedFile};
 use forage_tools::tools::{CaseRule, GrepOutput, GrepRequest, GrepSearch, Search, SearchRequest};
-use forage_tools::{Context, ErrorCode, Tool as _, ToolError, hidden_matches, limits, telemetry};
+use forage_tools::{Context, ErrorCode, ROOT, Tool as _, ToolError, hidden_matches, limits, telemetry};
 use grep_printer::{PathPrinterBuilder, Stats};
 use serde_json::json;
 use termcolor::Buffer;
@@ -23,7 +23,7 @@ use super::progress::ProgressBar;
 use super::session::{self, path_argument};
 use super::told::ToldError;
 use super::{Global, Status};
-use crate::config::{self, CommandLineSettings};
+use crate::config::CommandLineSettings;
 
 pub(crate) use arguments::Arguments;
 use printer::{Access, Found, Output, Style, sieve};
@@ -61,8 +61,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     }
     let has_colors = output.painter().paints();
     let is_terminal = io::stdout().is_terminal();
-    let working = config::working_directory()?;
-    let is_directory = |path: &str| working.join(path).is_dir();
+    let is_directory = |path: &str| {
+        find(&context, path)
+            .is_ok_and(|(root, start)| root.locate(&start).is_ok_and(|(_, is_directory)| is_directory))
+    };
     let is_one_file = matches!(paths.as_slice(), [path] if *path == STREAM || !is_directory(path));
     let links = output.painter().links().unwrap_or_default();
 
@@ -159,6 +161,15 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     Ok(status)
 }
 
+/// Finds the root and the path below it that a person named.
+fn find(context: &Context, named: &str) -> anyhow::Result<(Arc<Root>, RelPath)> {
+    let absolute = session::absolute(named)?;
+    match named.strip_prefix(ROOT).filter(|_| !Path::new(&absolute).exists()) {
+        Some(name) => context.named_root(name).map_err(anyhow::Error::msg),
+        None => Ok(context.roots.find(&absolute)?),
+    }
+}
+
 /// A search for lines on its way.
 struct LineSearch<'a> {
     style: &'a Style<'a>,
@@ -210,7 +221,7 @@ impl LineSearch<'_> {
 
     /// Searches a path that the user named.
     fn named(&mut self, named: &str) -> anyhow::Result<()> {
-        match self.context.roots.find(&session::absolute(named)?) {
+        match find(self.context, named) {
             Ok((root, start)) => self.place((&root, &start), Path::new(named)),
             Err(error) => {
                 self.failure(&error.to_string());
@@ -271,6 +282,7 @@ impl LineSearch<'_> {
             max_depth: arguments.max_depth.unwrap_or(WalkOptions::default().max_depth),
             threads: arguments.jobs.unwrap_or(context.threads),
             noise: &[],
+            apart: context.roots.below(root),
             ..context.walk_options()
         })
     }
