@@ -46,6 +46,8 @@ mod ranked;
 #[cfg(target_os = "linux")]
 mod real_clients;
 mod recordings;
+#[cfg(unix)]
+mod ripgrep;
 #[cfg(target_os = "linux")]
 mod sandbox;
 mod schemas;

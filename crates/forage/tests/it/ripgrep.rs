@@ -1,0 +1,176 @@
+//! The differences between `forage grep` and ripgrep that docs/ripgrep.md lists: one test for each.
+
+use std::os::unix::fs::symlink;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use crate::{Project, Run};
+
+fn ripgrep(project: &Project, arguments: &[&str]) -> Run {
+    let mut command = Command::new(std::env::var_os("FORAGE_TEST_RG").unwrap_or_else(|| "rg".into()));
+    command.args(["--sort", "path"]).args(arguments).current_dir(&project.root).stdin(Stdio::null());
+    let output = command.env("HOME", &project.home).output();
+    Run::of(output.expect("ripgrep is needed by this test (see CONTRIBUTING.md)"))
+}
+
+/// What both print, ours first.
+fn both(project: &Project, arguments: &[&str]) -> [Run; 2] {
+    [project.run(&[&["grep"], arguments].concat()), ripgrep(project, arguments)]
+}
+
+fn project() -> Project {
+    Project::new(&[("a.txt", "needle\n"), ("src/b.txt", "1\nneedle\n3\n4\n")])
+}
+
+const ALL: &str = "a.txt\nsrc/b.txt\n";
+
+#[test]
+fn a_file_with_a_nul_byte_is_left_out() {
+    let project = project();
+    project.write("n.bin", &format!("needle\n{}\0", " ".repeat(100_000)));
+    let [ours, theirs] = both(&project, &["-l", "needle"]);
+    assert_eq!((ours.stdout.as_str(), theirs.stdout), (ALL, "a.txt\nn.bin\nsrc/b.txt\n".to_owned()));
+    // A search without matches says so.
+    let [ours, theirs] = both(&project, &["-l", "needle", "-g", "*.bin"]);
+    assert_eq!((ours.status, theirs.status), (1, 0));
+    assert!(ours.stderr.contains("binary files were not searched; -a searches them"), "{ours:?}");
+    for arguments in [["-a", "-l", "needle"], ["--binary", "-c", "needle"], ["-c", "needle", "n.bin"]] {
+        let [ours, theirs] = both(&project, &arguments);
+        assert_eq!((ours.status, ours.stdout), (theirs.status, theirs.stdout), "{arguments:?}");
+    }
+}
+
+#[test]
+fn git_directories_are_not_entered() {
+    let project = project();
+    project.write(".git/config", "needle\n");
+    let [ours, theirs] = both(&project, &["-.", "-l", "needle"]);
+    assert_eq!((ours.stdout, theirs.stdout), (ALL.to_owned(), format!(".git/config\n{ALL}")));
+}
+
+#[test]
+fn secret_files_are_not_opened() {
+    let project = project();
+    project.write("id_rsa", "needle\n");
+    for arguments in [&["-l", "needle"][..], &["-l", "needle", ".", "id_rsa"]] {
+        let [ours, theirs] = both(&project, arguments);
+        assert!(!ours.stdout.contains("id_rsa") && theirs.stdout.contains("id_rsa"), "{ours:?}");
+        assert!(ours.stderr.contains("1 file that may hold secrets"), "{ours:?}");
+    }
+}
+
+#[test]
+fn links_are_followed_within_the_root() {
+    let (project, other) = (project(), project());
+    symlink("src", project.root.join("within")).unwrap();
+    symlink(other.root.join("src"), project.root.join("without")).unwrap();
+    let [ours, theirs] = both(&project, &["-L", "-l", "needle"]);
+    assert_eq!(ours.stdout, format!("{ALL}within/b.txt\n"));
+    assert_eq!(theirs.stdout, format!("{ALL}within/b.txt\nwithout/b.txt\n"));
+    assert!(ours.stderr.contains("without is a link that leads outside of the root"), "{ours:?}");
+}
+
+#[test]
+fn ignore_files_above_the_root_are_not_read() {
+    let project = project();
+    let above = project.root.parent().unwrap().join(".ignore");
+    std::fs::write(above, "a.txt\n").unwrap();
+    std::fs::create_dir_all(project.home.join(".config/git")).unwrap();
+    std::fs::write(project.home.join(".config/git/ignore"), "b.txt\n").unwrap();
+    let [ours, theirs] = both(&project, &["-l", "needle"]);
+    assert_eq!((ours.stdout.as_str(), theirs.stdout.as_str()), (ALL, ""));
+}
+
+#[test]
+fn a_huge_ignore_file_has_no_effect() {
+    let project = project();
+    project.write(".gitignore", &format!("a.txt\n{}", "no/such/name\n".repeat(6_000)));
+    let [ours, theirs] = both(&project, &["-l", "needle"]);
+    assert_eq!((ours.stdout.as_str(), theirs.stdout.as_str()), (ALL, "src/b.txt\n"));
+    assert!(ours.stderr.contains(".gitignore is over 65536 bytes"), "{ours:?}");
+}
+
+#[test]
+fn a_broad_root_is_refused() {
+    let project = project();
+    let run = project.run(&["grep", "needle", "/"]);
+    assert!(run.status == 2 && run.stderr.contains("/ is too broad"), "{run:?}");
+}
+
+#[test]
+fn look_around_needs_no_flag() {
+    let project = project();
+    let [ours, theirs] = both(&project, &["-l", "need(?=le)"]);
+    assert_eq!((ours.status, ours.stdout.as_str()), (0, ALL));
+    assert_eq!(theirs.status, 2);
+}
+
+/// With this, ripgrep prints lines that belong to the file before.
+#[test]
+fn context_of_another_file_is_not_printed() {
+    let project = project();
+    project.write("c.txt", "1\nneedle\n3\n4\n");
+    let options = ["-v", "-m", "1", "-A", "1", "-H", "needle"];
+    let [ours, theirs] = both(&project, &options);
+    let alone =
+        ["c.txt", "src/b.txt"].map(|path| ripgrep(&project, &[&options[..], &[path]].concat()).stdout);
+    assert_eq!(ours.stdout, alone.join("--\n"));
+    assert_ne!(ours.stdout, theirs.stdout);
+}
+
+#[test]
+fn json_is_printed_whatever_else_is_asked_for() {
+    let project = project();
+    for arguments in [["-c", "--json", "needle"], ["--json", "-c", "needle"]] {
+        let run = project.run(&[&["grep"], &arguments[..]].concat());
+        let lines: Vec<Value> = run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert!(lines.len() == 7 && lines[6]["type"] == "summary", "{run:?}");
+    }
+    let [theirs, last] =
+        [["-c", "--json", "needle"], ["--json", "-c", "needle"]].map(|it| ripgrep(&project, &it));
+    assert!(theirs.stdout.contains("summary") && last.stdout == "a.txt:1\nsrc/b.txt:1\n", "{last:?}");
+}
+
+/// A file that can't match is not read, and is counted only with `--stats`.
+#[test]
+fn the_summary_counts_the_files_that_were_read() {
+    let project = project();
+    project.write("other.txt", "nothing\n");
+    let searches = |run: &Run| -> Value {
+        let last: Value = serde_json::from_str(run.stdout.lines().last().unwrap()).unwrap();
+        last["data"]["stats"]["searches"].clone()
+    };
+    let [ours, theirs] = both(&project, &["--json", "needle"]);
+    assert_eq!((searches(&ours), searches(&theirs)), (2.into(), 3.into()));
+    let [ours, theirs] = both(&project, &["--json", "--stats", "needle"]);
+    assert_eq!((searches(&ours), searches(&theirs)), (3.into(), 3.into()));
+}
+
+#[test]
+fn ripgreps_configuration_is_not_read() {
+    let project = project();
+    let configuration = project.home.join("ripgreprc");
+    std::fs::write(&configuration, "-i\n").unwrap();
+    let variable = ("RIPGREP_CONFIG_PATH", configuration.to_str().unwrap());
+    assert_eq!(project.run_in(&project.root, &["grep", "NEEDLE"], &[variable]).status, 1);
+}
+
+/// The page names a test of this file, or of `grep.rs`, in each row, and each test of this file.
+#[test]
+fn the_page_names_every_test_of_a_difference() {
+    let manifest = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |path: &str| std::fs::read_to_string(manifest.join(path)).unwrap();
+    let page = read("../../docs/ripgrep.md");
+    let rows = page.lines().skip_while(|line| !line.ends_with("| asserted by |")).skip(2);
+    let named: Vec<&str> = rows
+        .take_while(|line| line.starts_with('|'))
+        .map(|row| row.rsplit('|').nth(1).unwrap().trim().trim_matches('`'))
+        .collect();
+    let source = read("tests/it/ripgrep.rs");
+    let tests =
+        source.split("#[test]\nfn ").skip(1).filter_map(|text| text.split_once('(').map(|(name, _)| name));
+    let tests: Vec<&str> = tests.filter(|name| !name.starts_with("the_page_names")).collect();
+    assert!(tests.len() > 10);
+    assert_eq!(named, tests, "the rows of docs/ripgrep.md are the tests, in their order");
+}
