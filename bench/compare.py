@@ -18,7 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 sys.dont_write_bytecode = True  # nothing is left behind in the sources
-from index import LIMITED, PATTERNS as INDEXED
+from index import LIMITED, PATTERNS as INDEXED, limited
 from measure import Bench, first_line, machine, program, table
 from scan import PATTERNS, difference
 
@@ -35,13 +35,13 @@ def interval(values):
 def searches():
     """Name, arguments, and whether the index may be used."""
     for name, flags, pattern in PATTERNS:
-        yield f"scan: {name}", ["search", "--all", *flags, pattern], False
+        yield f"scan: {name}", ["grep", "-n", *flags, pattern], False
     for name, pattern in LIMITED:
-        yield f"scan: {name}, at most 200", ["grep", "-m", "200", pattern], False
+        yield f"scan: {name}, at most 200", limited(pattern), False
     for name, flags, pattern in INDEXED:
-        yield f"index: {name}", ["search", "--all", *flags, pattern], True
+        yield f"index: {name}", ["grep", "-n", *flags, pattern], True
     for name, pattern in LIMITED:
-        yield f"index: {name}, at most 200", ["grep", "-m", "200", pattern], True
+        yield f"index: {name}, at most 200", limited(pattern), True
     yield "ranked: page fault handler", ["rank", "page fault handler"], True
 
 

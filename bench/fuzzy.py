@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""Times `forage search --all --fuzzy` against `ugrep -Z`, after comparing the lines that both print.
+"""Times `forage grep -Z` against `ugrep -Z`, after comparing the lines that both print.
 
 The two do not mean quite the same. Forage finds every line of which some part is at most so many edits away. ugrep takes
 the first character of a match as given (its manual says so), and does not find every line even then. So the lines of a
 plain text are judged by a third party, the textbook's dynamic programming in this file: every line that Forage prints
 must be near enough, and every line that only ugrep prints must be too far away. The lines that only Forage prints are
 counted by whether ugrep's rule leaves them out or ugrep missed them. Of a regular expression only the numbers of lines
-are compared, and told.
+are compared. Forage prints at most 10,000 lines; a search with more is named and not timed.
 """
 
 import argparse
+import json
 import sys
 
 sys.dont_write_bytecode = True  # nothing is left behind in the sources
@@ -23,6 +24,7 @@ PATTERNS = [
     ("regex with literal parts", r"static int [a-z]+_probe\(struct platform_device", False),
 ]
 EDITS = [1, 2, 3]
+MAX_LINES = "10000"
 
 
 def distance(needle, line, first_is_given=False):
@@ -54,19 +56,22 @@ def lines_of(path):
     return lines
 
 
-def strip_edits(lines):
-    """Forage's lines without the distance that it writes behind them."""
-    return {
-        place: text.rsplit("  [", 1)[0] if text.endswith((" edit]", " edits]")) else text
-        for place, text in lines.items()
-    }
+def lines_of_records(path):
+    """The lines of Forage's answer, and whether there are more."""
+    answer = json.loads(path.read_bytes())
+    matches = [match["data"] for match in answer["matches"]]
+    lines = {(match["path"]["text"].encode(), match["line_number"]): match["lines"]["text"] for match in matches}
+    return lines, answer["truncated"]
 
 
 def compare(bench, ours, theirs, needle, edits):
     """Runs both; the numbers of lines of each and of both, and what is wrong with them, if anything is."""
     bench.run(ours, "ours")
     bench.run(theirs, "theirs")
-    mine, other = strip_edits(lines_of(bench.output("ours"))), lines_of(bench.output("theirs"))
+    mine, is_cut = lines_of_records(bench.output("ours"))
+    other = lines_of(bench.output("theirs"))
+    if is_cut:
+        return (len(mine), len(other), "–", "–"), [f"more than {MAX_LINES} of ours"]
     only_mine, only_other = mine.keys() - other.keys(), other.keys() - mine.keys()
     wrong, missed = [], "–"
     if needle is not None:
@@ -89,7 +94,9 @@ def main():
             print(search, file=sys.stderr)
             text = ["-F"] if is_text else []
             commands = {
-                "forage": [options.forage, "search", "--all", "-s", *text, "-Z", str(edits), pattern],
+                "forage": [
+                    options.forage, "grep", "--json", "--max-results", MAX_LINES, *text, "-Z", str(edits), pattern,
+                ],
                 "ugrep": [
                     options.ugrep, "-r", "-p", "-n", "-I", "--ignore-files", "--color=never", *text, f"-Z{edits}", "-e", pattern,
                 ],

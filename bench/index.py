@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Times `forage search --all` with an index, without one, and ripgrep, after checking that all print the same lines.
+"""Times `forage grep` with an index, without one, and ripgrep, after checking that all print the same lines.
 
 The index is that of the user's cache directory; `forage index build` has to have made it. The limited searches are
-`forage grep -m 200`, with the index and without it; their outputs are compared, and ripgrep has no equal of them.
+calls of `grep_search` for at most 200 lines, with the index and without it; their outputs are compared, and ripgrep has no equal of
+them.
 """
 
 import argparse
+import json
 import sys
 
 sys.dont_write_bytecode = True  # nothing is left behind in the sources
@@ -29,6 +31,11 @@ LIMITED = [
 ]
 
 
+def limited(pattern):
+    """The command that searches for at most 200 lines."""
+    return ["call", "grep_search", json.dumps({"pattern": pattern, "max_results": 200})]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options = arguments(parser)
@@ -43,7 +50,7 @@ def main():
 
     for name, flags, pattern in PATTERNS:
         print(f"{name}: {' '.join(flags)} {pattern}", file=sys.stderr)
-        ours = [options.forage, "search", "--all", *flags, pattern]
+        ours = [options.forage, "grep", "-n", *flags, pattern]
         plain = [options.rg, "--no-config", "-n", *flags, pattern]
         lines, found = check(bench, ours, [*plain[:2], "--sort", "path", *plain[2:]], plain)
         unindexed.run(ours)
@@ -56,7 +63,7 @@ def main():
         results.add(name, f"{lines:,}", in_turn(options.runs, commands), "index")
     for name, pattern in LIMITED:
         print(f"limited: {pattern}", file=sys.stderr)
-        ours = [options.forage, "grep", "-m", "200", pattern]
+        ours = [options.forage, *limited(pattern)]
         bench.run(ours)
         unindexed.run(ours)
         with open(unindexed.output(), "rb") as scanned, open(bench.output(), "rb") as indexed:

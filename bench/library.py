@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Times a program on the library beside `forage grep`, with the same index, after checking that both find the same lines.
+"""Times a program on the library and `forage call grep_search`, with the same index, after checking that both find the same lines.
 
 The program is `cargo build --release --package forage-tools --example grep`. The index is that of the user's cache directory;
 `forage index build` has to have made it. Both are started anew for each search.
@@ -40,7 +40,8 @@ def main():
     bench = Bench(options.tree)
     results = Results("library", bench, options, "search", "found", programs=[options.forage])
     for name, pattern in PATTERNS:
-        ours, command = [example, ".", pattern], [options.forage, "grep", "--json", "-C", "0", pattern]
+        request = json.dumps({"pattern": pattern, "context_lines": 0})
+        ours, command = [example, ".", pattern], [options.forage, "call", "grep_search", "--json", request]
         bench.run(ours, "library")
         bench.run(command, "command")
         found = lines_of_library(bench.output("library").read_text(errors="replace"))

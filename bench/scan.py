@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Times `forage search --all` against ripgrep, after checking that both print the same lines.
+"""Times `forage grep` against ripgrep, after checking that both print the same lines.
 
-Three commands take turns: `forage search --all` (every match, in path order), `rg --sort path` (the same answer: ripgrep
+Three commands take turns: `forage grep` (every match, in path order), `rg --sort path` (the same answer: ripgrep
 sorts on one thread) and plain `rg` (the same lines in the order in which its threads come upon them).
 """
 
@@ -89,7 +89,7 @@ def main():
         print(f"{name}: {' '.join(flags)} {pattern}", file=sys.stderr)
         # Without a path both programs search the working directory, and print paths without `./`.
         commands = {
-            "forage search --all": [options.forage, "search", "--all", *flags, pattern],
+            "forage grep": [options.forage, "grep", "-n", *flags, pattern],
             "rg --sort path": [options.rg, "--no-config", "--sort", "path", "-n", *flags, pattern],
             "rg": [options.rg, "--no-config", "-n", *flags, pattern],
         }
@@ -98,7 +98,7 @@ def main():
             results.differ(name, found)
             continue
         series = in_turn(options.runs, {key: lambda c=command: bench.run(c) for key, command in commands.items()})
-        results.add(name, f"{lines:,}", series, "forage search --all")
+        results.add(name, f"{lines:,}", series, "forage grep")
     return results.end()
 
 
