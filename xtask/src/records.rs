@@ -29,15 +29,14 @@ fn path(schema: &Value, name: &str) -> Result<String, String> {
 fn records_page(schemas: &Map<String, Value>) -> Result<String, String> {
     let mut page = format!(
         "# Records\n\n{WRITTEN}\n\n\
-         What `--json` prints is one document on one line, or with `forage search` a line for each record and a last one with the\n\
-         summary. `forage schema NAME` prints its JSON Schema (draft 2020-12), which is also a file below. The version in a schema's\n\
+         What `--json` prints is one document on one line. `forage grep` prints [ripgrep's lines](grep.md#output) instead, unless `--uses`\n\
+         or `--fuzzy` is given. `forage schema NAME` prints its JSON Schema (draft 2020-12), which is also a file below. The version in a schema's\n\
          `$id` grows when a field goes or means something else; a field can be added at any time, so take no notice of one that you\n\
          do not know. Field by field:\n\n\
-         ```sh\nforage schema                # the names\nforage schema grep           # the schema of `forage grep --json`\n```\n\n\
+         ```sh\nforage schema                # the names\nforage schema grep-uses      # the schema of `forage grep --uses --json`\n```\n\n\
          A command that failed prints an [error](errors.md), or has `error` and `code` beside the answer that it came to. One that is\n\
          asked about several paths prints `{{\"answers\": […]}}`, as `forage setup --detected` does. Records of tools are the same over\n\
-         MCP, as `structuredContent`, where a client gets them; `forage call TOOL` prints those of the tool's command, but for `Search`,\n\
-         whose command prints lines.\n\n\
+         MCP, as `structuredContent`, where a client gets them; `forage call TOOL` prints those of the tool's command.\n\n\
          Fields that hold sentences for people, such as `warnings` and `problems`, can be worded otherwise in any version.\n\
          `forage config --schema` prints the JSON Schema of the configuration file, `forage man` and `forage completions` print\n\
          `{{\"text\": \"…\"}}`.\n",
@@ -197,7 +196,7 @@ fn errors_page(schemas: &Map<String, Value>) -> Result<String, String> {
          stdout, with a `code` for programs, and the exit status is 2 (130 when the command was interrupted, 1 where a model gave no\n\
          answer):\n\n\
          ```console\n$ forage grep --json '('\n? 2\n\
-         {{\"type\":\"error\",\"error\":\"`pattern`: the regex is not valid: unclosed group (`(`); escape special characters with `\\\\` or search for literal text\",\"code\":\"pattern\"}}\n```\n\n\
+         {{\"type\":\"error\",\"error\":\"regex parse error:\\n    (?:()\\n    ^\\nerror: unclosed group\\n-F takes the pattern as plain text.\",\"code\":\"pattern\"}}\n```\n\n\
          Where a call was ended before anything was found, or one of several paths failed, `error` and `code` stand in the answer that\n\
          there is; one that is cut and has found something says so by `truncated_by` alone. `error_type` of [telemetry](telemetry.md) is the same\n\
          code.\n\n| `code` | what happened | what to do |\n|---|---|---|\n"

@@ -86,7 +86,7 @@ fn any_question_is_answered() {
         "rank?root=/p&query=a+b&expected=a.rs&weights=%7B%22file%22:1.5%7D",
         "cost?ids=1f-1,none",
         "tools/grep_search?arguments=%7B%22pattern%22:%22a%22%7D&root=/p",
-        "schemas/grep",
+        "schemas/grep-uses",
         "health",
     ]);
     target!(&seeds, |bytes| {

@@ -95,7 +95,7 @@ pub(crate) fn start(global: &Global, output: &mut Terminal) -> anyhow::Result<St
 const TO_TRY: &str = "\
 Try:
   forage rank how are failed requests retried     the best files for a question, without a model
-  forage grep 'TODO|FIXME'                        matching lines by file, with exact totals
+  forage grep 'TODO|FIXME'                        matching lines, with ripgrep's flags and output
   forage setup --detected                         what your agents would be set up with; --write does it
 `forage help` lists all commands, `forage help COMMAND` has examples.
 ";

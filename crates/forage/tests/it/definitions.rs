@@ -37,7 +37,6 @@ fn help_is_as_published() {
         "",
         "keyword",
         "grep",
-        "search",
         "rank",
         "list",
         "read",

@@ -19,12 +19,14 @@ fn schema_of(arguments: &[&str]) -> &'static str {
     let words = arguments.iter().copied().filter(|word| !word.starts_with('-'));
     let words: Vec<&str> = words.collect();
     match (words.first().copied().unwrap_or(""), words.get(1).copied()) {
-        ("call", Some("grep_search")) | ("grep", _) => "grep",
+        ("call", Some("grep_search")) => "grep-uses",
+        ("grep", _) if arguments.contains(&"--uses") => "grep-uses",
+        ("grep", _) if arguments.contains(&"-Z") || arguments.contains(&"--engine") => "grep-fuzzy",
+        // The lines of ripgrep's JSON are ripgrep's to define.
+        ("grep" | "search", _) => "",
         ("call", Some("search_index")) | ("rank", _) => "rank",
-        // The command has lines, the call one document.
         ("call", Some("Search")) => "call-search",
         ("call", _) => "error",
-        ("search", _) => "search",
         ("keyword", _) => "keyword",
         ("lookup", _) => "lookup",
         ("list", _) => "list",
@@ -262,10 +264,12 @@ fn what_is_printed_keeps_to_its_schema() {
         "grep needle -C 1 -m 1",
         "grep -e needle -e Needle src README.md",
         "grep --count needle",
-        "grep -l needle",
         "grep --uses needle",
-        "search needle -C 1 --fuzzy 1",
-        "search needle -m 1",
+        "grep --uses needle --max-results 1",
+        "grep needle -C 1 -Z 1",
+        "grep needle -Z 1 --max-results 1",
+        r#"call grep_search {"pattern":"needle","output":"counts"}"#,
+        r#"call grep_search {"pattern":"needle","output":"files"}"#,
         "keyword --filter lexical q needle main README",
         "keyword --filter lexical --candidates union q needle main",
         "rank --code needle",
@@ -295,7 +299,11 @@ fn what_is_printed_keeps_to_its_schema() {
     ]
     .iter()
     .map(|words| words.split(' ').map(str::to_owned).collect())
-    .chain([of_both(&["grep", "needle"]), of_both(&["search", "needle"]), of_both(&["index", "status"])])
+    .chain([
+        of_both(&["grep", "--uses", "needle"]),
+        of_both(&["grep", "-Z", "1", "needle"]),
+        of_both(&["index", "status"]),
+    ])
     .collect();
     for arguments in &more {
         let words: Vec<&str> = arguments.iter().map(String::as_str).collect();

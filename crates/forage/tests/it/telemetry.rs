@@ -58,8 +58,10 @@ fn every_tool_is_told_of_from_every_surface() {
         (vec!["grep", "quxterm"], "grep_search", "command", "found", None),
         (vec!["grep", "quxterm_absent"], "grep_search", "command", "nothing_found", None),
         (vec!["keyword", "quxquery", "quxterm"], "keyword_search", "command", "found", Some(2)),
-        (vec!["search", "quxterm"], "Search", "command", "found", Some(2)),
-        (vec!["search", "quxterm", "--json"], "Search", "command", "found", None),
+        (vec!["grep", "--json", "quxterm"], "grep_search", "command", "found", None),
+        (vec!["grep", "--uses", "quxterm"], "grep_search", "command", "found", Some(2)),
+        (vec!["grep", "-Z", "1", "quxterm"], "Search", "command", "found", Some(2)),
+        (vec!["grep", "-Z", "1", "quxterm", "--json"], "Search", "command", "found", Some(2)),
         (vec!["rank", "quxterm"], "search_index", "command", "found", None),
         (vec!["list", "quxroot"], "list_directory", "command", "found", None),
         (vec!["read", path], "read_file", "command", "found", None),
@@ -90,26 +92,30 @@ fn every_tool_is_told_of_from_every_surface() {
     }
 }
 
-/// A search that is passed on as it comes is told of as any other.
+/// An event says the same of a search however its answer is printed.
 #[test]
 fn a_search_has_one_account_however_it_is_printed() {
     let project = project();
     configure(&project, None, "");
-    for limits in [&[][..], &["-C", "1"], &["-m", "1"], &["-C", "1", "-m", "1"]] {
-        let told = |flags: &[&str]| {
-            project.run(&[&["search", "quxterm"], flags].concat());
-            let mut event = events(&project).pop().unwrap();
-            event.as_object_mut().unwrap().retain(|name, _| name != "ts" && name != "latency_ms");
-            event
-        };
-        let text = told(limits);
+    let told = |flags: &[&str]| {
+        project.run(&[&["grep", "quxterm"], flags].concat());
+        let mut event = events(&project).pop().unwrap();
+        event.as_object_mut().unwrap().retain(|name, _| name != "ts" && name != "latency_ms");
+        event
+    };
+    for limits in [&[][..], &["-C", "1"], &["--max-results", "1"], &["-C", "1", "--max-results", "1"]] {
+        let text = told(&[&["-Z", "1"], limits].concat());
         assert!(text["result_count"].as_u64().is_some_and(|count| count > 0), "{text}");
-        assert_eq!(text["truncated"], limits.contains(&"-m"), "{text}");
-        assert_eq!(told(&[limits, &["--json"]].concat()), text, "{limits:?}");
-        if !limits.contains(&"-m") {
-            assert_eq!(told(&[limits, &["--all"]].concat()), text, "{limits:?}");
-            assert_eq!(told(&[limits, &["--all", "--json"]].concat()), text, "{limits:?}");
-        }
+        assert_eq!(text["truncated"], limits.contains(&"--max-results"), "{text}");
+        assert_eq!(told(&[&["-Z", "1"], limits, &["--json"]].concat()), text, "{limits:?}");
+    }
+    // Lines that are printed as they come are not counted.
+    let text = told(&[]);
+    let expected =
+        json!({ "tool": "grep_search", "surface": "command", "status": "found", "timed_out": false });
+    assert_eq!(text, expected);
+    for flags in [&["--json"][..], &["-C", "1"], &["-m", "1"], &["-l"], &["-c"], &["-q"]] {
+        assert_eq!(told(flags), text, "{flags:?}");
     }
 }
 
@@ -145,8 +151,8 @@ fn a_tool_has_one_name_however_it_is_called() {
         vec!["grep", "quxterm"],
         vec!["call", "find_text", "{\"pattern\": \"quxterm\"}"],
         vec!["call", "grep_search", "{\"pattern\": \"quxterm\"}"],
-        vec!["search", "quxterm"],
-        vec!["search", "quxterm", "--json"],
+        vec!["grep", "-Z", "1", "quxterm"],
+        vec!["grep", "-Z", "1", "quxterm", "--json"],
     ] {
         project.run(&arguments);
     }

@@ -30,15 +30,22 @@ fn plain(text: &str) -> String {
 fn colours_are_for_terminals_and_change_nothing_else() {
     let project = project();
     let all: [&[&str]; 8] = [
-        &["grep", "needle"],
+        &["grep", "needle", "--heading", "-n"],
+        &["grep", "needle", "--no-heading", "-n"],
         &["grep", "-c", "needle"],
         &["grep", "--uses", "needle_one"],
-        &["search", "needle"],
-        &["search", "--all", "needle"],
+        &["grep", "-Z", "1", "needle"],
         &["keyword", "--filter", "lexical", "q", "needle"],
         &["list", "-s"],
         &["read", "src/c.rs"],
     ];
+    // A terminal has headings and numbers.
+    let (_, shown) = on_a_terminal_with(&project, &["grep", "needle"], &[XTERM]);
+    assert!(plain(&shown).contains(&project.run(all[0]).stdout), "{shown}");
+    assert_eq!(
+        project.run(&["grep", "needle"]).stdout,
+        "src/a b.rs:fn needle_one() {}\nsrc/c.rs:// needle\n"
+    );
     for arguments in all {
         let piped = project.run(arguments);
         assert!(!piped.stdout.contains('\x1b'), "{arguments:?}");
@@ -56,12 +63,10 @@ fn colours_are_for_terminals_and_change_nothing_else() {
         assert!(!shown.contains('\x1b'), "{arguments:?}: {shown}");
     }
     let (_, shown) = on_a_terminal_with(&project, &["grep", "needle_one"], &[XTERM]);
-    assert!(shown.contains("fn \x1b[1m\x1b[31mneedle_one\x1b[0m()"), "{shown}");
-    let (_, shown) = on_a_terminal_with(&project, &["search", "--all", "needle_one"], &[XTERM]);
-    assert!(
-        shown.contains("\x1b[35msrc/a b.rs\x1b[0m:\x1b[32m2\x1b[0m:fn \x1b[1m\x1b[31mneedle_one\x1b[0m()"),
-        "{shown}"
-    );
+    assert!(shown.contains("fn \x1b[0m\x1b[1m\x1b[31mneedle_one\x1b[0m()"), "{shown}");
+    let (_, shown) = on_a_terminal_with(&project, &["grep", "--no-heading", "needle_one"], &[XTERM]);
+    let place = "\x1b[0m\x1b[35msrc/a b.rs\x1b[0m:\x1b[0m\x1b[32m2\x1b[0m:";
+    assert!(shown.contains(&format!("{place}fn \x1b[0m\x1b[1m\x1b[31mneedle_one\x1b[0m()")), "{shown}");
 }
 
 #[test]
@@ -97,16 +102,19 @@ fn without_a_command_it_says_what_there_is_and_what_to_try() {
 #[test]
 fn a_tip_names_commands_as_the_help_does() {
     let run = project().run(&["serach", "x"]);
-    assert!(run.stderr.contains("tip: some similar subcommands exist: 'search', 'rank'"), "{run:?}");
+    assert!(run.stderr.contains("tip: some similar subcommands exist: 'grep', 'rank'"), "{run:?}");
     assert!(!run.stderr.contains("search_index"), "{run:?}");
 }
 
 #[test]
 fn quiet_has_no_remarks_and_verbose_a_line_for_each_call() {
     let project = project();
-    assert!(project.run(&["search", "--all", "needle"]).stderr.contains("searched 2 files"));
-    let run = project.run(&["search", "--all", "needle", "-q"]);
-    assert!(run.stderr.is_empty() && run.stdout.contains("needle"), "{run:?}");
+    project.write(".env", "needle = 1\n");
+    let run = project.run(&["grep", "-.", "needle"]);
+    assert!(run.stderr.contains("secrets") && run.stdout.contains("needle"), "{run:?}");
+    // To grep it says to print nothing, as to ripgrep.
+    let run = project.run(&["grep", "-.", "needle", "-q"]);
+    assert_eq!((run.status, run.stdout.as_str(), run.stderr.as_str()), (0, "", ""));
     let run = project.run(&["grep", "needle", "--verbose"]);
     assert!(run.stderr.contains(" tool=grep_search ") && run.stderr.contains("latency_ms="), "{run:?}");
     assert!(!run.stderr.contains("needle"), "{run:?}");
@@ -147,7 +155,7 @@ fn an_error_is_one_line_of_json_with_a_code() {
             "{run:?}"
         );
     }
-    assert_eq!(project.run(&["grep", "needle", "--json"]).stdout.lines().count(), 1);
+    assert_eq!(project.run(&["grep", "--uses", "needle", "--json"]).stdout.lines().count(), 1);
 }
 
 #[test]

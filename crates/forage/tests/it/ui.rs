@@ -248,7 +248,7 @@ fn the_page_answers_what_it_asks() {
     let read =
         page.ask(&format!("/api/tools/read_file?arguments=%7B%22path%22:%22src/main.rs%22%7D&root={root}"));
     assert_eq!(read["lines"][0], "fn main() {");
-    assert!(page.ask("/api/schemas/grep")["$schema"].is_string());
+    assert!(page.ask("/api/schemas/grep-uses")["$schema"].is_string());
     // Nothing but roots of calls is looked into, and no model is asked.
     for path in
         ["/api/map?root=/", "/api/tools/keyword_search?arguments=%7B%7D", "/api/tools/none", "/api/none"]

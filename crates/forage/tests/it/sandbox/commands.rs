@@ -218,14 +218,16 @@ fn every_command_that_reads_a_repository_stands_behind_the_wall() {
     let save = project.home.join("saved.json");
     let save = save.to_str().unwrap();
     let call = r#"{"pattern": "needle"}"#;
-    let commands: [(&[&str], i32); 24] = [
+    let commands: [(&[&str], i32); 26] = [
         (&["list"], 0),
         (&["read", "src/a.rs"], 0),
         (&["grep", "needle"], 0),
-        (&["search", "needle"], 0),
-        (&["search", "--json", "--all", "needle"], 0),
-        (&["search", "--engine", "rg", "needle"], 0),
-        (&["search", "--engine", "ugrep", "needle"], 0),
+        (&["grep", "--json", "needle"], 0),
+        (&["grep", "-P", "needle"], 0),
+        (&["grep", "--uses", "needle"], 1),
+        (&["grep", "-Z", "1", "needle"], 0),
+        (&["grep", "--engine", "rg", "needle"], 0),
+        (&["grep", "--engine", "ugrep", "needle"], 0),
         (&["rank", "open", "needle"], 0),
         (&["keyword", "--filter", "lexical", "what opens", "needle"], 0),
         (&["keyword", "what opens", "needle"], 0),
