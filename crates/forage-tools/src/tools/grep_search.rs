@@ -376,7 +376,9 @@ impl<'a> GrepRun<'a> {
         outcome.add_report(report);
         outcome.next_cursor = found.last.map(|place| place.encode(bound));
         outcome.hidden = hidden;
-        outcome.truncated_by = found.limit;
+        if is_full {
+            outcome.truncated_by = found.limit;
+        }
         Ok(outcome)
     }
 }
