@@ -225,8 +225,20 @@ impl Invocation {
     }
 }
 
+/// Names of `forage grep`.
+const GREP: [&str; 3] = ["grep", "search", "rg"];
+
 /// An error whose tip names commands as the help does: a hidden name is nothing to learn.
 fn only_shown(mut error: clap::Error, commands: &clap::Command) -> clap::Error {
+    if let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg)
+        && let Some(advice) = grep::in_place_of(option)
+        && std::env::args().nth(1).is_some_and(|name| GREP.contains(&name.as_str()))
+    {
+        let advice = format!("`forage grep` does not take it; use {advice}");
+        error.remove(ContextKind::SuggestedArg);
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+        return error;
+    }
     let tips = match error.get(ContextKind::SuggestedSubcommand) {
         Some(ContextValue::Strings(names)) => names.clone(),
         Some(ContextValue::String(name)) => vec![name.clone()],

@@ -25,7 +25,7 @@ use super::told::ToldError;
 use super::{Global, Status};
 use crate::config::CommandLineSettings;
 
-pub(crate) use arguments::Arguments;
+pub(crate) use arguments::{Arguments, in_place_of};
 use printer::{Access, Found, Output, Style, sieve};
 
 /// Stands for standard input among paths.
@@ -474,7 +474,7 @@ impl LineSearch<'_> {
         }
         for (root, start, walk, report) in &self.reports {
             for line in hidden_matches(self.context, root, start, walk, pattern, report) {
-                self.output.note(&line);
+                self.output.note(&format!("{line}; -u searches ignored files, -. hidden ones"));
             }
         }
         Ok(())

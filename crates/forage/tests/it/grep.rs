@@ -357,6 +357,9 @@ fn what_can_not_be_read_is_named_and_an_error() {
         (&["grep", "-g", "[", "needle"], "-g"),
         (&["grep", "-f", "nowhere", "src"], "nowhere"),
         (&["grep", "-P", "(?<!", "src"], "-F"),
+        (&["grep", "-z", "needle"], "zcat FILE | forage grep PATTERN"),
+        (&["grep", "--pre", "cat", "needle"], "COMMAND FILE | forage grep PATTERN"),
+        (&["grep", "--sortr", "path", "needle"], "--sort path"),
     ] {
         let run = project.run(arguments);
         assert!(run.status == 2 && run.stderr.contains(expected), "{arguments:?}: {run:?}");

@@ -247,6 +247,27 @@ pub(crate) struct Arguments {
     pub(super) settings: SettingOptions<{ SettingsCommand::Search as u8 }>,
 }
 
+/// Returns what to use in place of an option of ripgrep that is not taken.
+pub(crate) fn in_place_of(option: &str) -> Option<&'static str> {
+    Some(match option {
+        "-z" | "--search-zip" => "zcat FILE | forage grep PATTERN",
+        "--pre" | "--pre-glob" => "COMMAND FILE | forage grep PATTERN",
+        "-E" | "--encoding" => "iconv -f ENCODING FILE | forage grep PATTERN",
+        "--null-data" => "tr '\\0' '\\n' < FILE | forage grep PATTERN",
+        "--type-add" | "--type-clear" => "-g GLOB",
+        "--type-list" => "-t NAME, with ripgrep's names of types",
+        "--ignore-file" => "an .ignore file in the directory, or `search.exclude` in the configuration",
+        "--sortr" => "--sort path, and `tac` or `sort -r` behind it",
+        "--debug" | "--trace" => "--explain",
+        "--pretty" | "-p" => "--color always --heading --line-number",
+        "--no-messages" => "2>/dev/null",
+        "--no-config" | "--mmap" | "--no-mmap" | "--line-buffered" | "--no-unicode" => {
+            "nothing; leave it out"
+        }
+        _ => return None,
+    })
+}
+
 fn grep_cli_size(text: &str) -> Result<u64, String> {
     grep_cli::parse_human_readable_size(text).map_err(|error| error.to_string())
 }
