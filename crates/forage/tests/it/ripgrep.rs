@@ -10,11 +10,8 @@ use crate::{Project, Run};
 fn ripgrep(project: &Project, arguments: &[&str]) -> Run {
     let mut command = Command::new(std::env::var_os("FORAGE_TEST_RG").unwrap_or_else(|| "rg".into()));
     command.args(["--sort", "path"]).args(arguments).current_dir(&project.root).stdin(Stdio::null());
-    let output = command.env("HOME", &project.home).output();
-    Run::of(
-        output
-            .unwrap_or_else(|error| panic!("ripgrep is needed by this test (see CONTRIBUTING.md): {error}")),
-    )
+    // It is needed by this test (see CONTRIBUTING.md).
+    Run::of(command.env("HOME", &project.home).output().unwrap())
 }
 
 /// What both print, ours first.
