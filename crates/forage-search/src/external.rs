@@ -39,17 +39,13 @@ mod program;
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod session;
 
-use std::ops::ControlFlow;
-use std::sync::Arc;
-
-use forage_base::Stop;
-use forage_fs::{OpenError, RelPath, Root, WalkOptions, WalkReport};
+use forage_fs::{OpenError, WalkReport};
 
 pub use program::{Program, ProgramError, ProgramKind};
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub use session::search;
 
 use crate::error::PatternError;
-use crate::event::FileEvents;
-use crate::options::ScanOptions;
 use crate::pattern::PatternOptions;
 
 /// A pattern for an external engine.
@@ -160,6 +156,7 @@ pub enum ExternalError {
     Unsupported(ProgramError),
 }
 
+/// How a run ended, in words.
 fn ending(code: Option<i32>, signal: Option<i32>) -> String {
     match (code, signal) {
         (_, Some(signal)) => format!("signal {signal}"),
@@ -168,25 +165,18 @@ fn ending(code: Option<i32>, signal: Option<i32>) -> String {
     }
 }
 
-/// Searches the files below `start` with an external engine; `receive` gets them in path order, and ends the search by
-/// breaking off. An error ends the search too, after what was found before it was handed over.
-#[expect(clippy::too_many_arguments, reason = "the embedded engine's arguments and the engine")]
-#[cfg_attr(
-    not(any(target_os = "linux", target_os = "android")),
-    expect(unused_variables, reason = "there is no engine to give them to")
-)]
+/// External engines are not run here.
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+#[expect(clippy::too_many_arguments, reason = "those of the function for Linux")]
 pub fn search(
-    program: &Program,
-    request: &ExternalRequest<'_>,
-    root: &Arc<Root>,
-    start: &RelPath,
-    walk: &WalkOptions,
-    scan: &ScanOptions,
-    stop: &Stop,
-    receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
+    _: &Program,
+    _: &ExternalRequest<'_>,
+    _: &std::sync::Arc<forage_fs::Root>,
+    _: &forage_fs::RelPath,
+    _: &forage_fs::WalkOptions,
+    _: &crate::options::ScanOptions,
+    _: &forage_base::Stop,
+    _: impl FnMut(crate::event::FileEvents) -> std::ops::ControlFlow<()> + Send,
 ) -> Result<ExternalReport, ExternalError> {
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    return session::search(program, request, root, start, walk, scan, stop, receive);
-    #[cfg(not(any(target_os = "linux", target_os = "android")))]
     Err(ExternalError::Unsupported(ProgramError::Unsupported))
 }

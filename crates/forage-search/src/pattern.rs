@@ -53,6 +53,7 @@ pub struct Pattern {
     fuzzy: Option<Fuzzy>,
     /// A candidate of the prefilter is a match: nothing is left to verify.
     confirmed: bool,
+    insensitive: bool,
     word: bool,
     /// States that can be active at one place of a text.
     positions: u64,
@@ -114,6 +115,12 @@ impl Pattern {
     #[cfg(any(test, target_os = "linux", target_os = "android"))]
     pub(crate) fn hir(&self) -> &Hir {
         &self.hir
+    }
+
+    /// Whether letters match in either case, as [`Case`] decides for this pattern.
+    #[cfg(any(target_os = "linux", target_os = "android"))]
+    pub(crate) fn is_insensitive(&self) -> bool {
+        self.insensitive
     }
 
     /// What every match also matches, small enough to be analysed between two looks at the deadline.
@@ -236,8 +243,19 @@ impl ParsedPattern {
         // A fuzzy search has pieces of its own.
         let prefilter = if fuzzy.is_none() { Prefilter::new(&[&outline]) } else { None };
         let confirmed = !word && prefilter.as_ref().is_some_and(Prefilter::confirms);
-        let stepped = Arc::default();
-        Ok(Pattern { matcher, hir, outline, prefilter, fuzzy, confirmed, word, positions, stepped })
+        let (stepped, insensitive) = (Arc::default(), self.insensitive);
+        Ok(Pattern {
+            matcher,
+            hir,
+            outline,
+            prefilter,
+            fuzzy,
+            confirmed,
+            insensitive,
+            word,
+            positions,
+            stepped,
+        })
     }
 }
 

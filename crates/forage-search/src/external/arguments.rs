@@ -6,7 +6,7 @@ use forage_base::Stop;
 use super::{ExternalError, ExternalRequest, ProgramKind, dialect};
 use crate::error::PatternError;
 use crate::limits;
-use crate::pattern::{Case, Pattern, PatternOptions};
+use crate::pattern::{Case, Pattern};
 
 /// How one search calls its engine.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(super) struct Arguments {
     pub(super) pattern: Option<Pattern>,
 }
 
+/// Without a configuration file and an environment, preprocessors, decompression and other modes are off unless asked
+/// for.
 const RIPGREP: &[&str] = &[
     "--no-config",
     "--color=never",
@@ -28,16 +30,7 @@ const RIPGREP: &[&str] = &[
     "--line-number",
     "--text",
     "--encoding=none",
-    "--engine=default",
     "--no-mmap",
-    "--no-pre",
-    "--no-search-zip",
-    "--no-multiline",
-    "--no-crlf",
-    "--no-trim",
-    "--no-json",
-    "--no-stats",
-    "--no-max-columns-preview",
     // Only the numbers are read: longer lines are replaced by a short note.
     "--max-columns=32",
     "--threads=1",
@@ -65,58 +58,42 @@ impl Arguments {
         }
         let pattern = match Pattern::new_within(text, &request.options, stop) {
             Ok(pattern) => Some(pattern),
-            Err(
-                error @ (PatternError::Empty
-                | PatternError::TooLong { .. }
-                | PatternError::LineFeed(_)
-                | PatternError::TooLarge
-                | PatternError::TooManyClasses
-                | PatternError::Stopped
-                | PatternError::FuzzyEdits { .. }
-                | PatternError::FuzzyTooShort { .. }),
-            ) => return Err(error.into()),
             // The engine may know more, and has its own words for what is wrong.
-            Err(_) => None,
+            Err(
+                PatternError::LookAround { .. }
+                | PatternError::Backreference { .. }
+                | PatternError::Syntax { .. }
+                | PatternError::FuzzyTooLarge { .. },
+            ) => None,
+            Err(error) => return Err(error.into()),
         };
-        Ok(match kind {
-            ProgramKind::Ripgrep => Self::ripgrep(request, pattern, stop),
-            ProgramKind::Ugrep => return Self::ugrep(request, pattern, stop),
-        })
+        match kind {
+            ProgramKind::Ripgrep => {
+                let list = with_pattern(owned(RIPGREP), request, pattern.as_ref(), "--smart-case");
+                Ok(Self { list, last_line: None, pattern })
+            }
+            ProgramKind::Ugrep => Self::ugrep(request, pattern),
+        }
     }
 
-    fn ripgrep(request: &ExternalRequest<'_>, pattern: Option<Pattern>, stop: &Stop) -> Self {
-        let mut list = owned(RIPGREP);
-        list.extend(flags(request, pattern.as_ref(), "--smart-case", stop));
-        list.extend(["-e".to_owned(), request.pattern.to_owned()]);
-        Self { list, last_line: None, pattern }
-    }
-
-    fn ugrep(
-        request: &ExternalRequest<'_>,
-        pattern: Option<Pattern>,
-        stop: &Stop,
-    ) -> Result<Self, ExternalError> {
+    fn ugrep(request: &ExternalRequest<'_>, pattern: Option<Pattern>) -> Result<Self, ExternalError> {
         let mut list = owned(UGREP);
         if request.options.fuzzy > 0 {
-            list.push("--only-line-number".to_owned());
             // ugrep's levels are numbers of edits from 1 to 4, as ours are.
-            list.push(format!("-Z{}", request.options.fuzzy));
-            list.extend(flags(request, pattern.as_ref(), "-j", stop));
-            list.extend(["-e".to_owned(), request.pattern.to_owned()]);
+            list.extend(["--only-line-number".to_owned(), format!("-Z{}", request.options.fuzzy)]);
+            let list = with_pattern(list, request, pattern.as_ref(), "-j");
             return Ok(Self { list, last_line: None, pattern });
         }
-        // Its PCRE2 mode is the one that knows letters beyond ASCII; `-Y` lets a pattern match the empty text.
-        list.extend(owned(&["-P", "-Y"]));
         let last_line = last_line();
-        list.extend(["-e".to_owned(), last_line.clone()]);
+        // Its PCRE2 mode is the one that knows letters beyond ASCII; `-Y` lets a pattern match the empty text.
+        list.extend(owned(&["-P", "-Y", "-e", &last_line]));
         if let Some(pattern) = &pattern {
             let translated = dialect::for_ugrep(pattern.hir(), request.options.word);
-            list.push("--only-line-number".to_owned());
-            list.extend(["-e".to_owned(), translated.ok_or(ExternalError::NotForUgrep)?]);
+            let translated = translated.ok_or(ExternalError::NotForUgrep)?;
+            list.extend(owned(&["--only-line-number", "-e", &translated]));
         } else {
             // With the text of the lines, because only that tells matches that reach over a line's end.
-            list.extend(flags(request, None, "-j", stop));
-            list.extend(["-e".to_owned(), request.pattern.to_owned()]);
+            list = with_pattern(list, request, None, "-j");
         }
         Ok(Self { list, last_line: Some(last_line), pattern })
     }
@@ -126,25 +103,24 @@ fn owned(arguments: &[&str]) -> Vec<String> {
     arguments.iter().map(|&argument| argument.to_owned()).collect()
 }
 
-/// `-F`, `-w` and the case, which is decided by our rule if we can read the pattern, and else by the engine's.
-fn flags(request: &ExternalRequest<'_>, pattern: Option<&Pattern>, smart: &str, stop: &Stop) -> Vec<String> {
+/// Adds `-F`, `-w`, the case and the pattern. Our rule decides the case if we can read the pattern, and else the
+/// engine's.
+fn with_pattern(
+    mut list: Vec<String>,
+    request: &ExternalRequest<'_>,
+    pattern: Option<&Pattern>,
+    smart: &str,
+) -> Vec<String> {
     let options = request.options;
     let case = match (options.case, pattern) {
-        (Case::Sensitive, _) => None,
-        (Case::Insensitive, _) => Some("-i"),
-        (Case::Smart, Some(pattern)) => is_insensitive(request, pattern, stop).then_some("-i"),
+        (_, Some(pattern)) => pattern.is_insensitive().then_some("-i"),
+        (Case::Sensitive, None) => None,
+        (Case::Insensitive, None) => Some("-i"),
         (Case::Smart, None) => Some(smart),
     };
-    let literal = options.literal.then_some("-F");
-    let word = options.word.then_some("-w");
-    [case, literal, word].into_iter().flatten().map(str::to_owned).collect()
-}
-
-/// Whether smart case decided for insensitive; where it makes no difference, either answer is right.
-fn is_insensitive(request: &ExternalRequest<'_>, smart: &Pattern, stop: &Stop) -> bool {
-    let options = PatternOptions { case: Case::Insensitive, ..request.options };
-    Pattern::new_within(request.pattern, &options, stop)
-        .is_ok_and(|insensitive| insensitive.hir() == smart.hir())
+    let flags = [case, options.literal.then_some("-F"), options.word.then_some("-w")];
+    list.extend(flags.into_iter().flatten().chain(["-e", request.pattern]).map(str::to_owned));
+    list
 }
 
 /// A line that no text holds by chance or by intent: it differs from search to search.

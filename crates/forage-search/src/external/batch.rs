@@ -1,5 +1,7 @@
 //! The texts of many files as one, and the way back from its lines to the files.
 
+use std::cell::{Cell, RefCell};
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,7 +20,6 @@ use crate::options::ScanOptions;
 #[derive(Debug, Default)]
 pub(super) struct FileBatch {
     text: Vec<u8>,
-    lines: u64,
     files: Vec<BatchPart>,
 }
 
@@ -28,8 +29,6 @@ struct BatchPart {
     hidden_by: Option<Arc<str>>,
     /// Its text, without the line feed that was added to a last line that had none.
     text: Range<usize>,
-    /// Lines before it.
-    before: u64,
 }
 
 /// What was found in a batch, or in a file searched alone.
@@ -74,9 +73,7 @@ impl FileBatch {
         if text.last().is_some_and(|&byte| byte != b'\n') {
             self.text.push(b'\n');
         }
-        let before = self.lines;
-        self.lines += memchr::memchr_iter(b'\n', &self.text[start..]).count() as u64;
-        self.files.push(BatchPart { path, hidden_by, text: start..end, before });
+        self.files.push(BatchPart { path, hidden_by, text: start..end });
     }
 
     pub(super) fn search(
@@ -87,31 +84,26 @@ impl FileBatch {
         halt: ProcessHalt<'_>,
     ) -> BatchOutcome {
         let mut found = BatchMatches::default();
-        let mut lines = Vec::new();
-        found.cut = self.lines_of(0..self.files.len(), engine, halt, &mut lines, &mut found.notes)?;
-        let mut lines = lines.as_slice();
+        let mut starts = VecDeque::new();
+        found.cut = self.lines_of(0..self.files.len(), engine, halt, &mut starts, &mut found.notes)?;
         // Before the last line that it wrote there is nothing that it had not come by.
-        let last = if found.cut { lines.last().copied() } else { Some(u64::MAX) };
-        let is_behind = |last: u64| self.files.partition_point(|part| part.before < last);
+        let last = if found.cut { starts.back().copied() } else { Some(u64::MAX) };
+        let is_behind = |last: u64| self.files.partition_point(|part| part.text.start as u64 <= last);
         let searched = last.map_or(0, |last| is_behind(last) - usize::from(found.cut));
         found.searched = searched as u64;
-        for (index, part) in self.files.iter().enumerate() {
-            let end = self.files.get(index + 1).map_or(self.lines, |next| next.before);
-            let here = lines.partition_point(|&line| line <= end);
-            let (mine, rest) = lines.split_at(here);
-            lines = rest;
-            if mine.is_empty() {
+        let lines = KnownLines { starts: starts.into(), ..KnownLines::default() };
+        for part in &self.files {
+            if !lines.seek(&part.text) {
                 continue;
             }
-            let text = &self.text[part.text.clone()];
-            let given = GivenLines { before: part.before, numbers: mine };
             if finder.is_some_and(LineFinder::is_cut) {
                 break;
             }
+            let text = &self.text[part.text.clone()];
             // The lines are known: what is left is little, and a deadline that has passed must not cost them.
-            let events = search_text(&given, finder, &part.path, text, options, &Stop::never());
+            let events = search_text(&lines, finder, &part.path, text, options, &Stop::never());
             let Some(mut file) = events else { continue };
-            if found.cut && lines.is_empty() {
+            if last.is_some_and(|last| last < part.text.end as u64) {
                 // Lines behind the last known match may match too: as context they would be called what they are not.
                 let last = file.events.iter().rposition(|event| event.kind == EventKind::Match);
                 file.events.truncate(last.map_or(0, |last| last + 1));
@@ -135,7 +127,7 @@ impl FileBatch {
         files: Range<usize>,
         engine: &ExternalEngine<'_>,
         halt: ProcessHalt<'_>,
-        lines: &mut Vec<u64>,
+        starts: &mut VecDeque<u64>,
         notes: &mut Notes,
     ) -> Result<bool, ExternalError> {
         let Some(first) = self.files.get(files.start) else { return Ok(false) };
@@ -143,40 +135,50 @@ impl FileBatch {
         let searched = engine.search(&self.text[first.text.start..end], halt, notes)?;
         if searched.gave_up && files.len() > 1 {
             let middle = files.start + files.len() / 2;
-            return Ok(self.lines_of(files.start..middle, engine, halt, lines, notes)?
-                || self.lines_of(middle..files.end, engine, halt, lines, notes)?);
+            return Ok(self.lines_of(files.start..middle, engine, halt, starts, notes)?
+                || self.lines_of(middle..files.end, engine, halt, starts, notes)?);
         }
         if searched.gave_up {
             engine.give_up(&first.path.display(), notes)?;
         }
-        lines.extend(searched.lines.into_iter().map(|line| first.before + line));
+        starts.extend(searched.starts.into_iter().map(|start| first.text.start as u64 + start));
         Ok(searched.halted)
     }
 }
 
-/// Lines that are known by their numbers.
-pub(super) struct GivenLines<'a> {
-    /// Lines of the batch before this file.
-    pub(super) before: u64,
-    pub(super) numbers: &'a [u64],
+/// The known lines of a text. Each stretch of it is asked for once, in order.
+#[derive(Default)]
+pub(super) struct KnownLines {
+    /// Where each line begins in the text.
+    pub(super) starts: RefCell<VecDeque<u64>>,
+    /// Where the next stretch begins.
+    position: Cell<u64>,
 }
 
-impl MatchingLines for GivenLines<'_> {
-    fn each(&self, text: &[u8], stop: &Stop, mut found: impl FnMut(Range<usize>) -> bool) {
-        let (mut position, mut at) = (0, 1);
-        for &number in self.numbers {
-            let number = number - self.before;
-            while at < number {
-                let Some(feed) = memchr::memchr(b'\n', &text[position..]) else { return };
-                (position, at) = (position + feed + 1, at + 1);
-            }
-            if position >= text.len() || stop.check().is_some() {
-                return;
-            }
-            let end = memchr::memchr(b'\n', &text[position..]).map_or(text.len(), |feed| position + feed);
-            if !found(position..end) {
-                return;
+impl KnownLines {
+    /// Goes on to a stretch. Returns whether it has a known line.
+    fn seek(&self, stretch: &Range<usize>) -> bool {
+        let mut starts = self.starts.borrow_mut();
+        while starts.pop_front_if(|start| *start < stretch.start as u64).is_some() {}
+        self.position.set(stretch.start as u64);
+        starts.front().is_some_and(|start| *start < stretch.end as u64)
+    }
+}
+
+impl MatchingLines for KnownLines {
+    fn each(&self, text: &[u8], _: &Stop, mut found: impl FnMut(Range<usize>) -> bool) {
+        let position = self.position.get();
+        let mut end = text.len();
+        let is_in_text = |start: &mut u64| *start < position + text.len() as u64;
+        while let Some(start) = self.starts.borrow_mut().pop_front_if(is_in_text) {
+            let start = (start - position) as usize;
+            let line = start..memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |feed| start + feed);
+            let next = text.len().min(line.end + 1);
+            if !found(line) {
+                end = next;
+                break;
             }
         }
+        self.position.set(position + end as u64);
     }
 }

@@ -48,32 +48,25 @@ fn write(out: &mut String, hir: &Hir) -> Option<()> {
         HirKind::Class(class) => out.push_str(&self::class(class)?),
         HirKind::Look(kind) => out.push_str(&look(*kind)?),
         HirKind::Repetition(repetition) => {
-            out.push_str("(?:");
-            write(out, &repetition.sub)?;
-            out.push(')');
+            group(out, std::slice::from_ref(&*repetition.sub), "")?;
             out.push_str(&counts(repetition)?);
         }
-        HirKind::Capture(capture) => {
-            out.push_str("(?:");
-            write(out, &capture.sub)?;
-            out.push(')');
-        }
-        HirKind::Concat(parts) => {
-            out.push_str("(?:");
-            parts.iter().try_for_each(|part| write(out, part))?;
-            out.push(')');
-        }
-        HirKind::Alternation(parts) => {
-            out.push_str("(?:");
-            for (index, part) in parts.iter().enumerate() {
-                if index > 0 {
-                    out.push('|');
-                }
-                write(out, part)?;
-            }
-            out.push(')');
-        }
+        HirKind::Capture(capture) => group(out, std::slice::from_ref(&*capture.sub), "")?,
+        HirKind::Concat(parts) => group(out, parts, "")?,
+        HirKind::Alternation(parts) => group(out, parts, "|")?,
     }
+    Some(())
+}
+
+fn group(out: &mut String, parts: &[Hir], separator: &str) -> Option<()> {
+    out.push_str("(?:");
+    for (index, part) in parts.iter().enumerate() {
+        if index > 0 {
+            out.push_str(separator);
+        }
+        write(out, part)?;
+    }
+    out.push(')');
     Some(())
 }
 
@@ -130,48 +123,36 @@ fn counts(repetition: &Repetition) -> Option<String> {
     if repetition.min.max(repetition.max.unwrap_or(0)) > REPETITIONS {
         return None;
     }
-    let lazy = if repetition.greedy { "" } else { "?" };
-    Some(match (repetition.min, repetition.max) {
-        (0, None) => format!("*{lazy}"),
-        (1, None) => format!("+{lazy}"),
-        (0, Some(1)) => format!("?{lazy}"),
-        (least, None) => format!("{{{least},}}{lazy}"),
-        (least, Some(most)) => format!("{{{least},{most}}}{lazy}"),
-    })
+    let count = match (repetition.min, repetition.max) {
+        (0, None) => "*".to_owned(),
+        (1, None) => "+".to_owned(),
+        (0, Some(1)) => "?".to_owned(),
+        (min, None) => format!("{{{min},}}"),
+        (min, Some(max)) => format!("{{{min},{max}}}"),
+    };
+    Some(if repetition.greedy { count } else { count + "?" })
 }
 
 /// A look by look-around. Next to bytes that are not UTF-8 PCRE2 sees neither a character nor a line's end there, which
 /// decides how each is put: an edge of a word may stand next to such bytes, half an edge may not.
 fn look(look: Look) -> Option<String> {
-    let word = format!("[{WORD}]");
-    let other = format!("[^{WORD}]");
-    let ascii = format!("[{ASCII_WORD}]");
+    let is_unicode = regex_syntax::hir::LookSet::singleton(look).contains_word_unicode();
+    let class = if is_unicode { WORD } else { ASCII_WORD };
+    let (word, other) = (format!("[{class}]"), format!("[^{class}]"));
     Some(match look {
         Look::Start | Look::StartLF => format!("^{NOTHING}"),
         Look::End | Look::EndLF => format!("${NOTHING}"),
         Look::StartCRLF | Look::EndCRLF => return None,
-        Look::WordUnicode => edges(&word, true),
+        Look::WordUnicode | Look::WordAscii => format!("(?:(?<={word})(?!{word})|(?<!{word})(?={word}))"),
         Look::WordUnicodeNegate => {
             format!("(?:(?<={word})(?={word})|(?:(?<={other})|^{NOTHING})(?:(?={other})|${NOTHING}))")
         }
-        Look::WordStartUnicode => format!("(?<!{word})(?={word})"),
-        Look::WordEndUnicode => format!("(?<={word})(?!{word})"),
+        Look::WordAsciiNegate => format!("(?:(?<={word})(?={word})|(?<!{word})(?!{word}))"),
+        Look::WordStartUnicode | Look::WordStartAscii => format!("(?<!{word})(?={word})"),
+        Look::WordEndUnicode | Look::WordEndAscii => format!("(?<={word})(?!{word})"),
         Look::WordStartHalfUnicode => format!("(?:(?<={other})|^{NOTHING})"),
         Look::WordEndHalfUnicode => format!("(?:(?={other})|${NOTHING})"),
-        Look::WordAscii => edges(&ascii, true),
-        Look::WordAsciiNegate => edges(&ascii, false),
-        Look::WordStartAscii => format!("(?<!{ascii})(?={ascii})"),
-        Look::WordEndAscii => format!("(?<={ascii})(?!{ascii})"),
-        Look::WordStartHalfAscii => format!("(?<!{ascii})"),
-        Look::WordEndHalfAscii => format!("(?!{ascii})"),
+        Look::WordStartHalfAscii => format!("(?<!{word})"),
+        Look::WordEndHalfAscii => format!("(?!{word})"),
     })
-}
-
-/// An edge of a word, or a place that is none.
-fn edges(word: &str, is_edge: bool) -> String {
-    if is_edge {
-        format!("(?:(?<={word})(?!{word})|(?<!{word})(?={word}))")
-    } else {
-        format!("(?:(?<={word})(?={word})|(?<!{word})(?!{word}))")
-    }
 }

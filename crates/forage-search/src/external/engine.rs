@@ -1,6 +1,7 @@
 //! One engine over one text: which of its lines match, and how sure that is.
 
 use std::io::Write;
+use std::iter;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -8,6 +9,7 @@ use forage_base::Stop;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::arguments::Arguments;
+use super::output::LineNumbers;
 use super::process::{self, ProcessEnd, ProcessHalt};
 use super::{ExternalError, ExternalRequest, Program};
 use crate::limits;
@@ -23,8 +25,8 @@ pub(super) struct ExternalEngine<'a> {
 /// What a search of one text gave.
 #[derive(Debug, Default)]
 pub(super) struct SearchedFiles {
-    /// The numbers, from 1, of the matching lines, rising.
-    pub(super) lines: Vec<u64>,
+    /// Where the matching lines begin in the text, rising.
+    pub(super) starts: Vec<u64>,
     /// The search had to end before the engine did: lines behind the last one are unknown.
     pub(super) halted: bool,
     /// The engine ended before the end of the text without saying so: lines are missing.
@@ -103,24 +105,32 @@ impl<'a> ExternalEngine<'a> {
         let line_count = memchr::memchr_iter(b'\n', text).count() as u64;
         let output_limit =
             2 * text.len() as u64 + (line_count + 2) * limits::EXTERNAL_OUTPUT_PER_LINE + (1 << 20);
-        let (mut reached_end, mut beyond) = (false, 0);
-        let ended =
-            process::run(self.program.path(), &self.arguments.list, &handle, output_limit, halt, |number| {
-                // The first line of what it reads is empty and not the text's.
-                match number.saturating_sub(1) {
-                    0 => {}
-                    number if number <= line_count => searched.lines.push(number),
-                    number if number == line_count + 1 && self.arguments.last_line.is_some() => {
-                        reached_end = true;
-                    }
-                    _ => beyond += 1,
-                }
-            })
+        let mut line_starts = iter::once(0).chain(memchr::memchr_iter(b'\n', text).map(|feed| feed + 1));
+        let (mut last, mut reached_end, mut beyond) = (0, false, 0);
+        let mut found = |number: u64| match number - 1 {
+            // The first line of what it reads is empty and not the text's.
+            0 => {}
+            number if number <= line_count => {
+                searched
+                    .starts
+                    .extend(line_starts.nth((number - last - 1) as usize).map(|start| start as u64));
+                last = number;
+            }
+            number if number == line_count + 1 && self.arguments.last_line.is_some() => reached_end = true,
+            _ => beyond += 1,
+        };
+        let (path, mut numbers) = (self.program.path(), LineNumbers::default());
+        let take = |piece: &[u8]| numbers.push(piece, &mut found);
+        let ended = process::run(path, &self.arguments.list, &handle, output_limit, halt, take)
             .map_err(|source| ExternalError::Start { program: self.shown(), source })?;
+        if !(ended.halted || ended.flooded) {
+            numbers.end(&mut found);
+        }
         searched.halted = ended.halted;
         if !searched.halted {
             searched.gave_up = self.arguments.last_line.is_some() && !reached_end;
-            self.judge(ended, beyond, reached_end, &searched, notes)?;
+            let any = !searched.starts.is_empty();
+            self.judge(ended, numbers.noise + beyond, numbers.spanning, any, reached_end, notes)?;
         }
         Ok(searched)
     }
@@ -157,9 +167,10 @@ impl<'a> ExternalEngine<'a> {
     fn judge(
         &self,
         ended: ProcessEnd,
-        beyond: u64,
+        noise: u64,
+        spanning: u64,
+        found: bool,
         reached_end: bool,
-        searched: &SearchedFiles,
         notes: &mut Notes,
     ) -> Result<(), ExternalError> {
         let stderr = || String::from_utf8_lossy(&ended.stderr).trim().to_owned();
@@ -167,8 +178,7 @@ impl<'a> ExternalEngine<'a> {
             return Err(ExternalError::Flooded { program: self.shown() });
         }
         let failed = ended.signal.is_some() || ended.code.is_some_and(|code| code >= 2);
-        let any = !searched.lines.is_empty() || reached_end;
-        if failed && !any {
+        if failed && !(found || reached_end) {
             let stderr = stderr();
             return Err(match INVALID_PATTERN.iter().any(|words| stderr.contains(words)) {
                 true => ExternalError::InvalidPattern { program: self.shown(), message: stderr },
@@ -189,24 +199,22 @@ impl<'a> ExternalEngine<'a> {
             };
             notes.warn(format!("{name} {how} after its first matches: some may be missing"));
         }
-        if ended.noise + beyond > 0 {
+        if noise > 0 {
             notes.warn(format!(
-                "{name} wrote {} lines that are no numbered lines of the text; they were left out",
-                ended.noise + beyond
+                "{name} wrote {noise} lines that are no numbered lines of the text; they were left out"
             ));
         }
-        if ended.spanning > 0 {
+        if spanning > 0 {
             notes.warn(format!(
-                "{} matches of {name} that reach over a line's end were left out: a pattern can't match across lines",
-                ended.spanning
+                "{spanning} matches of {name} that reach over a line's end were left out: a pattern can't match across \
+                 lines"
             ));
         }
         // The line that we put at the end is no result.
         let code = match ended.code {
-            Some(0) if searched.lines.is_empty() => Some(1),
+            Some(0) if !found => Some(1),
             code => code,
         };
-        let found = !searched.lines.is_empty();
         notes.merge(Notes { found, code, stderr: ended.stderr, ..Notes::default() });
         Ok(())
     }

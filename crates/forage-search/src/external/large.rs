@@ -1,21 +1,18 @@
 //! Files too large to be read whole: the embedded engine's search in pieces, with the external engine's lines. The
 //! engine searches each block of whole lines before the block is read on.
 
-use std::cell::{Cell, RefCell};
-use std::collections::VecDeque;
 use std::io::{self, Read};
-use std::ops::Range;
 
 use forage_base::Stop;
 use forage_fs::{Entry, RelPath, Skipped};
 
 use super::ExternalError;
-use super::batch::{BatchMatches, BatchOutcome, GivenLines};
+use super::batch::{BatchMatches, BatchOutcome, KnownLines};
 use super::engine::{ExternalEngine, Notes};
 use super::process::ProcessHalt;
 use crate::large::decoded;
 use crate::limits;
-use crate::lines::{LineFinder, MatchingLines};
+use crate::lines::LineFinder;
 use crate::options::ScanOptions;
 use crate::scan::search_pieces;
 
@@ -29,7 +26,7 @@ pub(super) fn search_large(
     halt: ProcessHalt<'_>,
     skipped: &mut Skipped,
 ) -> BatchOutcome {
-    let lines = BlockLines::default();
+    let lines = KnownLines::default();
     let mut blocks = BlockReader {
         engine,
         path: &entry.path,
@@ -57,40 +54,13 @@ pub(super) fn search_large(
     Ok(BatchMatches { files, skipped, notes: blocks.notes, cut, searched: u64::from(!cut) })
 }
 
-/// The matching lines of the blocks that were read. Each stretch of text is asked for once, in order.
-#[derive(Default)]
-struct BlockLines {
-    /// Where each line begins in the whole text.
-    starts: RefCell<VecDeque<u64>>,
-    /// Where the next stretch begins.
-    position: Cell<u64>,
-}
-
-impl MatchingLines for BlockLines {
-    fn each(&self, text: &[u8], _: &Stop, mut found: impl FnMut(Range<usize>) -> bool) {
-        let position = self.position.get();
-        let mut end = text.len();
-        let is_in_text = |start: &mut u64| *start < position + text.len() as u64;
-        while let Some(start) = self.starts.borrow_mut().pop_front_if(is_in_text) {
-            let start = (start - position) as usize;
-            let line = start..memchr::memchr(b'\n', &text[start..]).map_or(text.len(), |feed| start + feed);
-            let next = text.len().min(line.end + 1);
-            if !found(line) {
-                end = next;
-                break;
-            }
-        }
-        self.position.set(position + end as u64);
-    }
-}
-
 /// Reads a text block by block and searches each block before its bytes are handed on.
 struct BlockReader<'a, 'e, R> {
     engine: &'a ExternalEngine<'e>,
     path: &'a RelPath,
     halt: ProcessHalt<'a>,
     reader: R,
-    lines: &'a BlockLines,
+    lines: &'a KnownLines,
     /// Where the block begins in the whole text.
     start: u64,
     /// The block, and the beginning of the line after it.
@@ -152,12 +122,12 @@ impl<R: Read> BlockReader<'_, '_, R> {
             self.engine.give_up(&self.path.display(), &mut self.notes)?;
         }
         self.known = if searched.halted { 0 } else { end };
-        let given = GivenLines { before: 0, numbers: &searched.lines };
-        given.each(text, &Stop::never(), |line| {
-            self.lines.starts.borrow_mut().push_back(self.start + line.start as u64);
-            self.known = self.known.max(end.min(line.end + 1));
-            true
-        });
+        for start in searched.starts {
+            let line = start as usize;
+            let feed = memchr::memchr(b'\n', &text[line..]).map_or(end, |feed| line + feed + 1);
+            self.known = self.known.max(end.min(feed));
+            self.lines.starts.borrow_mut().push_back(self.start + start);
+        }
         self.block.truncate(self.block.len() - usize::from(!has_feed));
         self.halted = searched.halted;
         Ok(())

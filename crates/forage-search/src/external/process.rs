@@ -1,6 +1,7 @@
 //! One run of an engine: started with nothing of ours but the text, read without ever waiting for it, and gone with all
 //! that it started when the run ends, however it ends.
 
+use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -18,7 +19,6 @@ use rustix::process::{
     set_parent_process_death_signal, waitid,
 };
 
-use super::output::LineNumbers;
 use crate::limits;
 
 /// When a run must end before the engine does.
@@ -42,54 +42,34 @@ pub(super) struct ProcessEnd {
     pub(super) signal: Option<i32>,
     /// The beginning of what it wrote there.
     pub(super) stderr: Vec<u8>,
-    pub(super) noise: u64,
-    pub(super) spanning: u64,
     /// It was killed because the search must end.
     pub(super) halted: bool,
     /// It was killed because it wrote more than a search of this text can give.
     pub(super) flooded: bool,
 }
 
-/// Runs an engine over `text`; `found` gets the numbers of the matching lines as they are read.
+/// Returns what a program prints about its version, at most `max` bytes.
+pub(super) fn version(program: &Path, halt: ProcessHalt<'_>, max: usize) -> io::Result<Vec<u8>> {
+    let text = memfd_create("forage-nothing", MemfdFlags::CLOEXEC)?;
+    let mut printed = Vec::new();
+    let take = |piece: &[u8]| printed.extend_from_slice(&piece[..piece.len().min(max - printed.len())]);
+    run(program, &["--version".to_owned()], &text, max as u64, halt, take)?;
+    Ok(printed)
+}
+
+/// Runs an engine over `text` and hands over what it prints as it is read.
 pub(super) fn run(
     program: &Path,
     arguments: &[String],
     text: &OwnedFd,
     output_limit: u64,
     halt: ProcessHalt<'_>,
-    mut found: impl FnMut(u64),
-) -> io::Result<ProcessEnd> {
-    let mut numbers = LineNumbers::default();
-    let take = |piece: &[u8]| numbers.push(piece, &mut found);
-    let mut ended = follow(command(program, arguments, text).spawn()?, output_limit, halt, take)?;
-    if !(ended.halted || ended.flooded) {
-        numbers.end(&mut found);
-    }
-    ended.noise = numbers.noise;
-    ended.spanning = numbers.spanning;
-    Ok(ended)
-}
-
-/// What a program prints about its version, at most `most` bytes.
-pub(super) fn version(program: &Path, halt: ProcessHalt<'_>, most: usize) -> io::Result<Vec<u8>> {
-    let text = memfd_create("forage-nothing", MemfdFlags::CLOEXEC)?;
-    let mut printed = Vec::new();
-    let take = |piece: &[u8]| printed.extend_from_slice(&piece[..piece.len().min(most - printed.len())]);
-    follow(command(program, &["--version".to_owned()], &text).spawn()?, most as u64, halt, take)?;
-    Ok(printed)
-}
-
-/// Follows a program to its end and hands over what it prints.
-fn follow(
-    child: Child,
-    output_limit: u64,
-    halt: ProcessHalt<'_>,
     mut take: impl FnMut(&[u8]),
 ) -> io::Result<ProcessEnd> {
-    let mut running = RunningProcess(child);
+    let mut running = RunningProcess(command(program, arguments, text).spawn()?);
     let mut stdout = Pipe::new(running.0.stdout.take());
     let mut stderr = Pipe::new(running.0.stderr.take());
-    let exit = running.exit_handle();
+    let exit = pidfd_open(Pid::from_child(&running.0), PidfdFlags::empty()).ok();
     let mut ended = ProcessEnd::default();
     let mut buffer = vec![0; limits::EXTERNAL_READ_BYTES];
     let mut read_bytes = 0;
@@ -104,9 +84,9 @@ fn follow(
             // What it started can hold the pipes open; what it wrote itself is in them now.
             running.kill_group();
         }
-        let most = if exited { limits::EXTERNAL_LEFT_BYTES } else { limits::EXTERNAL_READ_BYTES };
-        read_bytes += stdout.read(&mut buffer, most, &mut take) as u64;
-        stderr.read(&mut buffer, most, |piece| {
+        let max = if exited { limits::EXTERNAL_LEFT_BYTES } else { limits::EXTERNAL_READ_BYTES };
+        read_bytes += stdout.read(&mut buffer, max, &mut take) as u64;
+        stderr.read(&mut buffer, max, |piece| {
             let room = limits::EXTERNAL_STDERR_BYTES - ended.stderr.len();
             ended.stderr.extend_from_slice(&piece[..piece.len().min(room)]);
         });
@@ -165,40 +145,32 @@ fn command(program: &Path, arguments: &[String], text: &OwnedFd) -> Command {
 }
 
 /// Sleeps until there is something to read, the engine exits, or it is time to look at the deadline.
-fn wait_for_something(
-    stdout: &Pipe<impl Read + AsFd>,
-    stderr: &Pipe<impl Read + AsFd>,
-    exit: Option<&OwnedFd>,
-) {
-    let open = [stdout.handle(), stderr.handle(), exit.map(AsFd::as_fd)];
+fn wait_for_something(stdout: &Pipe, stderr: &Pipe, exit: Option<&OwnedFd>) {
+    let open =
+        [stdout.0.as_ref().map(AsFd::as_fd), stderr.0.as_ref().map(AsFd::as_fd), exit.map(AsFd::as_fd)];
     let mut handles: Vec<PollFd<'_>> =
-        open.iter().flatten().map(|handle| PollFd::from_borrowed_fd(*handle, PollFlags::IN)).collect();
-    // Without a handle that tells of the exit it is looked for more often, once nothing is left to read.
-    let blind = exit.is_none() && handles.is_empty();
-    let tick = if blind { Duration::from_millis(1) } else { limits::EXTERNAL_TICK };
-    // An interrupted call is a short one, and so is one for a time that the system can't express.
-    if let Ok(timeout) = Timespec::try_from(tick) {
-        let _ = poll(&mut handles, Some(&timeout));
-    }
+        open.into_iter().flatten().map(|handle| PollFd::from_borrowed_fd(handle, PollFlags::IN)).collect();
+    // Where no handle becomes ready at the exit, it is looked for more often.
+    let tick = if exit.is_some() { limits::EXTERNAL_TICK } else { Duration::from_millis(1) };
+    let timeout = Timespec { tv_sec: 0, tv_nsec: tick.subsec_nanos().into() };
+    // An interrupted call is only a shorter one.
+    let _ = poll(&mut handles, Some(&timeout));
 }
 
 /// The reading end of a pipe, which never blocks.
-struct Pipe<R>(Option<R>);
+struct Pipe(Option<File>);
 
-impl<R: Read + AsFd> Pipe<R> {
-    fn new(reader: Option<R>) -> Self {
+impl Pipe {
+    fn new(end: Option<impl Into<OwnedFd>>) -> Self {
+        let reader = end.map(|end| File::from(end.into()));
         // A pipe that can't be made so is not read: it could block for ever.
         Self(reader.filter(|reader| fcntl_setfl(reader, OFlags::NONBLOCK).is_ok()))
     }
 
-    fn handle(&self) -> Option<BorrowedFd<'_>> {
-        self.0.as_ref().map(AsFd::as_fd)
-    }
-
-    /// Reads what is there, at most about `most` bytes; returns how much.
-    fn read(&mut self, buffer: &mut [u8], most: usize, mut take: impl FnMut(&[u8])) -> usize {
+    /// Reads what is there, at most about `max` bytes; returns how much.
+    fn read(&mut self, buffer: &mut [u8], max: usize, mut take: impl FnMut(&[u8])) -> usize {
         let mut total = 0;
-        while total < most {
+        while total < max {
             let Some(reader) = &mut self.0 else { break };
             match reader.read(buffer) {
                 Ok(0) => self.0 = None,
@@ -219,10 +191,6 @@ impl<R: Read + AsFd> Pipe<R> {
 struct RunningProcess(Child);
 
 impl RunningProcess {
-    fn exit_handle(&self) -> Option<OwnedFd> {
-        pidfd_open(Pid::from_child(&self.0), PidfdFlags::empty()).ok()
-    }
-
     /// Whether it has exited; it is left unreaped, so that its number and its group's stay its own.
     fn has_exited(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;

@@ -1,11 +1,11 @@
-//! One search: a walk that reads, a thread for each batch of texts, and the caller's thread that hands over.
+//! One search: a walk that reads, workers that run the engine, and the caller's thread that hands over.
 
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::thread::{Scope, ScopedJoinHandle};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::ScopedJoinHandle;
 
 use forage_base::Stop;
 use forage_fs::{Entry, RelPath, Root, Skipped, WalkOptions, WalkReport, WalkStep, walk};
@@ -27,8 +27,10 @@ struct ExternalSession<'a> {
     halt: ProcessHalt<'a>,
 }
 
-#[expect(clippy::too_many_arguments, reason = "those of the public function")]
-pub(super) fn search(
+/// Searches the files below `start` with an external engine; `receive` gets them in path order, and ends the search by
+/// breaking off. An error ends the search too, after what was found before it was handed over.
+#[expect(clippy::too_many_arguments, reason = "the embedded engine's arguments and the engine")]
+pub fn search(
     program: &Program,
     request: &ExternalRequest<'_>,
     root: &Arc<Root>,
@@ -36,7 +38,7 @@ pub(super) fn search(
     options: &WalkOptions,
     scan: &ScanOptions,
     stop: &Stop,
-    mut receive: impl FnMut(FileEvents) -> ControlFlow<()>,
+    mut receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
 ) -> Result<ExternalReport, ExternalError> {
     let ended = AtomicBool::new(false);
     let halt = ProcessHalt { stop, ended: &ended };
@@ -49,16 +51,28 @@ pub(super) fn search(
     let mut broke_off = false;
     let (mut walk, sent) = std::thread::scope(|scope| {
         let end = EndOnDrop(&ended);
-        let (sender, outcomes) = sync_channel(options.thread_count());
-        let walker = scope.spawn(move || session.walk(scope, sender, root, start, options));
+        let threads = options.thread_count();
+        // The capacities bound the batches that wait to be searched, and those that wait for earlier ones.
+        let (work, batches) = sync_channel(threads);
+        let (sender, outcomes) = sync_channel(2 * threads);
+        let walker = scope.spawn(move || session.walk(&work, &sender, root, start, options));
+        let batches = Arc::new(Mutex::new(batches));
+        let workers = Vec::from_iter((0..threads).map(|_| {
+            let batches = Arc::clone(&batches);
+            scope.spawn(move || session.work(&batches))
+        }));
+        drop(batches);
         for outcome in outcomes {
-            let files = found.add(join(outcome)?);
+            // Only a worker that panicked gives none.
+            let Ok(outcome) = outcome.recv() else { break };
+            let files = found.add(outcome?);
             broke_off = files.into_iter().any(|file| receive(file).is_break());
             if broke_off || found.cut {
                 break;
             }
         }
         drop(end);
+        workers.into_iter().for_each(join);
         join(walker)
     })?;
     // The walk is broken off by us only.
@@ -91,13 +105,27 @@ impl Drop for EndOnDrop<'_> {
     }
 }
 
+/// A batch and where its outcome goes.
+type BatchWork = (FileBatch, SyncSender<BatchOutcome>);
+
 impl ExternalSession<'_> {
-    /// Reads the files in path order and starts a thread for each batch of their texts. Returns the number of files
-    /// for the engine, too.
-    fn walk<'scope>(
-        &'scope self,
-        scope: &'scope Scope<'scope, '_>,
-        outcomes: SyncSender<ScopedJoinHandle<'scope, BatchOutcome>>,
+    /// Searches batches until there are no more.
+    fn work(&self, batches: &Mutex<Receiver<BatchWork>>) {
+        let finder = self.finder();
+        loop {
+            let next = batches.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok((batch, outcome)) = next else { return };
+            // After the end of a search there is no receiver.
+            let _ = outcome.send(batch.search(&self.engine, finder.as_ref(), self.scan, self.halt));
+        }
+    }
+
+    /// Reads the files in path order and makes batches of their texts. `outcomes` gets the places where their outcomes
+    /// will come, in the same order. Returns the number of files for the engine, too.
+    fn walk(
+        &self,
+        work: &SyncSender<BatchWork>,
+        outcomes: &SyncSender<Receiver<BatchOutcome>>,
         root: &Arc<Root>,
         start: &RelPath,
         options: &WalkOptions,
@@ -125,8 +153,7 @@ impl ExternalSession<'_> {
         };
         let mut sent = 0;
         let (mut batch, mut enough) = (FileBatch::default(), limits::EXTERNAL_FIRST_BATCH_BYTES);
-        // The channel's capacity bounds the batches that are searched or wait for earlier ones.
-        let put = |handle| match outcomes.send(handle) {
+        let put = |outcome| match outcomes.send(outcome) {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
         };
@@ -135,8 +162,12 @@ impl ExternalSession<'_> {
             if batch.is_empty() {
                 return ControlFlow::Continue(());
             }
-            let batch = std::mem::take(batch);
-            put(scope.spawn(move || batch.search(&self.engine, self.finder().as_ref(), self.scan, self.halt)))
+            let (sender, outcome) = sync_channel(1);
+            put(outcome)?;
+            match work.send((std::mem::take(batch), sender)) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            }
         };
         let receive = |piece: OutputPiece| {
             sent += 1;
@@ -151,7 +182,9 @@ impl ExternalSession<'_> {
                 }
                 OutputPiece::Searched(outcome) => {
                     flush(&mut batch)?;
-                    put(scope.spawn(move || *outcome))
+                    let (sender, place) = sync_channel(1);
+                    let _ = sender.send(*outcome);
+                    put(place)
                 }
             }
         };

@@ -50,7 +50,7 @@ impl Stage {
 
     /// The process group that the fake engine wrote down.
     fn group(&self) -> i32 {
-        fs::read_to_string(self.file("group")).unwrap().trim().parse().unwrap()
+        fs::read_to_string(self.file("group")).unwrap().lines().last().unwrap().parse().unwrap()
     }
 }
 
@@ -98,9 +98,10 @@ const SOON: Duration = Duration::from_secs(15);
 /// Deadline of calls whose engine must have started before it, also on a busy machine.
 const STARTED: Duration = Duration::from_secs(2);
 
-/// Children of its own group, signals ignored, output for ever, and nothing that ends by itself.
+/// Children of its own group, signals ignored, output for ever, and nothing that ends by itself. It adds to the file,
+/// which would be empty if the engine were killed between opening and writing it.
 const HOSTILE: &str = r#"trap '' TERM INT HUP PIPE
-echo $$ > "${0%/*}/group"
+echo $$ >> "${0%/*}/group"
 /bin/sleep 1000 &
 (trap '' TERM; /bin/sleep 1000) &
 while :; do echo "2:x"; echo "2:y" >&2; done"#;
