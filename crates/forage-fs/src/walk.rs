@@ -55,6 +55,7 @@ pub use watched::{Mounts, WatchedTree};
 pub(crate) use worktree::of_root as repository_of;
 
 use crate::error::OpenError;
+use crate::ignore_rules::IgnoreVerdict;
 use crate::limits;
 use crate::rel_path::{RelPath, os_str};
 use crate::root::Root;
@@ -159,6 +160,16 @@ impl FileTypes {
         }
         let matcher = builder.build().map_err(|error| error.to_string())?;
         Ok(Self { matcher, source: [select.to_vec(), negate.to_vec()] })
+    }
+
+    /// Returns the verdict on a name of which the ignore rules have this one; `None` if it is left out for its type.
+    fn choose(&self, path: &Path, is_directory: bool, verdict: IgnoreVerdict) -> Option<IgnoreVerdict> {
+        match self.matcher.matched(path, is_directory) {
+            ignore::Match::Ignore(_) => None,
+            // A hidden file of a type that is asked for is not left out.
+            ignore::Match::Whitelist(_) if verdict == IgnoreVerdict::Nothing => Some(IgnoreVerdict::Kept),
+            _ => Some(verdict),
+        }
     }
 }
 
@@ -269,6 +280,12 @@ impl WalkOptions {
         let Self { follow, max_depth, prune, all_entries, from, only_hidden, types, .. } = self;
         let is_whole = from.is_none() && only_hidden.is_none() && types.is_none();
         is_whole && !follow && !all_entries && *max_depth == limits::WALK_DEPTH && *prune == PRUNED
+    }
+
+    /// Whether rules and names alone decide on a file.
+    fn is_plain(&self) -> bool {
+        let Self { from, excludes, globs, types, label_hidden, .. } = self;
+        from.is_none() && excludes.is_none() && globs.is_none() && types.is_none() && !label_hidden
     }
 
     /// Whether a walk comes by the same files and counts the same.

@@ -111,7 +111,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         },
         style: &style,
         context: &context,
-        output: Output::new(output, separator),
+        output: Output::new(output, separator, is_terminal),
         stats: (is_possible && !arguments.files && style.has_stats()).then(Stats::new),
         has_match: false,
         has_failed: false,
@@ -119,7 +119,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     };
     let began = Instant::now();
     {
-        let _progress = ProgressBar::of(&context.progress, "searching");
+        // On a terminal it would stand between the results.
+        let _progress = (!is_terminal).then(|| ProgressBar::of(&context.progress, "searching"));
         if is_possible && paths.is_empty() {
             search.roots()?;
         }
@@ -195,7 +196,7 @@ impl LineSearch<'_> {
 
     /// Searches standard input; says so if it was not named and nothing comes.
     fn stream(&mut self, is_implicit: bool) {
-        if is_implicit {
+        if is_implicit && !self.style.quiet {
             note_if_nothing_comes();
         }
         let mut stdin = io::stdin().lock();
@@ -380,7 +381,7 @@ impl LineSearch<'_> {
                         let (is_cut, skip) = (found.is_cut, found.printed.len());
                         self.add(&shown(&path), found);
                         if is_cut {
-                            self.print_rest(&scan, &path, &shown(&path), skip);
+                            self.print_rest(&scan, &path, &shown(&path), access, skip);
                         }
                     }
                 }
@@ -392,9 +393,8 @@ impl LineSearch<'_> {
     }
 
     /// Searches a file once more and passes on what it prints, but for the first `skip` bytes, which were printed before.
-    fn print_rest(&mut self, scan: &FileScan<'_>, path: &RelPath, shown: &Path, skip: usize) {
+    fn print_rest(&mut self, scan: &FileScan<'_>, path: &RelPath, shown: &Path, access: Access, skip: usize) {
         let mut worker = self.style.worker();
-        let access = self.access;
         match scan.root.open_file(path) {
             Ok(mut file) => {
                 let found = worker.continue_from(

@@ -29,6 +29,8 @@ const WRITTEN_BYTES: usize = 64 << 10;
 pub(super) struct Output<'t> {
     terminal: &'t mut Terminal,
     separator: Option<&'static [u8]>,
+    /// Whether a person waits for each file's output.
+    is_terminal: bool,
     /// Bytes of the separators that were printed.
     pub(super) separators: u64,
     has_printed: bool,
@@ -39,10 +41,15 @@ pub(super) struct Output<'t> {
 }
 
 impl<'t> Output<'t> {
-    pub(super) fn new(terminal: &'t mut Terminal, separator: Option<&'static [u8]>) -> Self {
+    pub(super) fn new(
+        terminal: &'t mut Terminal,
+        separator: Option<&'static [u8]>,
+        is_terminal: bool,
+    ) -> Self {
         Self {
             terminal,
             separator,
+            is_terminal,
             separators: 0,
             has_printed: false,
             in_file: false,
@@ -69,6 +76,9 @@ impl<'t> Output<'t> {
         }
         (self.has_printed, self.in_file) = (true, true);
         self.bytes(bytes);
+        if self.is_terminal {
+            self.flush();
+        }
     }
 
     /// Writes what belongs to no file.
