@@ -52,7 +52,7 @@ impl Workers {
 
 static WORKERS: Mutex<Workers> = Mutex::new(Workers::for_process(0));
 
-/// Runs a job on an idle thread or a new one. With [`AT_ONCE`] jobs in progress it is queued.
+/// Runs a job on an idle thread or a new one. With `AT_ONCE` jobs in progress it is queued.
 ///
 /// # Errors
 /// The system has no thread for it.
