@@ -112,8 +112,15 @@ impl Globs {
 
     /// Returns whether a walk with these as [`WalkOptions::only`] visits a file.
     pub fn choose(&self, file: &RelPath) -> bool {
-        os_str(file.as_bytes())
-            .is_some_and(|path| self.matcher.matched(Path::new(&*path), false).is_whitelist())
+        let Some(path) = os_str(file.as_bytes()) else { return false };
+        !self.passes_over(Path::new(&*path), false) && !self.leave_out(file)
+    }
+
+    /// Whether a walk with these as [`WalkOptions::only`] passes over a name: a file that they don't choose, or a directory that they
+    /// exclude.
+    fn passes_over(&self, path: &Path, is_directory: bool) -> bool {
+        let matched = self.matcher.matched(path, is_directory);
+        if is_directory { matched.is_ignore() } else { !matched.is_whitelist() }
     }
 
     /// Returns whether a walk with these as [`WalkOptions::excludes`] leaves a file out, or a directory that holds it.

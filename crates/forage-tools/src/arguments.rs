@@ -265,10 +265,12 @@ pub(crate) fn globs_at(
 ) -> Result<Globs, ToolError> {
     let mut all = Vec::new();
     for glob in globs {
-        all.push(glob.clone());
         let (not, bare) = glob.strip_prefix('!').map_or(("", glob.as_str()), |bare| ("!", bare));
-        if bare.contains('/') && !start.is_root() && !bare.starts_with('/') {
-            all.push(format!("{not}{}/{bare}", escaped(start)));
+        for bare in readings(bare, start) {
+            if bare.contains('/') && !start.is_root() && !bare.starts_with('/') {
+                all.push(format!("{not}{}/{bare}", escaped(start)));
+            }
+            all.push(format!("{not}{bare}"));
         }
     }
     Globs::new(&all).map_err(|error| {
@@ -277,6 +279,38 @@ pub(crate) fn globs_at(
             format!("it is not a valid glob ({error}); write for example \"*.py\" or \"src/**/*.rs\""),
         )
     })
+}
+
+/// Returns the globs that a caller can mean by one: `./x` is relative to the start, `a|b` and `*.a *.b` are two, `dir/` is all that is
+/// in it, `.ext` is a kind of files, and brackets can be those of a name such as `[slug]`.
+fn readings(glob: &str, start: &RelPath) -> Vec<String> {
+    let glob = glob.trim();
+    let words: Vec<&str> = glob.split_whitespace().collect();
+    let parts: Vec<&str> = match glob.contains('|') && !glob.contains(['{', '(']) {
+        true => glob.split('|').map(str::trim).filter(|part| !part.is_empty()).collect(),
+        false if words.len() > 1 && words.iter().all(|word| word.contains('*')) => words,
+        false => vec![glob],
+    };
+    let mut all = Vec::new();
+    for part in parts {
+        let part = match (part.strip_prefix("./"), start.is_root()) {
+            (None, _) => part.to_owned(),
+            (Some(rest), true) => format!("/{rest}"),
+            (Some(rest), false) => format!("/{}/{rest}", escaped(start)),
+        };
+        if part.ends_with('/') {
+            all.push(format!("{part}**"));
+        }
+        let extension = part.strip_prefix('.').unwrap_or_default();
+        if !extension.is_empty() && extension.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+            all.push(format!("*{part}"));
+        }
+        if part.contains('[') {
+            all.push(part.replace('[', "\\[").replace(']', "\\]"));
+        }
+        all.push(part);
+    }
+    all
 }
 
 /// Compiles the `file_pattern` that chooses files: globs between commas, of which those that begin with `!` leave out.

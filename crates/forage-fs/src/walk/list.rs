@@ -493,7 +493,7 @@ impl<'a> ListPlan<'a> {
         if let Some(only) = &self.options.only {
             let path = parent.join(seen.name);
             let path = os_str(path.as_bytes())?;
-            if !only.matcher.matched(Path::new(&*path), false).is_whitelist() {
+            if only.passes_over(Path::new(&*path), false) {
                 return Some(Dismissal::Leave(None));
             }
         }
@@ -592,8 +592,7 @@ impl<'a> ListPlan<'a> {
         }
         let os_path = os_str(path.as_bytes())?;
         if let Some(only) = &self.options.only
-            && !is_directory
-            && !only.matcher.matched(Path::new(&*os_path), false).is_whitelist()
+            && only.passes_over(Path::new(&*os_path), is_directory)
         {
             return Some((None, None));
         }

@@ -356,6 +356,70 @@ fn arguments_of_other_tools_are_understood() {
     assert!(text.contains("fn a(b)") && !text.contains(NEEDLE), "{text}");
 }
 
+/// Globs in the forms that people and agents write, in every tool that takes them. An index, and a walk from a part of the tree, choose the
+/// same files.
+#[test]
+fn globs_mean_what_callers_mean_by_them() {
+    let tree = Tree::new();
+    for path in [
+        "app/a.ts",
+        "app/[slug]/page.tsx",
+        "app/sub/b.tsx",
+        "eek/c.txt",
+        "ook/d.txt",
+        "ook/deep/e.ts",
+        "f.py",
+    ] {
+        tree.write(path, "needle\n");
+    }
+    let context = tree.context();
+    let all = "app/[slug]/page.tsx app/a.ts app/sub/b.tsx eek/c.txt f.py ook/d.txt ook/deep/e.ts";
+    for (glob, expected) in [
+        ("!ook", "app/[slug]/page.tsx app/a.ts app/sub/b.tsx eek/c.txt f.py"),
+        ("!ook/", "app/[slug]/page.tsx app/a.ts app/sub/b.tsx eek/c.txt f.py"),
+        ("!/app", "eek/c.txt f.py ook/d.txt ook/deep/e.ts"),
+        ("!app/*", "eek/c.txt f.py ook/d.txt ook/deep/e.ts"),
+        ("!./app/**", "eek/c.txt f.py ook/d.txt ook/deep/e.ts"),
+        ("!**/deep/**", "app/[slug]/page.tsx app/a.ts app/sub/b.tsx eek/c.txt f.py ook/d.txt"),
+        ("*.ts,!ook", "app/a.ts"),
+        ("./app/**/*.tsx", "app/[slug]/page.tsx app/sub/b.tsx"),
+        ("*.ts|*.tsx", "app/[slug]/page.tsx app/a.ts app/sub/b.tsx ook/deep/e.ts"),
+        ("*.ts *.tsx", "app/[slug]/page.tsx app/a.ts app/sub/b.tsx ook/deep/e.ts"),
+        ("ook/", "ook/d.txt ook/deep/e.ts"),
+        (".tsx", "app/[slug]/page.tsx app/sub/b.tsx"),
+        ("app/[slug]/*.tsx", "app/[slug]/page.tsx"),
+        ("**", all),
+    ] {
+        let grep = answer(&context, "grep_search", json!({"pattern": "needle", "file_pattern": glob}));
+        let paths = |files: &Value| {
+            let paths =
+                files.as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap().to_owned());
+            let mut paths: Vec<String> = paths.collect();
+            paths.sort();
+            paths.join(" ")
+        };
+        assert_eq!(paths(&grep.records()["files"]), expected, "grep_search {glob}");
+        let ranked = json!({"query": "needle", "file_pattern": glob, "limit": 20, "code_tokens": 0});
+        let ranked = answer(&context, "search_index", ranked);
+        assert_eq!(paths(&ranked.records()["files"]), expected, "search_index {glob}");
+        if !glob.contains(',') {
+            let search = answer(&context, "Search", json!({"pattern": "needle", "glob": [glob]}));
+            let mut found: Vec<String> = search.records()["matches"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|record| record["data"]["path"]["text"].as_str().unwrap().to_owned())
+                .collect();
+            found.sort();
+            assert_eq!(found.join(" "), expected, "Search {glob}");
+        }
+    }
+    // From a part of the tree, too.
+    let within = json!({"pattern": "needle", "path": "app", "file_pattern": "./sub/**"});
+    let within = answer(&context, "grep_search", within);
+    assert_eq!(within.records()["files"][0]["path"], "app/sub/b.tsx");
+}
+
 fn found_lines(literal: &str) -> (String, Value) {
     found("grep_search", json!({"pattern": literal, "fixed_strings": true}))
 }
