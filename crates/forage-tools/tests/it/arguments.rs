@@ -414,6 +414,8 @@ fn globs_mean_what_callers_mean_by_them() {
             assert_eq!(found.join(" "), expected, "Search {glob}");
         }
     }
+    let listed = answer(&context, "list_directory", json!({"name": "*,!ook/"}));
+    assert!(listed.text.contains("eek/c.txt") && !listed.text.contains("ook/d.txt"), "{}", listed.text);
     // From a part of the tree, too.
     let within = json!({"pattern": "needle", "path": "app", "file_pattern": "./sub/**"});
     let within = answer(&context, "grep_search", within);
