@@ -169,7 +169,7 @@ impl FileTypes {
         Ok(Self { matcher, source: [select.to_vec(), negate.to_vec()] })
     }
 
-    /// Returns the verdict on a name of which the ignore rules have this one; `None` if it is left out for its type.
+    /// Combines the verdict of the ignore rules with the types; returns `None` for a file that its type leaves out.
     fn choose(&self, path: &Path, is_directory: bool, verdict: IgnoreVerdict) -> Option<IgnoreVerdict> {
         match self.matcher.matched(path, is_directory) {
             ignore::Match::Ignore(_) => None,

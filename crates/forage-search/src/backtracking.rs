@@ -38,7 +38,7 @@ pub struct BacktrackMatcher {
 }
 
 impl BacktrackMatcher {
-    /// Compiles patterns, any of which may match. `word` and `line` are ripgrep's `-w` and `-x`; with `dot_all`, `.` matches line
+    /// Compiles patterns as alternatives. `word` and `line` are ripgrep's `-w` and `-x`; with `dot_all`, `.` matches line
     /// feeds.
     ///
     /// # Errors

@@ -104,11 +104,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         arguments.files || arguments.max_count != Some(0) && (!patterns.is_empty() || arguments.invert_match);
     let mut search = LineSearch {
         sieve: style.prints_matches_alone().then(|| sieve(arguments, &patterns, &context.stop)).flatten(),
-        access: Access {
-            is_explicit: false,
-            is_mapped: paths.len() <= MAPPED_PATHS
-                && !paths.iter().any(|path| *path == STREAM || is_directory(path)),
-        },
+        is_mapped: paths.len() <= MAPPED_PATHS
+            && !paths.iter().any(|path| *path == STREAM || is_directory(path)),
         style: &style,
         context: &context,
         output: Output::new(output, separator, is_terminal),
@@ -175,15 +172,16 @@ fn find(context: &Context, named: &str) -> anyhow::Result<(Arc<Root>, RelPath)> 
 struct LineSearch<'a> {
     style: &'a Style<'a>,
     context: &'a Context,
-    /// What a line of every file with a match matches; `None` if all files have to be read.
+    /// A pattern that passes over files without a match; `None` if every file must be searched.
     sieve: Option<Pattern>,
-    access: Access,
+    /// As [`Access::is_mapped`].
+    is_mapped: bool,
     output: Output<'a>,
     stats: Option<Stats>,
     has_match: bool,
     /// Something could not be read.
     has_failed: bool,
-    /// The places that were searched, for what is said of them when nothing was found.
+    /// The places that were searched, for the remarks at the end.
     reports: Vec<(Arc<Root>, RelPath, WalkOptions, WalkReport)>,
 }
 
@@ -203,7 +201,8 @@ impl LineSearch<'_> {
         let access = Access { is_explicit: true, is_mapped: false };
         let mut worker = self.style.worker();
         let path = Path::new("<stdin>");
-        let found = worker.pass_on(path, FileBytes::Pieces(&mut stdin), access, &mut self.output);
+        self.output.next_file();
+        let found = worker.pass_on(path, FileBytes::Pieces(&mut stdin), access, &mut self.output, 0);
         self.add(path, found);
     }
 
@@ -254,7 +253,7 @@ impl LineSearch<'_> {
                 named.join(below.unwrap_or_default())
             }
         };
-        let access = Access { is_explicit: !is_directory, ..self.access };
+        let access = Access { is_explicit: !is_directory, is_mapped: self.is_mapped };
         let report = match arguments.files {
             true => self.list(root, start, &options, &shown)?,
             false => self.files(root, start, &options, access, &shown)?,
@@ -397,13 +396,8 @@ impl LineSearch<'_> {
         let mut worker = self.style.worker();
         match scan.root.open_file(path) {
             Ok(mut file) => {
-                let found = worker.continue_from(
-                    shown,
-                    FileBytes::Pieces(file.reader()),
-                    access,
-                    &mut self.output,
-                    skip,
-                );
+                let found =
+                    worker.pass_on(shown, FileBytes::Pieces(file.reader()), access, &mut self.output, skip);
                 self.add(shown, found);
             }
             Err(error) => self.failure(&error.to_string()),
@@ -446,7 +440,7 @@ impl LineSearch<'_> {
                 false if arguments.stats => sums(stats, seconds),
                 false => String::new(),
             };
-            self.output.write_apart(text.as_bytes());
+            self.output.bytes(text.as_bytes());
         }
         self.output.flush();
         if let Some(error) = self.output.error.take() {

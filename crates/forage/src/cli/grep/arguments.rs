@@ -128,7 +128,7 @@ pub(crate) struct Arguments {
     #[arg(short = 'd', long, value_name = "N", visible_alias = "maxdepth", help_heading = "Files")]
     pub(super) max_depth: Option<usize>,
     /// Leave out larger files; K, M and G multiply by 1,024
-    #[arg(long, value_name = "BYTES", value_parser = grep_cli_size, help_heading = "Files")]
+    #[arg(long, value_name = "BYTES", value_parser = parse_size, help_heading = "Files")]
     pub(super) max_filesize: Option<u64>,
     /// Search binary files as if they were text
     #[arg(short = 'a', long, overrides_with_all = ["binary", "text"], help_heading = "Files")]
@@ -268,7 +268,7 @@ pub(crate) fn in_place_of(option: &str) -> Option<&'static str> {
     })
 }
 
-fn grep_cli_size(text: &str) -> Result<u64, String> {
+fn parse_size(text: &str) -> Result<u64, String> {
     grep_cli::parse_human_readable_size(text).map_err(|error| error.to_string())
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Output<'t> {
     pub(super) separators: u64,
     has_printed: bool,
     in_file: bool,
-    /// Whether somebody still reads.
+    /// Whether the reader is still there.
     pub(super) is_open: bool,
     pub(super) error: Option<anyhow::Error>,
 }
@@ -81,12 +81,8 @@ impl<'t> Output<'t> {
         }
     }
 
-    /// Writes what belongs to no file.
-    pub(super) fn write_apart(&mut self, bytes: &[u8]) {
-        self.bytes(bytes);
-    }
-
-    fn bytes(&mut self, bytes: &[u8]) {
+    /// Writes bytes without a separator.
+    pub(super) fn bytes(&mut self, bytes: &[u8]) {
         match self.terminal.bytes(bytes) {
             Ok(is_open) => self.is_open &= is_open,
             Err(error) => {
@@ -223,12 +219,12 @@ pub(super) struct Found {
     pub(super) printed: Vec<u8>,
     /// Whether there is more output than may be held.
     pub(super) is_cut: bool,
-    /// What went wrong on the way.
+    /// The error that ended the search of the file.
     pub(super) error: Option<String>,
 }
 
 impl<'a> Style<'a> {
-    /// Compiles patterns for a search whose output goes to a terminal or elsewhere; `is_text` if no file is taken for binary.
+    /// Compiles the patterns; the caller sets how the results look.
     pub(super) fn new(arguments: &'a Arguments, patterns: &[String], stop: &Stop) -> anyhow::Result<Self> {
         Ok(Self {
             arguments,
@@ -430,7 +426,7 @@ pub(super) struct FileSearch<'a, 's> {
 }
 
 /// The way in which a file is searched.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
     /// The user named the file, so that it is searched even if it is binary.
     pub(super) is_explicit: bool,
@@ -444,20 +440,8 @@ impl FileSearch<'_, '_> {
         self.search(path, bytes, access, None, 0)
     }
 
-    /// Searches a file and passes its output on as it comes.
+    /// Searches a file and writes its output as it comes, without the first `skip` bytes, which were written before.
     pub(super) fn pass_on(
-        &mut self,
-        path: &Path,
-        bytes: FileBytes<'_>,
-        access: Access,
-        output: &mut Output<'_>,
-    ) -> Found {
-        output.next_file();
-        self.search(path, bytes, access, Some(output), 0)
-    }
-
-    /// Searches a file whose first `skip` bytes of output were printed before, and passes on the rest.
-    pub(super) fn continue_from(
         &mut self,
         path: &Path,
         bytes: FileBytes<'_>,
@@ -496,7 +480,7 @@ impl FileSearch<'_, '_> {
             }
         };
         let writer = printer.output();
-        // A reader that went away is noticed by the output.
+        // The output remembers a reader that went away.
         let _ = writer.pass_on();
         let is_cut = writer.is_full;
         let is_closed = writer.passes_on_to.as_ref().is_some_and(|output| !output.is_open);
