@@ -45,13 +45,14 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::{Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{Args, ColorChoice, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use forage_tools::registry::{AnyTool, TOOLS};
 use forage_tools::{ErrorCode, ToolError};
+use grep_printer::HyperlinkFormat;
 use serde_json::Value;
 
 use output::Terminal;
-use paint::{ColorChoice, HyperlinkFormat, Painter};
+use paint::Painter;
 use setting_options::SettingOptions;
 use told::ToldError;
 
@@ -98,10 +99,10 @@ pub(crate) struct Global {
     #[arg(long, global = true)]
     json: bool,
     /// When to use colours; auto: on a terminal, unless NO_COLOR is set; everywhere with CLICOLOR_FORCE
-    #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t, hide_default_value = true)]
+    #[arg(long, global = true, value_name = "WHEN", default_value_t, hide_default_value = true)]
     color: ColorChoice,
     /// Make paths on a terminal lead to files: default, vscode, cursor, zed and others, or an address with {path} and {line}
-    #[arg(long, global = true, value_name = "FORMAT", hide_short_help = true)]
+    #[arg(long, global = true, value_name = "FORMAT", hide_short_help = true, value_parser = paint::link_format)]
     hyperlinks: Option<HyperlinkFormat>,
     /// Say on standard error what the index could tell of a search
     #[arg(long, global = true, hide_short_help = true)]
@@ -289,12 +290,11 @@ pub(crate) fn run() -> ExitCode {
         Invocation::Command(cli) if matches!(cli.command, Some(Command::Mcp(_) | Command::Hook(_)))
     );
     let global = asked.global();
-    let painter = match is_for_clients {
-        true => Painter::default(),
-        false => Painter::new(global.color, global.hyperlinks.as_ref()),
-    };
     let explain = global.explain || global.verbose;
-    let mut output = Terminal::new(global.json && !is_for_clients, explain).painted_by(painter);
+    let mut output = Terminal::new(global.json && !is_for_clients, explain);
+    if !is_for_clients {
+        output.painter = Painter::new(global.color, global.hyperlinks.as_ref());
+    }
     if global.quiet {
         output.be_quiet();
         progress::be_quiet();

@@ -59,20 +59,18 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     if global.timeout_ms().is_some() || context.timeout != limits::TIMEOUT {
         context.stop = context.stop.within(context.timeout);
     }
-    let has_colors = output.painter().paints();
     let is_terminal = io::stdout().is_terminal();
     let is_directory = |path: &str| {
         find(&context, path)
             .is_ok_and(|(root, start)| root.locate(&start).is_ok_and(|(_, is_directory)| is_directory))
     };
     let is_one_file = matches!(paths.as_slice(), [path] if *path == STREAM || !is_directory(path));
-    let links = output.painter().links().unwrap_or_default();
 
     let mut style = Style::new(arguments, &patterns, &context.stop)?;
     style.json = global.json;
     style.quiet = global.quiet;
-    style.has_colors = has_colors;
-    style.links = links;
+    style.has_colors = output.painter.has_colors;
+    style.links = output.painter.links();
     style.with_filename = match arguments {
         Arguments { with_filename: true, .. } => true,
         Arguments { no_filename: true, .. } => false,

@@ -20,7 +20,8 @@ pub(crate) struct Terminal {
     stdout: BufWriter<Stdout>,
     json: bool,
     explain: bool,
-    painter: Painter,
+    /// Colours and links of answers.
+    pub(crate) painter: Painter,
     quiet: bool,
     /// Documents that are not written yet.
     documents: Vec<Value>,
@@ -41,27 +42,18 @@ impl Terminal {
         }
     }
 
-    /// With colours, or links.
-    pub(crate) fn painted_by(self, painter: Painter) -> Self {
-        Self { painter, ..self }
-    }
-
     /// Tells of nothing but errors.
     pub(crate) fn be_quiet(&mut self) {
         self.quiet = true;
     }
 
-    /// How answers look.
-    pub(crate) fn painter(&self) -> &Painter {
-        &self.painter
-    }
-
     /// An answer for a person.
     pub(crate) fn answer(&mut self, answer: &Answer) -> anyhow::Result<()> {
-        match self.painter.paints() {
-            true => self.text(&self.painter.answer(&answer.text, answer.records())),
-            false => self.text(&answer.text),
-        }?;
+        if self.painter.has_colors {
+            self.text(&self.painter.answer(&answer.text, answer.records()))?;
+        } else {
+            self.text(&answer.text)?;
+        }
         self.flush()
     }
 

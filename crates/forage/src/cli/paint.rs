@@ -1,16 +1,17 @@
 //! Colours and links on a terminal.
 //!
-//! An answer is text, the same bytes for a file, a pipe and a terminal. What stands where in it, its records tell: paths, numbers
-//! of lines, what matched. The colours are put around these and change nothing else.
+//! An answer is the same text in a file, in a pipe and on a terminal. The painter puts colours around its paths, line numbers,
+//! matches, directories and notes, and changes nothing else. The records tell it which words are paths and what matched.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::io::IsTerminal as _;
-use std::ops::Range;
 use std::path::Path;
 
+use clap::ColorChoice;
+use grep_printer::{HyperlinkConfig, HyperlinkEnvironment, HyperlinkFormat, HyperlinkFormatError};
 use serde_json::Value;
 
-/// As ripgrep has them, unless told otherwise.
+/// ripgrep's default colours.
 const PATH: &str = "\x1b[35m";
 const LINE_NUMBER: &str = "\x1b[32m";
 const MATCH: &str = "\x1b[1m\x1b[31m";
@@ -18,331 +19,190 @@ const NOTE: &str = "\x1b[2m";
 const DIRECTORY: &str = "\x1b[1m\x1b[34m";
 const RESET: &str = "\x1b[0m";
 
-/// When to use colours.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum ColorChoice {
-    // On a terminal, unless NO_COLOR is set; anywhere with CLICOLOR_FORCE. Said for a person, it would make every help long.
-    #[default]
-    Auto,
-    Always,
-    Never,
+/// Parses a format of links: one of ripgrep's names, `zed`, or an address with `{path}`.
+pub(crate) fn link_format(text: &str) -> Result<HyperlinkFormat, HyperlinkFormatError> {
+    if text == "zed" { "zed://file{path}:{line}:{column}" } else { text }.parse()
 }
 
-impl ColorChoice {
-    fn is_on(self) -> bool {
-        match self {
-            Self::Always => true,
-            Self::Never => false,
-            Self::Auto if anstyle_query::no_color() => false,
-            Self::Auto if anstyle_query::clicolor_force() => true,
-            Self::Auto => {
-                std::io::stdout().is_terminal()
-                    && anstyle_query::term_supports_color()
-                    && anstyle_query::clicolor() != Some(false)
-            }
-        }
-    }
-}
-
-/// What a path on a terminal leads to when it is clicked.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct HyperlinkFormat(String);
-
-/// Names of formats, those of ripgrep.
-const FORMATS: [(&str, &str); 8] = [
-    ("none", ""),
-    ("default", "file://{path}"),
-    ("file", "file://{path}"),
-    ("vscode", "vscode://file{path}:{line}:1"),
-    ("vscode-insiders", "vscode-insiders://file{path}:{line}:1"),
-    ("cursor", "cursor://file{path}:{line}:1"),
-    ("zed", "zed://file{path}:{line}:1"),
-    ("textmate", "txmt://open?url=file://{path}&line={line}"),
-];
-
-impl std::str::FromStr for HyperlinkFormat {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        if let Some((_, format)) = FORMATS.iter().find(|(name, _)| *name == text) {
-            return Ok(Self((*format).to_owned()));
-        }
-        if text.contains("{path}") && text.contains("://") && !text.chars().any(char::is_control) {
-            return Ok(Self(text.to_owned()));
-        }
-        let names: Vec<&str> = FORMATS.iter().map(|(name, _)| *name).collect();
-        Err(format!(
-            "it is none of {}, and no address with {{path}} and perhaps {{line}} in it",
-            names.join(", ")
-        ))
-    }
-}
-
-/// How answers look.
+/// Colours and links of answers.
 #[derive(Debug, Default)]
 pub(crate) struct Painter {
-    has_colors: bool,
-    links: Option<String>,
+    pub(crate) has_colors: bool,
+    links: HyperlinkFormat,
 }
 
 impl Painter {
-    /// As it was asked for. Links need a terminal that takes colours.
+    /// Creates a painter. Links need a terminal that takes colours.
     pub(crate) fn new(colors: ColorChoice, links: Option<&HyperlinkFormat>) -> Self {
-        let has_colors = colors.is_on();
-        let links = links.filter(|format| has_colors && !format.0.is_empty());
-        Self { has_colors, links: links.map(|format| format.0.clone()) }
+        let is_terminal = || std::io::stdout().is_terminal() && anstyle_query::term_supports_color();
+        let has_colors = match colors {
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+            ColorChoice::Auto if anstyle_query::no_color() => false,
+            ColorChoice::Auto if anstyle_query::clicolor_force() => true,
+            ColorChoice::Auto => is_terminal() && anstyle_query::clicolor() != Some(false),
+        };
+        Self { has_colors, links: links.filter(|_| has_colors).cloned().unwrap_or_default() }
     }
 
-    /// Whether a text would be changed.
-    pub(crate) fn paints(&self) -> bool {
-        self.has_colors
+    /// Returns the links for ripgrep's printers.
+    pub(crate) fn links(&self) -> HyperlinkConfig {
+        self.links.clone().into_config(HyperlinkEnvironment::new())
     }
 
-    /// The form of links, for ripgrep's printers.
-    pub(crate) fn links(&self) -> Option<grep_printer::HyperlinkConfig> {
-        let format: grep_printer::HyperlinkFormat = self.links.as_ref()?.parse().ok()?;
-        Some(format.into_config(grep_printer::HyperlinkEnvironment::new()))
-    }
-
-    /// An answer with its colours.
+    /// Returns an answer with its colours.
     pub(crate) fn answer(&self, text: &str, records: &Value) -> String {
-        if !self.has_colors {
-            return text.to_owned();
-        }
-        let mut known = KnownPlaces::default();
-        known.gather(records, None);
+        let mut page = Page::default();
+        page.gather(records, "");
         let root = records["root"].as_str().unwrap_or_default();
-        let page = Page { painter: self, known, root };
-        page.painted(text)
-    }
-}
-
-/// What the records of an answer tell of its text.
-#[derive(Default)]
-struct KnownPlaces<'a> {
-    paths: HashSet<&'a str>,
-    /// Bytes of the longest of them.
-    longest: usize,
-    /// The text of a line with what matched in it, by its path and number.
-    matches: HashMap<(&'a str, u64), MatchedLine<'a>>,
-}
-
-struct MatchedLine<'a> {
-    text: &'a str,
-    spans: Vec<Range<usize>>,
-}
-
-impl<'a> KnownPlaces<'a> {
-    /// Everything below a value that stands in a file's record.
-    fn gather(&mut self, value: &'a Value, file: Option<&'a str>) {
-        match value {
-            Value::Array(values) => values.iter().for_each(|value| self.gather(value, file)),
-            Value::Object(fields) => {
-                let path = fields.get("path").and_then(text_of);
-                self.paths.extend(path);
-                self.longest = self.longest.max(path.map_or(0, str::len));
-                let file = path.or(file);
-                let text = fields.get("text").or(fields.get("lines")).and_then(text_of);
-                let number = fields.get("line_number").and_then(Value::as_u64);
-                let spans = fields.get("spans").or(fields.get("submatches")).and_then(Value::as_array);
-                if let (Some(file), Some(text), Some(number), Some(spans)) = (file, text, number, spans) {
-                    let spans = spans.iter().filter_map(span).collect();
-                    self.matches.insert((file, number), MatchedLine { text, spans });
-                }
-                fields.values().for_each(|value| self.gather(value, file));
-            }
-            _ => {}
-        }
-    }
-}
-
-/// A text, or one that stands beside its bytes.
-fn text_of(value: &Value) -> Option<&str> {
-    value.as_str().or_else(|| value["text"].as_str())
-}
-
-fn span(value: &Value) -> Option<Range<usize>> {
-    let (start, end) = match value {
-        Value::Array(ends) => (ends.first()?, ends.get(1)?),
-        other => (&other["start"], &other["end"]),
-    };
-    Some(start.as_u64()? as usize..end.as_u64()? as usize)
-}
-
-struct Page<'a> {
-    painter: &'a Painter,
-    known: KnownPlaces<'a>,
-    root: &'a str,
-}
-
-impl Page<'_> {
-    fn painted(&self, text: &str) -> String {
-        let mut painted = String::with_capacity(text.len() * 2);
+        let link = |path: &str, line| self.address(root, path, line);
         let notes = notes_start(text);
-        let (mut file, mut is_code) = (None, false);
-        let mut at = 0;
+        let (mut is_code, mut at) = (false, 0);
         for line in text.split_inclusive('\n') {
-            let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+            let (body, end) = line.strip_suffix('\n').map_or((line, ""), |body| (body, "\n"));
             if at >= notes {
-                put(&mut painted, NOTE, line);
-            } else if let Some(place) = line.strip_prefix("@@ ") {
+                page.put(NOTE, body);
+            } else if let Some(place) = body.strip_prefix("@@ ") {
                 is_code = true;
-                painted.push_str("@@ ");
-                self.place(&mut painted, place);
+                page.painted.push_str("@@ ");
+                page.line(place, &[' '], link);
             } else if is_code {
-                painted.push_str(line);
+                page.painted.push_str(body);
             } else {
-                self.line(&mut painted, line, &mut file);
+                page.line(body, &[':', '-'], link);
             }
-            painted.push_str(end);
-            at += line.len() + end.len();
+            page.painted.push_str(end);
+            at += line.len();
         }
-        painted
+        page.painted
     }
 
-    /// A line outside of code. A path that stands alone is that of the lines below it.
-    fn line<'t>(&self, painted: &mut String, line: &'t str, file: &mut Option<&'t str>) {
-        let alone = line.strip_suffix(':').unwrap_or(line);
-        if self.known.paths.contains(alone) {
-            *file = Some(alone);
-            self.path(painted, alone, None);
-            return painted.push_str(&line[alone.len()..]);
+    /// Returns the address of a line, where links are wanted. A quoted path has bytes that an address can't have.
+    fn address(&self, root: &str, path: &str, line: u64) -> Option<String> {
+        if self.links.is_empty() || path.starts_with('"') {
+            return None;
         }
-        if let Some((path, rest)) = self.leading_path(line) {
-            match numbered(&rest[1..]).filter(|_| !rest.starts_with(": ")) {
-                Some((number, behind)) => {
-                    self.path(painted, path, Some(number));
-                    painted.push_str(&rest[..1]);
-                    put(painted, LINE_NUMBER, &rest[1..rest.len() - behind.len()]);
-                    self.matched(painted, behind, path, number);
-                }
-                None => {
-                    self.path(painted, path, None);
-                    painted.push_str(rest);
-                }
-            }
-            return;
+        let absolute = Path::new(root).join(path).display().to_string();
+        let absolute = if cfg!(windows) { format!("/{}", absolute.replace('\\', "/")) } else { absolute };
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~:".contains(&byte);
+        let encode =
+            |byte| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+        let address = self.links.to_string().replace("{line}", &line.to_string()).replace("{column}", "1");
+        let address = address.replace("{host}", "").replace("{wslprefix}", "");
+        Some(address.replace("{path}", &absolute.bytes().map(encode).collect::<String>()))
+    }
+}
+
+/// An answer while it is painted.
+#[derive(Default)]
+struct Page<'a> {
+    paths: BTreeSet<&'a str>,
+    /// The text and the spans of a line with matches, by path and line number.
+    matches: HashMap<(&'a str, u64), (&'a str, &'a Vec<Value>)>,
+    /// The last path, to which numbered lines below it belong.
+    file: &'a str,
+    painted: String,
+}
+
+impl<'a> Page<'a> {
+    /// Gathers paths and matches of a value that belongs to the record of `file`.
+    fn gather(&mut self, value: &'a Value, file: &'a str) {
+        if let Value::Array(values) = value {
+            values.iter().for_each(|value| self.gather(value, file));
         }
-        let text = line.trim_start();
-        let indent = &line[..line.len() - text.len()];
-        match numbered(text) {
-            // `1-19 function main`.
-            Some((_, behind)) if is_range(behind) => {
-                let end = text.find([' ', ':']).unwrap_or(text.len());
-                painted.push_str(indent);
-                put(painted, LINE_NUMBER, &text[..end]);
-                painted.push_str(&text[end..]);
-            }
-            Some((number, behind)) if !indent.is_empty() => {
-                painted.push_str(indent);
-                put(painted, LINE_NUMBER, &text[..text.len() - behind.len()]);
-                self.matched(painted, behind, file.unwrap_or_default(), number);
-            }
-            _ => match line.rfind("── ").map(|at| line.split_at(at + "── ".len())) {
-                Some((branch, name)) if name.trim_end_matches(" …").ends_with('/') => {
-                    painted.push_str(branch);
-                    put(painted, DIRECTORY, name);
-                }
-                _ => painted.push_str(line),
-            },
+        let Value::Object(fields) = value else { return };
+        // Bytes may accompany a text.
+        let text = |name: &str| value[name].as_str().or(value[name]["text"].as_str());
+        let path = text("path");
+        self.paths.extend(path.filter(|path| !path.is_empty()));
+        let file = path.unwrap_or(file);
+        let spans = value["spans"].as_array().or(value["submatches"].as_array());
+        if let (Some(line), Some(text), Some(spans)) =
+            (value["line_number"].as_u64(), text("text").or(text("lines")), spans)
+        {
+            self.matches.insert((file, line), (text, spans));
+        }
+        fields.values().for_each(|value| self.gather(value, file));
+    }
+
+    /// Paints a line outside of code that may begin with a path and one of the separators.
+    fn line(&mut self, line: &str, separators: &[char], link: impl Fn(&str, u64) -> Option<String>) {
+        let follows = |rest: &str| rest.is_empty() || rest.starts_with(separators);
+        // Of paths that begin with each other, the longest comes last.
+        let mut paths = self.paths.iter().rev();
+        let path = paths.find(|path| line.strip_prefix(**path).is_some_and(follows)).copied();
+        let rest = path.map_or(line, |path| &line[path.len()..]);
+        let (mark, number, after) = numbered(rest, path.is_some()).unwrap_or((rest, "", ""));
+        let first = number.split('-').next().and_then(|first| first.parse().ok());
+        if let Some(path) = path {
+            self.file = path;
+            let address = link(path, first.unwrap_or(1));
+            self.painted.extend(address.iter().map(|address| format!("\x1b]8;;{address}\x1b\\")));
+            self.put(PATH, path);
+            self.painted.extend(address.map(|_| "\x1b]8;;\x1b\\"));
+        }
+        let name = rest.rfind("── ").map_or(rest.len(), |at| at + "── ".len());
+        if path.is_none() && rest[name..].trim_end_matches(" …").ends_with('/') {
+            self.painted.push_str(&rest[..name]);
+            return self.put(DIRECTORY, &rest[name..]);
+        }
+        self.painted.push_str(mark);
+        self.put(LINE_NUMBER, number);
+        match first.and_then(|first| self.matches.get(&(self.file, first)).copied()) {
+            Some((text, spans)) => self.matched(after, text, spans),
+            None => self.painted.push_str(after),
         }
     }
 
-    /// The longest path that a line begins with, and what follows it.
-    fn leading_path<'t>(&self, line: &'t str) -> Option<(&'t str, &'t str)> {
-        // A line may be as long as a file.
-        let ends = line.bytes().take(self.known.longest + 1).enumerate();
-        let ends = ends.filter(|(_, byte)| matches!(byte, b':' | b'-')).map(|(at, _)| at);
-        let mut known = ends.filter(|&end| self.known.paths.contains(&line[..end]));
-        known.next_back().map(|end| line.split_at(end))
-    }
-
-    /// `PATH FIRST-LAST`, or something else behind such a mark.
-    fn place(&self, painted: &mut String, place: &str) {
-        let parts = place.rsplit_once(' ').filter(|(path, _)| self.known.paths.contains(path));
-        match parts.and_then(|(path, lines)| Some((path, lines, numbered(lines)?.0))) {
-            Some((path, lines, first)) => {
-                self.path(painted, path, Some(first));
-                painted.push(' ');
-                put(painted, LINE_NUMBER, lines);
-            }
-            None => painted.push_str(place),
-        }
-    }
-
-    fn path(&self, painted: &mut String, path: &str, line: Option<u64>) {
-        // A name of odd bytes stands in quotes, and is none that an address could have.
-        let Some(format) = self.painter.links.as_ref().filter(|_| !path.starts_with('"')) else {
-            return put(painted, PATH, path);
-        };
-        let mut absolute = Path::new(self.root).join(path).display().to_string();
-        if cfg!(windows) {
-            absolute = format!("/{}", absolute.replace('\\', "/"));
-        }
-        let address =
-            format.replace("{path}", &encoded(&absolute)).replace("{line}", &line.unwrap_or(1).to_string());
-        painted.push_str(&format!("\x1b]8;;{address}\x1b\\"));
-        put(painted, PATH, path);
-        painted.push_str("\x1b]8;;\x1b\\");
-    }
-
-    /// The text of a line, with what matched.
-    fn matched(&self, painted: &mut String, shown: &str, path: &str, number: u64) {
-        let Some(MatchedLine { text, spans }) = self.known.matches.get(&(path, number)) else {
-            return painted.push_str(shown);
-        };
-        // It may stand between marks of what is cut, and without what it is indented by.
+    /// Paints the matches of a line that shows `text`, perhaps without its indentation.
+    fn matched(&mut self, shown: &str, text: &str, spans: &[Value]) {
         let bare = text.trim_start();
-        let whole = shown.find(text).map(|start| (start, 0));
-        let place = whole.or_else(|| Some((shown.find(bare)?, text.len() - bare.len())));
-        let Some((start, indent)) = place.filter(|_| !bare.is_empty()) else {
-            return painted.push_str(shown);
+        // A mark follows the number.
+        let start = shown.get(1..).and_then(|rest| rest.find(bare)).filter(|_| !bare.is_empty());
+        let end = |span: &Value, index: usize, name: &str| {
+            let end = span.get(index).or(span.get(name))?.as_u64()? as usize;
+            (end + start? + 1).checked_sub(text.len() - bare.len())
         };
         let mut at = 0;
         for span in spans {
-            let span = start + span.start.saturating_sub(indent)..start + span.end.saturating_sub(indent);
-            let is_there = span.start >= at && span.end <= shown.len() && !span.is_empty();
-            if is_there && shown.is_char_boundary(span.start) && shown.is_char_boundary(span.end) {
-                painted.push_str(&shown[at..span.start]);
-                put(painted, MATCH, &shown[span.clone()]);
-                at = span.end;
-            }
+            let (Some(from), Some(to)) = (end(span, 0, "start"), end(span, 1, "end")) else { continue };
+            let parts = shown.get(at..from).zip(shown.get(from..to));
+            let Some((before, found)) = parts else { continue };
+            self.painted.push_str(before);
+            self.put(MATCH, found);
+            at = to;
         }
-        painted.push_str(&shown[at..]);
+        self.painted.push_str(&shown[at..]);
+    }
+
+    fn put(&mut self, style: &str, text: &str) {
+        if !text.is_empty() {
+            self.painted.extend([style, text, RESET]);
+        }
     }
 }
 
-/// Where the notes at the end of an answer begin: lines in brackets behind an empty one.
+/// Returns where the notes at the end of an answer begin: lines in brackets after an empty line.
 fn notes_start(text: &str) -> usize {
     let Some(at) = text.rfind("\n\n[") else { return text.len() };
     let notes = &text[at + 2..];
     if notes.lines().all(|line| line.starts_with('[') && line.ends_with(']')) { at + 2 } else { text.len() }
 }
 
-/// The number that a text begins with, and what follows it.
-fn numbered(text: &str) -> Option<(u64, &str)> {
-    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
-    let behind = &text[digits..];
-    let number = text[..digits].parse().ok()?;
-    behind.starts_with([':', '-', '\t']).then_some((number, behind))
-}
-
-/// Whether what follows a number makes a range of it.
-fn is_range(behind: &str) -> bool {
-    behind.strip_prefix('-').is_some_and(|rest| rest.starts_with(|next: char| next.is_ascii_digit()))
-}
-
-fn put(painted: &mut String, style: &str, text: &str) {
-    if !text.is_empty() {
-        painted.extend([style, text, RESET]);
-    }
-}
-
-/// A path as it stands in an address.
-fn encoded(path: &str) -> String {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~:".contains(&byte);
-    let byte = |byte: u8| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
-    path.bytes().map(byte).collect()
+/// Splits a line, or what follows its path, around a line number or a range of them.
+fn numbered(text: &str, has_path: bool) -> Option<(&str, &str, &str)> {
+    let mark = if has_path { 1 } else { text.len() - text.trim_start().len() };
+    let digits = text.get(mark..)?;
+    // `PATH-12-3 dogs` is line 12.
+    let takes_range = !text.starts_with([':', '-']);
+    let belongs = |character: char| character.is_ascii_digit() || takes_range && character == '-';
+    let number = digits[..digits.find(|c| !belongs(c)).unwrap_or(digits.len())].trim_end_matches('-');
+    let after = &digits[number.len()..];
+    let ends = match number.contains('-') {
+        true => after.is_empty() || after.starts_with([' ', ':', '\t']),
+        false => after.starts_with('\t') || mark > 0 && after.starts_with([':', '-']),
+    };
+    (number.starts_with(|first: char| first.is_ascii_digit()) && ends).then(|| (&text[..mark], number, after))
 }
 
 #[cfg(test)]
@@ -353,8 +213,7 @@ mod tests {
     use super::*;
 
     fn painter(links: &str) -> Painter {
-        let links: HyperlinkFormat = links.parse().unwrap();
-        Painter::new(ColorChoice::Always, Some(&links))
+        Painter::new(ColorChoice::Always, Some(&link_format(links).unwrap()))
     }
 
     /// The text without what terminals take as commands.
@@ -431,12 +290,27 @@ mod tests {
 
     #[test]
     fn a_format_of_links_is_a_name_or_an_address() {
-        for good in ["none", "zed", "idea://open?file={path}&line={line}"] {
-            assert!(good.parse::<HyperlinkFormat>().is_ok(), "{good}");
+        let records = json!({ "root": "/r", "files": [{ "path": "a b.rs" }] });
+        for (format, address) in [
+            ("zed", "zed://file/r/a%20b.rs:7:1"),
+            ("file", "file:///r/a%20b.rs"),
+            ("idea://open?file={path}&line={line}", "idea://open?file=/r/a%20b.rs&line=7"),
+        ] {
+            let painted = painter(format).answer("a b.rs:7:x\n", &records);
+            assert!(painted.contains(&format!("\x1b]8;;{address}\x1b\\")), "{painted:?}");
         }
-        for bad in ["", "vs", "x://y", "{path}", "a://{path}\x1b"] {
-            assert!(bad.parse::<HyperlinkFormat>().is_err(), "{bad:?}");
+        assert!(!painter("none").answer("a b.rs:7:x\n", &records).contains("\x1b]8"));
+        for bad in ["vs", "x://y", "{path}"] {
+            assert!(link_format(bad).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn outlines_have_coloured_numbers() {
+        let painted = painter("none").answer("13-14\tconst A\n15\tconst B\n10 of 15\n", &json!({}));
+        let expected =
+            format!("{LINE_NUMBER}13-14{RESET}\tconst A\n{LINE_NUMBER}15{RESET}\tconst B\n10 of 15\n");
+        assert_eq!(painted, expected);
     }
 
     proptest! {
