@@ -5,7 +5,7 @@ use std::time::Instant;
 use crate::cargo::Workspace;
 use crate::{
     bench, browser, clients, direction, docs, frameworks, fronts, generate, house, node, package, page,
-    parsers, peers, python, systems,
+    peers, python, systems,
 };
 
 type Step = fn(&Workspace) -> Result<(), String>;
@@ -15,7 +15,6 @@ const STEPS: &[(&str, Step)] = &[
     ("format", |workspace| workspace.cargo(&["fmt", "--all", "--check"])),
     ("house rules", |workspace| {
         house::check(workspace)?;
-        parsers::check(workspace)?;
         generate::compare_front_pages(workspace)?;
         bench::render(workspace, true)
     }),

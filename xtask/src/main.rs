@@ -42,7 +42,6 @@ mod house;
 mod node;
 mod package;
 mod page;
-mod parsers;
 mod peers;
 mod picture;
 mod python;

@@ -1,7 +1,5 @@
 //! The places that an answer cites, and whether they are there.
 
-// fuzz: fuzz_citations_are_parts_of_the_text_in_its_order
-
 use std::collections::HashMap;
 
 use forage_base::Stop;

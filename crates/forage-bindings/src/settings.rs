@@ -1,7 +1,5 @@
 //! Settings of a workspace that another language opens.
 
-// not fuzzed: serde_json reads settings, which are those of the program that opens a workspace
-
 use std::fmt;
 use std::io::Read as _;
 use std::ops::RangeInclusive;

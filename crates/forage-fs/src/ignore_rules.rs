@@ -5,8 +5,6 @@
 //!
 //! The globs are compiled and matched by the `ignore` crate; the bounds on what is compiled are ours.
 
-// fuzz: forage-fs/tests/it/fuzz.rs any_ignore_file_decides_as_it_does_for_ripgrep
-
 use std::io;
 use std::path::Path;
 use std::sync::Arc;

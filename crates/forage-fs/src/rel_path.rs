@@ -1,7 +1,5 @@
 //! Paths below a root.
 
-// fuzz: fuzz_a_written_path_stays_below_and_reads_back
-
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ffi::OsStr;

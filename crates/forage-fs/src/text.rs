@@ -1,7 +1,5 @@
 //! From the bytes of a file to text that can be searched line by line.
 
-// fuzz: fuzz_any_bytes_are_decoded_as_their_mark_says
-
 use std::borrow::Cow;
 
 use crate::limits;

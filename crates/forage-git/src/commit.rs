@@ -1,7 +1,5 @@
 //! Commits.
 
-// fuzz: fuzz_any_bytes_are_a_commit_or_none
-
 use crate::id::ObjectId;
 use crate::limits;
 

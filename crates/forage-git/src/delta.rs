@@ -1,7 +1,5 @@
 //! Objects made of others (`gitformat-pack`, «Deltified representation»).
 
-// fuzz: fuzz_any_difference_makes_what_it_says_or_nothing
-
 use crate::error::ObjectFault;
 use crate::limits;
 

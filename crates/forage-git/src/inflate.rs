@@ -1,7 +1,5 @@
 //! Objects inflated (RFC 1950), into as much memory as they are said to take.
 
-// fuzz: forage-git/tests/it/main.rs objects_that_are_missing_or_damaged_are_told_and_end_nothing
-
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;

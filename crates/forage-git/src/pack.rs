@@ -1,8 +1,5 @@
 //! Packs of objects, with their indexes of version 2 (`gitformat-pack`).
 
-// fuzz: fuzz_any_head_leads_forward_only
-// fuzz: forage-git/tests/it/main.rs objects_that_are_missing_or_damaged_are_told_and_end_nothing
-
 use std::cmp::Ordering;
 
 use forage_fs::OpenedFile;

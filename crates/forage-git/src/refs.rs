@@ -1,7 +1,5 @@
 //! From `HEAD` to the commit that is checked out.
 
-// fuzz: fuzz_any_list_has_a_reference_or_not
-
 use forage_fs::{OpenError, RelPath, Root};
 
 use crate::error::NoHistory;

@@ -1,7 +1,5 @@
 //! A repository in a root.
 
-// fuzz: forage-git/tests/it/main.rs objects_that_are_missing_or_damaged_are_told_and_end_nothing
-
 use std::collections::BTreeSet;
 use std::hash::Hasher as _;
 use std::rc::Rc;

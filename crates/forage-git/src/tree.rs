@@ -1,7 +1,5 @@
 //! Trees of files, and in what two of them differ.
 
-// fuzz: fuzz_any_bytes_are_entries_that_name_no_other_directory
-
 use std::cmp::Ordering;
 
 use crate::id::ObjectId;

@@ -1,7 +1,5 @@
 //! Text of other origin made fit for an error message.
 
-// fuzz: forage-llm/src/wire/fuzz.rs a_refusal_is_an_error_without_the_key
-
 use forage_base::ApiKey;
 use serde_json::Value;
 

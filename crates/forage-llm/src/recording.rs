@@ -4,8 +4,6 @@
 //! a replay goes through the same reading as the network does. `docs/recordings.md` describes the format, one JSON
 //! document per line. No header of a request is part of it, and a key that stands in a body is masked.
 
-// fuzz: fuzz_what_is_read_of_a_recording_is_what_was_written
-
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::ControlFlow;

@@ -5,8 +5,6 @@
 //! Unlike a browser, this reader offers what stands at the end without a blank line too: some servers leave it out, and
 //! whether the event is whole shows when it is read.
 
-// fuzz: fuzz_events_hang_on_no_cut_and_hold_what_came
-
 use crate::limits::MAX_EVENT_BYTES;
 
 /// A reader of one stream.

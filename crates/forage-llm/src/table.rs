@@ -1,8 +1,6 @@
 //! The table of providers, preferred models and facts about models. It is data: `providers.toml`, over it what the
 //! user's configuration says.
 
-// not fuzzed: the table of providers that is built in
-
 mod choose;
 mod facts;
 mod list;

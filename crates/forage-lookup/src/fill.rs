@@ -4,8 +4,6 @@
 //! has. So a filling that was killed goes on where it was, with nothing lost or doubled: a point's id is made of the
 //! repository, the path and the number of the chunk, and a file counts as there only if all of its points are.
 
-// not fuzzed: a hash of its own is turned into an id
-
 mod seen;
 
 use std::collections::HashMap;

@@ -1,7 +1,5 @@
 //! Which points are looked at.
 
-// fuzz: fuzz_any_text_is_a_condition_that_is_read_again_or_an_error
-
 use std::fmt;
 
 use crate::limits;

@@ -5,8 +5,6 @@
 //! FastEmbed's dimensions, because rarity is counted per dimension; asked in those of code, it finds identifiers however
 //! they are spelled, and whoever remembers a part of their words.
 
-// fuzz: forage-lookup/tests/it/fuzz.rs any_text_is_encoded_in_finite_weights
-
 use crate::bm25::{CODE_AVERAGE_LENGTH, FastEmbedBm25, weight};
 use crate::contract::Contract;
 use crate::encoder::{EncodedForm, Encoder, EncodingError};

@@ -4,8 +4,6 @@
 //! the first head and no more, and refuses or hands on ([`door`]); the runtime serves those that were handed on
 //! ([`clients`]). So strangers compete with each other only, for the places of strangers and for that one thread.
 
-// fuzz: forage-mcp/src/http/fuzz.rs any_body_is_told_from_json_and_from_one_that_opens_a_session
-
 mod answer;
 mod clients;
 mod door;

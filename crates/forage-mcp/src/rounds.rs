@@ -1,7 +1,5 @@
 //! The rounds of a call in revisions without a handshake, in which a server asks by its answer and is called again.
 
-// fuzz: fuzz_a_state_is_one_that_could_have_been_given_or_refused
-
 use rmcp::model::{CallToolResponse, ErrorData, InputRequests, InputRequiredResult, InputResponses};
 use serde::{Deserialize, Serialize};
 

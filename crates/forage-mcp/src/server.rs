@@ -1,7 +1,5 @@
 //! What the server says of itself, and which method leads where.
 
-// fuzz: fuzz_arguments_in_a_text_are_an_object_or_none
-
 use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -7,9 +7,6 @@
 //! that write their requests and close the pipe, unless nobody reads any more. (Of the official SDKs' servers that of
 //! TypeScript does so without a bound, that of Rust for five seconds, and that of Python cancels.)
 
-// fuzz: fuzz_a_line_is_a_message_or_gets_one_answer
-// fuzz: fuzz_lines_are_what_stands_between_line_feeds
-
 use std::collections::{HashSet, VecDeque};
 use std::io;
 use std::sync::Arc;

@@ -2,8 +2,6 @@
 //!
 //! It hands JSON to and fro. Objects, methods and errors are made of it by the package's Python.
 
-// not fuzzed: serde_json reads arguments, which the tools then read as everybody's
-
 mod calls;
 mod each;
 mod sparse;

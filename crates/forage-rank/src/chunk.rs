@@ -4,8 +4,6 @@
 //! than a parser knows; what the ranking needs of a file is where things begin and what they are called, and it finds
 //! the right file as often with it as with syntax trees, which take thirty times as long (`bench/README.md`).
 
-// fuzz: forage-rank/src/fuzz.rs any_text_is_cut_into_all_of_its_lines
-
 mod definition;
 
 use definition::SymbolDefinition;

@@ -6,8 +6,6 @@
 //! `bench/latent.py`, from projects that it names; they are in the program, nothing is fetched, and nothing that is read
 //! changes them.
 
-// not fuzzed: the table that the program is built with; places are any numbers
-
 use std::sync::LazyLock;
 
 use hashbrown::HashMap;

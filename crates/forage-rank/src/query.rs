@@ -2,8 +2,6 @@
 //!
 //! Nothing that a person or a model types is an error: what isn't understood as syntax is words.
 
-// fuzz: forage-rank/src/fuzz.rs any_query_is_read_and_answered
-
 mod filter;
 mod frames;
 mod report;

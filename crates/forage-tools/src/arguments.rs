@@ -5,8 +5,6 @@
 //! only one way is taken, and what says nothing of the question is left out with a note. An argument that narrows the
 //! question and that a tool does not have is refused: without it the answer would be to another one.
 
-// fuzz: forage-tools/tests/it/fuzz.rs any_arguments_are_answered_or_refused_and_show_no_secret
-
 pub(crate) mod foreign;
 mod text;
 

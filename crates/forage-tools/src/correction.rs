@@ -1,7 +1,5 @@
 //! A call that works, in place of one that was refused, where nothing of its meaning is lost on the way.
 
-// fuzz: forage-tools/tests/it/fuzz.rs any_arguments_are_answered_or_refused_and_show_no_secret
-
 use forage_search::{Pattern, PatternError, PatternOptions};
 use serde_json::{Map, Value};
 

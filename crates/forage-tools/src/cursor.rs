@@ -5,8 +5,6 @@
 //! pages is left out, and no page begins where none has ended. There is no key in it. Who computes the hash anew misleads
 //! nobody but itself, and sees nothing that a request without a cursor does not show.
 
-// fuzz: fuzz_no_altered_cursor_is_taken
-
 use std::hash::{Hash, Hasher};
 
 use forage_base::Hash64;

@@ -1,7 +1,5 @@
 //! What the page asks, answered as records.
 
-// fuzz: forage-ui/src/fuzz.rs any_question_is_answered
-
 mod cost;
 mod ranking;
 

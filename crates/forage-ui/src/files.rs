@@ -1,7 +1,5 @@
 //! Journals, transcripts and recordings, read from files.
 
-// fuzz: forage-ui/src/fuzz.rs any_file_is_shown_or_refused
-
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::sync::Arc;

@@ -1,7 +1,5 @@
 //! What the page shows: calls of processes that run and of files, each once, and the news of them.
 
-// fuzz: forage-ui/src/fuzz.rs any_file_is_shown_or_refused
-
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -4,8 +4,6 @@
 //! did not itself repeat. Nothing is ever written elsewhere. Whatever is wrong with an entry or the directory makes a
 //! miss, because the answer can always be had from the model.
 
-// fuzz: fuzz_an_entry_is_a_miss_or_speaks_of_what_was_asked
-
 use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};

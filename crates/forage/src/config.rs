@@ -1,8 +1,6 @@
 //! Configuration: the user's file, over it the environment, over that the command line. A repository's own
 //! `.forage.toml` may only narrow.
 
-// fuzz: fuzz_a_configuration_is_read_or_refused_by_its_name
-
 mod ask;
 mod environment;
 mod exchanges;

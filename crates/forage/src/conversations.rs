@@ -3,8 +3,6 @@
 //! What is kept is what models were asked and said, with their calls and the first line of what came of each: without
 //! secrets, whatever `secrets.redact` says.
 
-// fuzz: fuzz_what_is_kept_is_of_this_root_or_nothing
-
 use std::io::Write as _;
 use std::path::Path;
 use std::time::{Duration, SystemTime};

@@ -12,9 +12,6 @@
 //! directory and of all above it are in the states that their records say. Who relies on it asks for these states first,
 //! so that a snapshot may be old, and is then of less use.
 
-// fuzz: forage-fs/src/walk/snapshot/fuzz.rs altered_bytes_are_refused
-// fuzz: forage-fs/src/walk/snapshot/fuzz.rs any_bytes_with_a_right_checksum_are_walked_with
-
 use std::cmp::Ordering;
 use std::fmt;
 use std::io;

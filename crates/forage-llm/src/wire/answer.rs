@@ -1,7 +1,5 @@
 //! What the wires share when they make an answer of what a server said.
 
-// fuzz: forage-llm/src/wire/fuzz.rs a_streamed_answer_is_the_same_however_it_is_cut
-
 use std::collections::HashSet;
 use std::time::Duration;
 

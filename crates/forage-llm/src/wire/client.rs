@@ -1,7 +1,5 @@
 //! A model behind any wire.
 
-// fuzz: forage-llm/src/wire/fuzz.rs a_streamed_answer_is_the_same_however_it_is_cut
-
 use std::time::Instant;
 
 use serde_json::Value;

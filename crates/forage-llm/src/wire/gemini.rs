@@ -1,7 +1,5 @@
 //! The wire protocol of Gemini's `generateContent`.
 
-// fuzz: forage-llm/src/wire/fuzz.rs a_streamed_answer_is_the_same_however_it_is_cut
-
 use serde_json::{Map, Value, json};
 
 use super::answer::{arguments_object, arguments_text, push_turn, unique_ids};

@@ -1,7 +1,5 @@
 //! Asking a provider for its models.
 
-// fuzz: forage-llm/src/wire/fuzz.rs a_list_of_models_names_only_what_can_be_asked_for
-
 use serde_json::Value;
 
 use super::listed::ListedModel;

@@ -1,7 +1,5 @@
 //! What a server's refusal means: statuses and error documents to [`ChatError`].
 
-// fuzz: forage-llm/src/wire/fuzz.rs a_refusal_is_an_error_without_the_key
-
 use std::time::Duration;
 
 use serde_json::Value;

@@ -1,7 +1,5 @@
 //! Reads a response in events, whatever the pieces that it comes in.
 
-// fuzz: forage-llm/src/wire/fuzz.rs a_streamed_answer_is_the_same_however_it_is_cut
-
 use std::ops::ControlFlow;
 
 use serde_json::Value;

@@ -1,8 +1,6 @@
 //! BERT's word pieces: splits a text into words, and each word into the longest pieces of the vocabulary from left to
 //! right.
 
-// fuzz: forage-lookup/tests/it/fuzz.rs any_text_is_encoded_in_finite_weights
-
 use std::sync::LazyLock;
 
 use foldhash::{HashSet, HashSetExt as _};

@@ -1,7 +1,5 @@
 //! Points as documents of the engine.
 
-// not fuzzed: a payload that the store wrote, compared with its hash before it is read
-
 use serde_json::{Map, Value};
 use tantivy::schema::{
     BytesOptions, FAST, Field, IndexRecordOption, STORED, Schema, TextFieldIndexing, TextOptions,

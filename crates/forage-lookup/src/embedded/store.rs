@@ -1,7 +1,5 @@
 //! The store.
 
-// not fuzzed: a line of the manifest, which is compared with its hash before it is read
-
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, TryLockError};
 

@@ -1,7 +1,5 @@
 //! Requests, and the connections that they go over.
 
-// fuzz: forage-lookup/src/qdrant/wire.rs fuzz_any_answer_is_hits_with_ids_and_payloads_or_an_error
-
 use std::io::Read as _;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};

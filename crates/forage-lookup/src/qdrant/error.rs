@@ -1,7 +1,5 @@
 //! What went wrong, in the terms of the interface. Statuses are those of Qdrant 1.18 to 1.20.
 
-// fuzz: fuzz_any_refusal_is_an_error_without_the_key
-
 use std::io;
 use std::time::Duration;
 

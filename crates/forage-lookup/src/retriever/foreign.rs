@@ -1,8 +1,6 @@
 //! Collections that others made, asked as they are: LlamaIndex, LangChain and FastEmbed name vectors and texts in their own
 //! ways, and most leave the IDF modifier out.
 
-// fuzz: fuzz_any_payload_has_a_text_or_none
-
 use std::sync::{Arc, OnceLock};
 
 use forage_base::Stop;

@@ -3,8 +3,6 @@
 //! They cost as little as can be: one thread for all of them, one head each, no parsing of bodies, one small answer to
 //! those that may not come in, and the end. To take a connection never waits for anything.
 
-// fuzz: fuzz_a_head_is_read_once_it_is_whole_and_no_sooner
-
 use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,7 +1,5 @@
 //! What is told to those whose request is not let in, is none, or is about the server itself.
 
-// fuzz: forage-mcp/src/http/fuzz.rs any_body_is_told_from_json_and_from_one_that_opens_a_session
-
 use std::borrow::Cow;
 
 use http_body_util::{BodyExt as _, Full};

@@ -13,8 +13,6 @@
 //!
 //! Numbers are written in groups of seven bits, the lowest first.
 
-// fuzz: forage-rank/src/history/tests.rs fuzz_any_bytes_in_the_place_of_a_history_are_sound_or_none
-
 use forage_git::{HistoryState, ObjectId};
 use hashbrown::HashMap;
 use xxhash_rust::xxh3::xxh3_64;

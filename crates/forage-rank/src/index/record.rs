@@ -1,7 +1,5 @@
 //! What is kept of a file beside its words: where its chunks are and what they define.
 
-// fuzz: forage-rank/src/index/fuzz.rs any_text_in_the_place_of_a_record_is_sound_or_none
-
 use crate::chunk::{ChunkSymbol, FileChunk};
 use crate::languages::DefinitionKind;
 

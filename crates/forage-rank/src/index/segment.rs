@@ -1,7 +1,5 @@
 //! A segment of an index: what the engine reads it with, and the paths of its documents.
 
-// fuzz: forage-rank/src/index/fuzz.rs any_bytes_in_the_place_of_states_are_as_many_as_documents_or_none
-
 use std::sync::Arc;
 
 use forage_base::Stop;

@@ -3,8 +3,6 @@
 //! Words of a template are those of every report, and lead to files about versions, environments and contributing. A
 //! text of one line, or without the marks of a report, is prose as a whole.
 
-// fuzz: fuzz_parts_are_of_the_text_in_its_order
-
 /// A piece of a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ReportPart<'a> {

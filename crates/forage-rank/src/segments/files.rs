@@ -5,8 +5,6 @@
 //! at once when the time is over. Only [`Files::sync`] writes through to the
 //! disk: what a power failure leaves half written is damage like any other.
 
-// fuzz: forage-rank/src/index/damage_tests.rs no_damage_gives_a_wrong_answer_or_reaches_the_engine
-
 #![expect(clippy::disallowed_methods, reason = "the user's own cache directory, not a file of a repository")]
 
 use std::collections::{HashMap, HashSet};

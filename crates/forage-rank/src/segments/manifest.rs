@@ -13,8 +13,6 @@
 //! sum e5f6…                           XXH3 of all lines before
 //! ```
 
-// fuzz: fuzz_a_manifest_names_plain_files_and_comes_back
-
 use std::collections::HashSet;
 use std::fmt::Write as _;
 

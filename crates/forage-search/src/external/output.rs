@@ -4,8 +4,6 @@
 //! that reaches over a line end. The text is thrown away as it comes, so neither its length nor what it holds
 //! matters; a line that does not begin as expected is counted and is otherwise nothing.
 
-// fuzz: fuzz_numbers_rise_and_hang_on_no_cut
-
 /// A parser for output that comes in pieces of any size.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LineNumbers {

@@ -1,7 +1,5 @@
 //! Sets of numbers: of the files of an index, or of the parts of files.
 
-// fuzz: forage-search/src/index/segment/fuzz.rs wrong_numbers_behind_right_checksums_do_no_harm
-
 /// Numbers below a bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NumberSet {

@@ -18,10 +18,6 @@
 //! parts where that is shorter. Dictionary and posting lists are read and checked when they are needed, a page and a list at
 //! a time, all else when it is opened: whatever a disk or a crash made of the file is found out before it can change an answer.
 
-// fuzz: forage-search/src/index/segment/fuzz.rs altered_bytes_say_the_same_or_nothing
-// fuzz: forage-search/src/index/segment/fuzz.rs wrong_numbers_behind_right_checksums_do_no_harm
-// fuzz: forage-search/tests/it/fuzz.rs damaged_files_of_an_index_change_no_answer
-
 use std::cmp::Ordering;
 use std::fmt;
 use std::io;

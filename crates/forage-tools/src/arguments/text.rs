@@ -1,7 +1,5 @@
 //! Arguments as a text that a model, a client or a person wrote.
 
-// fuzz: fuzz_arguments_are_one_object_or_a_correction
-
 use serde_json::{Map, Value};
 
 /// Returns the object that a text means: JSON, JSON within a JSON string, nothing, `null`, or JSON between code fences. Its

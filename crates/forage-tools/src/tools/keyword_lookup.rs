@@ -1,7 +1,5 @@
 //! `keyword_lookup`: words looked up in a collection of sparse vectors.
 
-// not fuzzed: serde_json reads the text of a payload as any JSON; what is no object stays a text
-
 mod conditions;
 mod event;
 mod records;

@@ -1,7 +1,5 @@
 //! Why a file is where it is in a ranking.
 
-// fuzz: forage-ui/src/fuzz.rs any_question_is_answered
-
 use std::sync::Arc;
 
 use forage_rank::RankWeights;

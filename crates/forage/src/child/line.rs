@@ -1,7 +1,5 @@
 //! A line of a server's, as its client takes it.
 
-// fuzz: fuzz_a_line_of_a_server_is_an_answer_a_request_or_nothing
-
 use forage_tools::clip;
 use serde_json::{Value, json};
 

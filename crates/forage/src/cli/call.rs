@@ -1,7 +1,5 @@
 //! `forage call`: the exact call that an agent makes.
 
-// fuzz: forage-tools/tests/it/fuzz.rs any_arguments_are_answered_or_refused_and_show_no_secret
-
 use std::io::Read as _;
 
 use anyhow::Context as _;

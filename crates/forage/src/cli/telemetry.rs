@@ -1,7 +1,5 @@
 //! `forage telemetry`: sums of what was told of calls.
 
-// fuzz: fuzz_any_file_is_summed_or_counted
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read as _};

@@ -1,8 +1,6 @@
 //! Providers' model lists, kept for a day in the user's cache directory. They hold ids and no key, and a file that
 //! can't be read is no file.
 
-// fuzz: fuzz_a_kept_list_is_one_or_none
-
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};

@@ -1,8 +1,6 @@
 //! A repository's own `.forage.toml`: it may lower limits and exclude files, because that can only make an answer
 //! smaller. Everything else in it is somebody else's wish about the user's machine: reported and ignored.
 
-// fuzz: fuzz_a_repository_only_narrows
-
 use std::sync::Arc;
 
 use forage_fs::{Contents, Globs, ReadBuffer, RelPath, Root};

@@ -3,8 +3,6 @@
 //!
 //! They are written by `cargo xtask generate`, so that they say what the program does.
 
-// not fuzzed: it lays out a text that it has just made
-
 use std::collections::BTreeMap;
 
 use forage_mcp::Profile;

@@ -2,8 +2,6 @@
 //! What is between the marks is written as lines, without `toml_edit`: a block goes in and out whole, so that no other
 //! byte of the file is touched.
 
-// fuzz: forage/src/setup/fuzz.rs any_toml_is_refused_or_keeps_every_byte
-
 use serde_json::Value;
 use toml::Table;
 

@@ -1,8 +1,6 @@
 //! YAML: an entry between marks in a mapping in block style, which is how Goose writes its file, or in a list in block
 //! style, which is how Continue does. There is no parser here; a file with anything else than plain lines where it matters is refused.
 
-// fuzz: forage/src/setup/fuzz.rs any_yaml_is_refused_or_keeps_every_byte
-
 use serde_json::Value;
 
 use super::jsonc::{JsoncContents, Spot};

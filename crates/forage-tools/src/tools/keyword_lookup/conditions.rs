@@ -1,7 +1,5 @@
 //! Conditions on payload fields, as callers write them.
 
-// not fuzzed: serde_json reads an object that a caller wrote as text; each condition is one of forage-lookup's filter
-
 use forage_lookup::{ALL_FIELDS, Condition};
 use serde_json::{Map, Value};
 

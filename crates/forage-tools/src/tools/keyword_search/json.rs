@@ -3,9 +3,6 @@
 //!
 //! A JSON parser takes it apart, so nothing within a string passes for structure.
 
-// fuzz: forage-tools/src/tools/keyword_search/answer/tests.rs fuzz_no_answer_names_a_file_that_was_not_sent
-// fuzz: forage/src/answer_cache.rs fuzz_an_entry_is_a_miss_or_speaks_of_what_was_asked
-
 use std::ops::RangeInclusive;
 
 use serde_json::{Deserializer, Map, Value};

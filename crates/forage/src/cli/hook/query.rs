@@ -1,9 +1,6 @@
 //! What an agent searches for, from what its client says of the call: of its own search tools, and of a shell's `grep`, `rg`,
 //! `find` and their like. A command line is read, never run, and where it is not plain it is left alone.
 
-// fuzz: fuzz_a_call_is_words_or_none
-// fuzz: fuzz_a_command_line_is_words_or_none
-
 use serde_json::Value;
 
 /// Words of a query.

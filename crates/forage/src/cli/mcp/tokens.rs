@@ -1,7 +1,5 @@
 //! The tokens of a team's server: whose they are, and which repositories their holders may see.
 
-// fuzz: fuzz_any_file_of_tokens_is_refused_or_lets_in_whom_it_names
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;

@@ -1,9 +1,5 @@
 //! Where everything stands in a JSON text with comments and trailing commas.
 
-// fuzz: forage/src/setup/fuzz.rs any_json_is_refused_or_keeps_every_byte
-// fuzz: forage/src/setup/fuzz.rs any_json_beside_the_entry_is_refused_or_keeps_every_byte
-// fuzz: forage/src/setup/fuzz.rs any_markdown_keeps_every_byte
-
 use jsonc_parser::ast::{ObjectProp, Value as Syntax};
 use jsonc_parser::common::Ranged;
 use jsonc_parser::tokens::{Token, TokenAndRange};
