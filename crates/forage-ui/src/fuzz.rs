@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use forage_fuzz::target;
-use forage_rank::RankWeights;
 use forage_tools::{CallHead, Context};
 use serde_json::{Value, json};
 
@@ -62,10 +61,6 @@ impl PageHost for Blind {
         Some("/p".to_owned())
     }
 
-    fn weights(&self) -> Arc<RankWeights> {
-        Arc::default()
-    }
-
     fn health(&self) -> Value {
         json!({})
     }
@@ -83,7 +78,7 @@ fn any_question_is_answered() {
     let seeds = forage_fuzz::seeds([
         "text?id=1f-1",
         "map?root=/p",
-        "rank?root=/p&query=a+b&expected=a.rs&weights=%7B%22file%22:1.5%7D",
+        "rank?root=/p&query=a+b&expected=a.rs",
         "cost?ids=1f-1,none",
         "tools/grep_search?arguments=%7B%22pattern%22:%22a%22%7D&root=/p",
         "schemas/grep-uses",

@@ -1,8 +1,5 @@
 //! What the page asks the program for: roots, settings and the state of everything.
 
-use std::sync::Arc;
-
-use forage_rank::RankWeights;
 use forage_tools::{CallHead, Context};
 use serde_json::Value;
 
@@ -22,9 +19,6 @@ pub trait PageHost: Send + Sync + 'static {
 
     /// The root that is looked at where no call has named one.
     fn own_root(&self) -> Option<String>;
-
-    /// The weights that rankings have.
-    fn weights(&self) -> Arc<RankWeights>;
 
     /// What is well and what is not, as a record.
     fn health(&self) -> Value;

@@ -1264,7 +1264,7 @@ function around(node, parts, place, { start_line: from, end_line: to }) {
 
 // ---- Ranking
 
-const ranking = { query: '', expected: '', root: null, weights: {}, reply: null, error: null, asked: 0 };
+const ranking = { query: '', expected: '', root: null, reply: null, error: null, asked: 0 };
 
 function showRanking(view) {
 	const all = roots();
@@ -1281,9 +1281,8 @@ function showRanking(view) {
 		h('form.ask', { onsubmit: submit }, field('query', 'Query', 'grow', ranking.query), field('expected', 'Expected file (its path below the root)', 'some', ranking.expected),
 			all.length > 1 && h('label', 'Root', h('select', { name: 'root' }, all.map((root) => h('option', { value: root, selected: root === ranking.root }, root)))),
 			h('button', { id: 'rank' }, 'Rank')),
-		h('div.ranking', h('section', { id: 'ranked', 'aria-live': 'polite' }), h('section', { id: 'rules' })));
+		h('section', { id: 'ranked', 'aria-live': 'polite' }));
 	drawRanking();
-	drawWeights();
 }
 
 async function rank() {
@@ -1292,14 +1291,11 @@ async function rank() {
 		return drawRanking();
 	}
 	const asked = ranking.asked += 1;
-	const weights = Object.keys(ranking.weights).length ? JSON.stringify(ranking.weights) : null;
 	byId('ranked')?.setAttribute('aria-busy', 'true');
 	try {
-		const reply = await ask('rank', { root: ranking.root, query: ranking.query, expected: ranking.expected, weights });
+		const reply = await ask('rank', { root: ranking.root, query: ranking.query, expected: ranking.expected });
 		if (asked !== ranking.asked) return;
-		const first = !ranking.reply;
 		Object.assign(ranking, { reply, error: null });
-		if (first) drawWeights();
 	} catch (error) {
 		if (asked !== ranking.asked) return;
 		ranking.error = sentence(error);
@@ -1362,43 +1358,8 @@ function expectedFile({ path, rank: at, score, lacks, note: said }) {
 }
 
 function keep(kept) {
-	if (!kept?.query && !kept?.weights) return hint('Name an expected file to get a line for a set of queries; change a weight to get the lines of the configuration.');
-	return [h('h2', 'To keep'), hint('This page saves nothing: copy what shall stay.'),
-		kept.query && copied('A query of a set for forage eval', kept.query), kept.weights && copied('The weights, for the configuration', kept.weights)];
-}
-
-function drawWeights() {
-	const place = byId('rules');
-	const weights = ranking.reply?.weights;
-	if (!place || !weights) return;
-	const about = new Map(ranking.reply.answer.files?.flatMap((file) => (file.reasons ?? []).map((it) => [it.rule, it.about])) ?? []);
-	const reset = () => {
-		ranking.weights = {};
-		drawWeights();
-		rank();
-	};
-	fill(place, h('h2', 'Weights of the rules', button('Reset', reset, { id: 'reset' })),
-		hint('They change this view alone; * marks what is changed.'), h('div.weights', weights.map((it) => slider(it, about.get(it.rule)))));
-}
-
-function slider({ rule, built_in: builtIn, configured }, about) {
-	const now = ranking.weights[rule] ?? configured;
-	const id = `weight-${rule}`;
-	const shown = h('output', { for: id, class: 'right' }, number(now));
-	const changed = (value) => Math.abs(value - configured) > 1e-6;
-	const line = h('div', { class: `weight${changed(now) ? ' changed' : ''}`, title: `${about ? `${about}; ` : ''}built in ${number(builtIn)}, configured ${number(configured)}` });
-	const slide = (event) => {
-		const value = Number(event.target.value);
-		if (changed(value)) ranking.weights[rule] = value;
-		else delete ranking.weights[rule];
-		line.classList.toggle('changed', changed(value));
-		shown.textContent = number(value);
-		clearTimeout(slider.timer);
-		slider.timer = setTimeout(rank, 200);
-	};
-	const most = Math.min(10, Math.max(2, Math.ceil(3 * configured)));
-	line.append(h('label', { for: id }, rule), h('input', { type: 'range', id, min: '0', max: most, step: '0.05', value: now, oninput: slide }), shown);
-	return line;
+	if (!kept) return hint('Name an expected file to get a line for a set of queries.');
+	return [h('h2', 'To keep'), hint('This page saves nothing: copy the line into a file.'), copied('A query of a set for forage eval', kept)];
 }
 
 // ---- Cost
@@ -1660,7 +1621,7 @@ function clearFilters() {
 	page['by-text'].focus();
 }
 
-const isTyping = (target) => target.matches?.('input:not([type=range]):not([type=checkbox]), select, textarea');
+const isTyping = (target) => target.matches?.('input:not([type=checkbox]), select, textarea');
 
 function keyed(event) {
 	if (isChord(event) || event.defaultPrevented || page.keys.open) return;

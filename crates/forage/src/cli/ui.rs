@@ -9,7 +9,6 @@ use anyhow::{Context as _, bail};
 use forage_base::Stop;
 use forage_fs::{RelPath, Roots};
 use forage_mcp::Profile;
-use forage_rank::RankWeights;
 use forage_tools::kept::{self, KeptIndexes, Lifetime};
 use forage_tools::{CallHead, Context, FilterMode, FilterSettings, LookupSettings, ToolNames, registry};
 use forage_ui::{CallRecord, JournalPart, PageHost, Shown, otlp};
@@ -181,10 +180,6 @@ impl PageHost for LookAround {
 
     fn own_root(&self) -> Option<String> {
         self.own.clone()
-    }
-
-    fn weights(&self) -> Arc<RankWeights> {
-        self.config.ranking().unwrap_or_default()
     }
 
     fn health(&self) -> Value {
