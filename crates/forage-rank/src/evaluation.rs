@@ -4,25 +4,30 @@
 //! and overlapping its lines where it has some; relevant and secondary targets count alike. What a target is that the
 //! index lacks, [`Places`] says.
 //!
-//! A set's queries are answered once ([`answer`]); what other weights would make of them is then only arithmetic, since
-//! the weights of rules order candidates and don't choose them: [`ablate`], [`fit()`], [`cross_validate`].
+//! A set's queries are answered once ([`answer`]). Other weights of the rules then take arithmetic alone, for they order
+//! candidates and don't choose them: [`ablate`].
 
 mod answered;
 mod figures;
-mod fit;
-mod lines;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::limits;
-use crate::search::Ranking;
 
 pub use answered::{AnsweredQuery, Places, RankedCandidate, answer};
-pub use figures::{Ablated, Figures, NDCG_CUT, RECALL_CUTS, ablate, mean_ndcg, percentile};
-pub use fit::{FOLDS, Fold, Paired, Validation, cross_validate, fit};
-pub use lines::{FileLines, LineFigures, NEAR_LINES, PairedDifference, ShownAnswer, count_lines};
+pub use figures::{Ablated, Figures, NDCG_CUT, RECALL_CUTS, ablate, percentile};
+
+/// First and last lines of files, by path.
+pub type FileLines = BTreeMap<String, Vec<[u32; 2]>>;
+
+/// Counts lines, those that are named twice as two.
+#[must_use]
+pub fn count_lines(lines: &FileLines) -> u64 {
+    let of = |[first, last]: &[u32; 2]| u64::from(last.saturating_sub(*first)) + 1;
+    lines.values().flatten().map(of).fold(0, u64::saturating_add)
+}
 
 /// Queries on a repository.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -45,43 +50,33 @@ pub struct QuerySet {
     pub queries: Vec<KnownQuery>,
 }
 
-/// The reasons for which a set can't be run.
+/// A query with which its set can't be run.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SetError {
-    /// A query without words.
-    #[error("query {number} of the set `{set}` is empty")]
-    EmptyQuery {
-        /// The set's name.
-        set: String,
-        /// The query's number, from 1.
-        number: usize,
-    },
-    /// A query without an answer.
-    #[error("query {number} of the set `{set}` has no target: name a path in its `relevant`")]
-    NoTarget {
-        /// The set's name.
-        set: String,
-        /// The query's number, from 1.
-        number: usize,
-    },
-    /// A query with more answers than are looked for.
-    #[error("query {number} of the set `{set}` has {targets} targets; give at most {most}", most = limits::TARGETS)]
-    ManyTargets {
-        /// The set's name.
-        set: String,
-        /// The query's number, from 1.
-        number: usize,
-        /// The query's targets.
-        targets: usize,
-    },
-    /// A query about more lines than are counted.
-    #[error("query {number} of the set `{set}` is about more than {most} lines", most = limits::KNOWN_LINES)]
-    ManyLines {
-        /// The set's name.
-        set: String,
-        /// The query's number, from 1.
-        number: usize,
-    },
+#[error("query {number} of the set `{set}` {problem}")]
+pub struct SetError {
+    /// The set's name.
+    pub set: String,
+    /// The query's number, from 1.
+    pub number: usize,
+    /// What is wrong with it.
+    pub problem: QueryProblem,
+}
+
+/// The reasons for which a query can't be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum QueryProblem {
+    /// It has no words.
+    #[error("is empty")]
+    Empty,
+    /// It has no answer.
+    #[error("has no target: name a path in its `relevant`")]
+    NoTarget,
+    /// It has this many answers, more than are looked for.
+    #[error("has {0} targets; give at most {most}", most = limits::TARGETS)]
+    ManyTargets(usize),
+    /// It is about more lines than are counted.
+    #[error("is about more than {most} lines", most = limits::KNOWN_LINES)]
+    ManyLines,
 }
 
 impl QuerySet {
@@ -91,18 +86,8 @@ impl QuerySet {
     /// A query has no words, no targets, or too many targets or lines.
     pub fn check(&self) -> Result<(), SetError> {
         for (nth, query) in self.queries.iter().enumerate() {
-            let (set, number, targets) = (self.name.clone(), nth + 1, query.targets().count());
-            if query.query.trim().is_empty() {
-                return Err(SetError::EmptyQuery { set, number });
-            }
-            if targets == 0 || query.targets().any(|target| target.path().is_empty()) {
-                return Err(SetError::NoTarget { set, number });
-            }
-            if targets > limits::TARGETS {
-                return Err(SetError::ManyTargets { set, number, targets });
-            }
-            if count_lines(&query.lines) > limits::KNOWN_LINES {
-                return Err(SetError::ManyLines { set, number });
+            if let Err(problem) = query.check() {
+                return Err(SetError { set: self.name.clone(), number: nth + 1, problem });
             }
         }
         Ok(())
@@ -110,7 +95,7 @@ impl QuerySet {
 }
 
 /// A query and its answers.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct KnownQuery {
     /// The text of the query.
     pub query: String,
@@ -179,38 +164,27 @@ impl EvaluationTarget {
 }
 
 impl KnownQuery {
-    /// A query with these targets.
-    #[must_use]
-    pub fn new(query: impl Into<String>, relevant: Vec<EvaluationTarget>) -> Self {
-        Self {
-            query: query.into(),
-            relevant,
-            secondary: Vec::new(),
-            category: String::new(),
-            commit: String::new(),
-            lines: FileLines::new(),
-            edits: BTreeMap::new(),
+    fn check(&self) -> Result<(), QueryProblem> {
+        let targets = self.targets().count();
+        if self.query.trim().is_empty() {
+            return Err(QueryProblem::Empty);
         }
-    }
-
-    /// Ranks, from 1, of the targets among a ranking's results, each file's best chunk being one.
-    #[must_use]
-    pub fn ranks(&self, ranking: &Ranking) -> Vec<usize> {
-        self.targets().filter_map(|target| rank(ranking, target)).collect()
+        if targets == 0 || self.targets().any(|target| target.path().is_empty()) {
+            return Err(QueryProblem::NoTarget);
+        }
+        if targets > limits::TARGETS {
+            return Err(QueryProblem::ManyTargets(targets));
+        }
+        if count_lines(&self.lines) > limits::KNOWN_LINES {
+            return Err(QueryProblem::ManyLines);
+        }
+        Ok(())
     }
 
     /// All targets.
     pub fn targets(&self) -> impl Iterator<Item = &EvaluationTarget> {
         self.relevant.iter().chain(&self.secondary)
     }
-}
-
-fn rank(ranking: &Ranking, target: &EvaluationTarget) -> Option<usize> {
-    let place = ranking.files.iter().position(|file| {
-        target.is_in(&file.path)
-            && file.chunks.first().is_some_and(|chunk| target.covers(chunk.start_line, chunk.end_line))
-    })?;
-    Some(place + 1)
 }
 
 /// Normalised discounted cumulative gain of the first `cut` results (Järvelin and Kekäläinen, 2002), where `expected`
@@ -235,16 +209,6 @@ pub fn recall(ranks: &[usize], expected: usize, cut: usize) -> f64 {
         return 0.0;
     }
     ranks.iter().filter(|rank| **rank <= cut).count() as f64 / expected as f64
-}
-
-/// The mean; 0 of nothing.
-fn mean(values: impl Iterator<Item = f64>) -> f64 {
-    let (mut sum, mut count) = (0.0, 0_u32);
-    for value in values {
-        sum += value;
-        count += 1;
-    }
-    sum / f64::from(count.max(1))
 }
 
 /// One over the rank of the first target.

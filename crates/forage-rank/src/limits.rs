@@ -148,10 +148,6 @@ pub const TARGETS: usize = 64;
 /// Lines that a query is about, or that an answer shows, where it is counted how many of them are the same.
 pub const KNOWN_LINES: u64 = 1_000_000;
 
-/// The largest weight of a rule that is fitted or taken. Those that are built in are below 3; a rule that outweighs all
-/// others tenfold is the only one.
-pub const RULE_WEIGHT: f32 = 10.0;
-
 /// Bytes of changed files that are kept from when they were compared until they are indexed; what is beyond is read twice. A
 /// checkout of two thousand files has some twenty million.
 pub const CHANGED_BYTES: usize = 32 << 20;

@@ -26,7 +26,7 @@ pub enum Effect {
 /// A rule of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct RankingRule {
-    /// The name that ablation and configuration have for it.
+    /// The name that explanations and ablation have for it.
     pub name: &'static str,
     /// Its weight, fitted on the evaluation set over several languages.
     pub weight: f32,
@@ -102,7 +102,7 @@ pub(crate) type Values = [f32; RULES.len()];
 
 /// Weights of all rules, in the order of [`RULES`].
 #[derive(Clone, Debug, PartialEq)]
-pub struct RuleWeights(pub(crate) [f32; RULES.len()]);
+pub struct RuleWeights([f32; RULES.len()]);
 
 impl Default for RuleWeights {
     fn default() -> Self {
@@ -115,13 +115,6 @@ impl Default for RuleWeights {
 }
 
 impl RuleWeights {
-    /// The weight of a rule by its name.
-    #[must_use]
-    pub fn get(&self, name: &str) -> Option<f32> {
-        let at = RULES.iter().position(|rule| rule.name == name)?;
-        self.0.get(at).copied()
-    }
-
     /// All rules with their weights.
     pub fn iter(&self) -> impl Iterator<Item = (&'static RankingRule, f32)> {
         RULES.iter().zip(self.0)

@@ -9,7 +9,6 @@ use forage_base::Stop;
 use forage_fs::{Globs, RelPath, Root, Roots};
 use forage_llm::Redactor;
 use forage_lookup::Retriever;
-use forage_rank::RankWeights;
 use forage_rank::tree::{UpdateEffort, UpdateError, UpdateProgress};
 use forage_search::external::Program;
 use forage_search::index::Index;
@@ -338,8 +337,6 @@ pub struct Context {
     pub search: SearchSettings,
     /// The settings of `keyword_lookup`.
     pub lookup: LookupSettings,
-    /// The weights that `search_index` ranks with, instead of those that are built in.
-    pub ranking: Option<Arc<RankWeights>>,
     /// Tokens of code in an answer of `search_index` to a call that says nothing of it; 0 for files and lines alone.
     pub code_tokens: u64,
     /// Time for bringing a ranked index up to date. What is not done in it, the next call goes on with, and this one ranks
@@ -386,7 +383,6 @@ impl Context {
             filter: FilterSettings::default(),
             search: SearchSettings::default(),
             lookup: LookupSettings::default(),
-            ranking: None,
             code_tokens: limits::CODE_TOKENS,
             indexing_time: limits::INDEXING_TIME,
             indexes: None,

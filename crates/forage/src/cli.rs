@@ -172,7 +172,7 @@ enum Command {
     Telemetry(telemetry::Arguments),
     /// Look at what agents searched, what they saw, and what they never looked at: a page on this machine
     Ui(ui::Arguments),
-    /// Measure the ranking: on a set of queries, or on your own history; fit its weights to it
+    /// Measure the ranking: on a set of queries, or on your own history
     Eval(eval::Arguments),
     /// Set Forage up in clients: Claude Code, Codex, Cursor, VS Code, Gemini CLI and others, with what they take beside
     Setup(setup::Arguments),

@@ -15,7 +15,6 @@ mod repository;
 mod retrieval;
 mod sandbox;
 mod schema;
-mod search_index;
 mod search_tool;
 mod settings;
 mod table;

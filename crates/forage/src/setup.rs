@@ -304,23 +304,6 @@ fn removed(client: &Client, text: &str) -> Result<Option<String>, SetupRefusal> 
     }
 }
 
-/// Puts a table `[section.name]` of Forage's own into a TOML file, between marks at its end; what was put there before is
-/// replaced. A file that isn't there is created.
-pub(crate) fn put_table(path: &Path, table: (&str, &str), value: &Value) -> Result<(), SetupRefusal> {
-    let spot = Spot { section: table.0, name: table.1, is_list: false };
-    let file = file::read(path, None)?;
-    let text = match &file.text {
-        Some(text) => toml::add(text, spot, value)?,
-        None => marked::created(&toml::lines(spot, value)),
-    };
-    file.write(&text)
-}
-
-/// The lines that [`put_table`] puts between its marks.
-pub(crate) fn table_lines(table: (&str, &str), value: &Value) -> Vec<String> {
-    toml::lines(Spot { section: table.0, name: table.1, is_list: false }, value)
-}
-
 /// The newline of a text: that of its first line.
 fn newline(text: &str) -> &'static str {
     match text.find('\n') {

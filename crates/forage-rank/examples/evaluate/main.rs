@@ -24,7 +24,7 @@ mod strength;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use forage_rank::evaluation::{self, AnsweredQuery, NDCG_CUT};
+use forage_rank::evaluation::{self, AnsweredQuery, Figures, percentile, recall};
 use forage_rank::{Effect, RULES, RankWeights};
 
 use fit::{folds, mean};
@@ -151,17 +151,15 @@ fn print_report(loaded: &[Loaded], queries: &[AnsweredQuery], weights: &RankWeig
     group("repository", &|query| query.repository.clone());
     let files: u64 = loaded.iter().map(|repository| repository.files).sum();
     let seconds: f64 = loaded.iter().map(|repository| repository.seconds).sum();
-    let mut latencies: Vec<f64> = queries.iter().map(|query| query.milliseconds).collect();
-    latencies.sort_by(f64::total_cmp);
-    let at = |share: f64| latencies.get((latencies.len() as f64 * share) as usize).copied().unwrap_or(0.0);
+    let latencies: Vec<f64> = queries.iter().map(|query| query.milliseconds).collect();
+    let at = |share: f64| percentile(&latencies, share).unwrap_or_default();
+    let Figures { recall: [_, at_5, at_10], reciprocal_rank, .. } = Figures::of(queries, rules);
+    let of_all = |query: &AnsweredQuery| recall(&query.ranks(rules), query.expected, usize::MAX);
+    let in_candidates = queries.iter().map(of_all).sum::<f64>() / queries.len() as f64;
     println!(
-        "{files} files indexed in {seconds:.2} s; query p50 {:.2} ms, p99 {:.2} ms; ranks: recall@5 {:.3} recall@10 {:.3} MRR {:.3}; in candidates {:.3}",
+        "{files} files indexed in {seconds:.2} s; query p50 {:.2} ms, p99 {:.2} ms; ranks: recall@5 {at_5:.3} recall@10 {at_10:.3} MRR {reciprocal_rank:.3}; in candidates {in_candidates:.3}",
         at(0.5),
         at(0.99),
-        fit::recall_at(queries, rules, 5),
-        fit::recall_at(queries, rules, 10),
-        fit::reciprocal(queries, rules),
-        fit::recall_at(queries, rules, usize::MAX),
     );
 }
 
@@ -173,7 +171,7 @@ fn ablate(queries: &[AnsweredQuery], weights: &RankWeights) {
 
 fn print_worst(queries: &[AnsweredQuery], weights: &RankWeights, count: usize) {
     let mut order: Vec<(f64, &AnsweredQuery)> =
-        queries.iter().map(|query| (query.ndcg(&weights.rules, NDCG_CUT), query)).collect();
+        queries.iter().map(|query| (query.ndcg(&weights.rules), query)).collect();
     order.sort_by(|left, right| left.0.total_cmp(&right.0));
     for (ndcg, query) in order.iter().take(count) {
         println!("{ndcg:.2} {} [{}] {:?}", query.repository, query.category, query.query);

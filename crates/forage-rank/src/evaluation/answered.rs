@@ -3,15 +3,12 @@
 use std::collections::HashSet;
 use std::time::Instant;
 
-use super::{EvaluationTarget, KnownQuery, QuerySet, ndcg};
+use super::{EvaluationTarget, KnownQuery, NDCG_CUT, QuerySet, ndcg};
 use crate::error::IndexError;
 use crate::index::RankIndex;
 use crate::limits;
 use crate::rules::{RULES, RuleWeights};
 use crate::search::{RankWeights, RankedSearch, search};
-
-/// Difference of scores that is one for the smooth gain.
-const TEMPERATURE: f32 = 0.12;
 
 /// The files of an index, among which targets are looked up.
 #[derive(Clone, Debug)]
@@ -149,7 +146,7 @@ impl AnsweredQuery {
     /// answered with.
     #[must_use]
     pub fn order(&self, rules: &RuleWeights) -> Vec<usize> {
-        let scores = self.scores(rules);
+        let scores: Vec<f32> = self.candidates.iter().map(|found| rules.score(&found.values)).collect();
         let mut order: Vec<usize> = (0..self.candidates.len()).collect();
         order.sort_by(|&left, &right| {
             let by_path = || self.candidates[left].path.cmp(&self.candidates[right].path);
@@ -172,60 +169,9 @@ impl AnsweredQuery {
         Some(at + 1)
     }
 
-    /// Gain of the first `cut` files.
+    /// Gain of the first [`NDCG_CUT`] files.
     #[must_use]
-    pub fn ndcg(&self, rules: &RuleWeights, cut: usize) -> f64 {
-        // Most candidates are no targets and never looked at: a target's rank is the count of those before it.
-        let scores = self.scores(rules);
-        let mut seen = 0;
-        let mut targets: Vec<usize> =
-            (0..scores.len()).filter(|&nth| self.candidates[nth].targets != 0).collect();
-        let path = |nth: usize| &self.candidates[nth].path;
-        targets.sort_by(|&left, &right| {
-            scores[right].total_cmp(&scores[left]).then_with(|| path(left).cmp(path(right)))
-        });
-        let mut ranks = Vec::new();
-        for nth in targets {
-            let new = self.candidates[nth].targets & !seen;
-            if new == 0 {
-                continue;
-            }
-            seen |= new;
-            let before = scores.iter().enumerate().filter(|(other, score)| {
-                **score > scores[nth] || (**score == scores[nth] && path(*other) < path(nth))
-            });
-            ranks.push(before.count() + 1);
-        }
-        ndcg(&ranks, self.expected, cut)
-    }
-
-    /// The gain with ranks made smooth (Qin, Liu and Li, «A general approximation framework for direct optimization of
-    /// information retrieval measures», 2010): what is fitted, so that no weight hangs on one near miss.
-    #[must_use]
-    pub fn smooth_gain(&self, rules: &RuleWeights) -> f64 {
-        if self.expected == 0 {
-            return 0.0;
-        }
-        let scores = self.scores(rules);
-        let (mut sum, mut seen) = (0.0, 0);
-        for (nth, found) in self.candidates.iter().enumerate() {
-            let new = found.targets & !seen;
-            if new == 0 {
-                continue;
-            }
-            seen |= new;
-            let rank: f32 = scores
-                .iter()
-                .enumerate()
-                .filter(|(other, _)| *other != nth && self.candidates[*other].targets == 0)
-                .map(|(_, score)| 1.0 / (1.0 + ((scores[nth] - score) / TEMPERATURE).exp()))
-                .sum();
-            sum += f64::from(new.count_ones()) / f64::from(rank + 2.0).log2();
-        }
-        sum / self.expected as f64
-    }
-
-    fn scores(&self, rules: &RuleWeights) -> Vec<f32> {
-        self.candidates.iter().map(|found| rules.score(&found.values)).collect()
+    pub fn ndcg(&self, rules: &RuleWeights) -> f64 {
+        ndcg(&self.ranks(rules), self.expected, NDCG_CUT)
     }
 }

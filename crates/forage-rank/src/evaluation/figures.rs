@@ -1,6 +1,6 @@
 //! Figures over queries.
 
-use super::{AnsweredQuery, recall, reciprocal_rank};
+use super::{AnsweredQuery, ndcg, recall, reciprocal_rank};
 use crate::rules::{RankingRule, RuleWeights};
 
 /// Files that the gain is of.
@@ -29,7 +29,7 @@ impl Figures {
         for query in queries {
             let ranks = query.ranks(rules);
             figures.queries += 1;
-            figures.ndcg += query.ndcg(rules, NDCG_CUT);
+            figures.ndcg += ndcg(&ranks, query.expected, NDCG_CUT);
             for (sum, cut) in figures.recall.iter_mut().zip(RECALL_CUTS) {
                 *sum += recall(&ranks, query.expected, cut);
             }
@@ -41,20 +41,6 @@ impl Figures {
         figures.reciprocal_rank /= count;
         figures
     }
-}
-
-/// Mean gain of the first [`NDCG_CUT`] files over the queries that are chosen; 0 if none is.
-pub fn mean_ndcg(
-    queries: &[AnsweredQuery],
-    rules: &RuleWeights,
-    chosen: impl Fn(&AnsweredQuery) -> bool,
-) -> f64 {
-    let (mut sum, mut count) = (0.0, 0_u32);
-    for query in queries.iter().filter(|query| chosen(query)) {
-        sum += query.ndcg(rules, NDCG_CUT);
-        count += 1;
-    }
-    sum / f64::from(count.max(1))
 }
 
 /// The effect of a rule: the mean gain without it.
@@ -73,13 +59,16 @@ pub struct Ablated {
 /// Computes the mean gain without each rule, the worst first. The others' weights stay as they are.
 #[must_use]
 pub fn ablate(queries: &[AnsweredQuery], rules: &RuleWeights) -> Vec<Ablated> {
-    let full = mean_ndcg(queries, rules, |_| true);
+    let gain = |rules: &RuleWeights| {
+        queries.iter().map(|query| query.ndcg(rules)).sum::<f64>() / queries.len().max(1) as f64
+    };
+    let full = gain(rules);
     let without = |(rule, weight): (&'static RankingRule, f32)| {
         let mut changed = rules.clone();
         if let Some(weight) = changed.get_mut(rule.name) {
             *weight = 0.0;
         }
-        let ndcg = mean_ndcg(queries, &changed, |_| true);
+        let ndcg = gain(&changed);
         Ablated { rule, weight, ndcg, difference: ndcg - full }
     };
     let mut ablated: Vec<Ablated> = rules.iter().map(without).collect();

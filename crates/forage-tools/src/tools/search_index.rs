@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, SkipReason, Skipped};
-use forage_rank::{FileHit, PassageBudget, RankIndex, Ranking, RuleWeights, model_tokens};
+use forage_rank::{FileHit, PassageBudget, RankIndex, Ranking, model_tokens};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -309,20 +309,11 @@ impl Tool for SearchIndex {
         let hits = ranking.files.get(first..).unwrap_or_default();
         let is_cut = hits.len() > limit;
         let hits = &hits[..limit.min(hits.len())];
-        let explain = request.explain.unwrap_or(false).then(|| match context.ranking.as_deref() {
-            Some(weights) => weights.rules.clone(),
-            None => RuleWeights::default(),
-        });
+        let explain = request.explain.unwrap_or(false);
         let mut hidden = Hidden::default();
         let border = Border::new(&context.redactor, &mut hidden);
         let mut texts: Vec<String> = Vec::new();
-        let mut reader = ChunkReader {
-            context,
-            words: &ranking.words,
-            explain: explain.as_ref(),
-            too_large: None,
-            border,
-        };
+        let mut reader = ChunkReader { context, words: &ranking.words, explain, too_large: None, border };
         let mut skipped = Skipped::default();
         let mut shown: Vec<(&Root, &FileHit)> = Vec::with_capacity(hits.len());
         let mut files: Vec<RankedFile> = Vec::with_capacity(hits.len());
@@ -400,11 +391,11 @@ impl Tool for SearchIndex {
             lead: lead(&ranking),
             strength: ranking.strength,
             unknown_words: ranking.unknown,
-            own_names: if explain.is_some() { ranking.own_names } else { Vec::new() },
+            own_names: if explain { ranking.own_names } else { Vec::new() },
             understood: ranking.understood,
             ignored: ranking.ignored,
             no_file_chosen,
-            history: match explain.is_some() && has_history {
+            history: match explain && has_history {
                 true => ranked.indexes().map(|index| sanitize(&index.history_note())).collect(),
                 false => Vec::new(),
             },
@@ -509,7 +500,7 @@ fn excluded_matches(
     ranked: &RankedRoots<'_>,
     query: &str,
 ) -> Result<CallVerdict, ToolError> {
-    let ranking = ranked.search(context, query, (1, 1), false, true)?;
+    let ranking = ranked.search(query, (1, 1), false, true)?;
     let line = ranking.files.first().zip(context.excludes.as_ref()).map(|(file, excludes)| {
         let files = count(ranking.matching as u64, "file");
         let mut path = file.path.clone();

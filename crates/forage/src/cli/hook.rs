@@ -167,12 +167,7 @@ fn ranked(config: &Config, context: &Context, root: &Root, query: &str, stop: &S
     let allow = |_: usize, path: &str| !is_left_out(path);
     let ranking: Ranking = search(
         &index,
-        &RankedSearch {
-            weights: context.ranking.as_deref(),
-            allow: Some(&allow),
-            stop: &is_over,
-            ..RankedSearch::new(query, 2 * FILES)
-        },
+        &RankedSearch { allow: Some(&allow), stop: &is_over, ..RankedSearch::new(query, 2 * FILES) },
     )
     .ok()?;
     if ranking.is_weak() || ranking.stopped {

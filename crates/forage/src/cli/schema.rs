@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::Status;
 use super::doctor::{Diagnosis, StartReport};
-use super::eval::{Evaluation, Tuning};
+use super::eval::Evaluation;
 use super::mcp::audit::AuditLine;
 use super::output::Terminal;
 use super::records::{
@@ -96,7 +96,6 @@ const DOCUMENTS: &[PrintedDocument] = &[
     document("tools", "forage tools", Answers::Once, definitions_schema),
     document("tools-cost", "forage tools --cost", Answers::Once, schema_of::<ToolCosts>),
     document("eval", "forage eval", Answers::Once, schema_of::<Evaluation<'_>>),
-    document("eval-tune", "forage eval tune", Answers::Once, schema_of::<Tuning<'_>>),
     document("audit-line", "forage mcp --audit FILE", Answers::Written, schema_of::<AuditLine<'_>>),
     document("ui-process", "[journal] path", Answers::Written, schema_of::<ProcessRecord>),
     document("ui-call", "[journal] path", Answers::Written, schema_of::<CallRecord>),

@@ -148,8 +148,7 @@ fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
     context.timeout = std::time::Duration::from_millis(config.settings.limits.timeout_ms);
     context.max_file_bytes = config.settings.limits.max_file_bytes;
     context.threads = config.settings.limits.threads;
-    context.ranking = config.ranking();
-    context.code_tokens = config.code_tokens();
+    context.code_tokens = config.settings.tool("search_index").code_tokens;
     context.excludes = excludes(config)?;
     context.redactor = Arc::new(config.redactor());
     context.names = Arc::new(config.names());

@@ -19,7 +19,6 @@ use toml::Value;
 
 use super::ask::{AgentServer, wrong_server};
 use super::models::ModelSetting;
-use super::search_index::wrong_weight;
 use super::settings::{Row, SettingsCommand, Wrong, schema_of, settings};
 use super::tools::wrong_description;
 
@@ -127,8 +126,6 @@ settings! {
             description: Option<String>, check wrong_description;
         }
         at "tools.search_index." {
-            /// Weights of the ranking's rules, where they aren't those that are built in: see [eval.md](eval.md).
-            weights: BTreeMap<String, f64> = BTreeMap::<String, f64>::new(), check wrong_weight;
             /// Tokens of code in an answer to a call of an agent that names no number; 0 for files and lines alone.
             code_tokens: u64 = limits::CODE_TOKENS, in 0..=limits::CODE_TOKENS_MAX;
         }

@@ -29,7 +29,7 @@ pub(super) fn wrong_description(text: &Option<String>) -> Option<String> {
 
 impl Settings {
     /// The settings of a tool.
-    pub(super) fn tool(&self, id: &str) -> Tool {
+    pub(crate) fn tool(&self, id: &str) -> Tool {
         self.tools.get(&id.to_ascii_lowercase()).cloned().unwrap_or_default()
     }
 }

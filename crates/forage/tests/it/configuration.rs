@@ -74,6 +74,10 @@ fn mistakes_are_named_with_their_place() {
         ("text_bytes = 1\n", "config.toml:1: unknown key `text_bytes`; did you mean `limits.text_bytes`?"),
         ("[limit]\ntext_bytes = 1\n", "config.toml:1: unknown key `limit`; did you mean `limits`?"),
         (
+            "[tools.search_index]\nweights = { file = 1.0 }\n",
+            "config.toml:2: unknown key `tools.search_index.weights`; `forage config --all`",
+        ),
+        (
             "[tools.read_file]\nengine = \"rg\"\n",
             "`tools.read_file.engine`; did you mean `tools.search.engine`?",
         ),
@@ -162,8 +166,6 @@ match = ["m*"]
 price = { input = 0.5, output = 2.0 }
 [tools.search]
 binary = "rg"
-[tools.search_index]
-weights = { test = 0.5, file-beside = 1.0 }
 [tools.grep_search]
 description = "One line.\nAnother 'line'."
 [ask.servers."my-web"]

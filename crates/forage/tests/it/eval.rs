@@ -1,4 +1,4 @@
-//! `forage eval`: sets of queries, the history of a repository, and weights fitted to them.
+//! `forage eval`: sets of queries, and the history of a repository.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -308,12 +308,8 @@ fn a_hostile_repository_runs_nothing_with_an_older_git() {
         assert!(mark.exists(), "{remote} is no attack");
 
         let _ = std::fs::remove_file(&mark);
-        for arguments in [
-            &["eval", "--from-git", "7"][..],
-            &["eval", set, "--at-revision"],
-            &["eval", "tune", "--from-git", "7"],
-        ] {
-            let run = project.run_in(&project.root, arguments, &environment);
+        for arguments in [["eval", "--from-git", "7"], ["eval", set, "--at-revision"]] {
+            let run = project.run_in(&project.root, &arguments, &environment);
             // Whether it comes to the object that is missing depends on the order of commits of one second. Of the name that
             // is allowed there is no helper where programs are looked for.
             let refusals = ["not allowed", "'remote-none' is not a git command"];
@@ -439,7 +435,6 @@ fn a_set_is_put_to_the_tree() {
     close(&report["by_category"]["names"]["ndcg@10"], 1.0);
     close(&report["by_language"]["rust"]["mrr"], 1.0);
     assert_eq!(report["missing_targets"], json!([{ "set": "here", "path": "src/gone.rs" }]));
-    assert_eq!(report["weights"], "built in");
     let ablation = report["ablation"].as_array().unwrap();
     assert_eq!(ablation.len(), forage_rank::RULES.len());
     let without = |nth: usize| ablation[nth]["ndcg_without"].as_f64().unwrap();
@@ -515,117 +510,4 @@ fn malformed_sets_are_refused_with_what_is_wrong() {
     let file = beside(&project, "set.json", &set("", ""));
     let empty = forage(&project, &["eval", &file]);
     assert!(empty.status == 1 && empty.stdout.contains("there are no queries"), "{empty:?}");
-}
-
-const TOPICS: [&str; 24] = [
-    "acorn", "badger", "cactus", "dolphin", "ember", "falcon", "glacier", "harbor", "island", "jungle",
-    "kettle", "lantern", "meadow", "nectar", "orchid", "pebble", "quartz", "raven", "sparrow", "thistle",
-    "umbrella", "velvet", "walnut", "zephyr",
-];
-
-/// A project in which tests are what is asked for, which the built-in weights put behind; and its set.
-pub(crate) fn tests_wanted() -> (Project, String) {
-    let project = Project::new(&[]);
-    let mut queries = Vec::new();
-    for topic in TOPICS {
-        project.write(&format!("src/{topic}.rs"), &format!("fn open_{topic}() {{}}\n"));
-        project.write(
-            &format!("tests/{topic}.rs"),
-            &format!("fn open_{topic}() {{}}\nfn close_{topic}() {{}}\n"),
-        );
-        queries.push(
-            json!({ "query": format!("open {topic} close"), "relevant": [format!("tests/{topic}.rs")] }),
-        );
-    }
-    let set = json!({ "name": "own", "queries": queries });
-    let file = beside(&project, "set.json", &set.to_string());
-    (project, file)
-}
-
-fn first(project: &Project) -> String {
-    let answer = project.run(&["rank", "--json", "open", "acorn", "close"]).json();
-    answer["files"][0]["path"].as_str().unwrap().to_owned()
-}
-
-#[test]
-fn weights_that_help_are_kept_in_the_configuration() {
-    let (project, file) = tests_wanted();
-    let own = "# Mine.\nsandbox = \"off\"\n\n[tools.search]\nenabled = true\n";
-    project.configure(own);
-    let configuration = project.home.join(".config/forage/config.toml");
-    let read = |path: &Path| std::fs::read_to_string(path).unwrap();
-    let before = records(&project, &["eval", &file])["all"]["ndcg@10"].as_f64().unwrap();
-    assert!(before < 0.7 && first(&project) == "src/acorn.rs");
-
-    let tried = records(&project, &["eval", "tune", &file, "--dry-run"]);
-    assert_eq!((&tried["above_noise"], &tried["stored"]), (&json!(true), &json!(false)), "{tried}");
-    assert_eq!((tried["queries"].as_u64(), tried["folds"].as_array().unwrap().len()), (Some(24), 2));
-    assert!(tried["held_out"].as_f64() > tried["built_in"].as_f64(), "{tried}");
-    assert_eq!(read(&configuration), own);
-
-    let kept = records(&project, &["eval", "tune", &file]);
-    assert_eq!(kept["stored"], true, "{kept}");
-    assert_eq!(kept["weights"], tried["weights"]);
-    let after = read(&configuration);
-    assert!(after.starts_with(own) && after.contains("[tools.search_index]\nweights = { file = "), "{after}");
-    assert_eq!(first(&project), "tests/acorn.rs");
-    let report = records(&project, &["eval", &file]);
-    assert!(report["all"]["ndcg@10"].as_f64().unwrap() > before);
-    assert_eq!(report["weights"], format!("{}:9", configuration.display()));
-    let settings = project.run(&["config", "--json"]).json();
-    assert_eq!(settings["tools.search_index.weights"]["value"], kept["weights"]);
-
-    // Explanations are by the weights in effect, and a second time replaces the first.
-    let explained = project.run(&["rank", "--explain", "--json", "open", "acorn", "close"]).json();
-    let reasons = explained["files"][0]["reasons"].as_array().unwrap();
-    let test = reasons.iter().find(|reason| reason["rule"] == "test");
-    let weight = kept["weights"]["test"].as_f64().unwrap();
-    assert!(weight < 0.2, "{kept}");
-    assert!(test.is_none_or(|reason| reason["gives"].as_f64().unwrap() > -0.2), "{explained}");
-    assert_eq!(records(&project, &["eval", "tune", &file])["stored"], true);
-    assert_eq!(read(&configuration), after);
-}
-
-#[test]
-fn weights_that_do_not_help_are_not_kept() {
-    let project = repository();
-    let run = forage(&project, &["eval", "tune", "--from-git", "7"]);
-    assert!(run.status == 0 && run.stdout.contains("nothing is kept: 3 queries are too few"), "{run:?}");
-    assert!(!project.home.join(".config/forage/config.toml").exists());
-    let (project, file) = tests_wanted();
-    // A table of the user's own can't be changed: the lines are shown instead.
-    project.configure("[tools.search_index]\nweights = { test = 0.7 }\n");
-    let run = forage(&project, &["eval", "tune", &file]);
-    assert!(run.status == 2 && run.stdout.contains("is left as it is"), "{run:?}");
-    assert!(run.stdout.contains("[tools.search_index]\nweights = { file = "), "{run:?}");
-}
-
-#[test]
-fn weights_are_the_users_and_are_checked() {
-    let project = Project::new(&[(
-        ".forage.toml",
-        "[tools.search_index]\nweights = { test = 0 }\n[tools]\nsearch_index = 3\n",
-    )]);
-    let settings = project.run(&["config", "--json"]).json();
-    assert_eq!(settings["tools.search_index.weights"]["source"], "default");
-    project.write(".forage.toml", "[tools.search_index]\nweights = { test = 0 }\n");
-    let run = project.run(&["config", "--json"]);
-    assert_eq!(run.json()["tools.search_index.weights"], json!({ "value": {}, "source": "default" }));
-    assert!(run.stderr.contains("`tools.search_index.weights` is ignored"), "{run:?}");
-
-    for (weights, part) in [
-        ("tests = 0.5", "there is no rule \"tests\"; the rules are file, chunk,"),
-        ("test = -0.1", "weights.test` ("),
-        ("test = 10.1", "10.1 is out of range; give 0 to 10"),
-        ("test = nan", "is out of range"),
-        ("test = inf", "is out of range"),
-        ("test = \"a\"", "expected a number"),
-    ] {
-        project.configure(&format!("[tools.search_index]\nweights = {{ {weights} }}\n"));
-        let run = project.run(&["rank", "word"]);
-        assert!(run.status == 2 && run.stderr.contains(part), "{part}: {run:?}");
-    }
-    project.configure("[tools.search_index]\nweights = { test = 1, file = 2.5 }\n");
-    let settings = project.run(&["config", "--json"]).json();
-    assert_eq!(settings["tools.search_index.weights"]["value"], json!({ "file": 2.5, "test": 1 }));
 }

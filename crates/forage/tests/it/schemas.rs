@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::contract::{cases, project};
-use crate::eval::{forage, repository, tests_wanted};
+use crate::eval::{forage, repository};
 use crate::mcp_clients::Peers;
 use crate::peer::{Peer, good};
 use crate::{Project, Run};
@@ -53,7 +53,6 @@ fn schema_of(arguments: &[&str]) -> &'static str {
         ("setup", _) => "setup-client",
         ("tools", _) if arguments.contains(&"--cost") => "tools-cost",
         ("tools", _) => "tools",
-        ("eval", Some("tune")) => "eval-tune",
         ("eval", _) => "eval",
         (word, _) if NOT_PROMISED.contains(&word) => "",
         other => panic!("{other:?} has no schema"),
@@ -201,8 +200,6 @@ fn print_setups(printed: &mut Printed) {
 /// `forage eval` in its forms, on sets and on histories of a few commits.
 fn print_evaluations(printed: &mut Printed) {
     let history = repository();
-    let (wanted, file) = tests_wanted();
-    let configured = |text: &str| wanted.configure(text);
     let lines = json!({ "src/alpha.rs": [[1, 2]] });
     let of_lines =
         json!({ "query": "retry backoff", "relevant": ["src/alpha.rs"], "lines": lines, "commit": "c1" });
@@ -210,32 +207,23 @@ fn print_evaluations(printed: &mut Printed) {
     let set = json!([{ "name": "shop", "language": "rust", "queries": [of_lines, gone] }]);
     history.write("lines.json", &set.to_string());
     history.write("empty.json", r#"{"name": "empty", "queries": []}"#);
-    let mut run = |project: &Project, status: i32, words: &str| {
+    let mut run = |status: i32, words: &str| {
         let arguments: Vec<&str> = words.split(' ').collect();
-        let run = forage(project, &with_json(&arguments));
+        let run = forage(&history, &with_json(&arguments));
         printed.keep(&arguments, &run);
         assert_eq!(run.status, status, "{words}: {run:?}");
         run.json()
     };
-    assert!(run(&history, 0, "eval --from-git 7 --save set.json")["saved"].is_string());
-    assert!(run(&history, 0, "eval set.json --at-revision --ablate")["ablation"].is_array());
-    let measured = run(&history, 0, "eval lines.json --lines 1000");
+    assert!(run(0, "eval --from-git 7 --save set.json")["saved"].is_string());
+    assert!(run(0, "eval set.json --at-revision --ablate")["ablation"].is_array());
+    let measured = run(0, "eval lines.json --lines 1000");
     assert_ne!(measured["missing_targets"], json!([]));
     history.write("before.json", &measured.to_string());
-    let beside = run(&history, 0, "eval lines.json --lines 1000 --beside before=before.json");
+    let beside = run(0, "eval lines.json --lines 1000 --beside before=before.json");
     assert!(beside["lines"]["ways"][1]["forage_less_this"].is_object(), "{beside}");
-    assert_eq!(run(&history, 1, "eval empty.json")["latency_ms"]["p50"], Value::Null);
-    run(&history, 1, "eval tune empty.json");
-    run(&history, 2, "eval");
-    run(&history, 2, "eval gone.json");
-    run(&history, 2, "eval tune gone.json");
-    assert_eq!(run(&history, 0, "eval tune --from-git 7 --save tuned.json")["stored"], false);
-    assert_eq!(run(&wanted, 0, &format!("eval tune {file} --dry-run"))["above_noise"], true);
-    assert_eq!(run(&wanted, 0, &format!("eval tune {file}"))["stored"], true);
-    assert_ne!(run(&wanted, 0, &format!("eval {file}"))["weights"], "built in");
-    // Weights that are worth keeping and can't be kept are an error beside the answer.
-    configured("[tools.search_index]\nweights = { test = 0.7 }\n");
-    assert!(run(&wanted, 2, &format!("eval tune {file}"))["error"].is_string());
+    assert_eq!(run(1, "eval empty.json")["latency_ms"]["p50"], Value::Null);
+    run(2, "eval");
+    run(2, "eval gone.json");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::cell::LazyCell;
 
 use forage_fs::{Contents, DecodedText, ReadBuffer, RelPath, SkipReason, Skipped, decode};
-use forage_rank::{ChunkHit, Effect, FileHit, QueryWords, RuleWeights};
+use forage_rank::{ChunkHit, Effect, FileHit, QueryWords, RULES};
 
 use super::scope::RankedPlace;
 use super::{RankedChunk, RankedFile, RankedLine, RankedReason};
@@ -18,8 +18,8 @@ use crate::text::around_place;
 pub(super) struct ChunkReader<'a> {
     pub(super) context: &'a Context,
     pub(super) words: &'a QueryWords,
-    /// The weights by which files are to be explained.
-    pub(super) explain: Option<&'a RuleWeights>,
+    /// Whether a record has the reasons of its place.
+    pub(super) explain: bool,
     /// The first file that was left out for its size.
     pub(super) too_large: Option<String>,
     pub(super) border: Border<'a>,
@@ -74,7 +74,7 @@ impl ChunkReader<'_> {
             shown_earlier: Vec::new(),
             unshown: Vec::new(),
             unshown_more: 0,
-            reasons: self.explain.map(|rules| reasons(hit, rules)).unwrap_or_default(),
+            reasons: if self.explain { reasons(hit) } else { Vec::new() },
         }
     }
 
@@ -121,15 +121,15 @@ impl ChunkReader<'_> {
 }
 
 /// What moved a file, the strongest first.
-fn reasons(hit: &FileHit, rules: &RuleWeights) -> Vec<RankedReason> {
-    let mut reasons: Vec<RankedReason> = rules
+fn reasons(hit: &FileHit) -> Vec<RankedReason> {
+    let mut reasons: Vec<RankedReason> = RULES
         .iter()
         .zip(&hit.values)
-        .map(|((rule, weight), value)| RankedReason {
+        .map(|(rule, value)| RankedReason {
             rule: rule.name,
             gives: match rule.effect {
-                Effect::Adds => weight * value,
-                Effect::Lowers => -(weight * value).min(1.0),
+                Effect::Adds => rule.weight * value,
+                Effect::Lowers => -(rule.weight * value).min(1.0),
             },
             about: rule.about,
         })

@@ -140,7 +140,7 @@ impl RankScope {
     ) -> Result<(RankedRoots<'_>, Ranking), ToolError> {
         let search = || {
             let ranked = self.ranked(context, is_page, (call, began))?;
-            let ranking = ranked.search(context, &self.query, most, true, history);
+            let ranking = ranked.search(&self.query, most, true, history);
             Ok::<_, ToolError>((ranked, ranking))
         };
         let (mut ranked, mut ranking) = search()?;
@@ -231,7 +231,6 @@ impl RankedRoots<'_> {
     /// Ranks the files that are chosen, or those that `are_chosen` chooses in their place.
     pub(super) fn search(
         &self,
-        context: &Context,
         query: &str,
         (limit, chunks): (usize, usize),
         are_chosen: bool,
@@ -242,7 +241,6 @@ impl RankedRoots<'_> {
             self.roots.get(nth).is_some_and(|root| root.place.chosen(path) == Some(are_chosen))
         };
         let request = forage_rank::RankedSearch {
-            weights: context.ranking.as_deref(),
             allow: Some(&allow),
             stop: &is_over,
             chunks,

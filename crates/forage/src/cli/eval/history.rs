@@ -4,8 +4,6 @@
 //! The index must not know the answers. It is made of the files as they were at a base commit, and only commits behind
 //! that ask. What their messages say of the files' names is taken out ([`super::message`]).
 
-// fuzz: fuzz_what_git_prints_makes_paths_below_the_root_or_an_error
-
 use std::collections::{BTreeMap, HashSet};
 use std::io::BufRead;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +16,7 @@ use forage_rank::evaluation::{EvaluationTarget, KnownQuery, QuerySet};
 use forage_rank::{IndexError, RankIndex, Stamp, Writer, language_of};
 
 use super::git::Git;
+use super::records::HistoryOfSet;
 use super::{limits, message};
 
 /// What the queries of a history are called.
@@ -53,19 +52,6 @@ pub(super) struct HistoryTree {
     pub(super) files: HashSet<String>,
     /// Files that are no text, too large, or not in the clone.
     pub(super) left_out: u64,
-}
-
-/// Where a set comes from, and how many commits made it.
-#[derive(Debug, Default)]
-pub(super) struct Account {
-    /// The commit whose files are indexed.
-    pub(super) base: String,
-    /// Commits behind it that were looked at.
-    pub(super) commits: u64,
-    /// There are more of them than are looked at.
-    pub(super) is_cut: bool,
-    /// Those that made no query, by why.
-    pub(super) others: BTreeMap<&'static str, u64>,
 }
 
 /// A commit as `git log` tells of it.
@@ -105,10 +91,10 @@ pub(super) fn revision(text: &str) -> anyhow::Result<&str> {
 /// The set of the commits behind a base, whose files are `tree`, and how it came about.
 pub(super) fn queries(
     git: &Git,
-    base: &str,
+    base: String,
     name: &str,
     tree: &HistoryTree,
-) -> anyhow::Result<(QuerySet, Account)> {
+) -> anyhow::Result<(QuerySet, HistoryOfSet)> {
     let (count, range) = (format!("--max-count={}", limits::LOG_COMMITS), format!("{base}..HEAD"));
     let log = git.output(&[
         "log",
@@ -132,30 +118,32 @@ pub(super) fn queries(
         "--",
     ])?;
     let commits = commits(&log)?;
-    let mut account = Account {
-        base: base.to_owned(),
-        commits: commits.len() as u64,
-        is_cut: commits.len() >= limits::LOG_COMMITS,
-        others: BTreeMap::new(),
-    };
+    let mut others = BTreeMap::new();
     let (mut queries, mut asked) = (Vec::new(), HashSet::new());
     // The oldest first: of two that say the same, the one whose files are most like the base.
     for commit in commits.iter().rev() {
         match query(commit, &tree.files) {
             Ok(query) if asked.insert(query.query.to_lowercase()) => queries.push(query),
-            Ok(_) => *account.others.entry("say what another says").or_default() += 1,
-            Err(reason) => *account.others.entry(reason).or_default() += 1,
+            Ok(_) => *others.entry("say what another says").or_default() += 1,
+            Err(reason) => *others.entry(reason).or_default() += 1,
         }
     }
+    let history = HistoryOfSet {
+        base: base.clone(),
+        commits: commits.len() as u64,
+        is_cut: commits.len() >= limits::LOG_COMMITS,
+        queries: queries.len(),
+        others,
+    };
     let set = QuerySet {
         name: name.to_owned(),
         language: language(&tree.files),
         url: String::new(),
-        revision: base.to_owned(),
+        revision: base,
         benchmark_root: None,
         queries,
     };
-    Ok((set, account))
+    Ok((set, history))
 }
 
 /// The query of a commit, or why there is none, to be read after «N commits».
@@ -175,7 +163,7 @@ fn query(commit: &Commit, files: &HashSet<String>) -> Result<KnownQuery, &'stati
     }
     let query = message::question(&commit.message, &commit.touched).ok_or("say too little")?;
     let relevant = targets.into_iter().map(|path| EvaluationTarget::File(path.clone())).collect();
-    Ok(KnownQuery { category: CATEGORY.to_owned(), ..KnownQuery::new(query, relevant) })
+    Ok(KnownQuery { query, relevant, category: CATEGORY.to_owned(), ..KnownQuery::default() })
 }
 
 /// Whether a file is one that changes touch and are not about.

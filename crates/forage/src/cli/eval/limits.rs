@@ -10,7 +10,7 @@ pub(super) const SET_BYTES: u64 = 64 << 20;
 pub(super) const COMMITS: usize = 400;
 
 /// The same at the most: further back, few of the files of today exist.
-pub(super) const COMMITS_MOST: usize = 5_000;
+pub(super) const COMMITS_MOST: u64 = 5_000;
 
 /// Commits after the base, side branches included, whose messages are read.
 pub(super) const LOG_COMMITS: usize = 50_000;
@@ -50,9 +50,6 @@ pub(super) const TOUCHED_FILES: usize = 5;
 
 /// Bytes of what stands before the colon of a subject. More is a sentence.
 pub(super) const PREFIX_BYTES: usize = 60;
-
-/// Queries below which weights are not stored, whatever they give: half of them decide over more than thirty weights.
-pub(super) const TUNE_QUERIES: usize = 20;
 
 /// Missing targets that the text names; the records have all.
 pub(super) const MISSING_SHOWN: usize = 20;

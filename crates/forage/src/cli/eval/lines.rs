@@ -1,46 +1,21 @@
 //! `forage eval --lines`: how many of the lines that queries are about the answers show, beside other programs' answers.
 
-// fuzz: fuzz_answers_of_others_are_refused_or_counted
-
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context as _, bail};
-use forage_rank::evaluation::{
-    KnownQuery, LineFigures, PairedDifference, QuerySet, ShownAnswer, count_lines,
-};
+use forage_rank::evaluation::{KnownQuery, QuerySet, count_lines};
 use forage_rank::{limits as rank_limits, model_tokens};
-use forage_tools::{Context, limits as tool_limits, registry};
+use forage_tools::{Context, registry};
 use serde_json::{Value, json};
 
 use super::records::{
-    AnswerLines, AnsweringWay, LanguageLineShares, LineShares, LinesEvaluation, WayDifferences,
+    AnswerLines, AnsweringWay, FigureDifference, LanguageLineShares, LineShares, LinesEvaluation,
+    WayDifferences,
 };
 use super::set;
-
-/// Tokens of code that are asked for unless a number is given.
-const TOKENS: u64 = 8_000;
-
-/// Tokens of code in an answer.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct CodeTokens(u64);
-
-impl FromStr for CodeTokens {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text == "default" {
-            return Ok(Self(TOKENS));
-        }
-        let most = tool_limits::CODE_TOKENS_MAX;
-        match text.parse() {
-            Ok(tokens) if (1..=most).contains(&tokens) => Ok(Self(tokens)),
-            _ => Err(format!("give a number of tokens, 1 to {most}")),
-        }
-    }
-}
 
 /// Answers of another program, in a file.
 #[derive(Clone, Debug)]
@@ -76,23 +51,20 @@ pub(super) struct MeasuredLines {
 struct OtherAnswers {
     name: String,
     /// By set and query.
-    answers: BTreeMap<(String, String), ShownAnswer>,
+    answers: BTreeMap<(String, String), AnswerLines>,
 }
 
 /// A query with lines, and what is shown of them.
 struct AnsweredLines {
     language: String,
-    answer: ShownAnswer,
-    figures: LineFigures,
-    /// Of the others, in their order.
-    others: Vec<LineFigures>,
-    /// The tokens of theirs; `None` where there is no answer.
-    tokens_of_others: Vec<Option<u64>>,
+    answer: AnswerLines,
+    /// Figures and tokens of each way to answer, ours first; `None` where another program has no answer.
+    ways: Vec<Option<(LineShares, u64)>>,
 }
 
 impl MeasuredLines {
     /// Reads the others' answers.
-    pub(super) fn new(tokens: CodeTokens, others: &[NamedAnswers], working: &Path) -> anyhow::Result<Self> {
+    pub(super) fn new(tokens: u64, others: &[NamedAnswers], working: &Path) -> anyhow::Result<Self> {
         let read = |other: &NamedAnswers| -> anyhow::Result<OtherAnswers> {
             let path = working.join(&other.path);
             let shown = other.path.display();
@@ -103,7 +75,7 @@ impl MeasuredLines {
             if let Some(answers) = value.pointer_mut("/lines/answers") {
                 value = answers.take();
             }
-            let answers: Vec<ShownAnswer> =
+            let answers: Vec<AnswerLines> =
                 serde_json::from_value(value).with_context(|| format!("{shown} holds no list of answers"))?;
             if let Some(answer) =
                 answers.iter().find(|answer| count_lines(&answer.shown) > rank_limits::KNOWN_LINES)
@@ -116,7 +88,7 @@ impl MeasuredLines {
             Ok(OtherAnswers { name: other.name.clone(), answers: answers.collect() })
         };
         let others = others.iter().map(read).collect::<Result<_, _>>()?;
-        Ok(Self { tokens: tokens.0, others, answered: Vec::new(), without: 0, failed: 0 })
+        Ok(Self { tokens, others, answered: Vec::new(), without: 0, failed: 0 })
     }
 
     /// Asks the tool for code.
@@ -129,22 +101,17 @@ impl MeasuredLines {
         let below = set.benchmark_root.as_deref().unwrap_or_default().trim_matches('/');
         let answer = shown(context, query, self.tokens, below).unwrap_or_else(|| {
             self.failed += 1;
-            ShownAnswer::default()
+            AnswerLines::default()
         });
-        let answer = ShownAnswer { set: set.name.clone(), commit: key.clone(), ..answer };
-        let figures = |answer: Option<&ShownAnswer>| {
-            answer.and_then(|answer| LineFigures::of(query, answer)).unwrap_or_default()
-        };
-        let of = |other: &OtherAnswers| {
-            let by = |key: &String| other.answers.get(&(set.name.clone(), key.clone())).cloned();
-            by(key).or_else(|| by(&query.query))
-        };
-        let others: Vec<Option<ShownAnswer>> = self.others.iter().map(of).collect();
+        let answer = AnswerLines { set: set.name.clone(), commit: key.clone(), ..answer };
+        let figures = |answer: &AnswerLines| (LineShares::of(query, answer), answer.tokens);
+        let others = self.others.iter().map(|other| {
+            let by = |key: &String| other.answers.get(&(set.name.clone(), key.clone()));
+            by(key).or_else(|| by(&query.query)).map(figures)
+        });
         self.answered.push(AnsweredLines {
             language: set.language.clone(),
-            figures: figures(Some(&answer)),
-            others: others.iter().map(|answer| figures(answer.as_ref())).collect(),
-            tokens_of_others: others.into_iter().map(|answer| Some(answer?.tokens)).collect(),
+            ways: std::iter::once(Some(figures(&answer))).chain(others).collect(),
             answer,
         });
     }
@@ -157,71 +124,73 @@ impl MeasuredLines {
         Ok(())
     }
 
-    /// The figures of one way to answer: the own, or one of the others.
-    fn figures(&self, other: Option<usize>) -> Vec<LineFigures> {
-        let of = |it: &AnsweredLines| other.map_or(it.figures, |nth| it.others[nth]);
-        self.answered.iter().map(of).collect()
+    /// Returns the figures of a way to answer, for each query; zeros where it has no answer.
+    fn figures(&self, way: usize) -> Vec<LineShares> {
+        self.answered.iter().map(|it| it.ways[way].unwrap_or_default().0).collect()
     }
 
-    fn mean_tokens(&self, other: Option<usize>) -> f64 {
-        let tokens: Vec<u64> = match other {
-            None => self.answered.iter().map(|it| it.answer.tokens).collect(),
-            Some(nth) => self.answered.iter().filter_map(|it| it.tokens_of_others[nth]).collect(),
+    fn way<'a>(&self, way: usize, name: &'a str) -> AnsweringWay<'a> {
+        let (own, figures) = (self.figures(0), self.figures(way));
+        let tokens: Vec<u64> = self.answered.iter().filter_map(|it| Some(it.ways[way]?.1)).collect();
+        let difference = |figure: fn(&LineShares) -> f64| {
+            let values = |of: &[LineShares]| of.iter().map(figure).collect::<Vec<f64>>();
+            FigureDifference::of(&values(&figures), &values(&own))
         };
-        tokens.iter().sum::<u64>() as f64 / tokens.len().max(1) as f64
-    }
-
-    /// How many of the queries another program has answered.
-    fn known(&self, nth: usize) -> usize {
-        self.answered.iter().filter(|it| it.tokens_of_others[nth].is_some()).count()
-    }
-
-    fn ways(&self) -> impl Iterator<Item = (Option<usize>, &str)> {
-        let others = self.others.iter().enumerate().map(|(nth, other)| (Some(nth), other.name.as_str()));
-        std::iter::once((None, "forage")).chain(others)
-    }
-
-    fn by_language(&self) -> BTreeMap<&str, Vec<LineFigures>> {
-        let mut languages: BTreeMap<&str, Vec<LineFigures>> = BTreeMap::new();
-        for answered in &self.answered {
-            languages.entry(&answered.language).or_default().push(answered.figures);
+        let is_other = way > 0;
+        AnsweringWay {
+            shares: LineShares::mean(&figures),
+            name,
+            tokens: tokens.iter().sum::<u64>() as f64 / tokens.len().max(1) as f64,
+            forage_less_this: is_other.then(|| WayDifferences {
+                recall: difference(|it| it.recall),
+                f1: difference(|it| it.f1),
+                edits_seen: difference(|it| it.edits_seen),
+            }),
+            answers: is_other.then_some(tokens.len()),
         }
-        languages
     }
 
-    /// Differences of the own answers to those of another way.
-    fn differences(&self, nth: usize) -> [(&'static str, PairedDifference); 3] {
-        let (own, other) = (self.figures(None), self.figures(Some(nth)));
-        let of = |figure: fn(&LineFigures) -> f64| {
-            let values = |of: &[LineFigures]| of.iter().map(figure).collect::<Vec<f64>>();
-            PairedDifference::of(&values(&other), &values(&own))
+    pub(super) fn records(&self) -> LinesEvaluation<'_> {
+        let mut languages: BTreeMap<&str, Vec<LineShares>> = BTreeMap::new();
+        for (answered, figures) in self.answered.iter().zip(self.figures(0)) {
+            languages.entry(&answered.language).or_default().push(figures);
+        }
+        let of_language = |(language, figures): (_, Vec<LineShares>)| {
+            (language, LanguageLineShares { shares: LineShares::mean(&figures), queries: figures.len() })
         };
-        [("recall", of(|it| it.recall)), ("f1", of(|it| it.f1)), ("edits_seen", of(|it| it.edits_seen))]
+        let names = std::iter::once("forage").chain(self.others.iter().map(|other| &*other.name));
+        LinesEvaluation {
+            code_tokens: self.tokens,
+            queries: self.answered.len(),
+            queries_without_lines: self.without,
+            failed: self.failed,
+            ways: names.enumerate().map(|(way, name)| self.way(way, name)).collect(),
+            by_language: languages.into_iter().map(of_language).collect(),
+            answers: self.answered.iter().map(|it| &it.answer).collect(),
+        }
     }
+}
 
-    /// For people.
+impl LinesEvaluation<'_> {
+    /// Renders the figures for people.
     pub(super) fn text(&self) -> String {
+        let (without, failed) = (self.queries_without_lines, self.failed);
         let mut text = format!(
             "\nlines     of {} queries, {} tokens of code asked for{}{}\n",
-            self.answered.len(),
-            self.tokens,
-            if self.without > 0 { format!("; {} more have no lines", self.without) } else { String::new() },
-            if self.failed > 0 { format!("; {} calls failed", self.failed) } else { String::new() },
+            self.queries,
+            self.code_tokens,
+            if without > 0 { format!("; {without} more have no lines") } else { String::new() },
+            if failed > 0 { format!("; {failed} calls failed") } else { String::new() },
         );
-        let languages = self.by_language();
-        let rows: Vec<(String, f64, LineFigures)> = languages
-            .iter()
-            .filter(|_| languages.len() > 1)
+        let languages = self.by_language.iter().filter(|_| self.by_language.len() > 1);
+        let rows: Vec<(String, String, LineShares)> = languages
             .map(|(name, of)| {
-                (
-                    format!("language {} ({})", if name.is_empty() { "(none)" } else { name }, of.len()),
-                    f64::NAN,
-                    LineFigures::mean(of),
-                )
+                let name = if name.is_empty() { "(none)" } else { name };
+                (format!("language {name} ({})", of.queries), String::new(), of.shares)
             })
-            .chain(self.ways().map(|(other, name)| {
-                (name.to_owned(), self.mean_tokens(other), LineFigures::mean(&self.figures(other)))
-            }))
+            .chain(
+                self.ways.iter().map(|way| (way.name.to_owned(), format!("{:.0}", way.tokens), way.shares)),
+            )
             .collect();
         let width = rows.iter().map(|(name, ..)| name.chars().count()).max().unwrap_or(0);
         let _ = writeln!(
@@ -229,76 +198,42 @@ impl MeasuredLines {
             "{:width$}  tokens  recall  precision     F1  files shown  files named  edits seen",
             ""
         );
-        for (name, tokens, figures) in rows {
-            let tokens = if tokens.is_nan() { String::new() } else { format!("{tokens:.0}") };
-            let LineFigures { recall, precision, f1, files_shown, files_named, edits_seen } = figures;
+        for (name, tokens, shares) in rows {
+            let LineShares { recall, precision, f1, files_shown, files_named, edits_seen } = shares;
             let _ = writeln!(
                 text,
                 "{name:width$}  {tokens:>6}  {recall:6.3}  {precision:9.3}  {f1:5.3}  {files_shown:11.3}  {files_named:11.3}  {edits_seen:10.3}"
             );
         }
-        for (nth, other) in self.others.iter().enumerate() {
-            let (known, all) = (self.known(nth), self.answered.len());
-            if known < all {
+        for AnsweringWay { name, answers, forage_less_this, .. } in &self.ways {
+            if let Some(known) = answers.filter(|known| *known < self.queries) {
                 let _ = writeln!(
                     text,
-                    "beside {}: it has answers to {known} of {all}, and shows nothing for the others",
-                    other.name
+                    "beside {name}: it has answers to {known} of {}, and shows nothing for the others",
+                    self.queries
                 );
             }
-            for (figure, difference) in self.differences(nth) {
-                let PairedDifference { mean, low, high, better, worse } = difference;
+            let Some(WayDifferences { recall, f1, edits_seen }) = forage_less_this else { continue };
+            for (figure, difference) in [("recall", recall), ("f1", f1), ("edits seen", edits_seen)] {
+                let FigureDifference { mean, low, high, better, worse } = difference;
                 let _ = writeln!(
                     text,
-                    "beside {}, {}: {mean:+.3}, 95 % of samples {low:+.3} to {high:+.3}; {better} better, {worse} worse",
-                    other.name,
-                    figure.replace('_', " ")
+                    "beside {name}, {figure}: {mean:+.3}, 95 % of samples {low:+.3} to {high:+.3}; {better} better, {worse} worse"
                 );
             }
         }
         text
     }
-
-    /// For programs.
-    pub(super) fn records(&self) -> LinesEvaluation<'_> {
-        let languages = self.by_language().into_iter().map(|(language, figures)| {
-            let shares = LineShares::mean(&figures);
-            (language, LanguageLineShares { shares, queries: figures.len() })
-        });
-        LinesEvaluation {
-            code_tokens: self.tokens,
-            queries: self.answered.len(),
-            queries_without_lines: self.without,
-            failed: self.failed,
-            ways: self.ways().map(|(other, name)| self.way(other, name)).collect(),
-            by_language: languages.collect(),
-            answers: self.answered.iter().map(|it| AnswerLines::from(&it.answer)).collect(),
-        }
-    }
-
-    fn way<'a>(&self, other: Option<usize>, name: &'a str) -> AnsweringWay<'a> {
-        let differences = |nth| {
-            let [recall, f1, edits_seen] = self.differences(nth).map(|(_, difference)| difference.into());
-            WayDifferences { recall, f1, edits_seen }
-        };
-        AnsweringWay {
-            shares: LineShares::mean(&self.figures(other)),
-            name,
-            tokens: self.mean_tokens(other),
-            forage_less_this: other.map(differences),
-            answers: other.map(|nth| self.known(nth)),
-        }
-    }
 }
 
 /// What the tool shows of code; `below` stands in front of its paths.
-fn shown(context: &Context, query: &KnownQuery, tokens: u64, below: &str) -> Option<ShownAnswer> {
+fn shown(context: &Context, query: &KnownQuery, tokens: u64, below: &str) -> Option<AnswerLines> {
     let tool = registry::find("search_index").ok()?;
     // The message of the commit that it was made of would be the answer.
     let history = query.commit.is_empty();
     let arguments = json!({ "query": query.query, "code_tokens": tokens, "history": history });
     let answer = tool.call(context, arguments).ok()?;
-    let mut shown = ShownAnswer { tokens: model_tokens(&answer.text) as u64, ..ShownAnswer::default() };
+    let mut shown = AnswerLines { tokens: model_tokens(&answer.text) as u64, ..AnswerLines::default() };
     for file in answer.records()["files"].as_array()? {
         let path = file["path"].as_str()?;
         let path = if below.is_empty() { path.to_owned() } else { format!("{below}/{path}") };
@@ -327,19 +262,15 @@ mod tests {
             r#"[{"set":"a","commit":"c","files":["x.rs"],"shown":{"x.rs":[[1,9],[12,12]]},"tokens":7}]"#,
             r#"{"lines":{"answers":[{"set":"","query":"q","files":[],"shown":{"x.rs":[[9,1]]}}]}}"#,
         ]);
-        let query = KnownQuery {
-            lines: [("x.rs".to_owned(), vec![[1, 20]])].into(),
-            ..KnownQuery::new("q", Vec::new())
-        };
+        let query =
+            KnownQuery { lines: [("x.rs".to_owned(), vec![[1, 20]])].into(), ..KnownQuery::default() };
         forage_fuzz::target!(&seeds, |input| {
             std::fs::write(&other.path, input).unwrap();
-            let Ok(measured) =
-                MeasuredLines::new(CodeTokens(1), std::slice::from_ref(&other), directory.path())
-            else {
+            let Ok(measured) = MeasuredLines::new(1, std::slice::from_ref(&other), directory.path()) else {
                 return;
             };
             for answer in measured.others[0].answers.values() {
-                let LineFigures { recall, precision, f1, .. } = LineFigures::of(&query, answer).unwrap();
+                let LineShares { recall, precision, f1, .. } = LineShares::of(&query, answer);
                 assert!([recall, precision, f1].iter().all(|share| (0.0..=1.0).contains(share)));
             }
         });

@@ -8,7 +8,7 @@ use anyhow::{Context as _, bail};
 use forage_fs::{RelPath, Root, WalkOptions, WalkReport};
 use forage_rank::evaluation::{AnsweredQuery, Places, QuerySet, answer};
 use forage_rank::tree::{UpdateEffort, UpdateError, UpdateProgress, Updated, update};
-use forage_rank::{RankIndex, RankWeights};
+use forage_rank::{RankIndex, RankWeights, model_tokens};
 use forage_sandbox::Outside;
 use forage_search::index::Index;
 use forage_tools::{CallProgress, Context, FilterSettings, Indexes, Ranked, registry};
@@ -16,10 +16,10 @@ use serde_json::json;
 
 use super::databases::databases;
 use super::git::{Git, SafeDirectories};
-use super::history::{self, Account};
-use super::lines::{CodeTokens, MeasuredLines, NamedAnswers};
-use super::records::SetRecord;
-use super::{Source, set};
+use super::history;
+use super::lines::MeasuredLines;
+use super::records::{HistoryOfSet, SetRecord};
+use super::{Arguments, set};
 use crate::cli::output::Terminal;
 use crate::cli::progress::ProgressBar;
 use crate::cli::{Global, session};
@@ -65,10 +65,10 @@ impl Save {
 pub(super) struct Measured {
     pub(super) sets: Vec<SetRecord>,
     pub(super) queries: Vec<AnsweredQuery>,
-    /// Bytes of the text of each query's answer; `None` of a call that failed. Empty if they were not asked for.
-    pub(super) answer_bytes: Vec<Option<usize>>,
+    /// Tokens of the text of each query's answer; `None` of a call that failed.
+    pub(super) answer_tokens: Vec<Option<usize>>,
     pub(super) lines: Option<MeasuredLines>,
-    pub(super) history: Option<Account>,
+    pub(super) history: Option<HistoryOfSet>,
     pub(super) saved: Option<PathBuf>,
 }
 
@@ -81,7 +81,7 @@ struct MeasureSubject {
 
 impl MeasurePlan {
     /// Says what is wrong with a request before anything is run.
-    pub(super) fn new(source: &Source, global: &Global, output: &mut Terminal) -> anyhow::Result<Self> {
+    pub(super) fn new(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Self> {
         let config = session::load(global, CommandLineSettings::default())?;
         let working = config::working_directory()?;
         let directories = session::directories(&config, &working, &[]);
@@ -93,12 +93,20 @@ impl MeasurePlan {
             working,
             runs: Vec::new(),
             from_git: None,
-            at_revision: source.at_revision,
+            at_revision: arguments.at_revision,
             lines: None,
             config,
         };
-        if let Some(commits) = source.from_git {
-            let save = source.save.as_ref().map(|path| plan.working.join(path));
+        if let Some(tokens) = arguments.lines {
+            if arguments.at_revision || arguments.from_git.is_some() {
+                bail!(
+                    "lines are those of the files that are there; check the revision out, and give its directory"
+                );
+            }
+            plan.lines = Some(MeasuredLines::new(tokens, &arguments.beside, &plan.working)?);
+        }
+        if let Some(commits) = arguments.from_git {
+            let save = arguments.save.as_ref().map(|path| plan.working.join(path));
             if let Some(save) = save.as_ref().filter(|save| save.exists()) {
                 bail!(
                     "{} exists already and is not overwritten; save the set under another name",
@@ -106,12 +114,12 @@ impl MeasurePlan {
                 );
             }
             let save = save.map(Save::to).transpose()?;
-            plan.from_git = Some(FromGit { directory: directory()?, commits: commits.number(), save });
+            plan.from_git = Some(FromGit { directory: directory()?, commits, save });
             return Ok(plan);
         }
-        let file = source.set.as_ref().context("name a file with a set of queries, or give --from-git")?;
-        let sets = set::choose(set::read(&plan.working.join(file))?, &source.name)?;
-        let checkouts = source.checkouts.as_ref().map(|checkouts| plan.working.join(checkouts));
+        let file = arguments.set.as_ref().context("name a file with a set of queries, or give --from-git")?;
+        let sets = set::choose(set::read(&plan.working.join(file))?, &arguments.name)?;
+        let checkouts = arguments.checkouts.as_ref().map(|checkouts| plan.working.join(checkouts));
         if let ([_, _, ..], None) = (&sets[..], &checkouts) {
             let names: Vec<&str> = sets.iter().map(|set| set.name.as_str()).collect();
             bail!(
@@ -128,7 +136,7 @@ impl MeasurePlan {
             };
             let is_of_history = !set.queries.is_empty()
                 && set.queries.iter().all(|query| query.category == history::CATEGORY);
-            if is_of_history && !source.at_revision {
+            if is_of_history && !arguments.at_revision {
                 output.note(&format!(
                     "the set `{}` was made of commits behind {}, which the working tree has: with --at-revision the \
                      files are those before them",
@@ -138,25 +146,6 @@ impl MeasurePlan {
             plan.runs.push(MeasureRun { set, directory });
         }
         Ok(plan)
-    }
-
-    /// Asks for so many tokens of code, too, beside these answers.
-    pub(super) fn ask_for_lines(
-        &mut self,
-        tokens: CodeTokens,
-        beside: &[NamedAnswers],
-    ) -> anyhow::Result<()> {
-        if self.at_revision || self.from_git.is_some() {
-            bail!(
-                "lines are those of the files that are there; check the revision out, and give its directory"
-            );
-        }
-        self.lines = Some(MeasuredLines::new(tokens, beside, &self.working)?);
-        Ok(())
-    }
-
-    pub(super) fn config(&self) -> &Config {
-        &self.config
     }
 
     /// Puts up the kernel's wall around the trees and, if the history is read, git, which then has to be told whose
@@ -178,17 +167,15 @@ impl MeasurePlan {
         Ok(safe)
     }
 
-    /// Runs all sets, one after the other, behind the kernel's wall, and with `with_answers` also the tool on each query.
-    pub(super) fn run(mut self, weights: &RankWeights, with_answers: bool) -> anyhow::Result<Measured> {
+    /// Runs all sets and the tool on each query, one after the other, inside the kernel's wall.
+    pub(super) fn run(mut self) -> anyhow::Result<Measured> {
         let lines = self.lines.take();
         let safe = self.wall_in()?;
         let progress = CallProgress::default();
         let _shown = ProgressBar::of(&progress, "measuring");
         let mut running = RunningSets {
             plan: &self,
-            weights,
             safe,
-            with_answers,
             progress: progress.ranked,
             measured: Measured { lines, ..Measured::default() },
         };
@@ -260,9 +247,7 @@ impl MeasurePlan {
 /// Sets that are run one after the other.
 struct RunningSets<'a> {
     plan: &'a MeasurePlan,
-    weights: &'a RankWeights,
     safe: Option<SafeDirectories>,
-    with_answers: bool,
     progress: Arc<UpdateProgress>,
     measured: Measured,
 }
@@ -277,12 +262,12 @@ impl RunningSets<'_> {
         let seconds = began.elapsed().as_secs_f64();
         let name =
             root.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let (set, account) = history::queries(&git, &base, &name, &tree)?;
+        let (set, history) = history::queries(&git, base, &name, &tree)?;
         if let Some(Save { path, writer }) = &from_git.save {
             writer.ask(set.clone()).context("the set could not be saved")??;
             self.measured.saved = Some(path.clone());
         }
-        self.measured.history = Some(account);
+        self.measured.history = Some(history);
         self.measure(&set, &root, MeasureSubject::of(tree), seconds)
     }
 
@@ -325,16 +310,15 @@ impl RunningSets<'_> {
             seconds,
         });
         let places = Places::of_index(&index, set.benchmark_root.as_deref().unwrap_or_default());
+        let weights = RankWeights::default();
         for query in &set.queries {
-            self.measured.queries.push(answer(&index, &places, set, query, self.weights)?);
+            self.measured.queries.push(answer(&index, &places, set, query, &weights)?);
         }
-        if self.with_answers {
-            let context = self.plan.context(root, index, report)?;
-            let queries = set.queries.iter().map(|query| text_bytes(&context, &query.query));
-            self.measured.answer_bytes.extend(queries);
-            if let Some(lines) = &mut self.measured.lines {
-                set.queries.iter().for_each(|query| lines.ask(&context, set, query));
-            }
+        let context = self.plan.context(root, index, report)?;
+        let tokens = set.queries.iter().map(|query| answer_tokens(&context, &query.query));
+        self.measured.answer_tokens.extend(tokens);
+        if let Some(lines) = &mut self.measured.lines {
+            set.queries.iter().for_each(|query| lines.ask(&context, set, query));
         }
         Ok(())
     }
@@ -346,10 +330,10 @@ impl MeasureSubject {
     }
 }
 
-/// The bytes of the tool's answer to a query.
-fn text_bytes(context: &Context, query: &str) -> Option<usize> {
+/// The tokens of the tool's answer to a query.
+fn answer_tokens(context: &Context, query: &str) -> Option<usize> {
     let tool = registry::find("search_index").ok()?;
-    tool.call(context, json!({ "query": query })).ok().map(|answer| answer.text.len())
+    tool.call(context, json!({ "query": query })).ok().map(|answer| model_tokens(&answer.text))
 }
 
 /// An index that was made for this run.

@@ -1,14 +1,10 @@
-//! What `forage eval --json` and `forage eval tune --json` print.
+//! What `forage eval --json` prints.
 
 use std::collections::BTreeMap;
 
-use forage_rank::evaluation::{
-    Ablated, Figures, FileLines, Fold, LineFigures, NDCG_CUT, PairedDifference, RECALL_CUTS, ShownAnswer,
-};
+use forage_rank::evaluation::{Ablated, Figures, FileLines, NDCG_CUT, RECALL_CUTS};
 use schemars::JsonSchema;
-use serde::Serialize;
-
-use super::history::Account;
+use serde::{Deserialize, Serialize};
 
 /// Of `forage eval`.
 #[derive(JsonSchema, Serialize)]
@@ -23,8 +19,6 @@ pub(in crate::cli) struct Evaluation<'a> {
     pub(super) tokens: AnswerTokens,
     /// Targets that are not among the files, and count as not found.
     pub(super) missing_targets: Vec<MissingTarget<'a>>,
-    /// In words, where the weights of the ranking's rules are from.
-    pub(super) weights: &'a str,
     /// The figures by the category of the queries.
     pub(super) by_category: BTreeMap<&'a str, RankingFigures>,
     /// The figures by the language of their set.
@@ -38,7 +32,7 @@ pub(in crate::cli) struct Evaluation<'a> {
     pub(super) lines: Option<LinesEvaluation<'a>>,
     /// How the set was made; with `--from-git` only.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) history: Option<HistoryOfSet<'a>>,
+    pub(super) history: Option<&'a HistoryOfSet>,
     /// The file that the set was written to; with `--save` only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) saved: Option<String>,
@@ -72,30 +66,30 @@ pub(super) struct SetRecord {
 #[derive(JsonSchema, Serialize)]
 pub(super) struct RankingFigures {
     /// The number of queries.
-    queries: usize,
+    pub(super) queries: usize,
     /// Normalised discounted cumulative gain of the first 10 files.
     #[serde(rename = "ndcg@10")]
-    ndcg: f64,
+    pub(super) ndcg: f64,
     /// The share of the targets that is the first file.
     #[serde(rename = "recall@1")]
-    recall_at_1: f64,
+    pub(super) recall_at_1: f64,
     /// The share of the targets that is among the first 5 files.
     #[serde(rename = "recall@5")]
-    recall_at_5: f64,
+    pub(super) recall_at_5: f64,
     /// The share of the targets that is among the first 10 files.
     #[serde(rename = "recall@10")]
-    recall_at_10: f64,
+    pub(super) recall_at_10: f64,
     /// Mean reciprocal rank: of the first target that is found.
-    mrr: f64,
+    pub(super) mrr: f64,
 }
 
 // The names of the fields say these.
 const _: () = assert!(matches!((NDCG_CUT, RECALL_CUTS), (10, [1, 5, 10])));
 
-impl From<&Figures> for RankingFigures {
-    fn from(figures: &Figures) -> Self {
+impl From<Figures> for RankingFigures {
+    fn from(figures: Figures) -> Self {
         let Figures { queries, ndcg, recall: [recall_at_1, recall_at_5, recall_at_10], reciprocal_rank } =
-            *figures;
+            figures;
         Self { queries, ndcg, recall_at_1, recall_at_5, recall_at_10, mrr: reciprocal_rank }
     }
 }
@@ -118,8 +112,6 @@ pub(super) struct AnswerTokens {
     pub(super) answers: usize,
     /// Calls that failed, and have no answer.
     pub(super) failed: usize,
-    /// Bytes that count as one token.
-    pub(super) bytes_per_token: f64,
 }
 
 /// A target that is not among the files.
@@ -152,39 +144,32 @@ pub(super) struct EvaluatedQuery<'a> {
 
 /// How a set was made of the history of a repository.
 #[derive(JsonSchema, Serialize)]
-pub(super) struct HistoryOfSet<'a> {
+pub(super) struct HistoryOfSet {
     /// The commit whose files the queries are put to.
-    base: &'a str,
+    pub(super) base: String,
     /// Commits behind it that were read.
-    commits: u64,
+    pub(super) commits: u64,
     /// Whether there are more of them than are read.
-    is_cut: bool,
+    pub(super) is_cut: bool,
     /// Commits that made a query.
-    queries: usize,
+    pub(super) queries: usize,
     /// Commits that made none, counted by reason in words.
-    others: &'a BTreeMap<&'static str, u64>,
-}
-
-impl<'a> HistoryOfSet<'a> {
-    pub(super) fn of(history: &'a Account, queries: usize) -> Self {
-        let Account { base, commits, is_cut, others } = history;
-        Self { base, commits: *commits, is_cut: *is_cut, queries, others }
-    }
+    pub(super) others: BTreeMap<&'static str, u64>,
 }
 
 /// A rule of the ranking, and how queries are answered without it.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct AblatedRule {
     /// Its name.
-    rule: &'static str,
+    pub(super) rule: &'static str,
     /// The weight that it has.
-    weight: f32,
+    pub(super) weight: f32,
     /// The mean gain of the first 10 files without it, 0 to 1.
-    ndcg_without: f64,
+    pub(super) ndcg_without: f64,
     /// That less the mean gain with it: negative for a rule that helps.
-    difference: f64,
+    pub(super) difference: f64,
     /// In words, what it looks at.
-    about: &'static str,
+    pub(super) about: &'static str,
 }
 
 impl From<&Ablated> for AblatedRule {
@@ -210,36 +195,24 @@ pub(super) struct LinesEvaluation<'a> {
     /// The figures of `forage` by the language of the sets.
     pub(super) by_language: BTreeMap<&'a str, LanguageLineShares>,
     /// The answers of `forage`, as `--beside` takes them.
-    pub(super) answers: Vec<AnswerLines<'a>>,
+    pub(super) answers: Vec<&'a AnswerLines>,
 }
 
 /// How much of the right lines is shown: means over queries, 0 to 1.
-#[derive(JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, Default, JsonSchema, PartialEq, Serialize)]
 pub(super) struct LineShares {
     /// Of the right lines those that are shown.
-    recall: f64,
+    pub(super) recall: f64,
     /// Of the shown lines those that are right.
-    precision: f64,
+    pub(super) precision: f64,
     /// The harmonic mean of both.
-    f1: f64,
+    pub(super) f1: f64,
     /// Of the right files those of which a line is shown.
-    files_shown: f64,
+    pub(super) files_shown: f64,
     /// Of the right files those that are named.
-    files_named: f64,
+    pub(super) files_named: f64,
     /// Of the changed lines those with a shown line within 3 lines.
-    edits_seen: f64,
-}
-
-// What the last field says.
-const _: () = assert!(forage_rank::evaluation::NEAR_LINES == 3);
-
-impl LineShares {
-    /// The mean of figures.
-    pub(super) fn mean(figures: &[LineFigures]) -> Self {
-        let LineFigures { recall, precision, f1, files_shown, files_named, edits_seen } =
-            LineFigures::mean(figures);
-        Self { recall, precision, f1, files_shown, files_named, edits_seen }
-    }
+    pub(super) edits_seen: f64,
 }
 
 /// A way to answer the queries.
@@ -280,98 +253,33 @@ pub(super) struct WayDifferences {
 }
 
 /// A difference between two ways to answer the same queries.
-#[derive(JsonSchema, Serialize)]
+#[derive(Clone, Copy, Debug, JsonSchema, PartialEq, Serialize)]
 pub(super) struct FigureDifference {
     /// Its mean over the queries.
-    mean: f64,
+    pub(super) mean: f64,
     /// The lower end of the interval that holds 95 % of the means of samples of the queries.
-    low: f64,
+    pub(super) low: f64,
     /// Its upper end.
-    high: f64,
+    pub(super) high: f64,
     /// Queries with a difference above 0.
-    better: usize,
+    pub(super) better: usize,
     /// Queries with a difference below 0.
-    worse: usize,
-}
-
-impl From<PairedDifference> for FigureDifference {
-    fn from(difference: PairedDifference) -> Self {
-        let PairedDifference { mean, low, high, better, worse } = difference;
-        Self { mean, low, high, better, worse }
-    }
+    pub(super) worse: usize,
 }
 
 /// What the answer to a query shows.
-#[derive(JsonSchema, Serialize)]
-pub(super) struct AnswerLines<'a> {
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, Serialize)]
+pub(super) struct AnswerLines {
     /// The name of the query's set.
-    set: &'a str,
+    pub(super) set: String,
     /// The commit that the query was made of; its text when it was made of none.
-    commit: &'a str,
+    #[serde(alias = "query")]
+    pub(super) commit: String,
     /// Paths that the answer names, in its order.
-    files: &'a [String],
+    pub(super) files: Vec<String>,
     /// Lines that it shows, by path: ranges of the first and the last one, counted from 1.
-    shown: &'a FileLines,
+    pub(super) shown: FileLines,
     /// Its size in tokens.
-    tokens: u64,
-}
-
-impl<'a> From<&'a ShownAnswer> for AnswerLines<'a> {
-    fn from(answer: &'a ShownAnswer) -> Self {
-        let ShownAnswer { set, commit, files, shown, tokens } = answer;
-        Self { set, commit, files, shown, tokens: *tokens }
-    }
-}
-
-/// Of `forage eval tune`.
-#[derive(JsonSchema, Serialize)]
-pub(in crate::cli) struct Tuning<'a> {
-    /// The number of queries.
-    pub(super) queries: usize,
-    /// The parts of the queries, each ranked with weights that were fitted to the others; empty when there are too few.
-    pub(super) folds: Vec<TuningFold>,
-    /// The mean gain of the first 10 files with the weights that are built in, 0 to 1; null without folds.
-    pub(super) built_in: Option<f64>,
-    /// The same with weights that were fitted to the queries of the other folds; null without folds.
-    pub(super) held_out: Option<f64>,
-    /// The mean of that less `built_in` over the queries; null without folds.
-    pub(super) gain: Option<f64>,
-    /// The standard error of `gain`; null without folds, and when it can't be told.
-    pub(super) standard_error: Option<f64>,
-    /// Whether the gain is above what chance would give, of enough queries: only such weights are kept.
-    pub(super) above_noise: bool,
-    /// The mean gain of the first 10 files with weights that were fitted to all queries.
-    pub(super) fitted_on_all: f64,
-    /// These weights, by rule.
-    pub(super) weights: BTreeMap<&'static str, f64>,
-    /// Whether they were written into the configuration.
-    pub(super) stored: bool,
-    /// In words, whether they were, where, and why not.
-    pub(super) told: &'a str,
-    /// How the set was made; with `--from-git` only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) history: Option<HistoryOfSet<'a>>,
-    /// The file that the set was written to; with `--save` only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) saved: Option<String>,
-}
-
-/// A part of the queries, ranked with weights that were fitted to the others: means of the gain of the first 10 files.
-#[derive(JsonSchema, Serialize)]
-pub(super) struct TuningFold {
-    /// The number of its queries.
-    queries: usize,
-    /// With the weights that are built in.
-    built_in: f64,
-    /// With the fitted weights.
-    held_out: f64,
-    /// Of the others, with the weights that were fitted to them.
-    on_the_others: f64,
-}
-
-impl From<&Fold> for TuningFold {
-    fn from(fold: &Fold) -> Self {
-        let Fold { queries, before, held_out, inside } = *fold;
-        Self { queries, built_in: before, held_out, on_the_others: inside }
-    }
+    #[serde(default)]
+    pub(super) tokens: u64,
 }

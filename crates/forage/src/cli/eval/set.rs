@@ -1,7 +1,5 @@
 //! Sets of queries as files: read, checked, and written.
 
-// fuzz: fuzz_a_set_is_refused_or_can_be_run_and_leads_nowhere_else
-
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 

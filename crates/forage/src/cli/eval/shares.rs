@@ -1,64 +1,27 @@
-//! How many of the lines that a query is about an answer shows.
+//! Shares of the lines that a query is about, and how sure a difference between two programs is.
 //!
-//! The gold of a query are lines of files, such as the definitions around what a fix changed ([`KnownQuery::lines`]), and those
-//! that it changed ([`KnownQuery::edits`]). All figures are means over queries, so that one with much gold counts as any other.
+//! The gold of a query are lines of files, such as the definitions around what a fix changed ([`KnownQuery::lines`]), and
+//! those that it changed ([`KnownQuery::edits`]). All figures are means over queries, so that one with much gold counts as
+//! any other.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
+use forage_rank::evaluation::{FileLines, KnownQuery};
 
-use super::{KnownQuery, mean};
+use super::records::{AnswerLines, FigureDifference, LineShares};
 
-/// First and last lines of files, by path.
-pub type FileLines = BTreeMap<String, Vec<[u32; 2]>>;
+/// Lines between a shown line and a changed one that counts as seen: the record's description names it.
+const NEAR_LINES: u32 = 3;
 
-/// Lines between a shown line and a changed one that counts as seen.
-pub const NEAR_LINES: u32 = 3;
-
-/// Samples of queries that tell how sure a difference is.
+/// Samples of queries for the interval of a difference.
 const RESAMPLES: usize = 10_000;
 
-/// What an answer to a query shows. Another program's answers are read as these, too.
-#[derive(Clone, Debug, Default, Deserialize, Serialize)]
-pub struct ShownAnswer {
-    /// The name of the query's set.
-    pub set: String,
-    /// The query, by [`KnownQuery::commit`] or by its text.
-    #[serde(alias = "query")]
-    pub commit: String,
-    /// Paths that it names, in its order.
-    pub files: Vec<String>,
-    /// Lines that it shows.
-    pub shown: FileLines,
-    /// Tokens of its text.
-    #[serde(default)]
-    pub tokens: u64,
-}
-
-/// How much of the gold is shown. Shares, 0 to 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LineFigures {
-    /// Of the gold's lines those that are shown.
-    pub recall: f64,
-    /// Of the shown lines those that are gold.
-    pub precision: f64,
-    /// The harmonic mean of both.
-    pub f1: f64,
-    /// Of the gold's files those of which a line is shown.
-    pub files_shown: f64,
-    /// Of the gold's files those that are named.
-    pub files_named: f64,
-    /// Of the changed lines those with a shown line within [`NEAR_LINES`].
-    pub edits_seen: f64,
-}
-
-impl LineFigures {
-    /// Those of an answer; `None` for a query without lines.
-    #[must_use]
-    pub fn of(query: &KnownQuery, answer: &ShownAnswer) -> Option<Self> {
+impl LineShares {
+    /// Computes those of an answer; zeros for a query without lines.
+    pub(super) fn of(query: &KnownQuery, answer: &AnswerLines) -> Self {
         let gold = numbers(&query.lines);
         if gold.is_empty() {
-            return None;
+            return Self::default();
         }
         let shown = numbers(&answer.shown);
         let both = gold.intersection(&shown).count() as f64;
@@ -76,19 +39,18 @@ impl LineFigures {
             let (first, last) = (line.saturating_sub(NEAR_LINES), line.saturating_add(NEAR_LINES));
             shown.range((*path, first)..=(*path, last)).next().is_some()
         };
-        Some(Self {
+        Self {
             recall,
             precision,
             f1: if both > 0.0 { 2.0 * recall * precision / (recall + precision) } else { 0.0 },
             files_shown: of_files(&|path| answer.shown.get(path).is_some_and(|ranges| !ranges.is_empty())),
             files_named: of_files(&|path| answer.files.contains(path)),
             edits_seen: share(edits.iter().filter(is_seen).count() as f64, edits.len()),
-        })
+        }
     }
 
-    /// The means; zeros of nothing.
-    #[must_use]
-    pub fn mean(of: &[Self]) -> Self {
+    /// Returns the means; zeros of nothing.
+    pub(super) fn mean(of: &[Self]) -> Self {
         let mean = |figure: fn(&Self) -> f64| mean(of.iter().map(figure));
         Self {
             recall: mean(|it| it.recall),
@@ -99,13 +61,6 @@ impl LineFigures {
             edits_seen: mean(|it| it.edits_seen),
         }
     }
-}
-
-/// How many lines these are, those that are named twice counted twice.
-#[must_use]
-pub fn count_lines(lines: &FileLines) -> u64 {
-    let of = |[first, last]: &[u32; 2]| u64::from(last.saturating_sub(*first)) + 1;
-    lines.values().flatten().map(of).fold(0, u64::saturating_add)
 }
 
 fn numbers(lines: &FileLines) -> BTreeSet<(&str, u32)> {
@@ -119,26 +74,17 @@ fn numbers(lines: &FileLines) -> BTreeSet<(&str, u32)> {
         .collect()
 }
 
-/// How two ways to answer the same queries differ.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PairedDifference {
-    /// Mean of the second less that of the first.
-    pub mean: f64,
-    /// Between these are the means of 95 % of the samples of as many queries, drawn with replacement (the percentile
-    /// bootstrap: Efron and Tibshirani, «An Introduction to the Bootstrap», 1993, section 13.3).
-    pub low: f64,
-    /// See [`PairedDifference::low`].
-    pub high: f64,
-    /// Queries that the second answers better.
-    pub better: usize,
-    /// Queries that it answers worse.
-    pub worse: usize,
+/// Returns the mean; 0 of nothing.
+fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len().max(1) as f64;
+    values.sum::<f64>() / count
 }
 
-impl PairedDifference {
-    /// That of values for the same queries in the same order. The samples are the same each time.
-    #[must_use]
-    pub fn of(first: &[f64], second: &[f64]) -> Self {
+impl FigureDifference {
+    /// Computes `second` less `first`, values for the same queries in the same order. Between `low` and `high` are the means
+    /// of 95 % of the samples of as many queries, drawn with replacement (the percentile bootstrap: Efron and Tibshirani,
+    /// «An Introduction to the Bootstrap», 1993, section 13.3). The samples are the same each time.
+    pub(super) fn of(first: &[f64], second: &[f64]) -> Self {
         let differences: Vec<f64> = first.iter().zip(second).map(|(first, second)| second - first).collect();
         let count = differences.len();
         let mut state = 1;
@@ -181,17 +127,17 @@ mod tests {
         let query = KnownQuery {
             lines: lines("a.rs", &[[1, 10]]),
             edits: [("a.rs".to_owned(), vec![2, 9])].into(),
-            ..KnownQuery::new("q", Vec::new())
+            ..KnownQuery::default()
         };
-        let answer = |shown: FileLines, files: &[&str]| ShownAnswer {
+        let answer = |shown: FileLines, files: &[&str]| AnswerLines {
             shown,
             files: files.iter().map(|path| (*path).to_owned()).collect(),
-            ..ShownAnswer::default()
+            ..AnswerLines::default()
         };
-        let of = |answer: &ShownAnswer| LineFigures::of(&query, answer).unwrap();
+        let of = |answer: &AnswerLines| LineShares::of(&query, answer);
         // Overlapping ranges count once; line 2 is within three of line 5, line 9 is not within three of 5.
         let half = of(&answer(lines("a.rs", &[[1, 5], [3, 5]]), &["a.rs"]));
-        let expected = LineFigures {
+        let expected = LineShares {
             recall: 0.5,
             precision: 1.0,
             f1: 2.0 / 3.0,
@@ -201,29 +147,26 @@ mod tests {
         };
         assert_eq!(half, expected);
         let elsewhere = of(&answer(lines("b.rs", &[[1, 5]]), &["b.rs", "a.rs"]));
-        assert_eq!(elsewhere, LineFigures { files_named: 1.0, ..LineFigures::default() });
-        assert_eq!(of(&ShownAnswer::default()), LineFigures::default());
-        assert_eq!(LineFigures::mean(&[half, elsewhere]).recall, 0.25);
-        assert_eq!(LineFigures::mean(&[]), LineFigures::default());
-        assert!(LineFigures::of(&KnownQuery::new("q", Vec::new()), &elsewhere_answer()).is_none());
-    }
-
-    fn elsewhere_answer() -> ShownAnswer {
-        ShownAnswer { shown: lines("a.rs", &[[1, 1]]), ..ShownAnswer::default() }
+        assert_eq!(elsewhere, LineShares { files_named: 1.0, ..LineShares::default() });
+        assert_eq!(of(&AnswerLines::default()), LineShares::default());
+        assert_eq!(LineShares::mean(&[half, elsewhere]).recall, 0.25);
+        assert_eq!(LineShares::mean(&[]), LineShares::default());
+        let named = answer(lines("a.rs", &[[1, 1]]), &["a.rs"]);
+        assert_eq!(LineShares::of(&KnownQuery::default(), &named), LineShares::default());
     }
 
     #[test]
     fn a_difference_is_as_sure_as_its_samples() {
-        let same = PairedDifference::of(&[0.5; 40], &[0.6; 40]);
+        let same = FigureDifference::of(&[0.5; 40], &[0.6; 40]);
         assert!(
             (same.mean - 0.1).abs() < 1e-9 && (same.low - 0.1).abs() < 1e-9 && (same.high - 0.1).abs() < 1e-9
         );
         assert_eq!((same.better, same.worse), (40, 0));
         // Of forty differences of ±1 the means have a standard error of 0.158.
         let signs: Vec<f64> = (0..40).map(|nth| if nth % 2 == 0 { 1.0 } else { -1.0 }).collect();
-        let noise = PairedDifference::of(&[0.0; 40], &signs);
+        let noise = FigureDifference::of(&[0.0; 40], &signs);
         assert!((-0.36..-0.26).contains(&noise.low) && (0.26..0.36).contains(&noise.high), "{noise:?}");
-        assert_eq!(noise, PairedDifference::of(&[0.0; 40], &signs));
-        assert_eq!(PairedDifference::of(&[], &[]).mean, 0.0);
+        assert_eq!(noise, FigureDifference::of(&[0.0; 40], &signs));
+        assert_eq!(FigureDifference::of(&[], &[]).mean, 0.0);
     }
 }
