@@ -1,14 +1,14 @@
 //! What is kept of calls: in memory, for the same user, and in a file where that is wanted.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::{self, Thread};
-use std::time::Instant;
+use std::thread;
 
 use forage_fs::PrivatePlace;
-use forage_tools::{CallJournal, JournalTarget};
+use forage_tools::CallJournal;
 use forage_ui::{CallRecord, CallSink, KeptCalls, ProcessRecord, otlp};
+use serde_json::json;
 
 use crate::cli::version;
 use crate::config::JournalFormat;
@@ -44,9 +44,9 @@ impl LiveCalls {
         }
     }
 
-    /// Where calls of a context go.
-    pub(crate) fn target(&self) -> JournalTarget {
-        JournalTarget { to: Some(Arc::clone(&self.kept) as Arc<dyn CallJournal>), trace: None }
+    /// Returns the journal for the observers of a context.
+    pub(crate) fn journal(&self) -> Arc<dyn CallJournal> {
+        Arc::clone(&self.kept) as _
     }
 }
 
@@ -57,115 +57,73 @@ impl Drop for LiveCalls {
     }
 }
 
-/// A file that calls are written into by a thread in front of the wall, which no call waits for.
+/// A file that calls are written into by a thread outside of the sandbox, which no call waits for.
 pub(crate) struct JournalFile {
     file: Arc<RotatedFile>,
-    handed: Arc<HandedRecords>,
-    writer: Option<Thread>,
+    writer: Mutex<Option<JournalWriter>>,
 }
 
-/// What is handed to the thread that writes.
-#[derive(Default)]
-struct HandedRecords {
-    records: Mutex<Vec<WrittenRecord>>,
-    /// Those that are not written yet: a disk that stands still must not fill the memory.
-    unwritten: AtomicUsize,
-    /// The thread has to be woken. To wake it takes longer than all else that keeping a call does, so that while there are
-    /// calls it looks by itself.
-    is_asleep: AtomicBool,
-}
-
-/// What is written.
-enum WrittenRecord {
-    Process(Box<ProcessRecord>),
-    Call(Arc<CallRecord>),
-}
-
-impl HandedRecords {
-    fn records(&self) -> MutexGuard<'_, Vec<WrittenRecord>> {
-        self.records.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Writes what comes, for as long as the process runs.
-    fn write(&self, file: &RotatedFile, format: JournalFormat) {
-        let mut looks = 0;
-        loop {
-            let records = std::mem::take(&mut *self.records());
-            if !records.is_empty() {
-                looks = 0;
-                for record in records {
-                    if let Some(mut line) = line(&record, format) {
-                        line.push('\n');
-                        file.add(&line);
-                    }
-                    self.unwritten.fetch_sub(1, Ordering::AcqRel);
-                }
-                continue;
-            }
-            looks += 1;
-            if looks < JOURNAL_LOOKS {
-                thread::sleep(JOURNAL_PAUSE);
-                continue;
-            }
-            self.is_asleep.store(true, Ordering::SeqCst);
-            // One that was handed in before that wakes nobody.
-            if self.records().is_empty() {
-                thread::park();
-            }
-            self.is_asleep.store(false, Ordering::SeqCst);
-            looks = 0;
-        }
-    }
+/// The ends of the channels to the thread that writes.
+struct JournalWriter {
+    calls: SyncSender<Arc<CallRecord>>,
+    /// Is closed when all calls are written.
+    done: Receiver<()>,
 }
 
 impl JournalFile {
     pub(crate) fn new(path: &Path, format: JournalFormat, surface: &str) -> Self {
         let file = Arc::new(RotatedFile::new(path, "journal.path"));
-        let handed = Arc::<HandedRecords>::default();
-        let (inner, written) = (Arc::clone(&handed), Arc::clone(&file));
-        let writer = thread::Builder::new().name("journal".to_owned());
-        let writer = writer.spawn(move || inner.write(&written, format)).map_err(|error| file.lose(&error));
-        let writer = writer.ok().map(|writer| writer.thread().clone());
-        let journal = Self { file, handed, writer };
-        journal.hand(WrittenRecord::Process(Box::new(ProcessRecord::own(surface, &version()))));
-        journal
+        let process = ProcessRecord::own(surface, &version());
+        // A disk that stands still must not fill the memory.
+        let (calls, received) = sync_channel(JOURNAL_WAITING);
+        let (is_writing, done) = sync_channel(0);
+        let written = Arc::clone(&file);
+        let write = move || {
+            if format == JournalFormat::Records {
+                written.add(&format!("{}\n", json!(process)));
+            }
+            while let Some(call) = next(&received) {
+                let line = match format {
+                    JournalFormat::Records => serde_json::to_string(&*call).unwrap_or_default(),
+                    JournalFormat::Otlp => otlp::traces(&[&*call], &version()).to_string(),
+                };
+                written.add(&format!("{line}\n"));
+            }
+            drop(is_writing);
+        };
+        if let Err(error) = thread::Builder::new().name("journal".to_owned()).spawn(write) {
+            file.lose(&error);
+        }
+        Self { file, writer: Mutex::new(Some(JournalWriter { calls, done })) }
     }
 
-    fn hand(&self, record: WrittenRecord) {
-        let Some(writer) = &self.writer else { return };
-        if self.handed.unwritten.fetch_add(1, Ordering::AcqRel) >= JOURNAL_WAITING {
-            self.handed.unwritten.fetch_sub(1, Ordering::AcqRel);
-            self.file.lose(&format_args!("{JOURNAL_WAITING} calls wait for it"));
-            return;
-        }
-        self.handed.records().push(record);
-        if self.handed.is_asleep.swap(false, Ordering::SeqCst) {
-            writer.unpark();
+    fn writer(&self) -> MutexGuard<'_, Option<JournalWriter>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Waits for a call. To wake a thread takes longer than all else that keeping a call does, so this looks by itself for a while.
+fn next(calls: &Receiver<Arc<CallRecord>>) -> Option<Arc<CallRecord>> {
+    for _ in 0..JOURNAL_LOOKS {
+        match calls.try_recv() {
+            Err(TryRecvError::Empty) => thread::sleep(JOURNAL_PAUSE),
+            result => return result.ok(),
         }
     }
+    calls.recv().ok()
 }
 
 impl CallSink for JournalFile {
     fn take(&self, call: Arc<CallRecord>) {
-        self.hand(WrittenRecord::Call(call));
+        let sent = self.writer().as_ref().map(|writer| writer.calls.try_send(call));
+        if let Some(Err(TrySendError::Full(_))) = sent {
+            self.file.lose(&format_args!("{JOURNAL_WAITING} calls wait for it"));
+        }
     }
 
     fn finish(&self) {
-        let until = Instant::now() + JOURNAL_END;
-        while self.handed.unwritten.load(Ordering::Acquire) > 0 && Instant::now() < until {
-            thread::sleep(JOURNAL_PAUSE);
-        }
-    }
-}
-
-/// A line of the file.
-fn line(entry: &WrittenRecord, format: JournalFormat) -> Option<String> {
-    match (format, entry) {
-        (JournalFormat::Records, WrittenRecord::Process(process)) => serde_json::to_string(process).ok(),
-        (JournalFormat::Records, WrittenRecord::Call(call)) => serde_json::to_string(&**call).ok(),
-        (JournalFormat::Otlp, WrittenRecord::Process(_)) => None,
-        (JournalFormat::Otlp, WrittenRecord::Call(call)) => {
-            Some(otlp::traces(&[&**call], &version()).to_string())
-        }
+        let Some(JournalWriter { calls, done }) = self.writer().take() else { return };
+        drop(calls);
+        let _ = done.recv_timeout(JOURNAL_END);
     }
 }

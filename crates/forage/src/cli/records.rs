@@ -304,7 +304,7 @@ pub(super) struct TelemetrySums<'a> {
     /// Those that are no events.
     pub(super) unreadable_lines: u64,
     /// All calls together.
-    pub(super) total: CallSums,
+    pub(super) total: &'a CallSums,
     /// By tool.
     pub(super) tools: Vec<ToolSums<'a>>,
     /// By model: its requests.
@@ -314,7 +314,7 @@ pub(super) struct TelemetrySums<'a> {
 }
 
 /// Calls together.
-#[derive(JsonSchema, Serialize)]
+#[derive(Debug, Default, JsonSchema, Serialize)]
 pub(super) struct CallSums {
     /// Calls.
     pub(super) calls: u64,
@@ -334,13 +334,15 @@ pub(super) struct CallSums {
     pub(super) cost_usd: f64,
     /// Requests whose cost is not known, so that `cost_usd` is a lower bound.
     pub(super) requests_without_cost: u64,
+    #[serde(skip)]
+    pub(super) latencies: Vec<u64>,
 }
 
 /// Calls of a tool together.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct ToolSums<'a> {
     #[serde(flatten)]
-    pub(super) sums: CallSums,
+    pub(super) sums: &'a CallSums,
     /// The tool.
     pub(super) tool: &'a str,
 }
@@ -349,7 +351,7 @@ pub(super) struct ToolSums<'a> {
 #[derive(JsonSchema, Serialize)]
 pub(super) struct ModelSums<'a> {
     #[serde(flatten)]
-    pub(super) sums: CallSums,
+    pub(super) sums: &'a CallSums,
     /// The model, `provider/model`.
     pub(super) model: &'a str,
 }
@@ -358,7 +360,7 @@ pub(super) struct ModelSums<'a> {
 #[derive(JsonSchema, Serialize)]
 pub(super) struct DaySums<'a> {
     #[serde(flatten)]
-    pub(super) sums: CallSums,
+    pub(super) sums: &'a CallSums,
     /// The day, in UTC.
     pub(super) day: &'a str,
 }

@@ -97,27 +97,13 @@ fn since(when: &str, now: SystemTime) -> anyhow::Result<String> {
 #[derive(Debug, Default)]
 struct Sums {
     since: Option<String>,
-    total: Sum,
-    tools: BTreeMap<String, Sum>,
-    models: BTreeMap<String, Sum>,
-    days: BTreeMap<String, Sum>,
+    total: CallSums,
+    tools: BTreeMap<String, CallSums>,
+    models: BTreeMap<String, CallSums>,
+    days: BTreeMap<String, CallSums>,
     lines: u64,
     /// Lines that are no events.
     unreadable: u64,
-}
-
-/// One row.
-#[derive(Debug, Default)]
-struct Sum {
-    calls: u64,
-    errors: u64,
-    latencies: Vec<u64>,
-    input_tokens: u64,
-    cached_input_tokens: u64,
-    output_tokens: u64,
-    cost_usd: f64,
-    /// Requests to models whose cost is not known.
-    without_cost: u64,
 }
 
 impl Sums {
@@ -131,7 +117,7 @@ impl Sums {
             let read = (&mut reader).take(LINE_BYTES).read_until(b'\n', &mut line);
             let read = read.with_context(|| format!("can't read {}", path.display()))?;
             if read == 0 {
-                return Ok(());
+                break;
             }
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
@@ -147,6 +133,10 @@ impl Sums {
                 self.unreadable += 1;
             }
         }
+        let rows = [&mut self.tools, &mut self.models, &mut self.days];
+        let rows = rows.into_iter().flat_map(BTreeMap::values_mut);
+        rows.chain([&mut self.total]).for_each(CallSums::set_percentiles);
+        Ok(())
     }
 
     /// Adds an event; false when it is none.
@@ -193,10 +183,10 @@ impl Sums {
             since: self.since.as_deref(),
             lines: self.lines,
             unreadable_lines: self.unreadable,
-            total: self.total.record(),
-            tools: self.tools.iter().map(|(tool, sum)| ToolSums { sums: sum.record(), tool }).collect(),
-            models: self.models.iter().map(|(model, sum)| ModelSums { sums: sum.record(), model }).collect(),
-            days: self.days.iter().map(|(day, sum)| DaySums { sums: sum.record(), day }).collect(),
+            total: &self.total,
+            tools: self.tools.iter().map(|(tool, sums)| ToolSums { sums, tool }).collect(),
+            models: self.models.iter().map(|(model, sums)| ModelSums { sums, model }).collect(),
+            days: self.days.iter().map(|(day, sums)| DaySums { sums, day }).collect(),
         }
     }
 
@@ -206,7 +196,7 @@ impl Sums {
             if sums.is_empty() {
                 continue;
             }
-            let shown: Vec<(String, &Sum)> = sums
+            let shown: Vec<(String, &CallSums)> = sums
                 .iter()
                 .map(|(key, sum)| (sanitize_line(key).chars().take(NAME_BYTES).collect(), sum))
                 .collect();
@@ -226,11 +216,11 @@ impl Sums {
             text.push_str(&self.since.as_ref().map(|since| format!(" since {since}")).unwrap_or_default());
             text.push_str(".\n");
         }
-        if self.total.without_cost > 0 {
+        if self.total.requests_without_cost > 0 {
             let _ = writeln!(
                 text,
                 "[of {} requests to models the cost is not known: the sums are lower bounds]",
-                self.total.without_cost
+                self.total.requests_without_cost
             );
         }
         if self.unreadable > 0 {
@@ -240,7 +230,7 @@ impl Sums {
     }
 }
 
-impl Sum {
+impl CallSums {
     fn add_usage(&mut self, model: &Value) {
         let tokens = |name: &str| model[name].as_u64().unwrap_or(0);
         self.input_tokens = self.input_tokens.saturating_add(tokens("input_tokens"));
@@ -249,40 +239,28 @@ impl Sum {
         match model["cost_usd"].as_f64() {
             Some(cost) => self.cost_usd += cost,
             None if model["status"] == "from_cache" => {}
-            None => self.without_cost += 1,
+            None => self.requests_without_cost += 1,
         }
     }
 
-    /// The nearest rank: of so many, the one that so many percent are not over.
-    fn percentile(&self, percent: usize) -> Option<u64> {
-        let mut sorted = self.latencies.clone();
-        sorted.sort_unstable();
-        let rank = (sorted.len() * percent).div_ceil(100);
-        sorted.get(rank.checked_sub(1)?).copied()
-    }
-
-    fn record(&self) -> CallSums {
-        CallSums {
-            calls: self.calls,
-            errors: self.errors,
-            p50_ms: self.percentile(50),
-            p95_ms: self.percentile(95),
-            input_tokens: self.input_tokens,
-            cached_input_tokens: self.cached_input_tokens,
-            output_tokens: self.output_tokens,
-            cost_usd: self.cost_usd,
-            requests_without_cost: self.without_cost,
-        }
+    /// Sets the percentiles by nearest rank.
+    fn set_percentiles(&mut self) {
+        self.latencies.sort_unstable();
+        let percentile = |percent: usize| {
+            let rank = (self.latencies.len() * percent).div_ceil(100);
+            self.latencies.get(rank.checked_sub(1)?).copied()
+        };
+        (self.p50_ms, self.p95_ms) = (percentile(50), percentile(95));
     }
 
     fn row(&self) -> String {
-        let latency = |percent| self.percentile(percent).map_or_else(|| "-".to_owned(), |ms| ms.to_string());
+        let latency = |ms: Option<u64>| ms.map_or_else(|| "-".to_owned(), |ms| ms.to_string());
         format!(
             "{:>7}  {:>6}  {:>9}  {:>9}  {:>11}  {:>11}  {:>10}  {:>10.4}",
             self.calls,
             self.errors,
-            latency(50),
-            latency(95),
+            latency(self.p50_ms),
+            latency(self.p95_ms),
             self.input_tokens,
             self.cached_input_tokens,
             self.output_tokens,
