@@ -15,8 +15,8 @@ use forage_tools::schema::{SchemaFormat, definition};
 use forage_tools::telemetry::watched;
 use forage_tools::tools::KeywordLookup;
 use forage_tools::{
-    Answer, AskedTool, Context, ErrorCode, FilterMode, FilterSettings, Limit, RecordReceiver, Telemetry,
-    TelemetryTarget, Tool as _, ToolError, ToolNames, Workspace,
+    Answer, AskedTool, CallObservers, Context, ErrorCode, FilterMode, FilterSettings, Limit, RecordReceiver,
+    Telemetry, Tool as _, ToolError, ToolNames, Workspace,
 };
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ pub struct Toolbox {
     workspace: Workspace,
     /// Tools that are advertised to agents.
     selection: ToolSelection,
-    telemetry: TelemetryTarget,
+    observers: CallObservers,
     models: Vec<Arc<dyn ChatModel>>,
     /// Whether a time for calls was given.
     is_timed: bool,
@@ -121,7 +121,7 @@ impl Toolbox {
             number: keeps_index.then(|| open::add(&workspace, owner)),
             workspace,
             selection,
-            telemetry: TelemetryTarget::default(),
+            observers: CallObservers::default(),
             models,
             is_timed: settings.timeout_ms.is_some(),
             process: std::process::id(),
@@ -132,7 +132,7 @@ impl Toolbox {
 
     /// Reports each call to `to`.
     pub fn with_telemetry(mut self, to: Arc<dyn Telemetry>, surface: &'static str) -> Self {
-        self.telemetry = TelemetryTarget::new(Some(to), surface);
+        self.observers = CallObservers::new(Some(to), surface);
         self
     }
 
@@ -304,7 +304,7 @@ impl Toolbox {
     /// The context of a call.
     fn context(&self, stop: &Stop) -> Context {
         let mut context = self.workspace.stopped_by(stop.clone()).context().clone();
-        context.telemetry = self.telemetry.clone();
+        context.observers = self.observers.clone();
         context
     }
 

@@ -1,5 +1,6 @@
 //! One call of a tool: its place in the queue, its context, its progress, its end.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::time::Instant;
 
@@ -7,14 +8,14 @@ use forage_base::Stop;
 use forage_tools::limits::ERROR_BYTES;
 use forage_tools::records::ErrorRecord;
 use forage_tools::registry::{self, AnyTool};
-use forage_tools::{Answer, CallProgress, Context, ErrorCode, Telemetry, clip, telemetry};
+use forage_tools::{Answer, CallProgress, Context, ErrorCode, clip, telemetry};
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ErrorData,
     ProgressNotificationParam, ProgressToken,
 };
 use rmcp::service::{Peer, RequestContext};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
@@ -22,7 +23,7 @@ use super::caller::{Caller, CallerTurn};
 use super::client::{self, ClientRoots, ConnectionMemory, NamedRoots, is_stateless};
 use super::client_model::{self, ClientModel, Questions};
 use super::gate::{CallPermit, Cost, WithoutPlace};
-use super::journal::JournaledOnce;
+use super::journal;
 use super::limits;
 use super::metrics::WatchedCall;
 use super::profiles::Profile;
@@ -56,12 +57,16 @@ impl McpServer {
         let caller = client::caller(&context);
         let tool = self.shared.tool(&request.name).map_or(UNKNOWN, |served| served.tool.id());
         let watched = self.watch(tool, caller.as_deref(), profile);
-        let journal = self.shared.journal.as_ref().map(|to| JournaledOnce::new(to, tool, &request, &context));
-        let answer = self.called(request, context, caller.clone(), journal.clone()).await;
+        let journaled = self.shared.journal.as_ref().map(|to| (to, journal::begun(tool, &request, &context)));
+        let is_entered = Arc::<AtomicBool>::default();
+        let answer = self.called(request, context, caller.clone(), &is_entered).await;
         let (outcome, bytes) = outcome(&answer);
         watched.end(&outcome, bytes);
-        if let Some(journal) = journal {
-            journal.end(&answer, &outcome);
+        if let Some((to, head)) = journaled
+            && outcome != "asked"
+            && !is_entered.swap(true, Ordering::AcqRel)
+        {
+            to.enter(journal::ended(head, &answer, &outcome));
         }
         answer.map(|answer| if has_records { answer } else { without_record(answer) })
     }
@@ -73,9 +78,8 @@ impl McpServer {
     }
 
     fn watch<'a>(&'a self, tool: &'a str, caller: Option<&'a Caller>, profile: Profile) -> WatchedCall<'a> {
-        let Shared { metrics, observer, .. } = &*self.shared;
         let (token, client) = (caller.map(Caller::name), profile.name().unwrap_or(UNKNOWN));
-        WatchedCall::begin(metrics, observer.as_deref(), tool, token, client)
+        WatchedCall::begin(&self.shared, tool, token, client)
     }
 
     async fn called(
@@ -83,7 +87,7 @@ impl McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
         caller: Option<Arc<Caller>>,
-        journal: Option<Arc<JournaledOnce>>,
+        is_entered: &Arc<AtomicBool>,
     ) -> Result<CallToolResponse, ErrorData> {
         if let Some(problem) = self.shared.workspace.problem() {
             return Ok(failure(problem, ErrorCode::Failed));
@@ -104,7 +108,8 @@ impl McpServer {
             started: Instant::now(),
         });
         let cancelled = context.ct.clone();
-        let answer = answer(&self.shared, &self.known, served, request, &context, (turn, journal), progress);
+        let answer =
+            answer(&self.shared, &self.known, served, request, &context, (turn, is_entered), progress);
         tokio::select! {
             answer = told(answer, report) => answer,
             () = cancelled.cancelled() => Err(nobody_reads()),
@@ -119,7 +124,7 @@ async fn answer(
     served: &Served,
     request: CallToolRequestParams,
     context: &RequestContext<RoleServer>,
-    (turn, journal): (Option<CallerTurn>, Option<Arc<JournaledOnce>>),
+    (turn, is_entered): (Option<CallerTurn>, &Arc<AtomicBool>),
     progress: CallProgress,
 ) -> Result<CallToolResponse, ErrorData> {
     let tool = served.tool;
@@ -156,6 +161,7 @@ async fn answer(
         // Requests without a connection may be anybody's.
         let shown = (!is_stateless(context)).then(|| Arc::clone(&known.shown));
         let gathered = Arc::clone(&known.gathered);
+        let (trace, is_entered) = (journal::trace(context), Arc::clone(is_entered));
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         move || {
             // The place is free only when the work has really ended, whoever still waits for it.
@@ -173,14 +179,14 @@ async fn answer(
             context.shown_earlier = shown;
             context.gathered_uses = Some(gathered);
             context.progress = progress;
-            context.telemetry.client = profile.name();
-            if let Some(journal) = journal {
-                context.journal.trace = journal.trace.clone();
-                context.journal.to = Some(journal.answered_once(questions.clone()));
-            }
+            context.observers.journal = shared.journal.clone();
+            context.observers.client = profile.name();
+            context.observers.trace = trace;
+            context.observers.is_entered = Some(is_entered);
             if let Some(questions) = questions {
-                let to = context.telemetry.to.take();
-                context.telemetry.to = to.map(|to| Arc::new(OnceAnswered { to, questions }) as Arc<_>);
+                // Rounds that only ask the client's model are not reported.
+                let counts = move || questions.lock().unwrap_or_else(PoisonError::into_inner).is_empty();
+                context.observers.counts = Some(Arc::new(counts));
             }
             context.notices.extend(roots.left_out);
             if !shared.workspace.has_text_bytes() {
@@ -261,20 +267,6 @@ struct StopOnDrop(Stop);
 impl Drop for StopOnDrop {
     fn drop(&mut self) {
         self.0.cancel();
-    }
-}
-
-/// Tells of a call when it is answered, and not of the rounds before that only ask the client's model.
-struct OnceAnswered {
-    to: Arc<dyn Telemetry>,
-    questions: Questions,
-}
-
-impl Telemetry for OnceAnswered {
-    fn record(&self, event: Map<String, Value>) {
-        if self.questions.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
-            self.to.record(event);
-        }
     }
 }
 

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64};
 use std::time::{Duration, Instant};
 
-use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
@@ -13,6 +12,8 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
+
+use super::server::Shared;
 
 /// A call that has ended, without anything of what was asked or answered.
 #[derive(Clone, Copy, Debug)]
@@ -38,22 +39,8 @@ pub trait CallObserver: Send + Sync {
     fn ended(&self, call: &EndedCall<'_>);
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct CallLabels {
-    tool: String,
-    outcome: String,
-    token: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ToolLabel {
-    tool: String,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct ReasonLabel {
-    reason: &'static str,
-}
+/// Names and values.
+type Labels<const N: usize> = [(&'static str, String); N];
 
 /// The numbers of a server; a clone counts the same ones.
 #[derive(Clone)]
@@ -61,10 +48,10 @@ pub struct ServerMetrics(Arc<MetricFamilies>);
 
 struct MetricFamilies {
     registry: Registry,
-    calls: Family<CallLabels, Counter<u64, AtomicU64>>,
-    seconds: Family<ToolLabel, Histogram>,
+    calls: Family<Labels<3>, Counter<u64, AtomicU64>>,
+    seconds: Family<Labels<1>, Histogram>,
     running: Gauge<i64, AtomicI64>,
-    refused: Family<ReasonLabel, Counter<u64, AtomicU64>>,
+    refused: Family<Labels<1>, Counter<u64, AtomicU64>>,
 }
 
 /// From what a file takes to what a model takes.
@@ -75,7 +62,7 @@ impl ServerMetrics {
     pub fn new() -> Self {
         let mut registry = Registry::with_prefix("forage");
         let (calls, running, refused) = (Family::default(), Gauge::default(), Family::default());
-        let seconds: Family<ToolLabel, Histogram> = Family::new_with_constructor(|| Histogram::new(SECONDS));
+        let seconds: Family<Labels<1>, Histogram> = Family::new_with_constructor(|| Histogram::new(SECONDS));
         registry.register("calls", "Calls of tools that have ended", calls.clone());
         registry.register("call_seconds", "Time from a call to its answer", seconds.clone());
         registry.register("calls_running", "Calls that run, or wait for a place to run", running.clone());
@@ -94,15 +81,16 @@ impl ServerMetrics {
         text
     }
 
-    pub(super) fn refuses(&self, reason: &'static str) {
-        self.0.refused.get_or_create(&ReasonLabel { reason }).inc();
+    pub(super) fn refuses(&self, reason: &str) {
+        self.0.refused.get_or_create(&[("reason", reason.to_owned())]).inc();
     }
 
     fn ended(&self, call: &EndedCall<'_>) {
-        let (tool, outcome) = (call.tool.to_owned(), call.outcome.to_owned());
-        let token = call.token.unwrap_or_default().to_owned();
-        self.0.seconds.get_or_create(&ToolLabel { tool: tool.clone() }).observe(call.elapsed.as_secs_f64());
-        self.0.calls.get_or_create(&CallLabels { tool, outcome, token }).inc();
+        let tool = [("tool", call.tool.to_owned())];
+        let token = ("token", call.token.unwrap_or_default().to_owned());
+        self.0.seconds.get_or_create(&tool).observe(call.elapsed.as_secs_f64());
+        let [tool] = tool;
+        self.0.calls.get_or_create(&[tool, ("outcome", call.outcome.to_owned()), token]).inc();
     }
 }
 
@@ -118,46 +106,31 @@ impl fmt::Debug for ServerMetrics {
     }
 }
 
-/// A call from its beginning to its end, which is told even if nobody waits for it any more.
+/// A call from its beginning to its end, which is reported even if nobody waits for it any more.
 pub(super) struct WatchedCall<'a> {
-    metrics: &'a ServerMetrics,
-    observer: Option<&'a dyn CallObserver>,
-    tool: &'a str,
-    token: Option<&'a str>,
-    client: &'a str,
+    shared: &'a Shared,
     began: Instant,
-    outcome: String,
-    bytes: usize,
+    call: EndedCall<'a>,
 }
 
 impl<'a> WatchedCall<'a> {
-    pub(super) fn begin(
-        metrics: &'a ServerMetrics,
-        observer: Option<&'a dyn CallObserver>,
-        tool: &'a str,
-        token: Option<&'a str>,
-        client: &'a str,
-    ) -> Self {
-        metrics.0.running.inc();
-        let (began, outcome) = (Instant::now(), "cancelled".to_owned());
-        Self { metrics, observer, tool, token, client, began, outcome, bytes: 0 }
+    pub(super) fn begin(shared: &'a Shared, tool: &'a str, token: Option<&'a str>, client: &'a str) -> Self {
+        shared.metrics.0.running.inc();
+        let (outcome, bytes, elapsed) = ("cancelled", 0, Duration::ZERO);
+        let call = EndedCall { tool, token, client, outcome, bytes, elapsed };
+        Self { shared, began: Instant::now(), call }
     }
 
-    pub(super) fn end(mut self, outcome: &str, bytes: usize) {
-        outcome.clone_into(&mut self.outcome);
-        self.bytes = bytes;
+    pub(super) fn end(mut self, outcome: &'a str, bytes: usize) {
+        (self.call.outcome, self.call.bytes) = (outcome, bytes);
     }
 }
 
 impl Drop for WatchedCall<'_> {
     fn drop(&mut self) {
-        let Self { tool, token, client, bytes, .. } = *self;
-        let call =
-            EndedCall { tool, token, client, outcome: &self.outcome, bytes, elapsed: self.began.elapsed() };
-        self.metrics.0.running.dec();
-        self.metrics.ended(&call);
-        if let Some(observer) = self.observer {
-            observer.ended(&call);
-        }
+        self.call.elapsed = self.began.elapsed();
+        self.shared.metrics.0.running.dec();
+        self.shared.metrics.ended(&self.call);
+        self.shared.observer.iter().for_each(|observer| observer.ended(&self.call));
     }
 }

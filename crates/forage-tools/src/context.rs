@@ -18,13 +18,12 @@ use serde::Deserialize;
 use crate::answer_cache::AnswerCache;
 use crate::error::ToolError;
 use crate::indexes::{Indexes, Ranked};
-use crate::journal::JournalTarget;
 use crate::limits;
 use crate::models::Models;
 use crate::names::ToolNames;
 use crate::sanitize::sanitize_line;
 use crate::shown_earlier::ShownEarlier;
-use crate::telemetry::target::{Telemetry, TelemetryTarget};
+use crate::telemetry::{CallObservers, Telemetry};
 use crate::text::{count, grouped};
 use crate::tools::GatheredUses;
 
@@ -353,10 +352,8 @@ pub struct Context {
     /// because whoever calls tools for an agent hands on what they answer; [`Redactor::off`] for a person, who sees files
     /// as they are. What goes to a filter model has a redactor of its own, in [`FilterSettings`].
     pub redactor: Arc<Redactor>,
-    /// The receiver of what is told of calls.
-    pub telemetry: TelemetryTarget,
-    /// Who keeps the heads of calls.
-    pub journal: JournalTarget,
+    /// The receivers of reports of calls.
+    pub observers: CallObservers,
     /// The names of the tools that answers and errors name.
     pub names: Arc<ToolNames>,
     /// Cancels the call.
@@ -389,8 +386,7 @@ impl Context {
             shown_earlier: None,
             gathered_uses: None,
             redactor: Arc::new(Redactor::standard()),
-            telemetry: TelemetryTarget::default(),
-            journal: JournalTarget::default(),
+            observers: CallObservers::default(),
             names: ToolNames::own(),
             stop: Stop::never(),
             notices: Vec::new(),

@@ -1,7 +1,7 @@
 //! What is kept of calls for whoever looks at them: what was asked, and the head of the answer. Never text of files.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use forage_fs::RelPath;
 use schemars::JsonSchema;
@@ -135,15 +135,6 @@ impl CallHead {
     }
 }
 
-/// Who keeps the calls of a context, and what they belong to.
-#[derive(Clone, Default)]
-pub struct JournalTarget {
-    /// Is given each call that is made by [`crate::telemetry::call`] or [`crate::telemetry::watched`].
-    pub to: Option<Arc<dyn CallJournal>>,
-    /// What the calls belong to.
-    pub trace: Option<TraceParent>,
-}
-
 /// What is asked of a tool, for those who are told of it.
 pub struct AskedTool<'a> {
     /// The name that it is called by.
@@ -163,68 +154,52 @@ impl<'a> AskedTool<'a> {
     }
 }
 
-/// A call that is going on.
-pub(crate) struct JournaledCall {
-    began: SystemTime,
-    at: Instant,
-    arguments: Value,
-    arguments_cut: bool,
-}
-
-impl JournaledCall {
-    /// Begins, if calls are kept at all.
-    pub(crate) fn begin(asked: &AskedTool<'_>, context: &Context) -> Option<Self> {
-        context.journal.to.as_ref()?;
-        let mut arguments = asked.arguments?.clone();
-        let mut room = limits::JOURNAL_ARGUMENT_BYTES;
-        let arguments_cut = bound(&mut arguments, &mut room);
-        Some(Self { began: SystemTime::now(), at: Instant::now(), arguments, arguments_cut })
+/// Returns the head of a call that has ended.
+pub(crate) fn head(
+    tool: &str,
+    arguments: &Value,
+    context: &Context,
+    result: Result<&Answer, &ToolError>,
+    (began, elapsed): (SystemTime, Duration),
+    models: Vec<Value>,
+) -> CallHead {
+    let mut arguments = arguments.clone();
+    let mut room = limits::JOURNAL_ARGUMENT_BYTES;
+    let arguments_cut = bound(&mut arguments, &mut room);
+    without_secrets(&mut arguments, context);
+    let (status, error) = match result {
+        Ok(answer) if answer.partial() => (CallStatus::Partial, None),
+        Ok(answer) if answer.found => (CallStatus::Found, None),
+        Ok(_) => (CallStatus::Nothing, None),
+        Err(ToolError::Cancelled) => (CallStatus::Cancelled, None),
+        Err(error) => (CallStatus::Error, Some(error)),
+    };
+    let mut head = result.map(|answer| Arc::clone(&answer.head)).unwrap_or_default();
+    if head.roots.is_empty() {
+        let roots = context.roots.all().iter().map(|root| absolute(root, &RelPath::root()));
+        head = Arc::new(AnswerHead { roots: roots.collect(), ..AnswerHead::clone(&head) });
     }
-
-    /// Ends with what became of it.
-    pub(crate) fn end(
-        mut self,
-        asked: &AskedTool<'_>,
-        context: &Context,
-        result: Result<&Answer, &ToolError>,
-        models: Vec<Value>,
-    ) {
-        let elapsed = self.at.elapsed();
-        let Some(to) = &context.journal.to else { return };
-        without_secrets(&mut self.arguments, context);
-        let (status, error) = match result {
-            Ok(answer) if answer.partial() => (CallStatus::Partial, None),
-            Ok(answer) if answer.found => (CallStatus::Found, None),
-            Ok(_) => (CallStatus::Nothing, None),
-            Err(ToolError::Cancelled) => (CallStatus::Cancelled, None),
-            Err(error) => (CallStatus::Error, Some(error)),
-        };
-        let mut head = result.map(|answer| Arc::clone(&answer.head)).unwrap_or_default();
-        if head.roots.is_empty() {
-            let roots = context.roots.all().iter().map(|root| absolute(root, &RelPath::root()));
-            head = Arc::new(AnswerHead { roots: roots.collect(), ..AnswerHead::clone(&head) });
-        }
-        let told = result.err().map(|error| error.told(&context.names)).unwrap_or_default();
-        let text = result.map_or(told.as_str(), |answer| answer.text.as_str());
-        to.enter(CallHead {
-            began_us: since_1970(self.began),
-            elapsed_us: microseconds(elapsed),
-            client: context.telemetry.client.map(str::to_owned),
-            arguments: self.arguments,
-            arguments_cut: self.arguments_cut,
-            text_bytes: context.text_bytes as u64,
-            names_root: context.names_root,
-            base: context.roots.base().display().into_owned(),
-            code: error.and_then(|error| json!(error.code()).as_str().map(str::to_owned)),
-            error: error
-                .map(|_| clip(&context.without_secrets(&sanitize_line(&told)), limits::JOURNAL_ERROR_BYTES)),
-            bytes: text.len() as u64,
-            digest: digest(text),
-            head,
-            models,
-            trace: context.journal.trace.clone(),
-            ..CallHead::of(context.telemetry.surface, asked.id, status)
-        });
+    let told = result.err().map(|error| error.told(&context.names)).unwrap_or_default();
+    let text = result.map_or(told.as_str(), |answer| answer.text.as_str());
+    let observers = &context.observers;
+    CallHead {
+        began_us: since_1970(began),
+        elapsed_us: microseconds(elapsed),
+        client: observers.client.map(str::to_owned),
+        arguments,
+        arguments_cut,
+        text_bytes: context.text_bytes as u64,
+        names_root: context.names_root,
+        base: context.roots.base().display().into_owned(),
+        code: error.and_then(|error| json!(error.code()).as_str().map(str::to_owned)),
+        error: error
+            .map(|_| clip(&context.without_secrets(&sanitize_line(&told)), limits::JOURNAL_ERROR_BYTES)),
+        bytes: text.len() as u64,
+        digest: digest(text),
+        head,
+        models,
+        trace: observers.trace.clone(),
+        ..CallHead::of(observers.surface, tool, status)
     }
 }
 
@@ -282,12 +257,4 @@ fn bound(value: &mut Value, room: &mut usize) -> bool {
         Value::Null | Value::Bool(_) | Value::Number(_) => *room -= (*room).min(8),
     }
     is_cut
-}
-
-/// Collects the models that one call asks.
-pub(crate) type AskedModels = Arc<Mutex<Vec<Value>>>;
-
-/// What was collected.
-pub(crate) fn taken(models: &AskedModels) -> Vec<Value> {
-    std::mem::take(&mut *models.lock().unwrap_or_else(PoisonError::into_inner))
 }

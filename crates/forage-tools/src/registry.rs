@@ -13,7 +13,6 @@ use crate::correction;
 use crate::error::ToolError;
 use crate::file_names::with_nearest;
 use crate::finish::{Begun, internal};
-use crate::journal::JournalTarget;
 use crate::limits;
 use crate::names::ToolNames;
 use crate::outcome::{Answer, ToolOutcome};
@@ -21,7 +20,7 @@ use crate::records::{answer_schema, loose_schema};
 use crate::sanitize::sanitize_line;
 use crate::schema;
 use crate::several::{self, AboutRoots};
-use crate::telemetry::target::TelemetryTarget;
+use crate::telemetry::CallObservers;
 use crate::text::clip;
 pub use crate::tool::AnyTool;
 use crate::tool::{Egress, RecordReceiver, Tool};
@@ -114,8 +113,7 @@ impl<T: Tool> AnyTool for RegistryEntry<T> {
         }
         // Whether the tool takes it is found out by a call that ends before it does anything.
         let mut context = context.clone();
-        context.telemetry = TelemetryTarget::default();
-        context.journal = JournalTarget::default();
+        context.observers = CallObservers::default();
         context.stop = Stop::never();
         context.stop.cancel();
         context.filter.mode = FilterMode::Lexical;

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
-use forage_tools::{Context, JournalTarget, registry, telemetry};
+use forage_tools::{Context, registry, telemetry};
 use forage_ui::{CallRecord, CallSink, KeptCalls};
 use serde_json::{Value, json};
 
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     });
     let kept = KeptCalls::new("mcp", "0", Some(Box::new(handed)));
     let mut with = without.clone();
-    with.journal = JournalTarget { to: Some(Arc::new(kept)), trace: None };
+    with.observers.journal = Some(Arc::new(kept));
     for (tool, arguments, pairs) in [
         ("read_file", json!({ "path": "README.md", "end_line": 20 }), 4_000),
         ("grep_search", json!({ "pattern": "retry", "path": "README.md" }), 4_000),

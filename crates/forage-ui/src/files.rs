@@ -134,83 +134,44 @@ fn read_from(gathered: &SeenCalls, file: &mut File, mut at: u64) -> u64 {
     }
 }
 
-/// A call of which a file tells less than a process would.
-struct TranscribedCall<'a> {
-    tool: &'a str,
-    arguments: Value,
-    root: Option<&'a str>,
-    bytes: u64,
-    elapsed_ms: u64,
-    error: Option<&'a str>,
-    head: Option<AnswerHead>,
-}
-
-fn add(gathered: &SeenCalls, process: &str, sequence: u64, began_us: u64, call: TranscribedCall<'_>) {
-    let head = call.head.unwrap_or_else(|| AnswerHead {
-        roots: call.root.map(str::to_owned).into_iter().collect(),
-        ..AnswerHead::default()
-    });
-    let status = match (call.error, call.bytes) {
+/// Adds a call of a file, whose status follows from its error and its bytes.
+fn add(gathered: &SeenCalls, process: &str, sequence: u64, mut head: CallHead) {
+    head.status = match (&head.error, head.bytes) {
         (Some(_), _) => CallStatus::Error,
         (None, 0) => CallStatus::Nothing,
         (None, _) => CallStatus::Found,
     };
-    let head = CallHead {
-        began_us,
-        elapsed_us: call.elapsed_ms.saturating_mul(1000),
-        arguments: call.arguments,
-        error: call.error.map(str::to_owned),
-        bytes: call.bytes,
-        head: Arc::new(head),
-        ..CallHead::of("ask", call.tool, status)
-    };
-    let call = CallRecord {
-        kind: CallRecord::KIND.to_owned(),
-        id: format!("{process}-{sequence}"),
-        process: process.to_owned(),
-        sequence,
-        began: timestamp(began_us),
-        head,
-    };
-    gathered.add_call(call, CallSource::File);
+    gathered.add_call(CallRecord::new(process, sequence, head), CallSource::File);
 }
 
 fn process_of(gathered: &SeenCalls, name: &str) -> String {
     let process = format!("file:{name}");
-    gathered.add_process(
-        ProcessRecord {
-            kind: ProcessRecord::KIND.to_owned(),
-            process: process.clone(),
-            surface: "ask".to_owned(),
-            pid: None,
-            version: String::new(),
-            began: timestamp(0),
-        },
-        CallSource::File,
-    );
+    gathered.add_process(ProcessRecord::new(&process, "ask", timestamp(0)), CallSource::File);
     process
 }
 
 /// A transcript tells how long each turn took and not when: its calls stand one turn behind the other from 1970 on.
 fn add_transcript(gathered: &SeenCalls, transcript: &Value, name: &str) {
     let process = process_of(gathered, name);
-    let root = transcript["root"].as_str();
+    let root: Vec<String> = transcript["root"].as_str().map(str::to_owned).into_iter().collect();
     let (mut at, mut sequence) = (0, 0);
     for turn in transcript["turns"].as_array().into_iter().flatten() {
         let us = |name: &str| turn[name].as_u64().unwrap_or_default().saturating_mul(1000);
         at = us("model_ms").saturating_add(at);
         for call in turn["calls"].as_array().into_iter().flatten() {
             sequence += 1;
-            let told = TranscribedCall {
-                tool: call["tool"].as_str().unwrap_or_default(),
+            let answer = serde_json::from_value(call["answer"].clone());
+            let only_root = || AnswerHead { roots: root.clone(), ..AnswerHead::default() };
+            let head = CallHead {
+                began_us: at,
+                elapsed_us: call["elapsed_ms"].as_u64().unwrap_or_default().saturating_mul(1000),
                 arguments: call["arguments"].clone(),
-                root,
                 bytes: call["bytes"].as_u64().unwrap_or_default(),
-                elapsed_ms: call["elapsed_ms"].as_u64().unwrap_or_default(),
-                error: call["error"].as_str(),
-                head: serde_json::from_value(call["answer"].clone()).ok(),
+                error: call["error"].as_str().map(str::to_owned),
+                head: Arc::new(answer.unwrap_or_else(|_| only_root())),
+                ..CallHead::of("ask", call["tool"].as_str().unwrap_or_default(), CallStatus::Found)
             };
-            add(gathered, &process, sequence, at, told);
+            add(gathered, &process, sequence, head);
         }
         at = us("tools_ms").saturating_add(at);
     }
@@ -235,16 +196,9 @@ fn add_recording(gathered: &SeenCalls, text: &str, name: &str) -> Result<(), Str
             }
             sequence += 1;
             let bytes = results.iter().find(|(of, _)| *of == id).map_or(0, |(_, bytes)| *bytes);
-            let told = TranscribedCall {
-                tool: &tool,
-                arguments,
-                root: None,
-                bytes,
-                elapsed_ms: 0,
-                error: None,
-                head: None,
-            };
-            add(gathered, &process, sequence, sequence * 1000, told);
+            let of_tool = CallHead::of("ask", &tool, CallStatus::Found);
+            let head = CallHead { began_us: sequence * 1000, arguments, bytes, ..of_tool };
+            add(gathered, &process, sequence, head);
         }
     }
     if sequence == 0 {

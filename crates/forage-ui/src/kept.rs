@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use forage_tools::{CallHead, CallJournal};
 
 use super::limits::KEPT_CALLS;
-use super::record::{CallRecord, ProcessRecord, timestamp};
+use super::record::{CallRecord, ProcessRecord};
 
 /// Keeps the last calls, and hands each on to a journal on the disk if there is one.
 pub struct KeptCalls {
@@ -87,12 +87,7 @@ impl CallJournal for KeptCalls {
         let call = {
             let mut ring = self.ring();
             ring.all += 1;
-            let sequence = ring.all;
-            let began = timestamp(head.began_us);
-            let process = self.process.process.clone();
-            let id = format!("{process}-{sequence}");
-            let kind = CallRecord::KIND.to_owned();
-            let call = Arc::new(CallRecord { kind, id, process, sequence, began, head });
+            let call = Arc::new(CallRecord::new(&self.process.process, ring.all, head));
             if ring.calls.len() == KEPT_CALLS {
                 ring.calls.pop_front();
             }

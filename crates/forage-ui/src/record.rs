@@ -34,13 +34,19 @@ impl ProcessRecord {
     pub fn own(surface: &str, version: &str) -> Self {
         static BEGAN: LazyLock<u64> = LazyLock::new(|| since_1970(SystemTime::now()));
         let (pid, us) = (std::process::id(), *BEGAN);
+        let process = format!("{pid:x}{:08x}", (us / 1000) & 0xffff_ffff);
+        Self { pid: Some(pid), version: version.to_owned(), ..Self::new(&process, surface, timestamp(us)) }
+    }
+
+    /// Creates the record of a process of which only its calls are known.
+    pub(crate) fn new(process: &str, surface: &str, began: String) -> Self {
         Self {
             kind: Self::KIND.to_owned(),
-            process: format!("{pid:x}{:08x}", (us / 1000) & 0xffff_ffff),
+            process: process.to_owned(),
             surface: surface.to_owned(),
-            pid: Some(pid),
-            version: version.to_owned(),
-            began: timestamp(us),
+            pid: None,
+            version: String::new(),
+            began,
         }
     }
 }
@@ -66,6 +72,18 @@ pub struct CallRecord {
 
 impl CallRecord {
     pub(crate) const KIND: &str = "call";
+
+    /// Creates the record of a call that is the `sequence`th of its process.
+    pub(crate) fn new(process: &str, sequence: u64, head: CallHead) -> Self {
+        Self {
+            kind: Self::KIND.to_owned(),
+            id: format!("{process}-{sequence}"),
+            process: process.to_owned(),
+            sequence,
+            began: timestamp(head.began_us),
+            head,
+        }
+    }
 }
 
 /// Returns a time in microseconds since 1970 as `2026-01-11T08:30:00.123Z`.

@@ -155,14 +155,7 @@ impl SeenCalls {
                 return;
             }
             if !known.processes.iter().any(|seen| seen.process.process == call.process) {
-                let process = ProcessRecord {
-                    kind: ProcessRecord::KIND.to_owned(),
-                    process: call.process.clone(),
-                    surface: call.head.surface.clone(),
-                    pid: None,
-                    version: String::new(),
-                    began: call.began.clone(),
-                };
+                let process = ProcessRecord::new(&call.process, &call.head.surface, call.began.clone());
                 drop(known);
                 self.add_process(process, from);
                 known = self.known();

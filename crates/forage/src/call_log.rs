@@ -4,7 +4,7 @@ use std::io::{self, Write as _};
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use forage_tools::{Telemetry, TelemetryTarget, sanitize};
+use forage_tools::{CallObservers, Telemetry, sanitize};
 use serde_json::{Map, Value};
 
 use crate::telemetry::timestamp;
@@ -23,10 +23,10 @@ impl Telemetry for CallLog {
     }
 }
 
-/// The same target, with a line for each call.
-pub(crate) fn logged(mut told: TelemetryTarget) -> TelemetryTarget {
-    told.to = Some(Arc::new(CallLog { next: told.to }));
-    told
+/// Returns the same observers, with a line for each call.
+pub(crate) fn logged(mut observers: CallObservers) -> CallObservers {
+    observers.telemetry = Some(Arc::new(CallLog { next: observers.telemetry }));
+    observers
 }
 
 /// An event in logfmt: `name=value` for each.

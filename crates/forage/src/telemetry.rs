@@ -1,8 +1,10 @@
 //! What is told of calls, as lines of JSON in a file of the user's choice.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::SystemTime;
 
+use forage_sandbox::Outside;
 use forage_tools::Telemetry;
 use forage_tools::journal::since_1970;
 use serde_json::{Map, Value, json};
@@ -14,13 +16,16 @@ pub(crate) fn timestamp(time: SystemTime) -> String {
     forage_ui::record::timestamp(since_1970(time))
 }
 
-/// The file.
-pub(crate) struct TelemetryFile(RotatedFile);
+/// The file. It is written by a thread outside of the sandbox: its directory is closed to everything else.
+pub(crate) struct TelemetryFile(Outside<String>);
 
 impl TelemetryFile {
-    /// Opens nothing yet.
-    pub(crate) fn new(path: &Path) -> Self {
-        Self(RotatedFile::new(path, "telemetry.path"))
+    /// Starts the thread, which opens the file for each line.
+    pub(crate) fn open(path: &Path) -> Option<Self> {
+        let file = Arc::new(RotatedFile::new(path, "telemetry.path"));
+        let written = Arc::clone(&file);
+        let started = Outside::start("telemetry", move |line: String| written.add(&line));
+        started.inspect_err(|error| file.lose(error)).ok().map(Self)
     }
 }
 
@@ -29,6 +34,6 @@ impl Telemetry for TelemetryFile {
         let mut line = Map::new();
         line.insert("ts".to_owned(), json!(timestamp(SystemTime::now())));
         line.extend(event);
-        self.0.add(&format!("{}\n", Value::Object(line)));
+        self.0.ask(format!("{}\n", Value::Object(line)));
     }
 }

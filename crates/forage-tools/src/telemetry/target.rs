@@ -1,12 +1,13 @@
-//! Who is told of calls, and what is told of a model.
+//! The receivers of reports of calls, and the report of a model.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use forage_llm::{ChatAnswer, ChatError, ChatModel};
 use serde_json::{Map, Value, json};
 
-use crate::journal::AskedModels;
+use crate::journal::{CallJournal, TraceParent};
 
 /// Takes events. Telling of a call must not fail it: what can't be written is lost.
 pub trait Telemetry: Send + Sync {
@@ -15,17 +16,44 @@ pub trait Telemetry: Send + Sync {
     fn record(&self, event: Map<String, Value>);
 }
 
-/// The receiver of what is told of calls, and the place where these come from.
+/// Decides whether a call that has ended is reported.
+pub type CallCounts = Arc<dyn Fn() -> bool + Send + Sync>;
+
+/// The receivers of reports of calls, and the place where the calls come from.
 #[derive(Clone, Default)]
-pub struct TelemetryTarget {
-    /// Is told of each call that is made by [`super::call`].
-    pub to: Option<Arc<dyn Telemetry>>,
+pub struct CallObservers {
+    /// Receives a line for each call that is made by [`super::call`] or [`super::watched`].
+    pub telemetry: Option<Arc<dyn Telemetry>>,
+    /// Receives the head of each such call.
+    pub journal: Option<Arc<dyn CallJournal>>,
     /// `command`, `call`, `mcp`, `ask`, or what a program calls itself.
     pub surface: &'static str,
     /// The client, if it is one that is known: what it calls itself can be anything.
     pub client: Option<&'static str>,
+    /// The call of another program that the calls belong to.
+    pub trace: Option<TraceParent>,
+    /// Is asked at the end of a call that may have to be made again. Without it, each call is reported.
+    pub counts: Option<CallCounts>,
+    /// Is set when a call enters the journal, and keeps it out when it is set already.
+    pub is_entered: Option<Arc<AtomicBool>>,
     /// Collects the models that one call asks.
-    pub(super) asked: Option<AskedModels>,
+    pub(super) noted: Option<Arc<NotedInCall>>,
+}
+
+/// Models that one call has asked, and the event of its lookup.
+#[derive(Default)]
+pub(crate) struct NotedInCall(Mutex<(Vec<Value>, Map<String, Value>)>);
+
+impl NotedInCall {
+    pub(super) fn lock(&self) -> MutexGuard<'_, (Vec<Value>, Map<String, Value>)> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Telemetry for NotedInCall {
+    fn record(&self, event: Map<String, Value>) {
+        self.lock().1.extend(event);
+    }
 }
 
 /// Returns what is told of a model, `provider/model`, that was asked, as a JSON object.
@@ -52,10 +80,10 @@ pub fn add_usage(model: &mut Value, usage: Option<forage_llm::Usage>, cost_usd: 
     }
 }
 
-impl TelemetryTarget {
-    /// Calls from a surface, and who is told of them.
-    pub fn new(to: Option<Arc<dyn Telemetry>>, surface: &'static str) -> Self {
-        Self { to, surface, ..Self::default() }
+impl CallObservers {
+    /// Creates the observers of calls from a surface.
+    pub fn new(telemetry: Option<Arc<dyn Telemetry>>, surface: &'static str) -> Self {
+        Self { telemetry, surface, ..Self::default() }
     }
 
     /// Notes a model that a call has asked.
@@ -69,13 +97,8 @@ impl TelemetryTarget {
         let status = match answer {
             Ok((_, true)) => "answered",
             Ok((_, false)) => "unreadable",
-            Err(error) => {
-                if error.is_stop() {
-                    "stopped"
-                } else {
-                    "failed"
-                }
-            }
+            Err(error) if error.is_stop() => "stopped",
+            Err(_) => "failed",
         };
         let mut told = of_model(&model.name(), status, attempts, began.elapsed());
         if let Ok((answer, _)) = answer {
@@ -92,8 +115,8 @@ impl TelemetryTarget {
     }
 
     fn note(&self, model: Value) {
-        if let Some(asked) = &self.asked {
-            asked.lock().unwrap_or_else(PoisonError::into_inner).push(model);
+        if let Some(noted) = &self.noted {
+            noted.lock().0.push(model);
         }
     }
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use forage_agent::{Agent, AskError, EarlierExchange, Transcript, Turn, TurnEnd, usable_tools};
 use forage_base::Stop;
 use forage_tools::kept::Lifetime;
-use forage_tools::{Context, ErrorCode, TelemetryTarget, sanitize, telemetry};
+use forage_tools::{CallObservers, Context, ErrorCode, sanitize, telemetry};
 
 use super::model_arguments::ModelArguments;
 use super::output::Terminal;
@@ -60,10 +60,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     };
     let (mut context, config) = session::open_with_config(global, arguments.given(), needs, &[], output)?;
     let (prompt, mut servers, calls) = outside.unwrap_or((Ok(None), Servers::default(), None));
-    context.telemetry.surface = "ask";
+    context.observers.surface = "ask";
     calls.iter().filter_map(|calls| calls.problem.as_ref()).for_each(|problem| output.note(problem));
-    context.journal = calls.as_ref().map(LiveCalls::target).unwrap_or_default();
-    let told = context.telemetry.clone();
+    context.observers.journal = calls.as_ref().map(LiveCalls::journal);
+    let observers = context.observers.clone();
     context.indexes = session::indexes(&config, &context, Lifetime::Session);
     let tools = usable_tools(&context, config.tools())?;
     let found = config.agent_models()?;
@@ -91,8 +91,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         agent.limits.total = agent.limits.total.saturating_sub(started.elapsed());
         let asked = agent.ask_after(&earlier, &arguments.question, &|event| view.show(event));
         // One that was not answered has its line, too.
-        let asked =
-            asked.inspect_err(|_| telemetry::asked("ask", &told, "error", began.elapsed(), Vec::new()));
+        let asked = asked.inspect_err(|_| telemetry::asked("ask", &observers, "error", began.elapsed(), &[]));
         let transcript = asked.map_err(|error| match error {
             AskError::NoModel => {
                 let text = format!("{error}. {} {}", config.looked_for(), found.passed_over);
@@ -102,7 +101,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         })?;
         (transcript, view.shown())
     };
-    tell(&told, &transcript);
+    tell(&observers, &transcript);
     let problems = std::mem::take(&mut servers.problems);
     drop(servers);
     transcript.warnings.splice(0..0, problems);
@@ -137,7 +136,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
 }
 
 /// Tells of the question as of a call, with the models of its turns.
-fn tell(told: &TelemetryTarget, transcript: &Transcript) {
+fn tell(observers: &CallObservers, transcript: &Transcript) {
     let of_turn = |turn: &Turn| {
         let mut model = telemetry::of_model(&turn.model, "answered", 1, Duration::from_millis(turn.model_ms));
         telemetry::add_usage(&mut model, turn.usage, turn.cost_usd);
@@ -150,8 +149,8 @@ fn tell(told: &TelemetryTarget, transcript: &Transcript) {
         TurnEnd::Time => "unfinished",
         TurnEnd::Interrupted => "cancelled",
     };
-    let models = transcript.turns.iter().map(of_turn).collect();
-    telemetry::asked("ask", told, status, Duration::from_millis(transcript.elapsed_ms), models);
+    let models: Vec<_> = transcript.turns.iter().map(of_turn).collect();
+    telemetry::asked("ask", observers, status, Duration::from_millis(transcript.elapsed_ms), &models);
 }
 
 /// Starts the servers that the user's configuration names. They run in the user's home: in a repository, many programs

@@ -48,6 +48,6 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         session::open_with_config(global, CommandLineSettings::default(), needs, &[], output)?;
     let tool = find(&config).map_err(|error| session::for_people(error, &context.names))?;
     session::for_agent(&mut context, &config, tool)?;
-    context.telemetry.surface = "call";
+    context.observers.surface = "call";
     session::call_tool(tool, request, &context, output)
 }

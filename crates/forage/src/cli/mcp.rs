@@ -19,7 +19,7 @@ use forage_sandbox::{Level, Starter};
 use forage_tools::kept::{self, KeptIndexes, Lifetime};
 use forage_tools::registry;
 use forage_tools::tools::lookup_fallback;
-use forage_tools::{Context, FilterMode, FilterSettings, LookupSettings, TelemetryTarget, sanitize};
+use forage_tools::{CallObservers, Context, FilterMode, FilterSettings, LookupSettings, sanitize};
 
 use self::audit::AuditFile;
 use self::tokens::Team;
@@ -133,7 +133,7 @@ fn served(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyh
     let tools = registry::advertised(&config.served_tools())?;
     let mut workspace = Directories::choose(config, arguments, output)?;
     if global.verbose {
-        workspace.told = logged(workspace.told);
+        workspace.observers = logged(workspace.observers);
     }
     let (tool_set, form) = (workspace.config.settings.mcp.profile, workspace.config.settings.mcp.output);
     let (indexes, metrics) = (workspace.indexes.clone(), ServerMetrics::new());
@@ -151,18 +151,23 @@ fn served(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyh
         manner: &ForAgents,
         metrics: metrics.clone(),
         observer,
-        journal: calls.as_ref().and_then(|calls| calls.target().to),
+        journal: calls.as_ref().map(LiveCalls::journal),
     })
     .map_err(anyhow::Error::msg)?;
     Ok(ReadyServer { server, indexes, team, readiness, metrics, calls })
 }
 
 /// Reports the tools that are on and can't be offered: on stderr, and a missing store as telemetry.
-fn report_left_out(config: &Config, lookup: &LookupSettings, told: &TelemetryTarget, output: &mut Terminal) {
+fn report_left_out(
+    config: &Config,
+    lookup: &LookupSettings,
+    observers: &CallObservers,
+    output: &mut Terminal,
+) {
     config.engine_problem().iter().for_each(|problem| output.note(problem));
     if let Some(problem) = config.lookup_problem() {
         output.note(&problem);
-        if let Some(telemetry) = &told.to {
+        if let Some(telemetry) = &observers.telemetry {
             telemetry.record(lookup_fallback(&config.lookup_name(), lookup.limit));
         }
     }
@@ -177,7 +182,7 @@ struct Directories {
     team: Team,
     audit: Option<AuditFile>,
     calls: Option<LiveCalls>,
-    told: TelemetryTarget,
+    observers: CallObservers,
     working: PathBuf,
     own: Vec<PathBuf>,
     /// What a client may choose; `None` where the user has chosen.
@@ -207,8 +212,8 @@ impl Directories {
             (true, None) => (vec![project(&working)], "the working directory", may_choose()),
         };
         let indexes = config.indexes(Lifetime::Server);
-        let (lookup, told) = (config.lookup_settings(), config.told("mcp"));
-        report_left_out(&config, &lookup, &told, output);
+        let (lookup, observers) = (config.lookup_settings(), config.observers("mcp"));
+        report_left_out(&config, &lookup, &observers, output);
         // Before the wall, behind which neither file could be opened.
         let team =
             arguments.tokens.as_ref().map(|path| Team::read(&working.join(path), &lookup)).transpose()?;
@@ -223,7 +228,7 @@ impl Directories {
             team: team.unwrap_or_default().with_token_of_all(config::mcp_token().is_some()),
             audit,
             calls,
-            told,
+            observers,
             working,
             own,
             for_clients,
@@ -391,7 +396,7 @@ impl McpWorkspace for Directories {
             )?;
         context.roots = session::about_whole_roots(&context.roots).map_err(|error| error.to_string())?;
         context.lookup = rights.map_or(&self.lookup, |rights| &rights.lookup).clone();
-        context.telemetry = self.told.clone();
+        context.observers = self.observers.clone();
         context.notices.extend(refused);
         context.indexes = self.indexes.as_ref().and_then(|kept| kept::for_roots(kept, &context.roots));
         Ok(context)

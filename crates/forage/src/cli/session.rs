@@ -64,12 +64,12 @@ pub(crate) fn open_with_config(
     let working = config::working_directory()?;
     let directories = directories(&config, &working, paths);
     let filter = config.filter_settings()?;
-    let (lookup, told) = (config.lookup_settings(), config.told("command"));
+    let (lookup, observers) = (config.lookup_settings(), config.observers("command"));
     config.wall_in(&directories, &needs(&config))?;
     let (mut context, config) = beneath(config, &directories, &working, filter)?;
     context.indexes = indexes(&config, &context, Lifetime::Search);
     context.lookup = lookup;
-    context.telemetry = if global.verbose { logged(told) } else { told };
+    context.observers = if global.verbose { logged(observers) } else { observers };
     context.stop = signals::stop()?;
     for notice in &config.notices {
         output.note(notice);

@@ -1,6 +1,6 @@
 //! `[retrieval]` and `[telemetry]`: the tool `keyword_lookup`, its collection, and what is told of lookups.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,10 +8,8 @@ use anyhow::bail;
 use forage_llm::Redactor;
 use forage_lookup::limits::REST_PORT;
 use forage_lookup::{CodeSuperset, Encoder, Idf, Language, Prose, Retriever, encoder_named};
-use forage_sandbox::Outside;
 use forage_tools::limits::LOOKUP_HITS;
-use forage_tools::{LookupSettings, Telemetry, TelemetryTarget};
-use serde_json::{Map, Value};
+use forage_tools::{CallObservers, LookupSettings};
 
 use super::sandbox::port;
 use super::table::{EncoderName, IdfSetting, Retrieval};
@@ -36,24 +34,6 @@ impl Retrieval {
 
     fn is_on_server(&self) -> bool {
         self.directory.is_none() && self.url().is_some()
-    }
-}
-
-/// The file is written in front of the wall: its directory is the user's, and closed to everything else.
-struct TelemetryOutside(Outside<Map<String, Value>>);
-
-impl Telemetry for TelemetryOutside {
-    fn record(&self, event: Map<String, Value>) {
-        self.0.ask(event);
-    }
-}
-
-fn telemetry_at(path: &Path) -> Arc<dyn Telemetry> {
-    let file = Arc::new(TelemetryFile::new(path));
-    let writer = Arc::clone(&file);
-    match Outside::start("telemetry", move |event| writer.record(event)) {
-        Ok(outside) => Arc::new(TelemetryOutside(outside)),
-        Err(_) => file,
     }
 }
 
@@ -180,10 +160,9 @@ impl Config {
         LookupSettings::of(retriever, LOOKUP_HITS)
     }
 
-    /// Who is told of calls that come from here. To be made before the wall is put up.
-    pub(crate) fn told(&self, surface: &'static str) -> TelemetryTarget {
-        let path = self.settings.telemetry.path.as_deref();
-        let to = path.map(telemetry_at);
-        TelemetryTarget::new(to, surface)
+    /// Returns the observers of calls from a surface. Must be called outside of the sandbox.
+    pub(crate) fn observers(&self, surface: &'static str) -> CallObservers {
+        let telemetry = self.settings.telemetry.path.as_deref().and_then(TelemetryFile::open);
+        CallObservers::new(telemetry.map(|file| Arc::new(file) as _), surface)
     }
 }

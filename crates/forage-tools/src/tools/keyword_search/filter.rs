@@ -25,7 +25,7 @@ use crate::context::{AnswerForm, Context, EvidenceForm, FilterSettings, OnModelF
 use crate::error::ToolError;
 use crate::limits;
 use crate::outcome::ToolOutcome;
-use crate::telemetry::target::TelemetryTarget;
+use crate::telemetry::CallObservers;
 use crate::text::{count, grouped, quoted};
 
 /// Fills the answer with the files that a model keeps.
@@ -45,7 +45,7 @@ pub(super) fn fill(
         gathered,
         waiting: &context.progress.waiting,
         budget: CallBudget::new(context.stop.within(settings.timeout)),
-        told: &context.telemetry,
+        told: &context.observers,
     };
     if shards.is_empty() {
         let errors = "no file fits into the budget of evidence; raise `filter.evidence_tokens`".to_owned();
@@ -212,7 +212,7 @@ struct Asking<'a> {
     waiting: &'a WaitingFor,
     budget: CallBudget,
     /// Who is told which models were asked.
-    told: &'a TelemetryTarget,
+    told: &'a CallObservers,
 }
 
 impl Asking<'_> {
