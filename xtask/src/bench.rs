@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cargo::{Workspace, succeed};
+use crate::cargo::{Workspace, printed, succeed};
 use crate::peers;
 
 /// Their names, in the order in which they run when none is named.
@@ -20,7 +20,6 @@ struct BenchRun<'a> {
 pub(crate) fn run(workspace: &Workspace, arguments: &[&str]) -> Result<(), String> {
     let BenchRun { names, tree, runs } = BenchRun::parse(arguments)?;
     peers::install(workspace, false)?;
-    let workspace = &workspace.with_peers();
     // Where the programs are looked for, whatever the caller has set.
     let target = workspace.path("target").display().to_string();
     let profile = ["build", "--profile", "dist", "--quiet", "--target-dir", &target];
@@ -106,13 +105,10 @@ fn program_of(workspace: &Workspace, side: &str) -> Result<PathBuf, String> {
     {
         return Ok(program);
     }
-    let commit = printed(workspace.program("git").args([
-        "rev-parse",
-        "--verify",
-        "--quiet",
-        &format!("{side}^{{commit}}"),
-    ]))
-    .map_err(|_| format!("{side} is neither a program nor a commit"))?;
+    let named = format!("{side}^{{commit}}");
+    let mut git = workspace.program("git");
+    let commit = printed(git.args(["rev-parse", "--verify", "--quiet", &named]), "git rev-parse")
+        .map_err(|_| format!("{side} is neither a program nor a commit"))?;
     let place = workspace.path("target/bench").join(&commit);
     let program = place.join("forage").with_extension(std::env::consts::EXE_EXTENSION);
     if program.is_file() {
@@ -150,10 +146,4 @@ fn python(workspace: &Workspace, script: &str) -> Command {
     let mut command = workspace.program("python3");
     command.arg("-B").arg(workspace.path("bench").join(script));
     command
-}
-
-fn printed(command: &mut Command) -> Result<String, String> {
-    let output = command.output().map_err(|error| format!("{command:?} did not start: {error}"))?;
-    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    if output.status.success() { Ok(text) } else { Err(format!("{command:?} failed ({})", output.status)) }
 }

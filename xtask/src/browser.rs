@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::cargo::{Workspace, printed, remove};
+use crate::cargo::{Workspace, empty, printed, write};
 use crate::peers;
 
 /// The pages that are looked at: each kind of page, and those with the widest tables and the longest lines.
@@ -52,10 +52,9 @@ addEventListener('message', (event) => { document.documentElement.dataset.probe 
 /// # Errors
 /// A page that is wider than its window, is empty, lacks a picture or can't be read in its colours.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
-    peers::install_browser(workspace)?;
+    peers::install_named(workspace, &[peers::BROWSER])?;
     let (book, pictures) = (workspace.path("target/book"), workspace.path("target/screenshots"));
-    remove(&pictures)?;
-    std::fs::create_dir_all(&pictures).map_err(|error| format!("{}: {error}", pictures.display()))?;
+    empty(&pictures)?;
     let mut faults = Vec::new();
     for page in PAGES {
         for width in WIDTHS {
@@ -135,9 +134,6 @@ impl Look<'_> {
         let text = self.workspace.read(&book.join(format!("{page}.html")))?;
         // Beside the page, so that what it names is where it was.
         let (probed, frame) = (format!("probed-{page}.html"), book.join("frame.html"));
-        let write = |path: &Path, text: String| {
-            std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
-        };
         write(&book.join(&probed), text.replace("</head>", &format!("{PROBE}</head>")))?;
         write(&frame, FRAME.replace("PAGE", &probed).replace("WIDTH", &self.width.to_string()))?;
         let document = self.run(&frame, &["--dump-dom".to_owned()]);

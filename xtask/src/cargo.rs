@@ -10,12 +10,22 @@ use serde_json::Value;
 
 use crate::peers;
 
+/// Options that leave out the members of the workspace that no registry of Rust gets.
+pub(crate) const UNPUBLISHED: [&str; 8] = [
+    "--exclude",
+    "xtask",
+    "--exclude",
+    "forage-fuzz",
+    "--exclude",
+    "forage-python",
+    "--exclude",
+    "forage-node",
+];
+
 /// The directory with the workspace's `Cargo.toml`.
 pub(crate) struct Workspace {
     root: PathBuf,
     cargo: OsString,
-    /// What every command gets.
-    variables: Vec<(&'static str, OsString)>,
     /// The program that the tests run, when it has been built.
     forage: OnceLock<PathBuf>,
 }
@@ -26,20 +36,9 @@ impl Workspace {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
         let root = package.parent().unwrap_or(package).to_owned();
         Self {
-            variables: peers::variables(&root),
             root,
             cargo: std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()),
             forage: OnceLock::new(),
-        }
-    }
-
-    /// The same, when peers have been installed.
-    pub(crate) fn with_peers(&self) -> Self {
-        Self {
-            variables: peers::variables(&self.root),
-            root: self.root.clone(),
-            cargo: self.cargo.clone(),
-            forage: self.forage.clone(),
         }
     }
 
@@ -65,13 +64,7 @@ impl Workspace {
 
     /// The same with variables added to the environment.
     pub(crate) fn cargo_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Result<(), String> {
-        let command = shown(arguments);
-        let status = self
-            .command(arguments)
-            .envs(variables.iter().copied())
-            .status()
-            .map_err(|error| format!("{command} did not start: {error}"))?;
-        if status.success() { Ok(()) } else { Err(format!("{command} failed ({status})")) }
+        succeed(self.command(arguments).envs(variables.iter().copied()), &shown(arguments))
     }
 
     /// What a cargo command prints on stdout, however it ends; its messages are shown.
@@ -156,7 +149,7 @@ impl Workspace {
     /// caller's that would change what that prints, and nothing to read.
     pub(crate) fn program(&self, program: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(program);
-        command.current_dir(&self.root).stdin(Stdio::null()).envs(self.variables.iter().cloned());
+        command.current_dir(&self.root).stdin(Stdio::null()).envs(peers::variables(&self.root));
         for variable in peers::UNWANTED {
             command.env_remove(variable);
         }
@@ -216,18 +209,40 @@ pub(crate) fn remove(path: &Path) -> Result<(), String> {
     }
 }
 
+/// Makes an empty directory in place of one that may be there.
+pub(crate) fn empty(path: &Path) -> Result<(), String> {
+    remove(path)?;
+    std::fs::create_dir_all(path).map_err(|error| format!("{} can't be made: {error}", path.display()))
+}
+
+/// Writes a file, and makes its directory.
+pub(crate) fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), String> {
+    let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+    made.and_then(|()| std::fs::write(path, content))
+        .map_err(|error| format!("{} can't be written: {error}", path.display()))
+}
+
+/// Returns all files below a directory, in order.
+pub(crate) fn files_below(directory: &Path) -> Result<Vec<PathBuf>, String> {
+    let (mut files, mut open) = (Vec::new(), vec![directory.to_owned()]);
+    while let Some(directory) = open.pop() {
+        for entry in std::fs::read_dir(&directory).map_err(|error| error.to_string())?.flatten() {
+            let path = entry.path();
+            if path.is_dir() { open.push(path) } else { files.push(path) }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
 fn shown(arguments: &[&str]) -> String {
     format!("`cargo {}`", arguments.join(" "))
 }
 
 /// The JSON that a command prints, which messages call `shown`.
 fn json_of(command: &mut Command, shown: &str) -> Result<Value, String> {
-    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output();
-    let output = output.map_err(|error| format!("{shown} did not start: {error}"))?;
-    if !output.status.success() {
-        return Err(format!("{shown} failed ({})", output.status));
-    }
-    serde_json::from_slice(&output.stdout).map_err(|error| format!("{shown} prints no JSON: {error}"))
+    let text = printed(command, shown)?;
+    serde_json::from_str(&text).map_err(|error| format!("{shown} prints no JSON: {error}"))
 }
 
 #[cfg(test)]

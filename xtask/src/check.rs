@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use crate::cargo::Workspace;
+use crate::cargo::{UNPUBLISHED, Workspace};
 use crate::{
     bench, browser, clients, direction, docs, frameworks, fronts, generate, house, node, package, page,
     peers, python, systems,
@@ -51,17 +51,7 @@ const FURTHER: &[(&str, Step)] = &[
     ("installation", package::check),
     // Each as it would be published, built from its own package and those that it depends on.
     ("packages", |workspace| {
-        let unpublished = [
-            "--exclude",
-            "xtask",
-            "--exclude",
-            "forage-fuzz",
-            "--exclude",
-            "forage-python",
-            "--exclude",
-            "forage-node",
-        ];
-        workspace.cargo(&[&["package", "--workspace", "--allow-dirty", "--quiet"], &unpublished[..]].concat())
+        workspace.cargo(&[&["package", "--workspace", "--allow-dirty", "--quiet"], &UNPUBLISHED[..]].concat())
     }),
 ];
 
@@ -71,7 +61,6 @@ pub(crate) fn run(workspace: &Workspace, all: bool) -> Result<(), String> {
     // What can't be installed is told before anything is compiled.
     println!("==> what the tests compare with");
     peers::install(workspace, all)?;
-    let workspace = &workspace.with_peers();
     let steps: Vec<_> = STEPS.iter().chain(if all { FURTHER } else { &[] }).collect();
     for (number, (name, step)) in steps.iter().enumerate() {
         println!("==> {}/{} {name}", number + 1, steps.len());

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::cargo::Workspace;
-use crate::peers;
+use crate::peers::Newest;
 
 /// The variable by which the tests find the agents.
 const FOLDER: &str = "FORAGE_TEST_CLIENTS";
@@ -26,32 +26,25 @@ const PACKAGES: [(&str, &str); 10] = [
     ("qwen_code", "@qwen-code/qwen-code"),
 ];
 
+const TESTS: [&str; 7] = ["test", "--package", "forage-cli", "--test", "it", "--", MODULE];
+
 /// The module whose tests are each of one client, and no row of the table.
 const HOOKS: &str = "hooks";
 
 /// Runs the tests of the agents that are installed.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
     let folder = workspace.path("target/peers/clients").display().to_string();
-    workspace.cargo_with(&tests(), &[(FOLDER, &folder)])
+    workspace.cargo_with(&TESTS, &[(FOLDER, &folder)])
 }
 
 /// Installs the newest agents, runs the tests with them and prints which passes what. What fails is something to look
 /// at, and no error; that nothing could be run is one.
 pub(crate) fn report(workspace: &Workspace) -> Result<(), String> {
-    peers::install_newest(workspace, FOLDER)?;
-    let folder = workspace.path("target/peers/clients-newest");
-    let printed = workspace.cargo_printed(&tests(), &[(FOLDER, &folder.display().to_string())])?;
-    let log = workspace.path("target/clients-newest.log");
-    std::fs::write(&log, &printed)
-        .map_err(|error| format!("{} can't be written: {error}", workspace.shown(&log)))?;
+    let Newest { folder, printed, log } = Newest::test(workspace, "clients", FOLDER, &TESTS)?;
     let table = table(&printed, |package| version(&folder, package));
     println!("{}", table.ok_or_else(|| format!("no test was run:\n{printed}"))?);
-    println!("What failed says why in {}.", workspace.shown(&log));
+    println!("What failed says why in {log}.");
     Ok(())
-}
-
-fn tests() -> [&'static str; 7] {
-    ["test", "--package", "forage-cli", "--test", "it", "--", MODULE]
 }
 
 fn version(folder: &Path, package: &str) -> Option<String> {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use crate::cargo::{Workspace, succeed};
+use crate::cargo::{Workspace, empty, files_below, succeed, write};
 use crate::peers;
 
 /// Where files of the repository that are no pages of the book are read.
@@ -12,16 +12,15 @@ pub(crate) const REPOSITORY: &str = "https://github.com/forage-search/forage/blo
 
 /// Builds it into `target/book`, and looks for links that lead nowhere.
 pub(crate) fn build(workspace: &Workspace) -> Result<(), String> {
-    peers::install_for_site(workspace)?;
+    peers::install_named(workspace, &["mdbook", peers::SPELLING])?;
     spelling(workspace)?;
     let (source, book) = (workspace.path("target/book-source"), workspace.path("target/book"));
     for directory in [&source, &book] {
-        let _ = std::fs::remove_dir_all(directory);
-        std::fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+        empty(directory)?;
     }
     let pages = pages(workspace)?;
     copy(workspace, &pages, &source)?;
-    let mut command = workspace.with_peers().program("mdbook");
+    let mut command = workspace.program("mdbook");
     succeed(command.arg("build").arg(&source).arg("--dest-dir").arg(&book), "mdbook")?;
     for_agents(workspace, &pages, &book)?;
     let dead = dead_links(&book)?;
@@ -62,30 +61,16 @@ fn pages(workspace: &Workspace) -> Result<Vec<String>, String> {
 fn copy(workspace: &Workspace, pages: &[String], source: &Path) -> Result<(), String> {
     for name in ["SUMMARY.md", "book.toml"].into_iter().chain(pages.iter().map(String::as_str)) {
         let text = workspace.read(&workspace.path("docs").join(name))?;
-        let text = for_readers(&text);
-        std::fs::write(source.join(name), text).map_err(|error| format!("{name}: {error}"))?;
+        write(&source.join(name), for_readers(&text))?;
     }
     let docs = workspace.path("docs");
     for path in files_below(&docs)? {
         if path.extension().is_some_and(|end| ["svg", "png", "json"].iter().any(|shown| end == *shown)) {
-            let copy = source.join(path.strip_prefix(&docs).unwrap_or(&path));
-            let made = copy.parent().map_or(Ok(()), std::fs::create_dir_all);
-            made.and_then(|()| std::fs::copy(&path, &copy))
-                .map_err(|error| format!("{}: {error}", copy.display()))?;
+            let content = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+            write(&source.join(path.strip_prefix(&docs).unwrap_or(&path)), content)?;
         }
     }
     Ok(())
-}
-
-fn files_below(directory: &Path) -> Result<Vec<PathBuf>, String> {
-    let (mut files, mut open) = (Vec::new(), vec![directory.to_owned()]);
-    while let Some(directory) = open.pop() {
-        for entry in std::fs::read_dir(&directory).map_err(|error| error.to_string())?.flatten() {
-            let path = entry.path();
-            if path.is_dir() { open.push(path) } else { files.push(path) }
-        }
-    }
-    Ok(files)
 }
 
 /// A page without what is for the test that runs its examples: a file is named above its text, and what may be anything is `…`.
@@ -121,12 +106,10 @@ fn for_agents(workspace: &Workspace, pages: &[String], book: &Path) -> Result<()
         let _ = writeln!(list, "- [{title}]({page}): {about}");
         let text = for_readers(&text);
         let _ = write!(full, "{}\n\n", text.trim_end());
-        std::fs::write(book.join(page), &text).map_err(|error| format!("{page}: {error}"))?;
+        write(&book.join(page), text)?;
     }
-    for (name, text) in [("llms.txt", list), ("llms-full.txt", full)] {
-        std::fs::write(book.join(name), text).map_err(|error| format!("{name}: {error}"))?;
-    }
-    Ok(())
+    write(&book.join("llms.txt"), list)?;
+    write(&book.join("llms-full.txt"), full)
 }
 
 /// The first sentence of a page, without its links.

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::cargo::Workspace;
-use crate::peers;
+use crate::peers::Newest;
 
 /// The variable by which the tests find them.
 const FOLDER: &str = "FORAGE_TEST_FRAMEWORKS";
@@ -28,12 +28,7 @@ pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
 /// # Errors
 /// A test fails, or none ran.
 pub(crate) fn report(workspace: &Workspace) -> Result<(), String> {
-    peers::install_newest(workspace, FOLDER)?;
-    let folder = workspace.path("target/peers/frameworks-newest");
-    let printed = workspace.cargo_printed(&TESTS, &[(FOLDER, &folder.display().to_string())])?;
-    let log = workspace.path("target/frameworks-newest.log");
-    std::fs::write(&log, &printed)
-        .map_err(|error| format!("{} can't be written: {error}", workspace.shown(&log)))?;
+    let Newest { folder, printed, log } = Newest::test(workspace, "frameworks", FOLDER, &TESTS)?;
     for (environment, list) in LISTS {
         let lists = workspace.path("crates/forage/tests/clients/frameworks");
         for line in workspace.read(&lists.join(list))?.lines() {
@@ -55,7 +50,7 @@ pub(crate) fn report(workspace: &Workspace) -> Result<(), String> {
     if ran && !results.iter().any(|line| line.ends_with("FAILED") || line.contains("FAILED.")) {
         return Ok(());
     }
-    Err(format!("what failed stands in {}", workspace.shown(&log)))
+    Err(format!("what failed stands in {log}"))
 }
 
 /// The version of a package of an environment.

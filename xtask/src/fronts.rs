@@ -7,7 +7,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::cargo::{Workspace, printed, remove, succeed};
+use crate::cargo::{Workspace, files_below, printed, remove, succeed, write};
 use crate::{package, peers};
 
 /// What is searched.
@@ -40,7 +40,7 @@ const NAMED: [(&str, &str, &str); 3] = [
 /// # Errors
 /// Something can't be built, or an answer differs from that of the library.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
-    peers::install_for_fronts(workspace)?;
+    peers::install_named(workspace, &[peers::BINDINGS, peers::CLIENTS])?;
     let place = workspace.path("target/bindings/fronts");
     let fronts = Fronts { workspace, source: place.join("source"), place };
     fronts.copy()?;
@@ -100,14 +100,19 @@ impl Fronts<'_> {
             let at = if line.ends_with('\n') { at } else { at + before.len() };
             *content = format!("{}{line}{}", &text[..at], &text[at..]).into_bytes();
         }
-        remove_others(&self.source, &self.source, &files)?;
+        for file in files_below(&self.source).unwrap_or_default() {
+            let below = file.strip_prefix(&self.source).unwrap_or(&file);
+            if !files.contains_key(&*below.to_string_lossy()) {
+                std::fs::remove_file(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+            }
+        }
         for (file, content) in &files {
-            write(&self.source.join(file), content)?;
+            update(&self.source.join(file), content)?;
         }
         for (name, text) in TREE {
-            write(&self.place.join("tree").join(name), text.as_bytes())?;
+            update(&self.place.join("tree").join(name), text.as_bytes())?;
         }
-        write(&self.place.join("config/forage/config.toml"), CONFIGURATION.as_bytes())
+        update(&self.place.join("config/forage/config.toml"), CONFIGURATION.as_bytes())
     }
 
     fn build(&self) -> Result<(), String> {
@@ -222,38 +227,17 @@ fn comparable(mut answer: Value) -> Value {
     answer
 }
 
-/// Removes what is below a folder and no file of these.
-fn remove_others(top: &Path, folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> Result<(), String> {
-    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
-        let path = entry.path();
-        let below = path.strip_prefix(top).unwrap_or(&path);
-        if path.is_dir() {
-            remove_others(top, &path, files)?;
-        } else if !files.contains_key(&*below.to_string_lossy()) {
-            remove(&path)?;
-        }
-    }
-    Ok(())
-}
-
 /// Writes a file, unless it is that already.
-fn write(path: &Path, content: &[u8]) -> Result<(), String> {
-    if std::fs::read(path).is_ok_and(|old| old == content) {
-        return Ok(());
-    }
-    let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-    made.and_then(|()| std::fs::write(path, content)).map_err(|error| format!("{}: {error}", path.display()))
+fn update(path: &Path, content: &[u8]) -> Result<(), String> {
+    if std::fs::read(path).is_ok_and(|old| old == content) { Ok(()) } else { write(path, content) }
 }
 
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
-    write(to, &std::fs::read(from).map_err(|error| format!("{}: {error}", from.display()))?)
+    update(to, &std::fs::read(from).map_err(|error| format!("{}: {error}", from.display()))?)
 }
 
 fn copy_folder(from: &Path, to: &Path) -> Result<(), String> {
-    let entries = std::fs::read_dir(from).map_err(|error| format!("{}: {error}", from.display()))?;
-    for entry in entries.flatten() {
-        let (from, to) = (entry.path(), to.join(entry.file_name()));
-        if from.is_dir() { copy_folder(&from, &to)? } else { copy(&from, &to)? }
-    }
-    Ok(())
+    files_below(from)?
+        .iter()
+        .try_for_each(|file| copy(file, &to.join(file.strip_prefix(from).unwrap_or(file))))
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::cargo::Workspace;
+use crate::cargo::{self, Workspace};
 use crate::{front_page, picture};
 
 /// Writes every generated file that is not up to date.
@@ -15,11 +15,7 @@ pub(crate) fn write(workspace: &Workspace) -> Result<(), String> {
             println!("{name} is up to date");
             continue;
         }
-        if let Some(directory) = path.parent() {
-            std::fs::create_dir_all(directory)
-                .map_err(|error| format!("{} can't be made: {error}", workspace.shown(directory)))?;
-        }
-        std::fs::write(&path, text).map_err(|error| format!("{name} can't be written: {error}"))?;
+        cargo::write(&path, text)?;
         println!("{name} is written");
     }
     Ok(())

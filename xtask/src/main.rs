@@ -89,12 +89,12 @@ fn main() -> ExitCode {
         ["package", "--check"] => package::check(&workspace),
         ["docs"] => docs::build(&workspace),
         ["docs", "--look"] => docs::build(&workspace).and_then(|()| browser::check(&workspace)),
-        ["ui"] => page::check(&workspace.with_peers()),
-        ["python"] => python::check(&workspace.with_peers()),
-        ["fronts"] => fronts::check(&workspace.with_peers()),
-        ["node"] => node::check(&workspace.with_peers()),
+        ["ui"] => page::check(&workspace),
+        ["python"] => python::check(&workspace),
+        ["fronts"] => fronts::check(&workspace),
+        ["node"] => node::check(&workspace),
         ["systems"] => {
-            peers::install_for_systems(&workspace).and_then(|()| systems::check(&workspace.with_peers()))
+            peers::install_named(&workspace, &peers::SYSTEMS).and_then(|()| systems::check(&workspace))
         }
         ["release", "check", tag] => package::compare_tag(&workspace, tag),
         ["release", "notes"] => package::notes(&workspace).map(|notes| print!("{notes}")),

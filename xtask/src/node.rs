@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cargo::{Workspace, remove, succeed};
+use crate::cargo::{Workspace, empty, succeed};
 use crate::package;
 
 /// Where the package is, below the workspace.
@@ -35,8 +35,7 @@ fn run_tests(workspace: &Workspace, site: &Path, node: &Path) -> Result<(), Stri
 /// Builds the module, and installs both packages beside what the tests need. Returns where.
 fn install(workspace: &Workspace) -> Result<PathBuf, String> {
     let site = workspace.path("target/bindings/node");
-    remove(&site)?;
-    std::fs::create_dir_all(&site).map_err(|error| error.to_string())?;
+    empty(&site)?;
     workspace.cargo(&["build", "--quiet", "--package", "forage-node"])?;
     let metadata = workspace.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
     let built = metadata["target_directory"].as_str().ok_or("`cargo metadata` has no target_directory")?;

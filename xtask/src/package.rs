@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::cargo::{Workspace, printed, remove, succeed};
+use crate::cargo::{Workspace, empty, printed, succeed, write};
 use crate::docs::REPOSITORY;
 use crate::peers;
 
@@ -30,7 +30,7 @@ pub(crate) struct Release {
 
 /// Builds the program, and everything that it is handed out as.
 pub(crate) fn make(workspace: &Workspace) -> Result<Release, String> {
-    peers::install_for_packages(workspace)?;
+    peers::install_named(workspace, &[peers::PACKAGING])?;
     let release = build(workspace)?;
     release.describe(workspace)?;
     release.assemble(workspace)?;
@@ -50,8 +50,7 @@ fn build(workspace: &Workspace) -> Result<Release, String> {
     let version = version(&metadata)?;
     let target = host(workspace)?;
     let out = target_directory.join(OUT);
-    remove(&out)?;
-    std::fs::create_dir_all(&out).map_err(|error| error.to_string())?;
+    empty(&out)?;
     let is_linux = target.contains("linux");
     let variables = reproducible(workspace, &root)?;
     let run = |command: &mut Command, shown: &str| {
@@ -152,11 +151,7 @@ impl Release {
     /// Writes what the program says of itself, and its bill of materials, for the archives.
     fn describe(&self, workspace: &Workspace) -> Result<(), String> {
         let say = |arguments: &[&str]| printed(workspace.program(&self.program).args(arguments), "forage");
-        let write = |below: &str, text: &str| {
-            let path = self.out.join(below);
-            let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-            made.and_then(|()| std::fs::write(&path, text)).map_err(|error| format!("{below}: {error}"))
-        };
+        let write = |below: &str, text: String| write(&self.out.join(below), text);
         for (shell, name) in [
             ("bash", "forage.bash"),
             ("zsh", "_forage"),
@@ -164,12 +159,12 @@ impl Release {
             ("powershell", "forage.ps1"),
             ("elvish", "forage.elv"),
         ] {
-            write(&format!("completions/{name}"), &say(&["completions", shell])?)?;
+            write(&format!("completions/{name}"), say(&["completions", shell])?)?;
         }
-        write("man/forage.1", &say(&["man"])?)?;
+        write("man/forage.1", say(&["man"])?)?;
         let commands = say(&["man", "--list"])?;
         for command in commands.lines() {
-            write(&format!("man/forage-{command}.1"), &say(&["man", command])?)?;
+            write(&format!("man/forage-{command}.1"), say(&["man", command])?)?;
         }
         let wheel = self.wheel("forage_search-")?;
         let list =

@@ -11,8 +11,7 @@ const FOLDER: &str = "FORAGE_TEST_PAGE";
 /// # Errors
 /// The browser or what drives it can't be installed, or a test fails.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
-    peers::install_browser(workspace)?;
-    peers::install_for_page(workspace)?;
+    peers::install_named(workspace, &[peers::BROWSER, peers::PAGE])?;
     let folder = workspace.path("target/peers/page").display().to_string();
     let tests = ["test", "--package", "forage-cli", "--test", "it", "--", "ui::browser::"];
     workspace.cargo_with(&tests, &[(FOLDER, &folder)])

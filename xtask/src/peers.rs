@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use crate::cargo::Workspace;
+use crate::cargo::{Workspace, write};
 use install::Versions;
 
 /// Something of somebody else's.
@@ -147,7 +147,7 @@ const PEERS: &[Peer] = &[
     },
     Peer {
         name: "what drives a browser",
-        source: Source::Npm { folder: "page", list: "forage-ui/tests/page/package.json" },
+        source: Source::Npm { folder: PAGE, list: "forage-ui/tests/page/package.json" },
         variables: &["FORAGE_TEST_PAGE"],
         is_large: true,
     },
@@ -190,7 +190,7 @@ const PEERS: &[Peer] = &[
     },
     Peer {
         name: "a browser",
-        source: Source::System { program: "chromium", packages: &["chromium"] },
+        source: Source::System { program: BROWSER, packages: &["chromium"] },
         variables: &[],
         is_large: true,
     },
@@ -207,7 +207,7 @@ const PEERS: &[Peer] = &[
     Peer {
         name: "maturin and zig",
         source: Source::Python {
-            folder: "packaging/python",
+            folder: PACKAGING,
             list: "forage/tests/clients/packaging/requirements.txt",
             least: PYTHON,
         },
@@ -226,19 +226,27 @@ const PEERS: &[Peer] = &[
     },
     Peer {
         name: "what looks at bundles and workflows",
-        source: Source::Npm { folder: "packaging/npm", list: "forage/tests/clients/packaging/package.json" },
+        source: Source::Npm { folder: PACKAGE_CHECKS, list: "forage/tests/clients/packaging/package.json" },
         variables: &[],
         is_large: true,
     },
 ];
 
-/// The group of what packages are built with.
-const PACKAGING: &str = "packaging/";
+/// What packages are built with.
+pub(crate) const PACKAGING: &str = "packaging/python";
+/// What bundles and workflows are checked with.
+pub(crate) const PACKAGE_CHECKS: &str = "packaging/npm";
 const LOOKUP: &str = "lookup/python";
-const SPELLING: &str = "spelling";
-/// The group of the official client and server.
-const CLIENTS: &str = "mcp";
-const BINDINGS: &str = "bindings/python";
+pub(crate) const SPELLING: &str = "spelling";
+/// The official clients of the protocol.
+pub(crate) const CLIENTS: &str = "mcp";
+pub(crate) const BINDINGS: &str = "bindings/python";
+/// What drives a browser.
+pub(crate) const PAGE: &str = "page";
+pub(crate) const BROWSER: &str = "chromium";
+/// What other systems are built for and run with.
+pub(crate) const SYSTEMS: [&str; 5] =
+    ["aarch64-linux-gnu-gcc", "qemu-aarch64", "x86_64-w64-mingw32-gcc", "wine", PACKAGING];
 const QDRANT_PYTHON: &str = "FORAGE_TEST_QDRANT_PYTHON";
 
 /// Where everything is installed.
@@ -271,23 +279,38 @@ pub(crate) fn install(workspace: &Workspace, all: bool) -> Result<(), String> {
     install_those(workspace, Versions::Pinned, |peer| all || !peer.is_large)
 }
 
-/// Installs the peers for which a variable is, in the newest versions, into a folder beside that of the pinned ones.
-pub(crate) fn install_newest(workspace: &Workspace, variable: &str) -> Result<(), String> {
-    install_those(workspace, Versions::Newest, |peer| peer.variables.contains(&variable))
+/// Installs the peers with these names, each that of a program or a folder.
+pub(crate) fn install_named(workspace: &Workspace, names: &[&str]) -> Result<(), String> {
+    install_those(workspace, Versions::Pinned, |peer| match peer.source {
+        Source::System { program, .. } | Source::Cargo { program, .. } => names.contains(&program),
+        Source::Npm { folder, .. } | Source::Python { folder, .. } => names.contains(&folder),
+    })
 }
 
-/// Installs what packages are built with.
-pub(crate) fn install_for_packages(workspace: &Workspace) -> Result<(), String> {
-    let is_wanted =
-        |peer: &Peer| matches!(peer.source, Source::Python { folder, .. } if folder.starts_with(PACKAGING));
-    install_those(workspace, Versions::Pinned, is_wanted)
+/// What the tests print with the newest versions of the peers for which a variable is.
+pub(crate) struct Newest {
+    /// Where they are installed, beside the pinned ones.
+    pub(crate) folder: PathBuf,
+    pub(crate) printed: String,
+    /// The file that holds what was printed.
+    pub(crate) log: String,
 }
 
-/// Installs what packages and workflows are looked at by.
-pub(crate) fn install_for_checks_of_packages(workspace: &Workspace) -> Result<(), String> {
-    let is_wanted =
-        |peer: &Peer| matches!(peer.source, Source::Npm { folder, .. } if folder.starts_with(PACKAGING));
-    install_those(workspace, Versions::Pinned, is_wanted)
+impl Newest {
+    /// Installs a group of peers in the newest versions, and runs its tests, whether they pass or not.
+    pub(crate) fn test(
+        workspace: &Workspace,
+        group: &str,
+        variable: &str,
+        tests: &[&str],
+    ) -> Result<Self, String> {
+        install_those(workspace, Versions::Newest, |peer| peer.variables.contains(&variable))?;
+        let folder = folder(workspace).join(format!("{group}-newest"));
+        let printed = workspace.cargo_printed(tests, &[(variable, &folder.display().to_string())])?;
+        let log = workspace.path(&format!("target/{group}-newest.log"));
+        write(&log, &printed)?;
+        Ok(Self { folder, printed, log: workspace.shown(&log) })
+    }
 }
 
 /// Brings the system's lists of packages up to date.
@@ -295,58 +318,9 @@ pub(crate) fn update_package_lists(workspace: &Workspace) -> Result<(), String> 
     system::apt_as_root(workspace, &["update"])
 }
 
-/// Installs what other systems are built for and run with.
-pub(crate) fn install_for_systems(workspace: &Workspace) -> Result<(), String> {
-    const PROGRAMS: [&str; 4] = ["aarch64-linux-gnu-gcc", "qemu-aarch64", "x86_64-w64-mingw32-gcc", "wine"];
-    let is_wanted = |peer: &Peer| match peer.source {
-        Source::System { program, .. } => PROGRAMS.contains(&program),
-        Source::Python { folder, .. } => folder.starts_with(PACKAGING),
-        _ => false,
-    };
-    install_those(workspace, Versions::Pinned, is_wanted)
-}
-
-/// Installs what the site is built with.
-pub(crate) fn install_for_site(workspace: &Workspace) -> Result<(), String> {
-    let is_wanted = |peer: &Peer| match peer.source {
-        Source::Cargo { program, .. } => program == "mdbook",
-        Source::Python { folder, .. } => folder == SPELLING,
-        _ => false,
-    };
-    install_those(workspace, Versions::Pinned, is_wanted)
-}
-
 /// Returns the program that checks spelling.
 pub(crate) fn spell_checker(workspace: &Workspace) -> PathBuf {
     folder(workspace).join(SPELLING).join("bin/typos")
-}
-
-/// Installs what the Python package is tested with.
-pub(crate) fn install_for_python(workspace: &Workspace) -> Result<(), String> {
-    let is_wanted = |peer: &Peer| matches!(peer.source, Source::Python { folder, .. } if folder == BINDINGS);
-    install_those(workspace, Versions::Pinned, is_wanted)
-}
-
-/// Installs what every way to call a tool is called by.
-pub(crate) fn install_for_fronts(workspace: &Workspace) -> Result<(), String> {
-    let is_wanted = |peer: &Peer| match peer.source {
-        Source::Python { folder, .. } => folder == BINDINGS,
-        Source::Npm { folder, .. } => folder == CLIENTS,
-        _ => false,
-    };
-    install_those(workspace, Versions::Pinned, is_wanted)
-}
-
-/// Installs what drives the browser.
-pub(crate) fn install_for_page(workspace: &Workspace) -> Result<(), String> {
-    let is_driver = |peer: &Peer| matches!(peer.source, Source::Npm { folder: "page", .. });
-    install_those(workspace, Versions::Pinned, is_driver)
-}
-
-/// Installs what the site is looked at with.
-pub(crate) fn install_browser(workspace: &Workspace) -> Result<(), String> {
-    let is_browser = |peer: &Peer| matches!(peer.source, Source::System { program: "chromium", .. });
-    install_those(workspace, Versions::Pinned, is_browser)
 }
 
 fn install_those(

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anstyle_svg::Term;
 
-use crate::cargo::{Workspace, printed};
+use crate::cargo::{Workspace, printed, write};
 
 /// The page whose files are searched.
 const FILES: &str = "docs/unknown-repository.md";
@@ -24,10 +24,7 @@ pub(crate) fn render(workspace: &Workspace) -> Result<String, String> {
 fn picture(workspace: &Workspace, place: &Path) -> Result<String, String> {
     let (project, home) = (place.join("shop"), place.join("home"));
     for (path, text) in files(&workspace.read(&workspace.path(FILES))?) {
-        let path = project.join(path);
-        let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
-        made.and_then(|()| std::fs::write(&path, text))
-            .map_err(|error| format!("{}: {error}", path.display()))?;
+        write(&project.join(path), text)?;
     }
     std::fs::create_dir_all(&home).map_err(|error| error.to_string())?;
     let mut typed = String::new();

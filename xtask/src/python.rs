@@ -16,8 +16,7 @@ const OTHERS: &str = "FORAGE_TEST_PYTHONS";
 /// # Errors
 /// It can't be built, or a test fails.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
-    peers::install_for_packages(workspace)?;
-    peers::install_for_python(workspace)?;
+    peers::install_named(workspace, &[peers::PACKAGING, peers::BINDINGS])?;
     let installed = install(workspace)?;
     let python = workspace.path("target/peers/bindings/python/bin/python");
     let run = |python: &Path, arguments: &[&str], shown: &str| {

@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::cargo::{Workspace, printed, remove, succeed};
+use crate::cargo::{UNPUBLISHED, Workspace, empty, printed, remove, succeed, write};
 use crate::peers;
 
 const ARM: &str = "aarch64-unknown-linux-gnu";
@@ -16,24 +16,6 @@ const WINDOWS: &str = "x86_64-pc-windows-gnu";
 const PACKAGES: [&str; 2] = ["rustc-web", "rust-web-src"];
 /// How the names of those begin.
 const DEPENDENCIES: [&str; 2] = ["libstd-rust-web", "libllvm"];
-
-/// The crates whose tests run on Windows.
-const TESTED: [&str; 14] = [
-    "forage-agent",
-    "forage-base",
-    "forage-bindings",
-    "forage-cli",
-    "forage-fs",
-    "forage-git",
-    "forage-llm",
-    "forage-mcp",
-    "forage-rank",
-    "forage-sandbox",
-    "forage-search",
-    "forage-lookup",
-    "forage-tools",
-    "forage-ui",
-];
 
 /// Parts of the names of tests that can't pass under Wine, with the reasons in lines that begin with `#`.
 const NOT_UNDER_WINE: &str = include_str!("systems/not_under_wine.txt");
@@ -92,8 +74,7 @@ impl<'a> OtherSystems<'a> {
     fn types_for_windows(&self) -> Result<(), String> {
         // Modules of Node are linked with it, which a check doesn't do; that it is there is looked for all the same.
         let node = self.workspace.path("target/systems/libnode");
-        let made = std::fs::create_dir_all(&node).and_then(|()| std::fs::write(node.join("libnode.dll"), ""));
-        made.map_err(|error| format!("{}: {error}", node.display()))?;
+        write(&node.join("libnode.dll"), "")?;
         self.run("cargo", &types_for(WINDOWS), &[("LIBNODE_PATH", node.display().to_string())])
     }
 
@@ -124,7 +105,6 @@ impl<'a> OtherSystems<'a> {
         compile.args(["-shared", "-O1", "-o"]).arg(&library).arg(&source).arg("-ladvapi32");
         succeed(&mut compile, "`x86_64-w64-mingw32-gcc`")?;
 
-        let packages = TESTED.iter().flat_map(|package| ["--package", package]);
         let skipped = NOT_UNDER_WINE.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
         let skipped = skipped.flat_map(|name| ["--skip", name]);
         let mut arguments = vec![
@@ -133,12 +113,13 @@ impl<'a> OtherSystems<'a> {
             "--target",
             WINDOWS,
             "-Zbuild-std",
+            "--workspace",
             "--lib",
             "--bins",
             "--test",
             "it",
         ];
-        arguments.extend(packages);
+        arguments.extend(UNPUBLISHED);
         arguments.push("--");
         arguments.extend(skipped);
         self.run("cargo", &arguments, &variables)
@@ -172,8 +153,7 @@ fn of_debian(workspace: &Workspace) -> Result<PathBuf, String> {
     }
     println!("    unpacking Debian's compiler with the source of its library");
     let making = place.with_extension("new");
-    remove(&making)?;
-    std::fs::create_dir_all(&making).map_err(|error| error.to_string())?;
+    empty(&making)?;
     // The lists of an image are often older than what they list, or lack the security archive, which has the newer compiler.
     peers::update_package_lists(workspace)?;
     let mut packages = PACKAGES.map(str::to_owned).to_vec();

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 
 use super::{GLIBC, Release, make};
-use crate::cargo::{Workspace, printed, succeed};
+use crate::cargo::{Workspace, empty, printed, succeed};
 use crate::peers;
 
 type Step<'a> = fn(&Bench<'a>) -> Result<(), String>;
@@ -20,7 +20,7 @@ struct Bench<'a> {
 
 /// Makes everything, installs it, and uses it.
 pub(crate) fn check(workspace: &Workspace) -> Result<(), String> {
-    peers::install_for_checks_of_packages(workspace)?;
+    peers::install_named(workspace, &[peers::PACKAGE_CHECKS])?;
     let release = make(workspace)?;
     // Not in the workspace: what is searched must not hold the home of who searches.
     let place = std::env::temp_dir().join(format!("forage-package-{}", std::process::id()));
@@ -63,9 +63,7 @@ impl Bench<'_> {
     /// An empty directory of a package.
     fn empty(&self, name: &str) -> Result<PathBuf, String> {
         let place = self.place.join(name);
-        let _ = std::fs::remove_dir_all(&place);
-        std::fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
-        Ok(place)
+        empty(&place).map(|()| place)
     }
 
     /// The main job: a question finds the file that answers it, and the version is that of this commit.

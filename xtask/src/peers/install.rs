@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::{Peer, Source, folder, system};
-use crate::cargo::{Workspace, remove};
+use crate::cargo::{Workspace, remove, write};
 
 /// Those that the lists say, or the newest there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,7 +129,6 @@ impl Peer {
         for old in [&making, &place.join("node_modules")] {
             remove(old)?;
         }
-        std::fs::create_dir_all(&making).map_err(|error| error.to_string())?;
         write(&making.join("package.json"), &versions.of_npm(&list)?)?;
         let quiet =
             ["install", "--no-audit", "--no-fund", "--no-package-lock", "--loglevel=error", "--prefix"];
@@ -153,7 +152,7 @@ impl Peer {
         let pip = place.join(if cfg!(windows) { "Scripts/pip" } else { "bin/pip" });
         let quiet = ["install", "--quiet", "--disable-pip-version-check"];
         let wanted = place.join("wanted.txt");
-        write(&wanted, &versions.of_python(&list))?;
+        write(&wanted, versions.of_python(&list))?;
         run(workspace.program(&pip).args(quiet).arg("-r").arg(&wanted))?;
         write(&self.stamped(place), &list)
     }
@@ -169,10 +168,6 @@ pub(super) fn run(command: &mut Command) -> Result<(), String> {
     }
     let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     Err(format!("{shown} failed ({}):\n{}{}", output.status, stdout, stderr.trim_end()))
-}
-
-fn write(path: &Path, text: &str) -> Result<(), String> {
-    std::fs::write(path, text).map_err(|error| format!("{} can't be written: {error}", path.display()))
 }
 
 #[cfg(test)]

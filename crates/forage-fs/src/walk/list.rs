@@ -1,6 +1,6 @@
 //! Listing one directory of a walk: which names are visited, which are left out and why.
 //!
-//! Over 700 lines: walked, snapshot and watched trees share one decision on a name, which stands in one place.
+//! Walked, snapshot and watched trees share one decision on a name.
 
 use std::io;
 use std::path::Path;
