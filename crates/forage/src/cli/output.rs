@@ -129,7 +129,10 @@ impl Terminal {
     /// What was held back can't be written, which is told already.
     pub(crate) fn end(&mut self, error: Option<&anyhow::Error>) -> anyhow::Result<()> {
         let text = error.map(|error| {
-            let text = sentences(error.chain().map(ToString::to_string)) + &manner::advice(error);
+            // The text of wrong arguments has its cause already.
+            let causes = if error.is::<clap::Error>() { 1 } else { usize::MAX };
+            let text =
+                sentences(error.chain().take(causes).map(ToString::to_string)) + &manner::advice(error);
             // That of wrong arguments begins as it is told anyhow, and ends with a line break.
             text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
         });

@@ -479,6 +479,60 @@ fn sets_are_run_on_checkouts_by_name() {
 }
 
 #[test]
+fn shown_lines_are_compared_with_other_answers() {
+    let project = Project::new(&[("one/alpha.rs", ALPHA), ("two/beta.rs", BETA)]);
+    let lines = |path: &str, last: u32| json!({ path: [[1, last]] });
+    let all = |text: &str| u32::try_from(text.lines().count()).unwrap();
+    let query = |query: &str, path: &str, last| json!({ "query": query, "relevant": [path], "lines": lines(path, last) });
+    let sets = json!([
+        { "name": "one", "language": "rust", "queries": [query("retry backoff", "alpha.rs", all(ALPHA))] },
+        { "name": "two", "language": "go", "queries": [
+            query("parse header", "beta.rs", all(BETA)), { "query": "header", "relevant": ["beta.rs"] },
+        ] },
+    ]);
+    let other = json!([{ "set": "two", "query": "parse header", "files": [], "shown": lines("beta.rs", all(BETA)), "tokens": 7 }]);
+    let sets = beside(&project, "sets.json", &sets.to_string());
+    let other = format!("other={}", beside(&project, "other.json", &other.to_string()));
+    let arguments = ["eval", &sets, "--checkouts", ".", "--lines", "1000", "--beside", &other];
+    let report = &records(&project, &arguments)["lines"];
+    assert_eq!((&report["queries"], &report["queries_without_lines"]), (&json!(2), &json!(1)));
+    let [own, other] = &report["ways"].as_array().unwrap()[..] else { panic!("{report}") };
+    assert_eq!(
+        (&own["name"], &own["recall"], &own["forage_less_this"]),
+        (&json!("forage"), &json!(1.0), &Value::Null)
+    );
+    assert_eq!(
+        (&other["name"], &other["recall"], &other["answers"]),
+        (&json!("other"), &json!(0.5), &json!(1))
+    );
+    assert_eq!((&other["tokens"], &other["files_named"]), (&json!(7.0), &json!(0.0)));
+    let recall = &other["forage_less_this"]["recall"];
+    assert_eq!((&recall["mean"], &recall["better"], &recall["worse"]), (&json!(0.5), &json!(1), &json!(0)));
+    assert_eq!(report["by_language"]["go"]["queries"], 1);
+
+    let text = forage(&project, &arguments).stdout;
+    for part in [
+        "of 2 queries, 1000 tokens of code asked for; 1 more have no lines",
+        "language rust (1)           1.000",
+        "beside other: it has answers to 1 of 2",
+        "beside other, recall: +0.500, 95 % of samples +0.000 to +1.000; 1 better, 0 worse",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn numbers_out_of_range_are_refused_once() {
+    let project = Project::new(&[("a.rs", ALPHA)]);
+    for (option, range) in [("--from-git", "1..=5000"), ("--lines", "1..=32000")] {
+        let run = forage(&project, &["eval", option, "0"]);
+        assert_eq!(run.status, 2, "{run:?}");
+        assert_eq!(run.stderr.matches(&format!("0 is not in {range}")).count(), 1, "{run:?}");
+        assert!(run.stderr.ends_with("try '--help'.\n"), "{run:?}");
+    }
+}
+
+#[test]
 fn malformed_sets_are_refused_with_what_is_wrong() {
     let project = Project::new(&[("a.rs", ALPHA)]);
     let query = r#"{"query": "q", "relevant": ["a.rs"]}"#;
