@@ -165,8 +165,7 @@ pub(crate) fn head(
 ) -> CallHead {
     let mut arguments = arguments.clone();
     let mut room = limits::JOURNAL_ARGUMENT_BYTES;
-    let arguments_cut = bound(&mut arguments, &mut room);
-    without_secrets(&mut arguments, context);
+    let arguments_cut = bound(&mut arguments, &mut room, context);
     let (status, error) = match result {
         Ok(answer) if answer.partial() => (CallStatus::Partial, None),
         Ok(answer) if answer.found => (CallStatus::Found, None),
@@ -218,18 +217,8 @@ pub fn microseconds(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Takes secrets out of every string.
-fn without_secrets(value: &mut Value, context: &Context) {
-    match value {
-        Value::String(text) => *text = context.without_secrets(text),
-        Value::Array(values) => values.iter_mut().for_each(|value| without_secrets(value, context)),
-        Value::Object(fields) => fields.values_mut().for_each(|value| without_secrets(value, context)),
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
-    }
-}
-
-/// Cuts strings, and leaves out what follows, once `room` is used up; returns whether it did.
-fn bound(value: &mut Value, room: &mut usize) -> bool {
+/// Cuts strings, and leaves out what follows, once `room` is used up; returns whether it did. Takes secrets out of what is left.
+fn bound(value: &mut Value, room: &mut usize, context: &Context) -> bool {
     let mut is_cut = false;
     match value {
         Value::String(text) => {
@@ -238,11 +227,12 @@ fn bound(value: &mut Value, room: &mut usize) -> bool {
                 is_cut = true;
             }
             *room -= text.len().min(*room);
+            *text = context.without_secrets(text);
         }
         Value::Array(values) => {
             values.retain_mut(|value| {
                 let is_kept = *room > 0;
-                is_cut |= !is_kept || bound(value, room);
+                is_cut |= !is_kept || bound(value, room, context);
                 is_kept
             });
         }
@@ -250,7 +240,7 @@ fn bound(value: &mut Value, room: &mut usize) -> bool {
             fields.retain(|name, value| {
                 let is_kept = *room > name.len();
                 *room -= name.len().min(*room);
-                is_cut |= !is_kept || bound(value, room);
+                is_cut |= !is_kept || bound(value, room, context);
                 is_kept
             });
         }

@@ -59,14 +59,12 @@ pub(crate) fn text_hash(text: &str) -> u64 {
 /// The same lines in order, in as few ranges as can be.
 fn merged(mut ranges: Vec<RangeInclusive<u32>>) -> Vec<RangeInclusive<u32>> {
     ranges.sort_by_key(|range| *range.start());
-    let mut merged: Vec<RangeInclusive<u32>> = Vec::with_capacity(ranges.len());
-    for range in ranges {
-        match merged.last_mut() {
-            Some(last) if *range.start() <= last.end().saturating_add(1) => {
-                *last = *last.start()..=*last.end().max(range.end());
-            }
-            _ => merged.push(range),
+    ranges.dedup_by(|next, range| {
+        let touches = *next.start() <= range.end().saturating_add(1);
+        if touches {
+            *range = *range.start()..=*range.end().max(next.end());
         }
-    }
-    merged
+        touches
+    });
+    ranges
 }
