@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::cargo::{Workspace, printed};
+use crate::records::capitalized;
 
 /// Where the Node package has its JavaScript and types.
 const NODE: &str = "crates/forage-node/lib";
@@ -102,10 +103,6 @@ impl<'a> Surface<'a> {
 
 /// `keyword_search` in camel case, with a capital where it begins.
 fn pascal(name: &str) -> String {
-    let capitalized = |word: &str| {
-        let mut letters = word.chars();
-        letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
-    };
     name.split('_').map(capitalized).collect()
 }
 

@@ -15,7 +15,6 @@ const STEPS: &[(&str, Step)] = &[
     ("format", |workspace| workspace.cargo(&["fmt", "--all", "--check"])),
     ("house rules", |workspace| {
         house::check(workspace)?;
-        generate::compare_front_pages(workspace)?;
         bench::render(workspace, true)
     }),
     ("clippy", |workspace| {

@@ -23,16 +23,7 @@ pub(crate) fn write(workspace: &Workspace) -> Result<(), String> {
 
 /// Compares every generated file with what would be written.
 pub(crate) fn compare(workspace: &Workspace) -> Result<(), String> {
-    compare_with(workspace, generated(workspace)?)
-}
-
-/// The same for the front pages of the libraries, which are made without the program.
-pub(crate) fn compare_front_pages(workspace: &Workspace) -> Result<(), String> {
-    compare_with(workspace, front_page::readmes(workspace)?)
-}
-
-fn compare_with(workspace: &Workspace, files: Vec<(String, String)>) -> Result<(), String> {
-    for (name, text) in files {
+    for (name, text) in generated(workspace)? {
         // A file that is missing is not up to date either.
         if std::fs::read_to_string(workspace.path(&name)).unwrap_or_default() != text {
             return Err(format!("{name} is not up to date; run `cargo xtask generate`"));

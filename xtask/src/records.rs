@@ -209,7 +209,7 @@ fn errors_page(schemas: &Map<String, Value>) -> Result<String, String> {
 }
 
 /// As a sentence begins.
-fn capitalized(text: &str) -> String {
+pub(crate) fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
