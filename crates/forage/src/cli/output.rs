@@ -49,11 +49,8 @@ impl Terminal {
 
     /// An answer for a person.
     pub(crate) fn answer(&mut self, answer: &Answer) -> anyhow::Result<()> {
-        if self.painter.has_colors {
-            self.text(&self.painter.answer(&answer.text, answer.records()))?;
-        } else {
-            self.text(&answer.text)?;
-        }
+        let painted = self.painter.has_colors.then(|| self.painter.answer(&answer.text, answer.records()));
+        self.text(painted.as_ref().unwrap_or(&answer.text))?;
         self.flush()
     }
 

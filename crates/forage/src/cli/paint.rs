@@ -60,16 +60,15 @@ impl Painter {
         let (mut is_code, mut at) = (false, 0);
         for line in text.split_inclusive('\n') {
             let (body, end) = line.strip_suffix('\n').map_or((line, ""), |body| (body, "\n"));
+            let (mark, place) = body.split_at(if body.starts_with("@@ ") { 3 } else { 0 });
+            is_code |= !mark.is_empty();
             if at >= notes {
                 page.put(NOTE, body);
-            } else if let Some(place) = body.strip_prefix("@@ ") {
-                is_code = true;
-                page.painted.push_str("@@ ");
-                page.line(place, &[' '], link);
-            } else if is_code {
+            } else if is_code && mark.is_empty() {
                 page.painted.push_str(body);
             } else {
-                page.line(body, &[':', '-'], link);
+                page.painted.push_str(mark);
+                page.line(place, if is_code { &[' '] } else { &[':', '-'] }, link);
             }
             page.painted.push_str(end);
             at += line.len();
@@ -107,10 +106,6 @@ struct Page<'a> {
 impl<'a> Page<'a> {
     /// Gathers paths and matches of a value that belongs to the record of `file`.
     fn gather(&mut self, value: &'a Value, file: &'a str) {
-        if let Value::Array(values) = value {
-            values.iter().for_each(|value| self.gather(value, file));
-        }
-        let Value::Object(fields) = value else { return };
         // Bytes may accompany a text.
         let text = |name: &str| value[name].as_str().or(value[name]["text"].as_str());
         let path = text("path");
@@ -122,7 +117,11 @@ impl<'a> Page<'a> {
         {
             self.matches.insert((file, line), (text, spans));
         }
-        fields.values().for_each(|value| self.gather(value, file));
+        match value {
+            Value::Array(values) => values.iter().for_each(|value| self.gather(value, file)),
+            Value::Object(fields) => fields.values().for_each(|value| self.gather(value, file)),
+            _ => {}
+        }
     }
 
     /// Paints a line outside of code that may begin with a path and one of the separators.
