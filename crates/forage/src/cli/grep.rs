@@ -14,7 +14,7 @@ use forage_fs::{FileTypes, Globs, RelPath, Root, SkipReason, WalkOptions, WalkRe
 use forage_search::{FileBytes, FileScan, Pattern, ScannedFile};
 use forage_tools::tools::{CaseRule, GrepOutput, GrepRequest, GrepSearch, Search, SearchRequest};
 use forage_tools::{Context, ErrorCode, ROOT, Tool as _, ToolError, hidden_matches, limits, telemetry};
-use grep_printer::{PathPrinterBuilder, Stats};
+use grep_printer::{HyperlinkEnvironment, PathPrinterBuilder, Stats};
 use serde_json::json;
 use termcolor::Buffer;
 
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     style.json = global.json;
     style.quiet = global.quiet;
     style.has_colors = output.painter.has_colors;
-    style.links = output.painter.links();
+    style.links = output.painter.links.clone().into_config(HyperlinkEnvironment::new());
     style.with_filename = match arguments {
         Arguments { with_filename: true, .. } => true,
         Arguments { no_filename: true, .. } => false,

@@ -8,7 +8,7 @@ use std::io::IsTerminal as _;
 use std::path::Path;
 
 use clap::ColorChoice;
-use grep_printer::{HyperlinkConfig, HyperlinkEnvironment, HyperlinkFormat, HyperlinkFormatError};
+use grep_printer::{HyperlinkFormat, HyperlinkFormatError};
 use serde_json::Value;
 
 /// ripgrep's default colours.
@@ -28,7 +28,7 @@ pub(crate) fn link_format(text: &str) -> Result<HyperlinkFormat, HyperlinkFormat
 #[derive(Debug, Default)]
 pub(crate) struct Painter {
     pub(crate) has_colors: bool,
-    links: HyperlinkFormat,
+    pub(crate) links: HyperlinkFormat,
 }
 
 impl Painter {
@@ -43,11 +43,6 @@ impl Painter {
             ColorChoice::Auto => is_terminal() && anstyle_query::clicolor() != Some(false),
         };
         Self { has_colors, links: links.filter(|_| has_colors).cloned().unwrap_or_default() }
-    }
-
-    /// Returns the links for ripgrep's printers.
-    pub(crate) fn links(&self) -> HyperlinkConfig {
-        self.links.clone().into_config(HyperlinkEnvironment::new())
     }
 
     /// Returns an answer with its colours.
