@@ -56,6 +56,12 @@ pub struct SearchEvent {
 }
 
 impl SearchEvent {
+    /// Returns the edits of the best match in the line.
+    #[must_use]
+    pub fn least_distance(&self) -> Option<u8> {
+        self.spans.iter().map(|span| span.distance).min()
+    }
+
     /// Cuts a line to a number of characters around its first match, or its best one.
     pub fn shorten(&mut self, most: usize) {
         let line = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);

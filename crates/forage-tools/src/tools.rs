@@ -4,6 +4,7 @@ mod adapted;
 pub(crate) mod grep_search;
 mod keyword_lookup;
 mod keyword_search;
+mod line_search;
 mod list_directory;
 mod read_file;
 pub mod search;

@@ -206,7 +206,7 @@ impl Workspace {
         request: GrepRequest,
         receive: impl FnMut(GrepFile) -> ControlFlow<()> + Send,
     ) -> Result<ToolOutcome<GrepResponse>, ToolError> {
-        grep_search::each::each(&self.context, request, receive)
+        grep_search::each(&self.context, request, receive)
     }
 
     /// Searches for lines as [`Workspace::grep`] does, in the records of `rg --json`: whole words, plain text, edits.

@@ -1,7 +1,5 @@
 //! `grep_search`: regex over files, grouped per file.
 
-mod by_file;
-pub(crate) mod each;
 mod gathered;
 mod render;
 mod request;
@@ -9,35 +7,30 @@ pub(super) mod rest;
 mod uses;
 
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use forage_base::Stop;
-use forage_fs::{RelPath, Root, SkipReason, WalkOptions, WalkReport};
-use forage_search::{Delivered, EventKind, FileEvents, Pattern, ScanOptions, SearchEvent, search};
+use forage_fs::{RelPath, SkipReason, WalkReport};
+use forage_search::SearchEvent;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 pub use self::gathered::GatheredUses;
-use self::request::PreparedGrep;
 pub use self::request::{GrepOutput, GrepRequest};
 use self::rest::Rest;
 pub use self::uses::{GrepDefinition, GrepWithin};
 use super::adapted;
-use crate::arguments::{Clamp, Foreign};
-use crate::border::{Border, Hidden};
+use super::line_search::{FoundFile, LineSearch, LinesFound, ResultUnit};
+use crate::arguments::{Clamp, Foreign, refuse_pages};
 use crate::context::Context;
-use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
 use crate::file_names::fits_elsewhere;
 use crate::limits;
 use crate::lines::{event_text, kind_name};
-use crate::outcome::{Limit, ToolOutcome};
-use crate::place::no_file_fits;
+use crate::outcome::ToolOutcome;
 use crate::records::schema_of;
-use crate::several::AboutRoots;
+use crate::several::{AboutRoots, in_turn, whole_path};
 use crate::tool::{RecordReceiver, Tool};
-use crate::verdict::{CallVerdict, unseen_matches};
+use crate::verdict::CallVerdict;
 
 /// The tool.
 pub struct GrepSearch;
@@ -250,9 +243,8 @@ impl Tool for GrepSearch {
     fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
         let (path, glob) = (request.path.clone(), request.file_pattern.clone());
         let mut outcome = match request.output.unwrap_or_default() {
-            GrepOutput::Lines => lines(context, &request),
-            GrepOutput::Files | GrepOutput::Counts => by_file::run(context, &request),
             GrepOutput::Uses => uses::run(context, request),
+            output => page(context, &request, output),
         }?;
         if let Some(glob) = glob.filter(|_| outcome.response.no_file_chosen) {
             outcome.warnings.extend(fits_elsewhere(context, path.as_deref(), "file_pattern", &glob));
@@ -269,143 +261,98 @@ impl Tool for GrepSearch {
         request: GrepRequest,
         receive: RecordReceiver<'_>,
     ) -> Result<ToolOutcome<GrepResponse>, ToolError> {
-        each::each(context, request, |file| receive(json!(file)))
+        each(context, request, |file| receive(json!(file)))
     }
 }
 
-/// A search on its way: a checked request, and what its cursors are bound to.
-struct GrepRun<'a> {
-    context: &'a Context,
-    request: &'a GrepRequest,
-    prepared: PreparedGrep,
-    stop: Stop,
-    bound: u64,
-    cursor: Option<Cursor>,
-}
-
-/// What a page has, and what there is beyond it.
-#[derive(Default)]
-struct GrepFound {
-    files: Vec<GrepFile>,
-    /// Matching lines and the files that have them, with those beyond the page.
-    totals: (u64, u64),
-    rest: Rest,
-    /// The place where the page ended, of a page that was full.
-    last: Option<Cursor>,
-    limit: Option<Limit>,
-}
-
-impl<'a> GrepRun<'a> {
-    fn new(context: &'a Context, request: &'a GrepRequest) -> Result<Self, ToolError> {
-        let stop = context.stop.within(context.timeout);
-        let mut prepared = request.prepare(context, &stop)?;
-        let PreparedGrep { root, start, globs, .. } = &prepared;
-        let bound = fingerprint::<GrepSearch>(request, root, start, globs.as_deref());
-        let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
-        prepared.walk.from = cursor.as_ref().map(|cursor| cursor.path.clone());
-        Ok(Self { context, request, prepared, stop, bound, cursor })
-    }
-
-    /// The options of a scan for lines, or for their number alone.
-    fn scan(&self, count_only: bool, max_file_matches: usize) -> ScanOptions {
-        let after = self.cursor.as_ref().map(|cursor| Delivered::Matches(cursor.path.clone(), cursor.line));
-        let PreparedGrep { root, around, invert, .. } = &self.prepared;
-        let around = if count_only { (0, 0) } else { *around };
-        ScanOptions {
-            invert: *invert,
-            count_only,
-            ..scan_options(self.context, root, around, max_file_matches, after)
-        }
-    }
-
-    fn search(
-        &self,
-        scan: &ScanOptions,
-        receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
-    ) -> Result<WalkReport, ToolError> {
-        let PreparedGrep { root, start, walk, pattern, .. } = &self.prepared;
-        Ok(search(root, start, walk, pattern, scan, &self.stop, receive)?)
-    }
-
-    /// Counts what there is beyond a page that ended at `last`.
-    fn rest(&self, last: &Cursor) -> Rest {
-        let PreparedGrep { root, start, walk, pattern, invert, .. } = &self.prepared;
-        Rest::count(self.context, (root, start), walk, (pattern, *invert), last, &self.stop)
-    }
-
-    /// Makes the outcome of what was found.
-    fn finish(
-        self,
-        report: &WalkReport,
-        found: GrepFound,
-        hidden: Hidden,
-        clamped: Vec<String>,
-    ) -> Result<ToolOutcome<GrepResponse>, ToolError> {
-        let Self { context, request, prepared, stop, bound, cursor } = self;
-        let PreparedGrep { root, start, pattern, walk, invert, globs, warnings, .. } = prepared;
-        if globs.is_some() && report.visited == 0 && report.stopped.is_none() {
-            return Err(no_file_fits(request.path.as_deref()));
-        }
-        let is_full = found.limit.is_some();
-        let complete = is_whole(report) && (is_full || !report.broke_off);
-        let (match_count, file_count) = found.totals;
-        let is_nothing = match_count == 0;
-        let not_searched = match is_nothing && complete && cursor.is_none() && !invert {
-            true => unseen(context, (&root, &start), &walk, &pattern, report, &stop),
-            false => CallVerdict::none(),
-        };
-        let mut outcome = ToolOutcome::new(
-            GrepResponse {
-                path: start.display().into_owned(),
-                match_count,
-                file_count,
-                totals_exact: complete && (!is_full || found.rest.is_whole) && cursor.is_none(),
-                files_searched: report.searched().max(found.rest.searched),
-                files: found.files,
-                elsewhere: found.rest.directories,
-                depth: start.depth() + 1,
-                bound,
-                continued: cursor.is_some(),
-                not_searched,
-                no_file_chosen: request.file_pattern.is_some() && report.visited == 0,
-                ..GrepResponse::of(request)
-            },
-            !is_nothing,
-        );
-        outcome.warnings = [clamped, warnings].concat();
-        outcome.add_report(report);
-        outcome.next_cursor = found.last.map(|place| place.encode(bound));
-        outcome.hidden = hidden;
-        if is_full {
-            outcome.truncated_by = found.limit;
-        }
-        Ok(outcome)
-    }
-}
-
-fn lines(context: &Context, request: &GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
+/// Searches for a number of results.
+fn page(
+    context: &Context,
+    request: &GrepRequest,
+    output: GrepOutput,
+) -> Result<ToolOutcome<GrepResponse>, ToolError> {
+    let (unit, default) = match output {
+        GrepOutput::Files | GrepOutput::Counts => (ResultUnit::Files, limits::GREP_FILES),
+        GrepOutput::Lines | GrepOutput::Uses => (ResultUnit::Matches, limits::GREP_MATCHES),
+    };
     let mut clamp = Clamp::default();
     let most = limits::GREP_MATCHES_MAX;
-    let max_results = clamp.number("max_results", request.max_results, limits::GREP_MATCHES, 1, most);
-    let run = GrepRun::new(context, request)?;
-    let mut hidden = Hidden::default();
-    let mut border = Border::new(&context.redactor, &mut hidden);
-    // One more than is wanted tells whether there is more.
-    let scan = run.scan(false, usize::try_from(max_results + 1).unwrap_or(usize::MAX));
-    let scan = border.widen(scan, Some(limits::GREP_LINE_CHARACTERS));
-    let mut page = GrepPage::new(max_results, run.prepared.around.1 as u64);
-    let report = run.search(&scan, |file| page.add(file, &mut border))?;
-    let mut found =
-        GrepFound { files: page.files, totals: (page.matches, page.file_count), ..GrepFound::default() };
-    if page.full {
-        found.rest = page.last.as_ref().map(|last| run.rest(last)).unwrap_or_default();
-        // One more is known of.
-        found.totals.0 += found.rest.matches.max(1);
-        found.totals.1 += found.rest.files;
-        found.last = page.last;
-        found.limit = Some(if page.by_bytes { Limit::FileBytes } else { Limit::MaxResults });
+    let max_results = clamp.number("max_results", request.max_results, default, 1, most);
+    let mut search = LineSearch::new::<GrepSearch>(context, request, request.asked(context, unit, clamp))?;
+    let mut files = Vec::new();
+    let found = search.run(Some(max_results), &mut |file| {
+        files.push(GrepFile::from(file));
+        ControlFlow::Continue(())
+    })?;
+    respond(&search, request, found, files)
+}
+
+/// Searches for all there is and hands over each file with matches, in path order, until `receive` breaks off. A file of very
+/// many matches comes in several pieces, one after the other.
+///
+/// # Errors
+/// Of [`GrepSearch`]; also for `max_results` and `cursor`, which are for pages.
+pub(crate) fn each(
+    context: &Context,
+    request: GrepRequest,
+    mut receive: impl FnMut(GrepFile) -> ControlFlow<()> + Send,
+) -> Result<ToolOutcome<GrepResponse>, ToolError> {
+    if request.output.is_some_and(|output| output != GrepOutput::Lines) {
+        return Err(ToolError::argument("output", "all there is comes as lines; leave it out"));
     }
-    run.finish(&report, found, hidden, clamp.warnings)
+    refuse_pages(request.max_results, request.cursor.as_deref())?;
+    in_turn::<GrepSearch>(context, &request, |turn, request| {
+        let asked = request.asked(turn.context, ResultUnit::Lines, Clamp::default());
+        let mut search = LineSearch::new::<GrepSearch>(turn.context, &request, asked)?;
+        let mut is_wanted = true;
+        let found = search.run(None, &mut |mut file| {
+            turn.other.into_iter().for_each(|root| whole_path(root, &mut file.path));
+            let flow = receive(GrepFile::from(file));
+            is_wanted = flow.is_continue();
+            flow
+        })?;
+        Ok((respond(&search, &request, found, Vec::new())?, is_wanted))
+    })
+}
+
+/// Makes the outcome of what was found.
+fn respond(
+    search: &LineSearch<'_>,
+    request: &GrepRequest,
+    found: LinesFound,
+    files: Vec<GrepFile>,
+) -> Result<ToolOutcome<GrepResponse>, ToolError> {
+    let report = &found.end.walk;
+    let is_nothing = found.matches == 0;
+    let not_searched =
+        search.verdict(report, is_nothing && report.stopped.is_none() && !report.too_many_entries)?;
+    let rest = match &found.last {
+        Some(last) if found.limit.is_some() => Rest::count(search, last)?,
+        _ => Rest::default(),
+    };
+    // One more is known of.
+    let more = u64::from(found.limit.is_some());
+    let more_files = if search.unit == ResultUnit::Files { more } else { 0 };
+    let is_exact = match found.limit {
+        Some(_) => rest.is_whole,
+        None => !report.broke_off,
+    };
+    let response = GrepResponse {
+        path: search.start.display().into_owned(),
+        match_count: found.matches + rest.matches.max(more),
+        file_count: found.files + rest.files.max(more_files),
+        totals_exact: is_whole(report) && is_exact && search.cursor.is_none(),
+        files_searched: report.searched().max(rest.searched),
+        files,
+        elsewhere: rest.directories,
+        depth: search.start.depth() + 1,
+        bound: search.bound,
+        continued: search.cursor.is_some(),
+        not_searched,
+        no_file_chosen: search.no_file_chosen(report),
+        ..GrepResponse::of(request)
+    };
+    Ok(search.outcome(response, found))
 }
 
 /// Whether all of what was to be searched was: a file whose search ended early counts as seen in part.
@@ -413,113 +360,12 @@ fn is_whole(report: &WalkReport) -> bool {
     report.stopped.is_none() && !report.too_many_entries && report.skipped.get(SkipReason::LineTooLong) == 0
 }
 
-/// What is in the files that a search without matches did not look into.
-fn unseen(
-    context: &Context,
-    (root, start): (&Arc<Root>, &RelPath),
-    walk: &WalkOptions,
-    pattern: &Pattern,
-    report: &WalkReport,
-    stop: &Stop,
-) -> CallVerdict {
-    // What the configuration leaves out is left out in any case.
-    match walk.no_ignore && context.excludes.is_none() {
-        true => CallVerdict::nothing_hidden(report),
-        false => unseen_matches(context, root, start, walk, pattern, Some(report), stop),
+impl From<FoundFile> for GrepFile {
+    fn from(file: FoundFile) -> Self {
+        let FoundFile { place, path, path_bytes, matches, events } = file;
+        let lines = events.iter().map(line_record).collect();
+        Self { place, path, path_bytes, match_count: matches, lines }
     }
-}
-
-fn scan_options(
-    context: &Context,
-    root: &Arc<Root>,
-    around: (usize, usize),
-    max_file_matches: usize,
-    after: Option<Delivered>,
-) -> ScanOptions {
-    ScanOptions {
-        before_context: around.0,
-        after_context: around.1,
-        line_bytes: None,
-        max_file_matches,
-        max_file_bytes: context.max_file_bytes,
-        max_spans: limits::GREP_SPANS,
-        after,
-        invert: false,
-        count_only: false,
-        margin: None,
-        index: context.index(root),
-        exhaustive: false,
-    }
-}
-
-/// Collects files until the page is full.
-struct GrepPage {
-    files: Vec<GrepFile>,
-    matches: u64,
-    file_count: u64,
-    max_results: u64,
-    after_context: u64,
-    /// One more match than fits was seen.
-    full: bool,
-    /// Not the number of matches but the bytes of a file's lines filled it.
-    by_bytes: bool,
-    /// The last match taken.
-    last: Option<Cursor>,
-}
-
-impl GrepPage {
-    fn new(max_results: u64, after_context: u64) -> Self {
-        Self {
-            files: Vec::new(),
-            matches: 0,
-            file_count: 0,
-            max_results,
-            after_context,
-            full: false,
-            by_bytes: false,
-            last: None,
-        }
-    }
-
-    fn add(&mut self, mut file: FileEvents, border: &mut Border<'_>) -> ControlFlow<()> {
-        let room = usize::try_from(self.max_results - self.matches).unwrap_or(usize::MAX);
-        let mut matches = file.events.iter().enumerate().filter(|(_, event)| event.kind == EventKind::Match);
-        if let Some(end) = matches.nth(room).map(|(end, _)| end) {
-            self.full = true;
-            border.truncate(&mut file.events, end);
-        }
-        let (mut record, last_match) = file_record(&mut file, border);
-        self.matches += record.match_count;
-        if file.more && !self.full {
-            (self.full, self.by_bytes) = (true, true);
-        }
-        if self.full {
-            // One more match is known, but not shown; nor is its context.
-            record.lines.retain(|line| line.line_number <= last_match + self.after_context);
-        }
-        if record.match_count > 0 {
-            self.file_count += 1;
-            self.files.push(record);
-            self.last = Some(Cursor { distance: 0, path: file.path, line: last_match });
-        }
-        if self.full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    }
-}
-
-/// What is told of a file, and the line of its last match.
-fn file_record(file: &mut FileEvents, border: &mut Border<'_>) -> (GrepFile, u64) {
-    border.events(&mut file.events, limits::GREP_LINE_CHARACTERS, limits::GREP_SPANS);
-    let (path, path_bytes) = border.path(&file.path);
-    let matches = || file.events.iter().filter(|event| event.kind == EventKind::Match);
-    let last_match = matches().next_back().map_or(0, |event| event.line_number);
-    let record = GrepFile {
-        place: file.path.clone(),
-        path,
-        path_bytes,
-        match_count: matches().count() as u64,
-        lines: file.events.iter().map(line_record).collect(),
-    };
-    (record, last_match)
 }
 
 fn line_record(event: &SearchEvent) -> GrepLine {

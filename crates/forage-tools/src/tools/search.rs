@@ -1,12 +1,10 @@
 //! `Search`: structured line search. Regex, literal, word and fuzzy; the embedded engine or real `ugrep` and `rg`.
 
-mod best;
-mod engine;
-mod page;
 mod record;
 mod render;
 mod request;
-mod stream;
+
+use std::ops::ControlFlow;
 
 use forage_base::Stopped;
 use schemars::JsonSchema;
@@ -14,26 +12,19 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::adapted;
-use crate::arguments::Foreign;
-use crate::border::{Border, Hidden};
+use super::line_search::{LineSearch, LinesFound};
+use crate::arguments::{Foreign, refuse_pages};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_names::fits_elsewhere;
-use crate::outcome::{Limit, ToolOutcome};
-use crate::place::no_file_fits;
+use crate::outcome::ToolOutcome;
 use crate::records::schema_of;
-use crate::several::AboutRoots;
+use crate::several::{AboutRoots, in_turn, whole_path};
 use crate::tool::{RecordReceiver, Tool};
-use crate::verdict::{CallVerdict, unseen_matches};
+use crate::verdict::CallVerdict;
 
 pub use record::{SearchData, SearchRecord, SearchText, Submatch};
 pub use request::{CaseRule, SearchRequest};
-pub use stream::each;
-
-use best::BestPage;
-use engine::EMBEDDED;
-use page::{PathPage, Show, TakenPage};
-use request::PreparedSearch;
 
 /// The tool.
 pub struct Search;
@@ -132,14 +123,19 @@ impl Tool for Search {
     }
 
     fn run(context: &Context, request: SearchRequest) -> Result<ToolOutcome<SearchResponse>, ToolError> {
-        let (path, globs) = (request.path.clone(), request.glob.clone());
-        let prepared = request.prepare(context, false)?;
-        let limit = prepared.max_results;
-        let mut outcome = run(context, prepared, Some(limit), &mut |_| true)?;
+        let (asked, max_results) = request.asked(context, false);
+        let mut search = LineSearch::new::<Self>(context, &request, asked)?;
+        let is_fuzzy = request.is_fuzzy();
+        let mut records = Vec::new();
+        let found = search.run(Some(max_results), &mut |file| {
+            records.extend(SearchRecord::of_file(&file, is_fuzzy));
+            ControlFlow::Continue(())
+        })?;
+        let mut outcome = respond(&search, &request, found, records)?;
         if outcome.response.no_file_chosen
-            && let Some([glob]) = globs.as_deref()
+            && let Some([glob]) = request.glob.as_deref()
         {
-            outcome.warnings.extend(fits_elsewhere(context, path.as_deref(), "glob", glob));
+            outcome.warnings.extend(fits_elsewhere(context, request.path.as_deref(), "glob", glob));
         }
         Ok(outcome)
     }
@@ -157,85 +153,63 @@ impl Tool for Search {
     }
 }
 
-/// Runs a request; `show` gets every record as it is found and ends the search by returning false. Without a limit
-/// the records are shown and not kept.
-fn run(
+/// Runs a search for all there is and hands over the records of each file, in path order, until `receive` breaks off.
+///
+/// # Errors
+/// Of [`Search`]; also for `max_results` and `cursor`, which are for pages, and for `best_first`, which can be told only of a number of
+/// results.
+pub fn each(
     context: &Context,
-    mut prepared: PreparedSearch,
-    limit: Option<u64>,
-    show: &mut Show<'_>,
+    request: SearchRequest,
+    mut receive: impl FnMut(&[SearchRecord]) -> ControlFlow<()> + Send,
 ) -> Result<ToolOutcome<SearchResponse>, ToolError> {
-    let stop = prepared.stop.clone();
-    let continued = prepared.cursor.is_some();
-    let mut hidden = Hidden::default();
-    let mut border = Border::new(&context.redactor, &mut hidden);
-    let (ended, taken) = if prepared.best_first {
-        let scan = prepared.scan(context, limit, &border);
-        let mut page = BestPage::new(prepared.max_results, &scan, prepared.cursor.as_ref());
-        let ended = prepared.search(&scan, &stop, |file| page.add(file))?;
-        (ended, page.finish(&mut border, show))
-    } else {
-        let mut page = PathPage::new(limit, prepared.options.fuzzy > 0, show);
-        let scan = prepared.scan(context, limit, &border);
-        let mut ended = prepared.search(&scan, &stop, |file| page.add(file, &mut border))?;
-        // What is held of one file at a time is bounded, even where the answer is not.
-        while let Some(place) = page.rest_of_file() {
-            prepared.go_on_behind(place);
-            let scan = prepared.scan(context, limit, &border);
-            ended.go_on(prepared.search(&scan, &stop, |file| page.add(file, &mut border))?);
-        }
-        (ended, page.finish())
+    refuse_pages(request.max_results, request.cursor.as_deref())?;
+    let is_fuzzy = request.is_fuzzy();
+    if is_fuzzy && request.best_first == Some(true) {
+        return Err(ToolError::argument(
+            "best_first",
+            "the best of all can be told only with a limit on results; leave one of the two out",
+        ));
+    }
+    in_turn::<Search>(context, &request, |turn, request| {
+        let (asked, _) = request.asked(turn.context, true);
+        let mut search = LineSearch::new::<Search>(turn.context, &request, asked)?;
+        let mut is_wanted = true;
+        let found = search.run(None, &mut |mut file| {
+            turn.other.into_iter().for_each(|root| whole_path(root, &mut file.path));
+            let flow = receive(&SearchRecord::of_file(&file, is_fuzzy));
+            is_wanted = flow.is_continue();
+            flow
+        })?;
+        Ok((respond(&search, &request, found, Vec::new())?, is_wanted))
+    })
+}
+
+/// Makes the outcome of what was found.
+fn respond(
+    search: &LineSearch<'_>,
+    request: &SearchRequest,
+    mut found: LinesFound,
+    matches: Vec<SearchRecord>,
+) -> Result<ToolOutcome<SearchResponse>, ToolError> {
+    let end = &mut found.end;
+    let is_whole = end.walk.stopped.is_none() && !end.walk.too_many_entries && !end.incomplete;
+    let not_searched = search.verdict(&end.walk, found.lines == 0 && is_whole)?;
+    let response = SearchResponse {
+        pattern: request.pattern.clone(),
+        path: search.start.display().into_owned(),
+        count: found.lines,
+        match_count: found.matches,
+        matches,
+        files: found.files,
+        timed_out: found.limit.is_none() && end.walk.stopped == Some(Stopped::Deadline),
+        engine: end.engine,
+        exit_code: end.exit_code,
+        stderr: end.stderr.take(),
+        files_searched: end.walk.searched(),
+        continued: search.cursor.is_some(),
+        no_file_chosen: search.no_file_chosen(&end.walk),
+        not_searched,
     };
-    if prepared.globs_in_path.is_some() && ended.walk.visited == 0 && ended.walk.stopped.is_none() {
-        return Err(no_file_fits(prepared.globs_in_path.as_deref()));
-    }
-    let TakenPage { records, count, matches, files, full, by_bytes, last } = taken;
-    let complete = ended.walk.stopped.is_none() && !ended.walk.too_many_entries && !ended.incomplete;
-    // In path order a page that is full lacks nothing, whatever ran out then. The best of what was searched in time
-    // need not be the best: there is nothing that could be gone on from.
-    let full = full && !(prepared.best_first && ended.walk.stopped.is_some());
-    let looks = count == 0 && complete && !continued;
-    let not_searched = match &prepared.pattern {
-        // What the configuration leaves out is left out in any case.
-        _ if looks && prepared.sees_everything() && context.excludes.is_none() => {
-            CallVerdict::nothing_hidden(&ended.walk)
-        }
-        Some(pattern) if looks => {
-            let PreparedSearch { root, start, walk, .. } = &prepared;
-            let searched = Some(&ended.walk).filter(|_| ended.engine == EMBEDDED);
-            unseen_matches(context, root, start, walk, pattern, searched, &stop)
-        }
-        _ => CallVerdict::none(),
-    };
-    let mut outcome = ToolOutcome::new(
-        SearchResponse {
-            path: prepared.start.display().into_owned(),
-            count,
-            match_count: matches,
-            files,
-            matches: records,
-            timed_out: !full && ended.walk.stopped == Some(Stopped::Deadline),
-            engine: ended.engine,
-            exit_code: ended.exit_code,
-            stderr: ended.stderr,
-            files_searched: ended.walk.searched(),
-            continued,
-            no_file_chosen: prepared.walk.globs.is_some() && ended.walk.visited == 0,
-            not_searched,
-            pattern: prepared.text,
-        },
-        count > 0,
-    );
-    outcome.hidden = hidden;
-    outcome.warnings = prepared.warnings;
-    outcome.warnings.extend(ended.notes);
-    outcome.add_report(&ended.walk);
-    if full {
-        outcome.truncated_by = Some(if by_bytes { Limit::FileBytes } else { Limit::MaxResults });
-        outcome.next_cursor = last.map(|place| place.encode(prepared.fingerprint));
-    }
-    if ended.incomplete {
-        outcome.truncated_by = Some(Limit::Engine);
-    }
-    Ok(outcome)
+    Ok(search.outcome(response, found))
 }

@@ -155,10 +155,9 @@ impl Terminal {
 
     /// A remark for people, on stderr.
     pub(crate) fn note(&mut self, text: &str) {
-        if self.quiet {
-            return;
+        if !self.quiet {
+            remark(text);
         }
-        let _ = writeln!(io::stderr(), "forage: {}", sanitize(text));
     }
 
     /// An error that the answer has, too: on stderr, and in the document that was given last.

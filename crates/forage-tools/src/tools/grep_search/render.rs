@@ -5,6 +5,7 @@ use crate::several::whole_path;
 use forage_fs::Root;
 use std::fmt::Write as _;
 
+use super::super::line_search::NoMatches;
 use super::request::GrepOutput;
 use super::{GrepFile, GrepResponse, rest, uses};
 use crate::border::Border;
@@ -13,7 +14,7 @@ use crate::lines::{ContextDetail, shown_line};
 use crate::notes::{MORE, most_that_fits, notes, notes_bytes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
 use crate::shown::{Rendered, ShownFiles};
-use crate::text::{count, grouped, quoted};
+use crate::text::{count, grouped};
 
 impl Render for GrepResponse {
     fn redact(&mut self, border: &mut Border<'_>) {
@@ -106,24 +107,19 @@ impl Render for GrepResponse {
 
 fn no_matches(outcome: &ToolOutcome<GrepResponse>) -> String {
     let response = &outcome.response;
-    let within = if response.path == "." { String::new() } else { format!(" in {}", response.path) };
-    // There were some on the pages before.
-    let found = if response.continued { "No further matches" } else { "No matches found" };
-    let mut text = format!("{found} for {}{within}.", quoted(&response.pattern));
-    if response.no_file_chosen {
-        text.push_str(" No file fits file_pattern.");
+    let is_cut = outcome.truncated_by.is_some();
+    NoMatches {
+        pattern: &response.pattern,
+        path: &response.path,
+        continued: response.continued,
+        globs: response.no_file_chosen.then_some("file_pattern"),
+        // The totals of a page are never exact.
+        is_cut: if response.continued { is_cut } else { !response.totals_exact },
+        nothing_searched: response.files_searched == 0 && !response.no_file_chosen && !is_cut,
+        not_searched: &response.not_searched,
+        include: "include_ignored",
     }
-    // The totals of a page are never exact.
-    let is_cut = if response.continued { outcome.truncated_by.is_some() } else { !response.totals_exact };
-    if is_cut {
-        text.push_str(" The search did not finish: this says nothing about what was not reached.");
-    }
-    if response.files_searched == 0 && !response.no_file_chosen && outcome.truncated_by.is_none() {
-        text.push_str(" Nothing was searched.");
-    }
-    let before = " But there are matches in files that are not searched by default (set include_ignored to search them):";
-    text.push_str(&response.not_searched.describe(before, ""));
-    text
+    .text()
 }
 
 fn headline(response: &GrepResponse, shown: u64) -> String {

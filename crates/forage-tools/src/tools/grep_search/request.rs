@@ -1,18 +1,13 @@
-//! What is asked of `grep_search`, and what its search is made of.
+//! What is asked of `grep_search`.
 
-use std::sync::Arc;
-
-use forage_base::Stop;
-use forage_fs::{RelPath, Root, WalkOptions};
-use forage_search::{Case, Pattern, PatternOptions};
+use forage_search::{Case, PatternOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::{Clamp, file_globs};
+use super::super::line_search::{LineRequest, ResultUnit};
+use crate::arguments::Clamp;
 use crate::context::Context;
-use crate::error::ToolError;
 use crate::limits;
-use crate::place::{PathTarget, globs_in_path};
 
 /// What `grep_search` tells of files with matches.
 #[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
@@ -106,25 +101,9 @@ impl GrepRequest {
     }
 }
 
-/// A request whose arguments are checked.
-pub(super) struct PreparedGrep {
-    pub(super) root: Arc<Root>,
-    pub(super) start: RelPath,
-    pub(super) pattern: Pattern,
-    pub(super) walk: WalkOptions,
-    /// Lines of context before and after a match.
-    pub(super) around: (usize, usize),
-    /// Lines that do not match are looked for.
-    pub(super) invert: bool,
-    /// In `path`.
-    pub(super) globs: Option<String>,
-    pub(super) warnings: Vec<String>,
-}
-
 impl GrepRequest {
-    /// Checks everything but the limits on the answer.
-    pub(super) fn prepare(&self, context: &Context, stop: &Stop) -> Result<PreparedGrep, ToolError> {
-        let mut clamp = Clamp::default();
+    /// What is asked of the search for lines.
+    pub(super) fn asked(&self, context: &Context, unit: ResultUnit, mut clamp: Clamp) -> LineRequest<'_> {
         let (default, most) = (limits::GREP_CONTEXT, limits::GREP_CONTEXT_MAX);
         let lines = clamp.number("context_lines", self.context_lines, default, 0, most);
         // Who asks for one side says nothing of the other by `context_lines` left out.
@@ -132,34 +111,36 @@ impl GrepRequest {
         let other = if is_one_sided && self.context_lines.is_none() { 0 } else { lines };
         let before = clamp.number("before_context", self.before_context, other, 0, most);
         let after = clamp.number("after_context", self.after_context, other, 0, most);
-        let mut warnings = clamp.warnings;
-        let PathTarget { root, path: start, globs, note, .. } =
-            context.place(self.path.as_deref())?.searchable()?;
-        warnings.extend(note);
-        let only = match (&globs, self.file_pattern.as_deref()) {
-            (Some(globs), None) => file_globs(Some(globs), &RelPath::root())?,
-            (Some(_), Some(_)) => return Err(globs_in_path("file_pattern")),
-            (None, globs) => file_globs(globs, &start)?,
-        };
-        let case = if self.ignore_case.unwrap_or(false) { Case::Insensitive } else { Case::Sensitive };
-        let options = PatternOptions {
-            case,
-            word: self.word_regexp.unwrap_or(false),
-            literal: self.fixed_strings.unwrap_or(false),
-            ..PatternOptions::default()
-        };
-        let pattern = Pattern::new_within(&self.pattern, &options, stop)
-            .map_err(|source| ToolError::pattern_or_glob(&self.pattern, "file_pattern", source, stop))?;
+        let is_insensitive = self.ignore_case.unwrap_or(false);
         let include_ignored = self.include_ignored.unwrap_or(false);
-        let walk = WalkOptions {
-            only,
+        LineRequest {
+            pattern: &self.pattern,
+            options: PatternOptions {
+                case: if is_insensitive { Case::Insensitive } else { Case::Sensitive },
+                word: self.word_regexp.unwrap_or(false),
+                literal: self.fixed_strings.unwrap_or(false),
+                ..PatternOptions::default()
+            },
+            path: self.path.as_deref(),
+            globs_argument: "file_pattern",
+            file_pattern: self.file_pattern.as_deref(),
+            globs: &[],
             hidden: include_ignored,
+            follow: false,
             no_ignore: include_ignored,
-            ..context.walk_options()
-        };
-        let around = (usize::try_from(before).unwrap_or(0), usize::try_from(after).unwrap_or(0));
-        let invert = self.invert_match.unwrap_or(false);
-        Ok(PreparedGrep { root, start, pattern, walk, around, invert, globs, warnings })
+            around: (usize::try_from(before).unwrap_or(0), usize::try_from(after).unwrap_or(0)),
+            invert: self.invert_match.unwrap_or(false),
+            best_first: false,
+            all: unit == ResultUnit::Lines,
+            unit,
+            characters: Some(limits::GREP_LINE_CHARACTERS),
+            spans: limits::GREP_SPANS,
+            piece: limits::GREP_PIECE_MATCHES,
+            cursor: self.cursor.as_deref(),
+            timeout: context.timeout,
+            engine: None,
+            warnings: clamp.warnings,
+        }
     }
 
     /// Whether the caller has said how many lines of context there are to be.

@@ -3,17 +3,16 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
-use forage_base::Stop;
-use forage_fs::{RelPath, Root, SkipReason, WalkOptions};
-use forage_search::{Delivered, FileEvents, Pattern, ScanOptions, search};
+use forage_fs::{RelPath, WalkOptions};
+use forage_search::{Delivered, FileEvents, ScanOptions, search};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{GrepFile, GrepOutput, GrepResponse, uses};
-use crate::context::Context;
+use super::super::line_search::LineSearch;
+use super::{GrepFile, GrepOutput, GrepResponse, is_whole, uses};
 use crate::cursor::Cursor;
+use crate::error::ToolError;
 use crate::limits;
 use crate::lines::directory_of;
 use crate::text::{clip, count};
@@ -78,18 +77,12 @@ impl DirectoryTally {
 
 impl Rest {
     /// Counts the matches behind `last`, for as long as that is worth it.
-    pub(super) fn count(
-        context: &Context,
-        (root, start): (&Arc<Root>, &RelPath),
-        walk: &WalkOptions,
-        (pattern, invert): (&Pattern, bool),
-        last: &Cursor,
-        stop: &Stop,
-    ) -> Self {
+    pub(super) fn count(line_search: &LineSearch<'_>, last: &Cursor) -> Result<Self, ToolError> {
+        let LineSearch { context, root, start, walk, .. } = line_search;
         let walk = WalkOptions { from: Some(last.path.clone()), ..walk.clone() };
         let scan = ScanOptions {
             count_only: true,
-            invert,
+            invert: line_search.invert,
             max_file_matches: usize::MAX,
             max_file_bytes: context.max_file_bytes,
             after: Some(Delivered::Matches(last.path.clone(), last.line)),
@@ -97,9 +90,9 @@ impl Rest {
             exhaustive: true,
             ..ScanOptions::default()
         };
-        let stop = stop.within(limits::GREP_COUNT_TIME);
+        let stop = line_search.stop.within(limits::GREP_COUNT_TIME);
         let (mut rest, mut tally) = (Self::default(), DirectoryTally::default());
-        let report = search(root, start, &walk, pattern, &scan, &stop, |file: FileEvents| {
+        let report = search(root, start, &walk, line_search.pattern()?, &scan, &stop, |file: FileEvents| {
             if file.matches > 0 {
                 rest.matches += file.matches;
                 rest.files += u64::from(file.path != last.path);
@@ -109,12 +102,10 @@ impl Rest {
         });
         if let Ok(report) = report {
             rest.searched = report.searched();
-            rest.is_whole = report.stopped.is_none()
-                && !report.too_many_entries
-                && report.skipped.get(SkipReason::LineTooLong) == 0;
+            rest.is_whole = is_whole(&report);
         }
         rest.directories = tally.most_first();
-        rest
+        Ok(rest)
     }
 }
 

@@ -19,25 +19,21 @@ use forage_search::{Delivered, EventKind, Pattern, ScanOptions, SearchEvent, sea
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::super::line_search::{FoundFile, LineSearch, ResultUnit};
 use super::gathered::{Gathered, MentioningFile};
-use super::request::PreparedGrep;
 use super::rest::DirectoryTally;
-use super::{
-    GrepFile, GrepLine, GrepRequest, GrepResponse, GrepSearch, file_record, is_whole, scan_options, unseen,
-};
+use super::{GrepFile, GrepLine, GrepRequest, GrepResponse, GrepSearch, is_whole};
 use crate::arguments::Clamp;
 use crate::border::{Border, Excerpt, Hidden};
 use crate::context::Context;
-use crate::cursor::{Cursor, fingerprint};
+use crate::cursor::Cursor;
 use crate::error::ToolError;
 use crate::file_text::whole_text;
 use crate::limits;
 use crate::lines::{ContextDetail, shown_line};
 use crate::outcome::{Limit, ToolOutcome};
-use crate::place::no_file_fits;
 use crate::sanitize::sanitize_line;
 use crate::text::{around_place, clip, count, grouped, quoted};
-use crate::verdict::CallVerdict;
 
 /// A definition of the name.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -107,7 +103,6 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
     let most = limits::GREP_MATCHES_MAX;
     let max_results = clamp.number("max_results", request.max_results, limits::GREP_MATCHES, 1, most);
     let (name, is_qualified) = name_of(&request.pattern)?;
-    let stop = context.stop.within(context.timeout);
     if request.invert_match.unwrap_or(false) {
         return Err(ToolError::argument(
             "invert_match",
@@ -122,40 +117,34 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
         context_lines: request.context_lines.or(Some(0)),
         ..request.clone()
     };
-    let PreparedGrep { root, start, pattern, walk, around, globs, warnings, .. } =
-        of_name.prepare(context, &stop)?;
-    let bound = fingerprint::<GrepSearch>(&request, &root, &start, globs.as_deref());
-    let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
-
+    let asked = of_name.asked(context, ResultUnit::Matches, clamp);
+    let line_search = LineSearch::new::<GrepSearch>(context, &request, asked)?;
+    let LineSearch { root, start, around, bound, cursor, .. } = &line_search;
+    // The order of the files is known when all are.
+    let walk = &WalkOptions { from: None, ..line_search.walk.clone() };
+    let pattern = line_search.pattern()?;
     let is_cased = !request.ignore_case.unwrap_or(false);
     let mut hidden = Hidden::default();
     let mut reader = UseReader {
         context,
-        root: &root,
+        root,
         name,
-        pattern: &pattern,
+        pattern,
         // That it is searched was decided when it was found.
-        walk: WalkOptions {
-            from: None,
-            only: None,
-            threads: 1,
-            no_ignore: true,
-            hidden: true,
-            ..walk.clone()
-        },
-        around,
+        walk: WalkOptions { only: None, threads: 1, no_ignore: true, hidden: true, ..walk.clone() },
+        around: *around,
         start_depth: start.depth(),
-        stop: &stop,
+        stop: &line_search.stop,
         border: Border::new(&context.redactor, &mut hidden),
         held: HeldFiles::default(),
     };
-    let tree = || context.gathered_uses.as_ref().and_then(|_| context.index(&root)?.watched(&walk));
+    let tree = || context.gathered_uses.as_ref().and_then(|_| context.index(root)?.watched(walk));
     let kept = context.gathered_uses.as_ref().zip(tree());
-    let question = (bound, context.max_file_bytes);
+    let question = (*bound, context.max_file_bytes);
     let gathered = match kept.as_ref().and_then(|(kept, tree)| kept.find(question, tree)) {
         Some(gathered) => gathered,
         None => {
-            let gathered = Arc::new(reader.gather(&start, &walk)?);
+            let gathered = Arc::new(reader.gather(start, walk)?);
             // Nothing has changed meanwhile. That there is nothing at all is looked at each time: not every change is told.
             if let Some((kept, before)) = kept
                 && gathered.is_complete
@@ -169,9 +158,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
     };
     let Gathered { files, report, is_complete: complete, all_known } = &*gathered;
     let (complete, all_known) = (*complete, *all_known);
-    if globs.is_some() && report.visited == 0 && report.stopped.is_none() {
-        return Err(no_file_fits(request.path.as_deref()));
-    }
+    let not_searched = line_search.verdict(report, files.is_empty() && complete)?;
     let match_count: u64 = files.iter().map(|file| file.matches).sum();
     reader.hold(files, cursor.as_ref(), max_results);
     let mut notes = Vec::new();
@@ -184,11 +171,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
     };
     let page = reader.page(files, cursor.as_ref(), max_results);
     let found = !files.is_empty();
-    let not_searched = match !found && complete && cursor.is_none() {
-        true => unseen(context, (&root, &start), &walk, &pattern, report, &stop),
-        false => CallVerdict::none(),
-    };
-    let next = page.last.filter(|_| page.is_cut && all_known).map(|last| last.encode(bound));
+    let next = page.last.filter(|_| page.is_cut && all_known).map(|last| last.encode(*bound));
     let mut outcome = ToolOutcome::new(
         GrepResponse {
             path: start.display().into_owned(),
@@ -201,16 +184,16 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
             definitions: defined,
             definition_count: defined_count,
             depth: start.depth() + 1,
-            bound,
+            bound: *bound,
             continued: cursor.is_some(),
             has_pages: all_known,
             not_searched,
-            no_file_chosen: request.file_pattern.is_some() && report.visited == 0,
+            no_file_chosen: line_search.no_file_chosen(report),
             ..GrepResponse::of(&request)
         },
         found,
     );
-    outcome.warnings = [clamp.warnings, warnings, notes].concat();
+    outcome.warnings = [line_search.warnings.clone(), notes].concat();
     if is_qualified {
         let name = quoted(name);
         outcome
@@ -237,7 +220,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
     }
     if page.is_cut {
         let limit = if page.by_bytes { Limit::FileBytes } else { Limit::MaxResults };
-        outcome.truncated_by.get_or_insert(stop.check().map_or(limit, Limit::from));
+        outcome.truncated_by.get_or_insert(line_search.stop.check().map_or(limit, Limit::from));
     }
     Ok(outcome)
 }
@@ -290,12 +273,23 @@ impl OutlinedFile {
 }
 
 impl UseReader<'_> {
+    fn scan(&self, around: (usize, usize), max_file_matches: usize) -> ScanOptions {
+        ScanOptions {
+            before_context: around.0,
+            after_context: around.1,
+            max_file_matches,
+            max_file_bytes: self.context.max_file_bytes,
+            max_spans: limits::GREP_SPANS,
+            index: self.context.index(self.root),
+            ..ScanOptions::default()
+        }
+    }
+
     /// Looks for all files with the name.
     fn gather(&self, start: &RelPath, walk: &WalkOptions) -> Result<Gathered, ToolError> {
         // What is found has to be shown, too.
         let gathering = self.stop.within(self.context.timeout.mul_f64(limits::GREP_GATHER_SHARE));
-        let scan = scan_options(self.context, self.root, (0, 0), usize::MAX, None);
-        let scan = ScanOptions { exhaustive: true, ..scan };
+        let scan = ScanOptions { exhaustive: true, ..self.scan((0, 0), usize::MAX) };
         let mut files: Vec<MentioningFile> = Vec::new();
         // Files with more lines than are held of one at once.
         let mut uncounted: Vec<usize> = Vec::new();
@@ -474,8 +468,8 @@ impl UseReader<'_> {
         skipped: &mut Skipped,
     ) -> Option<(GrepFile, u64, bool)> {
         let after = (behind > 0).then(|| Delivered::Matches(path.clone(), behind));
-        let scan = scan_options(self.context, self.root, self.around, most, after);
-        let scan = self.border.widen(ScanOptions { index: None, ..scan }, Some(limits::GREP_LINE_CHARACTERS));
+        let scan = ScanOptions { after, index: None, ..self.scan(self.around, most) };
+        let scan = self.border.widen(scan, Some(limits::GREP_LINE_CHARACTERS));
         let mut found = None;
         let report = search(self.root, path, &self.walk, self.pattern, &scan, self.stop, |file| {
             found = Some(file);
@@ -493,7 +487,10 @@ impl UseReader<'_> {
             has_more = true;
             self.border.truncate(&mut file.events, end);
         }
-        let (mut record, last) = file_record(&mut file, &mut self.border);
+        let found =
+            FoundFile::new(file, &mut self.border, Some(limits::GREP_LINE_CHARACTERS), limits::GREP_SPANS);
+        let last = found.last_match().unwrap_or_default();
+        let mut record = GrepFile::from(found.counted());
         record.lines.retain(|line| line.line_number <= last + self.around.1 as u64);
         // Of what is too large for that, lines are found and nothing is told of them.
         if let Some(file) = self.outlined(path) {
@@ -504,10 +501,7 @@ impl UseReader<'_> {
 
     /// How many lines of a file have the name; `None` if there was no time to count them.
     fn count(&self, path: &RelPath) -> Option<u64> {
-        let scan = ScanOptions {
-            count_only: true,
-            ..scan_options(self.context, self.root, (0, 0), usize::MAX, None)
-        };
+        let scan = ScanOptions { count_only: true, ..self.scan((0, 0), usize::MAX) };
         let mut matches = 0;
         let report = search(self.root, path, &self.walk, self.pattern, &scan, self.stop, |file| {
             matches = file.matches;

@@ -1,11 +1,10 @@
 //! The records of `Search`, in the shape of the requirement (FR-LS-04), which is that of `rg --json`.
 
-use forage_fs::RelPath;
 use forage_search::{SearchEvent, Span};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::border::Border;
+use super::super::line_search::FoundFile;
 use crate::lines::{event_text, is_zero, kind_name};
 
 /// A line that matches, or one of its context.
@@ -63,29 +62,25 @@ pub struct Submatch {
     pub distance: Option<u8>,
 }
 
-impl SearchText {
-    /// A path.
-    pub(super) fn of(path: &RelPath, border: &mut Border<'_>) -> Self {
-        let (text, bytes) = border.path(path);
-        Self { text, bytes }
-    }
-}
-
 impl SearchRecord {
-    /// A line of the file with this path.
-    pub(super) fn new(path: &SearchText, event: &SearchEvent, fuzzy: bool) -> Self {
+    pub(super) fn of_file(file: &FoundFile, is_fuzzy: bool) -> Vec<Self> {
+        let path = SearchText { text: file.path.clone(), bytes: file.path_bytes.clone() };
+        file.events.iter().map(|event| Self::new(&path, event, is_fuzzy)).collect()
+    }
+
+    fn new(path: &SearchText, event: &SearchEvent, is_fuzzy: bool) -> Self {
         let (text, bytes) = event_text(event);
         let submatch = |span: &Span| Submatch {
             start: span.start,
             end: span.end,
-            distance: fuzzy.then_some(span.distance),
+            distance: is_fuzzy.then_some(span.distance),
         };
         let data = SearchData {
             path: path.clone(),
             line_number: event.line_number,
             lines: SearchText { text, bytes },
             submatches: event.spans.iter().map(submatch).collect(),
-            distance: least_distance(event).filter(|_| fuzzy),
+            distance: event.least_distance().filter(|_| is_fuzzy),
             cut_before: event.cut.before,
             cut_after: event.cut.after,
         };
@@ -95,9 +90,4 @@ impl SearchRecord {
     pub(super) fn is_match(&self) -> bool {
         self.kind == "match"
     }
-}
-
-/// Edits of the best match in a line.
-pub(super) fn least_distance(event: &SearchEvent) -> Option<u8> {
-    event.spans.iter().map(|span| span.distance).min()
 }

@@ -5,6 +5,7 @@ use crate::several::whole_path;
 use forage_fs::Root;
 use std::fmt::Write as _;
 
+use super::super::line_search::NoMatches;
 use super::SearchResponse;
 use super::record::SearchRecord;
 use crate::border::Border;
@@ -12,7 +13,7 @@ use crate::lines::{ContextDetail, fit, shown_line, summary};
 use crate::notes::{notes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
 use crate::shown::{Rendered, ShownFiles};
-use crate::text::{count, quoted};
+use crate::text::count;
 
 impl Render for SearchResponse {
     const CONTENT_IN_RECORDS: bool = true;
@@ -72,22 +73,18 @@ fn shown(response: &SearchResponse, detail: ContextDetail) -> ShownFiles {
 
 fn no_matches(outcome: &ToolOutcome<SearchResponse>) -> String {
     let response = &outcome.response;
-    let within = if response.path == "." { String::new() } else { format!(" in {}", response.path) };
-    // There were some on the pages before.
-    let found = if response.continued { "No further matches" } else { "No matches found" };
-    let mut text = format!("{found} for {}{within}.", quoted(&response.pattern));
-    if response.no_file_chosen {
-        text.push_str(" No file fits glob.");
+    let is_cut = outcome.truncated_by.is_some();
+    NoMatches {
+        pattern: &response.pattern,
+        path: &response.path,
+        continued: response.continued,
+        globs: response.no_file_chosen.then_some("glob"),
+        is_cut,
+        nothing_searched: response.files_searched == 0 && !response.no_file_chosen && !is_cut,
+        not_searched: &response.not_searched,
+        include: "hidden or no_ignore",
     }
-    if outcome.truncated_by.is_some() {
-        text.push_str(" The search did not finish: this says nothing about what was not reached.");
-    }
-    if response.files_searched == 0 && !response.no_file_chosen && outcome.truncated_by.is_none() {
-        text.push_str(" Nothing was searched.");
-    }
-    let before = " But there are matches in files that are not searched by default (set hidden or no_ignore to search them):";
-    text.push_str(&response.not_searched.describe(before, ""));
-    text
+    .text()
 }
 
 fn headline(outcome: &ToolOutcome<SearchResponse>, has_context: bool) -> String {

@@ -1,13 +1,12 @@
-//! Which engine answers a `Search`.
+//! Which engine runs a search for lines.
 
 use std::ops::ControlFlow;
 
-use forage_base::Stop;
 use forage_fs::WalkReport;
 use forage_search::external::{self, ExternalError, Program, ProgramKind};
 use forage_search::{FileEvents, ScanOptions, search};
 
-use super::request::PreparedSearch;
+use super::LineSearch;
 use crate::context::EngineSetting;
 use crate::error::ToolError;
 use crate::limits;
@@ -21,15 +20,16 @@ pub(super) enum SearchEngine {
 }
 
 /// How a search ended.
-pub(super) struct SearchEnd {
-    pub(super) engine: &'static str,
-    pub(super) walk: WalkReport,
-    pub(super) exit_code: Option<i32>,
-    pub(super) stderr: Option<String>,
+#[derive(Default)]
+pub(crate) struct SearchEnd {
+    pub(crate) engine: &'static str,
+    pub(crate) walk: WalkReport,
+    pub(crate) exit_code: Option<i32>,
+    pub(crate) stderr: Option<String>,
     /// What is to be said of the engine.
-    pub(super) notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
     /// It failed on the way.
-    pub(super) incomplete: bool,
+    pub(crate) incomplete: bool,
 }
 
 /// The name of our own engine.
@@ -37,7 +37,7 @@ pub(super) const EMBEDDED: &str = "embedded";
 
 impl SearchEnd {
     fn embedded(walk: WalkReport) -> Self {
-        Self { engine: EMBEDDED, walk, exit_code: None, stderr: None, notes: Vec::new(), incomplete: false }
+        Self { engine: EMBEDDED, walk, ..Self::default() }
     }
 
     /// Takes over what a search adds that went on where this one ended.
@@ -52,8 +52,11 @@ impl SearchEnd {
 
 impl SearchEngine {
     /// The engine that is configured, with what the caller should know of the choice.
-    pub(super) fn choose(setting: &EngineSetting, fuzzy: bool) -> Result<(Self, Option<String>), ToolError> {
-        let EngineSetting::External { programs, missing } = setting else {
+    pub(super) fn choose(
+        setting: Option<&EngineSetting>,
+        fuzzy: bool,
+    ) -> Result<(Self, Option<String>), ToolError> {
+        let Some(EngineSetting::External { programs, missing }) = setting else {
             return Ok((Self::Embedded, None));
         };
         let usable = |program: &&Program| !fuzzy || program.kind() == ProgramKind::Ugrep;
@@ -81,35 +84,27 @@ impl SearchEngine {
     /// Runs the search; `receive` gets the files in path order.
     pub(super) fn run(
         &self,
-        request: &PreparedSearch,
+        line_search: &LineSearch<'_>,
         scan: &ScanOptions,
-        stop: &Stop,
         receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
     ) -> Result<SearchEnd, ToolError> {
-        let PreparedSearch { root, start, walk, .. } = request;
-        match (self, &request.pattern) {
-            (Self::External(program), _) => {
-                let external = external::ExternalRequest { pattern: &request.text, options: request.options };
-                let report = external::search(program, &external, root, start, walk, scan, stop, receive)
-                    .map_err(refused)?;
-                let stderr = clip(report.stderr.trim_end(), limits::SEARCH_STDERR_BYTES);
-                Ok(SearchEnd {
-                    engine: program.kind().name(),
-                    walk: report.walk,
-                    exit_code: report.exit_code,
-                    stderr: if stderr.is_empty() { None } else { Some(stderr) },
-                    notes: report.notes,
-                    incomplete: report.incomplete,
-                })
-            }
-            (Self::Embedded, Some(pattern)) => {
-                let walk = search(root, start, walk, pattern, scan, stop, receive)?;
-                Ok(SearchEnd::embedded(walk))
-            }
-            (Self::Embedded, None) => {
-                Err(ToolError::argument("pattern", "only an external engine can read it"))
-            }
-        }
+        let LineSearch { root, start, walk, stop, .. } = line_search;
+        let Self::External(program) = self else {
+            let walk = search(root, start, walk, line_search.pattern()?, scan, stop, receive)?;
+            return Ok(SearchEnd::embedded(walk));
+        };
+        let external = external::ExternalRequest { pattern: &line_search.text, options: line_search.options };
+        let report =
+            external::search(program, &external, root, start, walk, scan, stop, receive).map_err(refused)?;
+        let stderr = clip(report.stderr.trim_end(), limits::SEARCH_STDERR_BYTES);
+        Ok(SearchEnd {
+            engine: program.kind().name(),
+            walk: report.walk,
+            exit_code: report.exit_code,
+            stderr: if stderr.is_empty() { None } else { Some(stderr) },
+            notes: report.notes,
+            incomplete: report.incomplete,
+        })
     }
 }
 

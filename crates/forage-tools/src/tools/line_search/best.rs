@@ -7,11 +7,11 @@ use std::ops::ControlFlow;
 use forage_fs::RelPath;
 use forage_search::{EventKind, FileEvents, ScanOptions, SearchEvent};
 
-use super::page::{Show, TakenPage};
-use super::record::{SearchRecord, SearchText, least_distance};
+use super::{FoundFile, LineSearch, LinesFound, Receive};
 use crate::border::Border;
 use crate::cursor::Cursor;
 use crate::limits;
+use crate::outcome::Limit;
 
 /// A match with its context, or several that touch.
 struct Group {
@@ -85,7 +85,7 @@ impl<'a> BestPage<'a> {
         self.by_bytes |= file.more;
         for (events, around) in groups(file.events, self.has_context, self.has_margin) {
             let Some(first_line) = events.first().map(|event| event.line_number) else { continue };
-            let distance = events.iter().filter_map(least_distance).min().unwrap_or(u8::MAX);
+            let distance = events.iter().filter_map(SearchEvent::least_distance).min().unwrap_or(u8::MAX);
             let mut group = Group { distance, path: path.clone(), first_line, events, around };
             if let Some(after) = self.after
                 && group.place() <= (after.distance, &after.path, after.line)
@@ -115,31 +115,39 @@ impl<'a> BestPage<'a> {
         }
     }
 
-    pub(super) fn finish(self, border: &mut Border<'_>, show: &mut Show<'_>) -> TakenPage {
-        let mut taken = TakenPage { full: self.more, ..TakenPage::default() };
+    /// Hands over the groups, the best first.
+    pub(super) fn finish(
+        self,
+        border: &mut Border<'_>,
+        line_search: &LineSearch<'_>,
+        found: &mut LinesFound,
+        receive: &mut Receive<'_>,
+    ) {
+        found.limit = self.more.then_some(Limit::MaxResults);
         for mut group in self.heap.into_sorted_vec() {
-            let room = usize::try_from(self.limit - taken.count).unwrap_or(usize::MAX);
+            let room = usize::try_from(self.limit - found.lines).unwrap_or(usize::MAX);
             if group.events.len() > room {
-                taken.full = true;
+                found.limit = Some(Limit::MaxResults);
                 border.truncate(&mut group.events, room);
             }
             group.events.append(&mut group.around);
             group.events.sort_by_key(|event| event.line_number);
-            border.events(&mut group.events, limits::SEARCH_LINE_CHARACTERS, limits::SEARCH_SPANS);
-            let Some(last) = group.events.last() else { break };
-            taken.last =
-                Some(Cursor { distance: group.distance, path: group.path.clone(), line: last.line_number });
-            let path = SearchText::of(&group.path, border);
-            let records = group.events.iter().map(|event| SearchRecord::new(&path, event, true)).collect();
-            if !taken.take(records, true, show) {
+            let (path, events) = (group.path, group.events);
+            let file = FileEvents { path, events, matches: 0, more: false, hidden_by: None };
+            let file = FoundFile::new(file, border, line_search.characters, line_search.spans).counted();
+            let Some(last) = file.events.last() else { break };
+            found.last =
+                Some(Cursor { distance: group.distance, path: file.place.clone(), line: last.line_number });
+            found.lines += file.events.len() as u64;
+            found.matches += file.matches;
+            if receive(file).is_break() {
                 break;
             }
         }
-        if self.by_bytes && !taken.full {
+        if self.by_bytes && found.limit.is_none() {
             // What a file has beyond its bound can't be ordered: there is no place to go on from.
-            (taken.full, taken.by_bytes, taken.last) = (true, true, None);
+            (found.limit, found.last) = (Some(Limit::FileBytes), None);
         }
-        taken
     }
 }
 

@@ -1,0 +1,481 @@
+//! The search for lines under `grep_search` and `Search`: their arguments become one [`LineRequest`], and what is found
+//! becomes the records of either.
+
+mod best;
+mod engine;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use forage_base::Stop;
+use forage_fs::{RelPath, Root, WalkOptions, WalkReport};
+use forage_search::index::Index;
+use forage_search::{
+    Delivered, EventKind, FileEvents, Pattern, PatternError, PatternOptions, ScanOptions, SearchEvent,
+};
+use serde::Serialize;
+
+use self::best::BestPage;
+pub(super) use self::engine::SearchEnd;
+use self::engine::SearchEngine;
+use crate::arguments::{file_globs, globs_at};
+use crate::border::{Border, Hidden};
+use crate::context::{Context, EngineSetting};
+use crate::cursor::{Cursor, fingerprint};
+use crate::error::ToolError;
+use crate::outcome::{Limit, ToolOutcome};
+use crate::place::{PathTarget, globs_in_path, no_file_fits};
+use crate::text::quoted;
+use crate::tool::Tool;
+use crate::verdict::{CallVerdict, unseen_matches};
+
+/// The arguments of a search for lines.
+pub(super) struct LineRequest<'a> {
+    pub(super) pattern: &'a str,
+    pub(super) options: PatternOptions,
+    pub(super) path: Option<&'a str>,
+    /// The name of the argument with globs.
+    pub(super) globs_argument: &'static str,
+    /// Globs between commas that choose from the files that ignore rules leave.
+    pub(super) file_pattern: Option<&'a str>,
+    /// Globs that bring ignored files back.
+    pub(super) globs: &'a [String],
+    pub(super) hidden: bool,
+    pub(super) follow: bool,
+    pub(super) no_ignore: bool,
+    /// Lines of context before and after a match.
+    pub(super) around: (usize, usize),
+    /// Lines that do not match are looked for.
+    pub(super) invert: bool,
+    /// The matches with the fewest edits come first, not those of the first path.
+    pub(super) best_first: bool,
+    /// All there is is wanted, and not a number of results.
+    pub(super) all: bool,
+    pub(super) unit: ResultUnit,
+    /// Characters of a line; `None` for all.
+    pub(super) characters: Option<usize>,
+    /// Matches whose place in a line is given.
+    pub(super) spans: usize,
+    /// Matching lines of a file that are handed over at once where all are wanted.
+    pub(super) piece: usize,
+    pub(super) cursor: Option<&'a str>,
+    pub(super) timeout: Duration,
+    /// `None` for the embedded one.
+    pub(super) engine: Option<&'a EngineSetting>,
+    pub(super) warnings: Vec<String>,
+}
+
+/// What a number of results counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ResultUnit {
+    /// Lines: matching ones and those of their context.
+    Lines,
+    /// Matching lines.
+    Matches,
+    /// Files; their lines are counted and not kept.
+    Files,
+}
+
+/// Lines of a file, as they may be shown.
+pub(super) struct FoundFile {
+    pub(super) place: RelPath,
+    pub(super) path: String,
+    /// The path's own bytes in base64, where `path` quotes them.
+    pub(super) path_bytes: Option<String>,
+    /// Matching lines: in `events`, or where files are counted, all that it has.
+    pub(super) matches: u64,
+    pub(super) events: Vec<SearchEvent>,
+}
+
+impl FoundFile {
+    pub(super) fn new(
+        file: FileEvents,
+        border: &mut Border<'_>,
+        characters: Option<usize>,
+        spans: usize,
+    ) -> Self {
+        let (path, path_bytes) = border.path(&file.path);
+        let mut found =
+            Self { place: file.path, path, path_bytes, matches: file.matches, events: file.events };
+        border.events(&mut found.events, characters.unwrap_or(usize::MAX), spans);
+        found
+    }
+
+    fn is_match(event: &&SearchEvent) -> bool {
+        event.kind == EventKind::Match
+    }
+
+    pub(super) fn last_match(&self) -> Option<u64> {
+        self.events.iter().rfind(Self::is_match).map(|event| event.line_number)
+    }
+
+    /// Counts the matching lines in `events`.
+    pub(super) fn counted(mut self) -> Self {
+        self.matches = self.events.iter().filter(Self::is_match).count() as u64;
+        self
+    }
+}
+
+/// Gets files as they are found, until it breaks off.
+pub(super) type Receive<'a> = dyn FnMut(FoundFile) -> ControlFlow<()> + Send + 'a;
+
+/// How much was found, and how the search ended.
+#[derive(Default)]
+pub(super) struct LinesFound {
+    /// Matching lines and lines of context.
+    pub(super) lines: u64,
+    /// Matching lines.
+    pub(super) matches: u64,
+    /// Files with matching lines; a group of lines for a file, where the best come first.
+    pub(super) files: u64,
+    /// What ended it, if there is at least one more.
+    pub(super) limit: Option<Limit>,
+    /// The last result.
+    pub(super) last: Option<Cursor>,
+    /// The bound on what is held of one file was met in that of `last`.
+    is_in_file: bool,
+    pub(super) end: SearchEnd,
+    pub(super) hidden: Hidden,
+}
+
+/// A search whose arguments are checked.
+pub(super) struct LineSearch<'a> {
+    pub(super) context: &'a Context,
+    text: String,
+    options: PatternOptions,
+    /// `None` for one that only an external engine can read.
+    pattern: Option<Pattern>,
+    engine: SearchEngine,
+    index: Option<Arc<Index>>,
+    pub(super) root: Arc<Root>,
+    pub(super) start: RelPath,
+    pub(super) walk: WalkOptions,
+    pub(super) around: (usize, usize),
+    pub(super) invert: bool,
+    best_first: bool,
+    pub(super) unit: ResultUnit,
+    characters: Option<usize>,
+    spans: usize,
+    piece: usize,
+    /// Ends the call, from when it began to be prepared.
+    pub(super) stop: Stop,
+    /// What its cursors are bound to.
+    pub(super) bound: u64,
+    pub(super) cursor: Option<Cursor>,
+    after: Option<Delivered>,
+    /// The argument `path`, where it has globs.
+    globs_in_path: Option<String>,
+    has_globs: bool,
+    pub(super) warnings: Vec<String>,
+}
+
+impl<'a> LineSearch<'a> {
+    /// Checks the arguments, which are those of `request`.
+    pub(super) fn new<T: Tool>(
+        context: &'a Context,
+        request: &T::Request,
+        asked: LineRequest<'_>,
+    ) -> Result<Self, ToolError>
+    where
+        T::Request: Serialize,
+    {
+        let stop = context.stop.within(asked.timeout);
+        let mut warnings = asked.warnings;
+        let PathTarget { root, path: start, globs: in_path, note, .. } =
+            context.place(asked.path)?.searchable()?;
+        warnings.extend(note);
+        let globs: Vec<String> = asked.globs.iter().filter(|glob| !glob.trim().is_empty()).cloned().collect();
+        let has_globs = !globs.is_empty() || asked.file_pattern.is_some();
+        if in_path.is_some() && has_globs {
+            return Err(globs_in_path(asked.globs_argument));
+        }
+        let only = match in_path.as_deref() {
+            Some(in_path) => file_globs(Some(in_path), &RelPath::root())?,
+            None => file_globs(asked.file_pattern, &start)?,
+        };
+        let globs = match globs.is_empty() {
+            true => None,
+            false => Some(globs_at(asked.globs_argument, &globs, &start)?),
+        };
+        let (engine, note) = SearchEngine::choose(asked.engine, asked.options.fuzzy > 0)?;
+        warnings.extend(note);
+        let open = || {
+            let index = engine.is_embedded().then(|| context.index(&root)).flatten()?;
+            if asked.all || asked.best_first {
+                index.hasten();
+            }
+            Some(index)
+        };
+        // To compile a fuzzy pattern can take as long as to open the index.
+        let index = if asked.options.fuzzy > 0 { open() } else { None };
+        let pattern = match Pattern::new_within(asked.pattern, &asked.options, &stop) {
+            Ok(pattern) => Some(pattern),
+            // ugrep reads a richer language than ours.
+            Err(PatternError::LookAround { .. } | PatternError::Backreference { .. })
+                if engine.reads_look_around() =>
+            {
+                None
+            }
+            Err(source) => {
+                return Err(ToolError::pattern_or_glob(asked.pattern, asked.globs_argument, source, &stop));
+            }
+        };
+        let index = index.or_else(open);
+        let bound = fingerprint::<T>(request, &root, &start, in_path.as_deref());
+        let cursor = asked.cursor.map(|text| Cursor::decode(text, bound)).transpose()?;
+        let place = cursor.clone().filter(|_| !asked.best_first);
+        let walk = WalkOptions {
+            globs,
+            only,
+            hidden: asked.hidden,
+            follow: asked.follow,
+            no_ignore: asked.no_ignore,
+            from: place.as_ref().map(|place| place.path.clone()),
+            ..context.walk_options()
+        };
+        let after = place.map(|Cursor { path, line, .. }| match asked.unit {
+            ResultUnit::Lines => Delivered::Lines(path, line),
+            ResultUnit::Matches | ResultUnit::Files => Delivered::Matches(path, line),
+        });
+        Ok(Self {
+            context,
+            text: asked.pattern.to_owned(),
+            options: asked.options,
+            pattern,
+            engine,
+            index,
+            root,
+            start,
+            walk,
+            around: asked.around,
+            invert: asked.invert,
+            best_first: asked.best_first,
+            unit: asked.unit,
+            characters: asked.characters,
+            spans: asked.spans,
+            piece: asked.piece,
+            stop,
+            bound,
+            cursor,
+            after,
+            globs_in_path: in_path.and(asked.path.map(str::to_owned)),
+            has_globs,
+            warnings,
+        })
+    }
+
+    /// The pattern, of a search by the embedded engine.
+    pub(super) fn pattern(&self) -> Result<&Pattern, ToolError> {
+        let only_external = || ToolError::argument("pattern", "only an external engine can read it");
+        self.pattern.as_ref().ok_or_else(only_external)
+    }
+
+    /// What the engine keeps of each file.
+    pub(super) fn scan(&self, limit: Option<u64>, border: &Border<'_>) -> ScanOptions {
+        let is_of_files = self.unit == ResultUnit::Files;
+        let scan = ScanOptions {
+            before_context: self.around.0,
+            after_context: self.around.1,
+            max_file_matches: match limit {
+                _ if is_of_files => usize::MAX,
+                // One more than is wanted tells whether there is more.
+                Some(limit) if !self.best_first => usize::try_from(limit + 1).unwrap_or(usize::MAX),
+                _ => self.piece,
+            },
+            max_file_bytes: self.context.max_file_bytes,
+            max_spans: self.spans,
+            after: self.after.clone(),
+            invert: self.invert,
+            index: self.index.clone(),
+            exhaustive: limit.is_none() || self.best_first,
+            ..ScanOptions::default()
+        };
+        match is_of_files {
+            true => ScanOptions { count_only: true, before_context: 0, after_context: 0, ..scan },
+            false => border.widen(scan, self.characters),
+        }
+    }
+
+    /// Runs the search for `limit` results, or for all there are: then a file of very many matches comes in several pieces,
+    /// so that what is held is bounded.
+    pub(super) fn run(
+        &mut self,
+        limit: Option<u64>,
+        receive: &mut Receive<'_>,
+    ) -> Result<LinesFound, ToolError> {
+        let mut hidden = Hidden::default();
+        let mut border = Border::new(&self.context.redactor, &mut hidden);
+        let mut found = LinesFound::default();
+        if let Some(limit) = limit.filter(|_| self.best_first) {
+            let scan = self.scan(Some(limit), &border);
+            let mut page = BestPage::new(limit, &scan, self.cursor.as_ref());
+            found.end = self.engine.run(self, &scan, |file| page.add(file))?;
+            page.finish(&mut border, self, &mut found, receive);
+            if found.end.walk.stopped.is_some() {
+                // The best of what was searched in time need not be the best: there is nothing to go on from.
+                found.limit = None;
+            }
+        } else {
+            let mut goes_on = false;
+            loop {
+                let scan = self.scan(limit, &border);
+                let end = self
+                    .engine
+                    .run(self, &scan, |file| self.take(file, limit, &mut border, &mut found, receive))?;
+                match goes_on {
+                    true => found.end.go_on(end),
+                    false => (found.end, goes_on) = (end, true),
+                }
+                let Some(last) = found.last.clone().filter(|_| found.is_in_file) else { break };
+                found.is_in_file = false;
+                self.walk.from = Some(last.path.clone());
+                self.after = Some(Delivered::Lines(last.path, last.line));
+            }
+        }
+        found.hidden = hidden;
+        Ok(found)
+    }
+
+    /// Hands over what is wanted of a file.
+    fn take(
+        &self,
+        mut file: FileEvents,
+        limit: Option<u64>,
+        border: &mut Border<'_>,
+        found: &mut LinesFound,
+        receive: &mut Receive<'_>,
+    ) -> ControlFlow<()> {
+        let taken = match self.unit {
+            ResultUnit::Lines => found.lines,
+            ResultUnit::Matches => found.matches,
+            ResultUnit::Files => found.files,
+        };
+        let room = usize::try_from(limit.map_or(u64::MAX, |limit| limit - taken)).unwrap_or(usize::MAX);
+        let counts = |event: &SearchEvent| match self.unit {
+            ResultUnit::Matches => event.kind == EventKind::Match,
+            ResultUnit::Lines | ResultUnit::Files => event.kind != EventKind::Margin,
+        };
+        let mut wanted = file.events.iter().enumerate().filter(|(_, event)| counts(event));
+        let cut = wanted.nth(room).map(|(at, _)| at);
+        if let Some(end) = cut {
+            border.truncate(&mut file.events, end);
+        }
+        let is_of_files = self.unit == ResultUnit::Files;
+        let goes_on = found.last.as_ref().is_some_and(|last| last.path == file.path);
+        let is_full = cut.is_some() || (is_of_files && room == 0 && file.matches > 0);
+        let has_more = file.more && !is_of_files;
+        let mut file = FoundFile::new(file, border, self.characters, self.spans);
+        if !is_of_files {
+            file = file.counted();
+        }
+        let last = match self.unit {
+            ResultUnit::Files => Some(u64::MAX).filter(|_| file.matches > 0 && !is_full),
+            ResultUnit::Matches => file.last_match(),
+            ResultUnit::Lines => file.events.last().map(|event| event.line_number),
+        };
+        let mut is_wanted = true;
+        if let Some(last) = last {
+            if self.unit == ResultUnit::Matches && (is_full || has_more) {
+                // One more match is known, but not shown; nor is its context.
+                file.events.retain(|event| event.line_number <= last + self.around.1 as u64);
+            }
+            found.lines += file.events.len() as u64;
+            found.matches += file.matches;
+            found.files += u64::from(!goes_on);
+            found.last = Some(Cursor { distance: 0, path: file.place.clone(), line: last });
+            is_wanted = receive(file).is_continue();
+        }
+        if is_full {
+            found.limit = Some(Limit::MaxResults);
+        } else if has_more && limit.is_some() {
+            found.limit = Some(Limit::FileBytes);
+        } else {
+            found.is_in_file = has_more && is_wanted;
+        }
+        match found.limit.is_some() || found.is_in_file || !is_wanted {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
+    /// What is in the files that the search did not look into, if it found nothing and `is_whole`.
+    ///
+    /// # Errors
+    /// No file fits the globs in `path`.
+    pub(super) fn verdict(&self, report: &WalkReport, is_whole: bool) -> Result<CallVerdict, ToolError> {
+        if self.globs_in_path.is_some() && report.visited == 0 && report.stopped.is_none() {
+            return Err(no_file_fits(self.globs_in_path.as_deref()));
+        }
+        let Some(pattern) =
+            self.pattern.as_ref().filter(|_| is_whole && self.cursor.is_none() && !self.invert)
+        else {
+            return Ok(CallVerdict::none());
+        };
+        // What the configuration leaves out is left out in any case.
+        if self.walk.hidden && self.walk.no_ignore && self.context.excludes.is_none() {
+            return Ok(CallVerdict::nothing_hidden(report));
+        }
+        let searched = Some(report).filter(|_| self.engine.is_embedded());
+        let Self { context, root, start, walk, stop, .. } = self;
+        Ok(unseen_matches(context, root, start, walk, pattern, searched, stop))
+    }
+
+    /// Whether globs were given and no file fits them.
+    pub(super) fn no_file_chosen(&self, report: &WalkReport) -> bool {
+        self.has_globs && report.visited == 0
+    }
+
+    /// Makes an outcome of the response and of how the search ended.
+    pub(super) fn outcome<R>(&self, response: R, found: LinesFound) -> ToolOutcome<R> {
+        let mut outcome = ToolOutcome::new(response, found.matches > 0);
+        outcome.hidden = found.hidden;
+        outcome.warnings = [self.warnings.clone(), found.end.notes].concat();
+        outcome.add_report(&found.end.walk);
+        if found.limit.is_some() {
+            outcome.truncated_by = found.limit;
+            outcome.next_cursor = found.last.map(|place| place.encode(self.bound));
+        }
+        if found.end.incomplete {
+            outcome.truncated_by = Some(Limit::Engine);
+        }
+        outcome
+    }
+}
+
+/// What the text of an answer without matches is made of.
+pub(super) struct NoMatches<'a> {
+    pub(super) pattern: &'a str,
+    pub(super) path: &'a str,
+    /// There were some on the pages before.
+    pub(super) continued: bool,
+    /// The argument with globs that no file fits.
+    pub(super) globs: Option<&'static str>,
+    pub(super) is_cut: bool,
+    pub(super) nothing_searched: bool,
+    pub(super) not_searched: &'a CallVerdict,
+    /// Arguments by which all files are searched.
+    pub(super) include: &'static str,
+}
+
+impl NoMatches<'_> {
+    pub(super) fn text(&self) -> String {
+        let within = if self.path == "." { String::new() } else { format!(" in {}", self.path) };
+        let found = if self.continued { "No further matches" } else { "No matches found" };
+        let mut text = format!("{found} for {}{within}.", quoted(self.pattern));
+        if let Some(globs) = self.globs {
+            text.push_str(&format!(" No file fits {globs}."));
+        }
+        if self.is_cut {
+            text.push_str(" The search did not finish: this says nothing about what was not reached.");
+        }
+        if self.nothing_searched {
+            text.push_str(" Nothing was searched.");
+        }
+        let before = format!(
+            " But there are matches in files that are not searched by default (set {} to search them):",
+            self.include
+        );
+        text + &self.not_searched.describe(&before, "")
+    }
+}
