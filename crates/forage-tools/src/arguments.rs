@@ -12,7 +12,7 @@ use forage_fs::{Globs, RelPath};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-pub use self::foreign::Foreign;
+pub use self::foreign::{Foreign, ForeignNames};
 pub(crate) use self::foreign::{flag, says_something, take_flag, take_number};
 pub use self::text::read_arguments;
 use crate::error::ToolError;
@@ -29,7 +29,7 @@ pub(crate) struct ArgumentDefinition<'a> {
     /// What the others are called.
     pub(crate) names: &'a ToolNames,
     pub(crate) schema: &'a Value,
-    pub(crate) foreign: &'a [(&'static str, Foreign)],
+    pub(crate) foreign: &'a [ForeignNames],
     pub(crate) adapt: Adapt,
 }
 
@@ -358,10 +358,10 @@ mod tests {
             "required": ["pattern"],
         });
         let foreign = [
-            ("query", Foreign::Same("pattern")),
-            ("include", Foreign::Same("file_pattern")),
-            ("case_sensitive", Foreign::Opposite("ignore_case")),
-            ("multiline", Foreign::Missing("search for one of the lines")),
+            (&["query"][..], Foreign::Same("pattern")),
+            (&["include"][..], Foreign::Same("file_pattern")),
+            (&["case_sensitive"][..], Foreign::Opposite("ignore_case")),
+            (&["multiline"][..], Foreign::Missing("search for one of the lines")),
         ];
         let definition = ArgumentDefinition {
             tool: "tool",

@@ -77,7 +77,7 @@ mod verdict;
 mod workspace;
 
 pub use answer_cache::{AnswerCache, CacheKey, CachedAnswer};
-pub use arguments::{Foreign, read_arguments};
+pub use arguments::{Foreign, ForeignNames, read_arguments};
 pub use border::Hidden;
 pub use context::{
     AnswerForm, CallProgress, Context, EngineSetting, EvidenceForm, FilterBreadth, FilterCandidates,

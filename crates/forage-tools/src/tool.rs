@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::arguments::foreign::Foreign;
+use crate::arguments::ForeignNames;
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::outcome::{Answer, Render, ToolOutcome};
@@ -68,7 +68,7 @@ pub trait Tool {
     /// Arguments that are for an answer of some results, which [`Tool::each`] refuses.
     const OF_PAGES: &'static [&'static str] = &[];
     /// Arguments that other tools have for the same, by their names there.
-    const FOREIGN: &'static [(&'static str, Foreign)] = &[];
+    const FOREIGN: &'static [ForeignNames] = &[];
     /// The arguments.
     type Request: Clone + DeserializeOwned + JsonSchema + Sync;
     /// The answer.

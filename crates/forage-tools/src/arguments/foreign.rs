@@ -18,6 +18,9 @@ pub enum Foreign {
     Missing(&'static str),
 }
 
+/// Names of arguments of other tools, and what they mean here.
+pub type ForeignNames = (&'static [&'static str], Foreign);
+
 /// Words in names of arguments that narrow what is found, or say where it is looked for. One with such a name that a tool
 /// does not have can't be left out: the answer would be to another question.
 const NARROWING: &[&str] = &[
@@ -77,7 +80,7 @@ pub(super) fn translate(
     for name in unknown {
         let Some(value) = fields.remove(&name) else { continue };
         let shown = clip(&name.escape_debug().to_string(), SHOWN_BYTES);
-        let foreign = definition.foreign.iter().find(|(foreign, _)| *foreign == name).map(|(_, it)| *it);
+        let foreign = definition.foreign.iter().find(|(names, _)| names.contains(&&*name)).map(|(_, it)| *it);
         match foreign {
             _ if !says_something(&value) && !matches!(foreign, Some(Foreign::Opposite(_))) => {}
             Some(Foreign::Same(right)) => {

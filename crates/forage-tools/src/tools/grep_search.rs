@@ -20,7 +20,7 @@ use self::rest::Rest;
 pub use self::uses::{GrepDefinition, GrepWithin};
 use super::adapted;
 use super::line_search::{FoundFile, LineSearch, LinesFound, ResultUnit};
-use crate::arguments::{Clamp, Foreign, refuse_pages};
+use crate::arguments::{Clamp, Foreign, ForeignNames, refuse_pages};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_names::fits_elsewhere;
@@ -166,60 +166,25 @@ impl Tool for GrepSearch {
     const ABOUT: AboutRoots = AboutRoots::Each;
     const INCLUDES_NOISE: &'static str = "include_ignored searches them";
     const OF_PAGES: &'static [&'static str] = &["output", "max_results", "cursor"];
-    const FOREIGN: &'static [(&'static str, Foreign)] = &[
-        ("query", Foreign::Same("pattern")),
-        ("regex", Foreign::Same("pattern")),
-        ("search", Foreign::Same("pattern")),
-        ("search_pattern", Foreign::Same("pattern")),
-        ("glob", Foreign::Same("file_pattern")),
-        ("globs", Foreign::Same("file_pattern")),
-        ("include", Foreign::Same("file_pattern")),
-        ("includes", Foreign::Same("file_pattern")),
-        ("include_pattern", Foreign::Same("file_pattern")),
-        ("file_glob", Foreign::Same("file_pattern")),
-        ("directory", Foreign::Same("path")),
-        ("dir", Foreign::Same("path")),
-        ("dir_path", Foreign::Same("path")),
-        ("file", Foreign::Same("path")),
-        ("file_path", Foreign::Same("path")),
-        ("paths", Foreign::Same("path")),
-        ("context", Foreign::Same("context_lines")),
-        ("-C", Foreign::Same("context_lines")),
-        ("-A", Foreign::Same("after_context")),
-        ("context_after", Foreign::Same("after_context")),
-        ("after", Foreign::Same("after_context")),
-        ("-B", Foreign::Same("before_context")),
-        ("context_before", Foreign::Same("before_context")),
-        ("before", Foreign::Same("before_context")),
-        ("fixed_string", Foreign::Same("fixed_strings")),
-        ("literal", Foreign::Same("fixed_strings")),
-        ("is_literal", Foreign::Same("fixed_strings")),
-        ("-F", Foreign::Same("fixed_strings")),
-        ("is_regex", Foreign::Opposite("fixed_strings")),
-        ("isRegexp", Foreign::Opposite("fixed_strings")),
-        ("use_regex", Foreign::Opposite("fixed_strings")),
-        ("whole_word", Foreign::Same("word_regexp")),
-        ("whole_words", Foreign::Same("word_regexp")),
-        ("match_whole_word", Foreign::Same("word_regexp")),
-        ("word", Foreign::Same("word_regexp")),
-        ("-w", Foreign::Same("word_regexp")),
-        ("-v", Foreign::Same("invert_match")),
-        ("invert", Foreign::Same("invert_match")),
-        ("output_mode", Foreign::Same("output")),
-        ("mode", Foreign::Same("output")),
-        ("limit", Foreign::Same("max_results")),
-        ("head_limit", Foreign::Same("max_results")),
-        ("max_count", Foreign::Same("max_results")),
-        ("max_matches", Foreign::Same("max_results")),
-        ("case_insensitive", Foreign::Same("ignore_case")),
-        ("insensitive", Foreign::Same("ignore_case")),
-        ("-i", Foreign::Same("ignore_case")),
-        ("case_sensitive", Foreign::Opposite("ignore_case")),
-        ("hidden", Foreign::Same("include_ignored")),
-        ("include_hidden", Foreign::Same("include_ignored")),
-        ("no_ignore", Foreign::Same("include_ignored")),
-        ("multiline", Foreign::Missing("patterns match within a line; search for one of the lines")),
-        ("offset", Foreign::Missing("pass the `cursor` of the answer before to go on")),
+    const FOREIGN: &'static [ForeignNames] = &[
+        (&["query", "regex", "search", "search_pattern"], Foreign::Same("pattern")),
+        (&["glob", "globs", "include", "includes", "include_pattern"], Foreign::Same("file_pattern")),
+        (&["file_glob"], Foreign::Same("file_pattern")),
+        (&["directory", "dir", "dir_path", "file", "file_path", "paths"], Foreign::Same("path")),
+        (&["context", "-C"], Foreign::Same("context_lines")),
+        (&["-A", "context_after", "after"], Foreign::Same("after_context")),
+        (&["-B", "context_before", "before"], Foreign::Same("before_context")),
+        (&["fixed_string", "literal", "is_literal", "-F"], Foreign::Same("fixed_strings")),
+        (&["is_regex", "isRegexp", "use_regex"], Foreign::Opposite("fixed_strings")),
+        (&["whole_word", "whole_words", "match_whole_word", "word", "-w"], Foreign::Same("word_regexp")),
+        (&["-v", "invert"], Foreign::Same("invert_match")),
+        (&["output_mode", "mode"], Foreign::Same("output")),
+        (&["limit", "head_limit", "max_count", "max_matches"], Foreign::Same("max_results")),
+        (&["case_insensitive", "insensitive", "-i"], Foreign::Same("ignore_case")),
+        (&["case_sensitive"], Foreign::Opposite("ignore_case")),
+        (&["hidden", "include_hidden", "no_ignore"], Foreign::Same("include_ignored")),
+        (&["multiline"], Foreign::Missing("patterns match within a line; search for one of the lines")),
+        (&["offset"], Foreign::Missing("pass the `cursor` of the answer before to go on")),
     ];
     type Request = GrepRequest;
     type Response = GrepResponse;
@@ -332,7 +297,7 @@ fn respond(
     };
     // One more is known of.
     let more = u64::from(found.limit.is_some());
-    let more_files = if search.unit == ResultUnit::Files { more } else { 0 };
+    let more_files = if search.asked.unit == ResultUnit::Files { more } else { 0 };
     let is_exact = match found.limit {
         Some(_) => rest.is_whole,
         None => !report.broke_off,

@@ -23,7 +23,7 @@ use self::records::status;
 pub use self::records::{
     Has, LookupHit, LookupLine, LookupName, LookupResponse, LookupStatus, LookupWithoutFilter, Presence,
 };
-use crate::arguments::{Clamp, Foreign};
+use crate::arguments::{Clamp, Foreign, ForeignNames};
 use crate::border::{Border, Hidden};
 use crate::context::{Context, LookupSettings};
 use crate::error::ToolError;
@@ -78,18 +78,13 @@ impl Tool for KeywordLookup {
     const DESCRIPTION: &'static str = include_str!("keyword_lookup.md");
     const ON_BY_DEFAULT: bool = false;
     const ABOUT: AboutRoots = AboutRoots::Nothing;
-    const FOREIGN: &'static [(&'static str, Foreign)] = &[
-        ("keywords", Foreign::Same("query")),
-        ("keyword", Foreign::Same("query")),
-        ("question", Foreign::Same("query")),
-        ("pattern", Foreign::Same("query")),
-        ("repository", Foreign::Same("repo")),
-        ("file", Foreign::Same("path")),
-        ("lang", Foreign::Same("language")),
-        ("max_results", Foreign::Same("limit")),
-        ("top_k", Foreign::Same("limit")),
-        ("filters", Foreign::Same("filter")),
-        ("where", Foreign::Same("filter")),
+    const FOREIGN: &'static [ForeignNames] = &[
+        (&["keywords", "keyword", "question", "pattern"], Foreign::Same("query")),
+        (&["repository"], Foreign::Same("repo")),
+        (&["file"], Foreign::Same("path")),
+        (&["lang"], Foreign::Same("language")),
+        (&["max_results", "top_k"], Foreign::Same("limit")),
+        (&["filters", "where"], Foreign::Same("filter")),
     ];
     type Request = LookupRequest;
     type Response = LookupResponse;

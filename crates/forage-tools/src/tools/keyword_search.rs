@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 pub use self::answer::LineRange;
 use self::candidates::RankedCandidates;
 use self::order::OrderedMatches;
-use crate::arguments::Foreign;
+use crate::arguments::{Foreign, ForeignNames};
 use crate::border::{Border, BorderLine};
 use crate::context::{Context, EvidenceForm, FilterBreadth, FilterCandidates, FilterMode, FilterSettings};
 use crate::error::ToolError;
@@ -231,11 +231,9 @@ impl Tool for KeywordSearch {
     const DESCRIPTION: &'static str = include_str!("keyword_search.md");
     const EGRESS: Egress = Egress::SendsText;
     const ABOUT: AboutRoots = AboutRoots::Each;
-    const FOREIGN: &'static [(&'static str, Foreign)] = &[
-        ("terms", Foreign::Same("search_terms")),
-        ("keywords", Foreign::Same("search_terms")),
-        ("patterns", Foreign::Same("search_terms")),
-        ("question", Foreign::Same("query")),
+    const FOREIGN: &'static [ForeignNames] = &[
+        (&["terms", "keywords", "patterns"], Foreign::Same("search_terms")),
+        (&["question"], Foreign::Same("query")),
     ];
     type Request = KeywordRequest;
     type Response = KeywordResponse;

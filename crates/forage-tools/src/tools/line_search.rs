@@ -142,8 +142,7 @@ pub(super) struct LinesFound {
 /// A search whose arguments are checked.
 pub(super) struct LineSearch<'a> {
     pub(super) context: &'a Context,
-    text: String,
-    options: PatternOptions,
+    pub(super) asked: LineRequest<'a>,
     /// `None` for one that only an external engine can read.
     pattern: Option<Pattern>,
     engine: SearchEngine,
@@ -151,23 +150,14 @@ pub(super) struct LineSearch<'a> {
     pub(super) root: Arc<Root>,
     pub(super) start: RelPath,
     pub(super) walk: WalkOptions,
-    pub(super) around: (usize, usize),
-    pub(super) invert: bool,
-    best_first: bool,
-    pub(super) unit: ResultUnit,
-    characters: Option<usize>,
-    spans: usize,
-    piece: usize,
     /// Ends the call, from when it began to be prepared.
     pub(super) stop: Stop,
     /// What its cursors are bound to.
     pub(super) bound: u64,
     pub(super) cursor: Option<Cursor>,
     after: Option<Delivered>,
-    /// The argument `path`, where it has globs.
-    globs_in_path: Option<String>,
+    has_globs_in_path: bool,
     has_globs: bool,
-    pub(super) warnings: Vec<String>,
 }
 
 impl<'a> LineSearch<'a> {
@@ -175,16 +165,15 @@ impl<'a> LineSearch<'a> {
     pub(super) fn new<T: Tool>(
         context: &'a Context,
         request: &T::Request,
-        asked: LineRequest<'_>,
+        mut asked: LineRequest<'a>,
     ) -> Result<Self, ToolError>
     where
         T::Request: Serialize,
     {
         let stop = context.stop.within(asked.timeout);
-        let mut warnings = asked.warnings;
         let PathTarget { root, path: start, globs: in_path, note, .. } =
             context.place(asked.path)?.searchable()?;
-        warnings.extend(note);
+        asked.warnings.extend(note);
         let globs: Vec<String> = asked.globs.iter().filter(|glob| !glob.trim().is_empty()).cloned().collect();
         let has_globs = !globs.is_empty() || asked.file_pattern.is_some();
         if in_path.is_some() && has_globs {
@@ -199,7 +188,7 @@ impl<'a> LineSearch<'a> {
             false => Some(globs_at(asked.globs_argument, &globs, &start)?),
         };
         let (engine, note) = SearchEngine::choose(asked.engine, asked.options.fuzzy > 0)?;
-        warnings.extend(note);
+        asked.warnings.extend(note);
         let open = || {
             let index = engine.is_embedded().then(|| context.index(&root)).flatten()?;
             if asked.all || asked.best_first {
@@ -240,28 +229,19 @@ impl<'a> LineSearch<'a> {
         });
         Ok(Self {
             context,
-            text: asked.pattern.to_owned(),
-            options: asked.options,
             pattern,
             engine,
             index,
             root,
             start,
             walk,
-            around: asked.around,
-            invert: asked.invert,
-            best_first: asked.best_first,
-            unit: asked.unit,
-            characters: asked.characters,
-            spans: asked.spans,
-            piece: asked.piece,
             stop,
             bound,
             cursor,
             after,
-            globs_in_path: in_path.and(asked.path.map(str::to_owned)),
+            has_globs_in_path: in_path.is_some(),
             has_globs,
-            warnings,
+            asked,
         })
     }
 
@@ -273,27 +253,27 @@ impl<'a> LineSearch<'a> {
 
     /// What the engine keeps of each file.
     pub(super) fn scan(&self, limit: Option<u64>, border: &Border<'_>) -> ScanOptions {
-        let is_of_files = self.unit == ResultUnit::Files;
+        let is_of_files = self.asked.unit == ResultUnit::Files;
         let scan = ScanOptions {
-            before_context: self.around.0,
-            after_context: self.around.1,
+            before_context: self.asked.around.0,
+            after_context: self.asked.around.1,
             max_file_matches: match limit {
                 _ if is_of_files => usize::MAX,
                 // One more than is wanted tells whether there is more.
-                Some(limit) if !self.best_first => usize::try_from(limit + 1).unwrap_or(usize::MAX),
-                _ => self.piece,
+                Some(limit) if !self.asked.best_first => usize::try_from(limit + 1).unwrap_or(usize::MAX),
+                _ => self.asked.piece,
             },
             max_file_bytes: self.context.max_file_bytes,
-            max_spans: self.spans,
+            max_spans: self.asked.spans,
             after: self.after.clone(),
-            invert: self.invert,
+            invert: self.asked.invert,
             index: self.index.clone(),
-            exhaustive: limit.is_none() || self.best_first,
+            exhaustive: limit.is_none() || self.asked.best_first,
             ..ScanOptions::default()
         };
         match is_of_files {
             true => ScanOptions { count_only: true, before_context: 0, after_context: 0, ..scan },
-            false => border.widen(scan, self.characters),
+            false => border.widen(scan, self.asked.characters),
         }
     }
 
@@ -307,7 +287,7 @@ impl<'a> LineSearch<'a> {
         let mut hidden = Hidden::default();
         let mut border = Border::new(&self.context.redactor, &mut hidden);
         let mut found = LinesFound::default();
-        if let Some(limit) = limit.filter(|_| self.best_first) {
+        if let Some(limit) = limit.filter(|_| self.asked.best_first) {
             let scan = self.scan(Some(limit), &border);
             let mut page = BestPage::new(limit, &scan, self.cursor.as_ref());
             found.end = self.engine.run(self, &scan, |file| page.add(file))?;
@@ -346,13 +326,13 @@ impl<'a> LineSearch<'a> {
         found: &mut LinesFound,
         receive: &mut Receive<'_>,
     ) -> ControlFlow<()> {
-        let taken = match self.unit {
+        let taken = match self.asked.unit {
             ResultUnit::Lines => found.lines,
             ResultUnit::Matches => found.matches,
             ResultUnit::Files => found.files,
         };
         let room = usize::try_from(limit.map_or(u64::MAX, |limit| limit - taken)).unwrap_or(usize::MAX);
-        let counts = |event: &SearchEvent| match self.unit {
+        let counts = |event: &SearchEvent| match self.asked.unit {
             ResultUnit::Matches => event.kind == EventKind::Match,
             ResultUnit::Lines | ResultUnit::Files => event.kind != EventKind::Margin,
         };
@@ -361,24 +341,24 @@ impl<'a> LineSearch<'a> {
         if let Some(end) = cut {
             border.truncate(&mut file.events, end);
         }
-        let is_of_files = self.unit == ResultUnit::Files;
+        let is_of_files = self.asked.unit == ResultUnit::Files;
         let goes_on = found.last.as_ref().is_some_and(|last| last.path == file.path);
         let is_full = cut.is_some() || (is_of_files && room == 0 && file.matches > 0);
         let has_more = file.more && !is_of_files;
-        let mut file = FoundFile::new(file, border, self.characters, self.spans);
+        let mut file = FoundFile::new(file, border, self.asked.characters, self.asked.spans);
         if !is_of_files {
             file = file.counted();
         }
-        let last = match self.unit {
+        let last = match self.asked.unit {
             ResultUnit::Files => Some(u64::MAX).filter(|_| file.matches > 0 && !is_full),
             ResultUnit::Matches => file.last_match(),
             ResultUnit::Lines => file.events.last().map(|event| event.line_number),
         };
         let mut is_wanted = true;
         if let Some(last) = last {
-            if self.unit == ResultUnit::Matches && (is_full || has_more) {
+            if self.asked.unit == ResultUnit::Matches && (is_full || has_more) {
                 // One more match is known, but not shown; nor is its context.
-                file.events.retain(|event| event.line_number <= last + self.around.1 as u64);
+                file.events.retain(|event| event.line_number <= last + self.asked.around.1 as u64);
             }
             found.lines += file.events.len() as u64;
             found.matches += file.matches;
@@ -404,11 +384,11 @@ impl<'a> LineSearch<'a> {
     /// # Errors
     /// No file fits the globs in `path`.
     pub(super) fn verdict(&self, report: &WalkReport, is_whole: bool) -> Result<CallVerdict, ToolError> {
-        if self.globs_in_path.is_some() && report.visited == 0 && report.stopped.is_none() {
-            return Err(no_file_fits(self.globs_in_path.as_deref()));
+        if self.has_globs_in_path && report.visited == 0 && report.stopped.is_none() {
+            return Err(no_file_fits(self.asked.path));
         }
         let Some(pattern) =
-            self.pattern.as_ref().filter(|_| is_whole && self.cursor.is_none() && !self.invert)
+            self.pattern.as_ref().filter(|_| is_whole && self.cursor.is_none() && !self.asked.invert)
         else {
             return Ok(CallVerdict::none());
         };
@@ -430,7 +410,7 @@ impl<'a> LineSearch<'a> {
     pub(super) fn outcome<R>(&self, response: R, found: LinesFound) -> ToolOutcome<R> {
         let mut outcome = ToolOutcome::new(response, found.matches > 0);
         outcome.hidden = found.hidden;
-        outcome.warnings = [self.warnings.clone(), found.end.notes].concat();
+        outcome.warnings = [self.asked.warnings.clone(), found.end.notes].concat();
         outcome.add_report(&found.end.walk);
         if found.limit.is_some() {
             outcome.truncated_by = found.limit;

@@ -19,7 +19,7 @@ use forage_search::index::LookupCursor;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::arguments::{Clamp, Foreign};
+use crate::arguments::{Clamp, Foreign, ForeignNames};
 use crate::border::Border;
 use crate::context::Context;
 use crate::error::ToolError;
@@ -137,27 +137,14 @@ impl Tool for ListDirectory {
     const IS_QUICK: bool = true;
     const ABOUT: AboutRoots = AboutRoots::Each;
     const INCLUDES_NOISE: &'static str = "include_ignored lists them";
-    const FOREIGN: &'static [(&'static str, Foreign)] = &[
-        ("directory", Foreign::Same("path")),
-        ("directory_path", Foreign::Same("path")),
-        ("dir", Foreign::Same("path")),
-        ("dir_path", Foreign::Same("path")),
-        ("target_directory", Foreign::Same("path")),
-        ("relative_workspace_path", Foreign::Same("path")),
-        ("folder", Foreign::Same("path")),
-        ("uri", Foreign::Same("path")),
-        ("depth", Foreign::Same("max_depth")),
-        ("hidden", Foreign::Same("include_ignored")),
-        ("show_hidden", Foreign::Same("include_ignored")),
-        ("include_hidden", Foreign::Same("include_ignored")),
-        ("all", Foreign::Same("include_ignored")),
-        ("respect_git_ignore", Foreign::Opposite("include_ignored")),
-        ("pattern", Foreign::Same("name")),
-        ("glob", Foreign::Same("name")),
-        ("glob_pattern", Foreign::Same("name")),
-        ("query", Foreign::Same("name")),
-        ("file_pattern", Foreign::Same("name")),
-        ("filename", Foreign::Same("name")),
+    const FOREIGN: &'static [ForeignNames] = &[
+        (&["directory", "directory_path", "dir", "dir_path"], Foreign::Same("path")),
+        (&["target_directory", "relative_workspace_path", "folder", "uri"], Foreign::Same("path")),
+        (&["depth"], Foreign::Same("max_depth")),
+        (&["hidden", "show_hidden", "include_hidden", "all"], Foreign::Same("include_ignored")),
+        (&["respect_git_ignore"], Foreign::Opposite("include_ignored")),
+        (&["pattern", "glob", "glob_pattern", "query", "file_pattern"], Foreign::Same("name")),
+        (&["filename"], Foreign::Same("name")),
     ];
     type Request = ListRequest;
     type Response = ListResponse;

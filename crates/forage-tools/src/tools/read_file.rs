@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::adapted;
-use crate::arguments::{Clamp, Foreign};
+use crate::arguments::{Clamp, Foreign, ForeignNames};
 use crate::border::{Border, BorderLine, Hidden, without_cut_word};
 use crate::context::Context;
 use crate::error::ToolError;
@@ -121,26 +121,13 @@ impl Tool for ReadFile {
     const TITLE: &'static str = "Read a file";
     const DESCRIPTION: &'static str = include_str!("read_file.md");
     const IS_QUICK: bool = true;
-    const FOREIGN: &'static [(&'static str, Foreign)] = &[
-        ("file", Foreign::Same("path")),
-        ("file_path", Foreign::Same("path")),
-        ("filePath", Foreign::Same("path")),
-        ("absolute_path", Foreign::Same("path")),
-        ("target_file", Foreign::Same("path")),
-        ("filename", Foreign::Same("path")),
-        ("uri", Foreign::Same("path")),
-        ("paths", Foreign::Same("path")),
-        ("start", Foreign::Same("start_line")),
-        ("line", Foreign::Same("start_line")),
-        ("line_start", Foreign::Same("start_line")),
-        ("startLine", Foreign::Same("start_line")),
-        ("from_line", Foreign::Same("start_line")),
-        ("start_line_one_indexed", Foreign::Same("start_line")),
-        ("end", Foreign::Same("end_line")),
-        ("line_end", Foreign::Same("end_line")),
-        ("endLine", Foreign::Same("end_line")),
-        ("to_line", Foreign::Same("end_line")),
-        ("end_line_one_indexed_inclusive", Foreign::Same("end_line")),
+    const FOREIGN: &'static [ForeignNames] = &[
+        (&["file", "file_path", "filePath", "absolute_path", "target_file"], Foreign::Same("path")),
+        (&["filename", "uri", "paths"], Foreign::Same("path")),
+        (&["start", "line", "line_start", "startLine", "from_line"], Foreign::Same("start_line")),
+        (&["start_line_one_indexed"], Foreign::Same("start_line")),
+        (&["end", "line_end", "endLine", "to_line"], Foreign::Same("end_line")),
+        (&["end_line_one_indexed_inclusive"], Foreign::Same("end_line")),
     ];
     type Request = ReadRequest;
     type Response = ReadResponse;

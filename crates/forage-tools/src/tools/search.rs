@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::adapted;
 use super::line_search::{LineSearch, LinesFound};
-use crate::arguments::{Foreign, refuse_pages};
+use crate::arguments::{Foreign, ForeignNames, refuse_pages};
 use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_names::fits_elsewhere;
@@ -75,37 +75,19 @@ impl Tool for Search {
     const ABOUT: AboutRoots = AboutRoots::Each;
     const INCLUDES_NOISE: &'static str = "no_ignore searches them";
     const OF_PAGES: &'static [&'static str] = &["best_first", "max_results", "cursor"];
-    const FOREIGN: &'static [(&'static str, Foreign)] = &[
-        ("query", Foreign::Same("pattern")),
-        ("regex", Foreign::Same("pattern")),
-        ("search", Foreign::Same("pattern")),
-        ("file_pattern", Foreign::Same("glob")),
-        ("globs", Foreign::Same("glob")),
-        ("include", Foreign::Same("glob")),
-        ("include_pattern", Foreign::Same("glob")),
-        ("directory", Foreign::Same("path")),
-        ("dir", Foreign::Same("path")),
-        ("dir_path", Foreign::Same("path")),
-        ("file", Foreign::Same("path")),
-        ("file_path", Foreign::Same("path")),
-        ("paths", Foreign::Same("path")),
-        ("context_lines", Foreign::Same("context")),
-        ("-C", Foreign::Same("context")),
-        ("limit", Foreign::Same("max_results")),
-        ("head_limit", Foreign::Same("max_results")),
-        ("max_count", Foreign::Same("max_results")),
-        ("timeout", Foreign::Same("timeout_ms")),
-        ("literal", Foreign::Same("fixed_strings")),
-        ("fixed_string", Foreign::Same("fixed_strings")),
-        ("-F", Foreign::Same("fixed_strings")),
-        ("word", Foreign::Same("word_regexp")),
-        ("whole_word", Foreign::Same("word_regexp")),
-        ("-w", Foreign::Same("word_regexp")),
-        ("distance", Foreign::Same("fuzzy")),
-        ("edits", Foreign::Same("fuzzy")),
-        ("include_hidden", Foreign::Same("hidden")),
-        ("multiline", Foreign::Missing("patterns match within a line; search for one of the lines")),
-        ("offset", Foreign::Missing("pass the `cursor` of the answer before to go on")),
+    const FOREIGN: &'static [ForeignNames] = &[
+        (&["query", "regex", "search"], Foreign::Same("pattern")),
+        (&["file_pattern", "globs", "include", "include_pattern"], Foreign::Same("glob")),
+        (&["directory", "dir", "dir_path", "file", "file_path", "paths"], Foreign::Same("path")),
+        (&["context_lines", "-C"], Foreign::Same("context")),
+        (&["limit", "head_limit", "max_count"], Foreign::Same("max_results")),
+        (&["timeout"], Foreign::Same("timeout_ms")),
+        (&["literal", "fixed_string", "-F"], Foreign::Same("fixed_strings")),
+        (&["word", "whole_word", "-w"], Foreign::Same("word_regexp")),
+        (&["distance", "edits"], Foreign::Same("fuzzy")),
+        (&["include_hidden"], Foreign::Same("hidden")),
+        (&["multiline"], Foreign::Missing("patterns match within a line; search for one of the lines")),
+        (&["offset"], Foreign::Missing("pass the `cursor` of the answer before to go on")),
     ];
     type Request = SearchRequest;
     type Response = SearchResponse;

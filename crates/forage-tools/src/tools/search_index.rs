@@ -20,7 +20,7 @@ pub use self::code::{EarlierLines, RankedCode, UnshownDefinition};
 use self::reader::ChunkReader;
 use self::scope::{RankScope, RankedPlace, RankedRoot, RankedRoots};
 use super::adapted;
-use crate::arguments::{Clamp, Foreign};
+use crate::arguments::{Clamp, Foreign, ForeignNames};
 use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::cursor::{Cursor, fingerprint};
@@ -39,7 +39,7 @@ use crate::verdict::CallVerdict;
 pub struct SearchIndex;
 
 /// The arguments of `search_index`.
-#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct RankRequest {
@@ -66,17 +66,7 @@ pub struct RankRequest {
 impl RankRequest {
     /// Returns the request for what is asked for by default: a ranking of all files.
     pub fn new(query: impl Into<String>) -> Self {
-        Self {
-            query: query.into(),
-            path: None,
-            file_pattern: None,
-            languages: None,
-            limit: None,
-            code_tokens: None,
-            explain: None,
-            history: None,
-            cursor: None,
-        }
+        Self { query: query.into(), ..Self::default() }
     }
 
     setters! {
@@ -225,29 +215,14 @@ impl Tool for SearchIndex {
     const DESCRIPTION: &'static str = include_str!("search_index.md");
     const UNADVERTISED: &'static [&'static str] = &["explain", "history", "languages"];
     const ABOUT: AboutRoots = AboutRoots::Together;
-    const FOREIGN: &'static [(&'static str, Foreign)] = &[
-        ("question", Foreign::Same("query")),
-        ("pattern", Foreign::Same("query")),
-        ("q", Foreign::Same("query")),
-        ("search", Foreign::Same("query")),
-        ("text", Foreign::Same("query")),
-        ("glob", Foreign::Same("file_pattern")),
-        ("globs", Foreign::Same("file_pattern")),
-        ("include", Foreign::Same("file_pattern")),
-        ("include_pattern", Foreign::Same("file_pattern")),
-        ("directory", Foreign::Same("path")),
-        ("dir", Foreign::Same("path")),
-        ("dir_path", Foreign::Same("path")),
-        ("file_path", Foreign::Same("path")),
-        ("paths", Foreign::Same("path")),
-        ("target_directories", Foreign::Same("path")),
-        ("language", Foreign::Same("languages")),
-        ("max_results", Foreign::Same("limit")),
-        ("top_k", Foreign::Same("limit")),
-        ("k", Foreign::Same("limit")),
-        ("max_tokens", Foreign::Same("code_tokens")),
-        ("token_budget", Foreign::Same("code_tokens")),
-        ("n", Foreign::Same("limit")),
+    const FOREIGN: &'static [ForeignNames] = &[
+        (&["question", "pattern", "q", "search", "text"], Foreign::Same("query")),
+        (&["glob", "globs", "include", "include_pattern"], Foreign::Same("file_pattern")),
+        (&["directory", "dir", "dir_path", "file_path", "paths"], Foreign::Same("path")),
+        (&["target_directories"], Foreign::Same("path")),
+        (&["language"], Foreign::Same("languages")),
+        (&["max_results", "top_k", "k", "n"], Foreign::Same("limit")),
+        (&["max_tokens", "token_budget"], Foreign::Same("code_tokens")),
     ];
     type Request = RankRequest;
     type Response = RankResponse;

@@ -25,7 +25,7 @@ pub enum GrepOutput {
 }
 
 /// The arguments of `grep_search`.
-#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct GrepRequest {
@@ -66,22 +66,7 @@ impl GrepRequest {
 
     /// Returns the request for what is asked for by default: a search for this pattern in all files, 50 matches at the most.
     pub fn new(pattern: impl Into<String>) -> Self {
-        Self {
-            pattern: pattern.into(),
-            path: None,
-            file_pattern: None,
-            output: None,
-            context_lines: None,
-            before_context: None,
-            after_context: None,
-            max_results: None,
-            ignore_case: None,
-            word_regexp: None,
-            fixed_strings: None,
-            invert_match: None,
-            include_ignored: None,
-            cursor: None,
-        }
+        Self { pattern: pattern.into(), ..Self::default() }
     }
 
     setters! {

@@ -82,7 +82,7 @@ impl Rest {
         let walk = WalkOptions { from: Some(last.path.clone()), ..walk.clone() };
         let scan = ScanOptions {
             count_only: true,
-            invert: line_search.invert,
+            invert: line_search.asked.invert,
             max_file_matches: usize::MAX,
             max_file_bytes: context.max_file_bytes,
             after: Some(Delivered::Matches(last.path.clone(), last.line)),

@@ -119,7 +119,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
     };
     let asked = of_name.asked(context, ResultUnit::Matches, clamp);
     let line_search = LineSearch::new::<GrepSearch>(context, &request, asked)?;
-    let LineSearch { root, start, around, bound, cursor, .. } = &line_search;
+    let LineSearch { root, start, bound, cursor, .. } = &line_search;
     // The order of the files is known when all are.
     let walk = &WalkOptions { from: None, ..line_search.walk.clone() };
     let pattern = line_search.pattern()?;
@@ -132,7 +132,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
         pattern,
         // That it is searched was decided when it was found.
         walk: WalkOptions { only: None, threads: 1, no_ignore: true, hidden: true, ..walk.clone() },
-        around: *around,
+        around: line_search.asked.around,
         start_depth: start.depth(),
         stop: &line_search.stop,
         border: Border::new(&context.redactor, &mut hidden),
@@ -193,7 +193,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
         },
         found,
     );
-    outcome.warnings = [line_search.warnings.clone(), notes].concat();
+    outcome.warnings = [line_search.asked.warnings.clone(), notes].concat();
     if is_qualified {
         let name = quoted(name);
         outcome

@@ -134,7 +134,8 @@ impl<'a> BestPage<'a> {
             group.events.sort_by_key(|event| event.line_number);
             let (path, events) = (group.path, group.events);
             let file = FileEvents { path, events, matches: 0, more: false, hidden_by: None };
-            let file = FoundFile::new(file, border, line_search.characters, line_search.spans).counted();
+            let file =
+                FoundFile::new(file, border, line_search.asked.characters, line_search.asked.spans).counted();
             let Some(last) = file.events.last() else { break };
             found.last =
                 Some(Cursor { distance: group.distance, path: file.place.clone(), line: last.line_number });

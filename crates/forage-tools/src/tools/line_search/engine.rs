@@ -88,12 +88,12 @@ impl SearchEngine {
         scan: &ScanOptions,
         receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
     ) -> Result<SearchEnd, ToolError> {
-        let LineSearch { root, start, walk, stop, .. } = line_search;
+        let LineSearch { asked, root, start, walk, stop, .. } = line_search;
         let Self::External(program) = self else {
             let walk = search(root, start, walk, line_search.pattern()?, scan, stop, receive)?;
             return Ok(SearchEnd::embedded(walk));
         };
-        let external = external::ExternalRequest { pattern: &line_search.text, options: line_search.options };
+        let external = external::ExternalRequest { pattern: asked.pattern, options: asked.options };
         let report =
             external::search(program, &external, root, start, walk, scan, stop, receive).map_err(refused)?;
         let stderr = clip(report.stderr.trim_end(), limits::SEARCH_STDERR_BYTES);

@@ -12,7 +12,7 @@ use crate::context::Context;
 use crate::limits;
 
 /// The arguments of `Search`.
-#[derive(Clone, Debug, Deserialize, JsonSchema, Serialize)]
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SearchRequest {
@@ -51,23 +51,7 @@ pub struct SearchRequest {
 impl SearchRequest {
     /// Returns the request for what is asked for by default: a search for this pattern in all files.
     pub fn new(pattern: impl Into<String>) -> Self {
-        Self {
-            pattern: pattern.into(),
-            path: None,
-            case: None,
-            fixed_strings: None,
-            word_regexp: None,
-            glob: None,
-            hidden: None,
-            follow: None,
-            no_ignore: None,
-            context: None,
-            max_results: None,
-            timeout_ms: None,
-            fuzzy: None,
-            best_first: None,
-            cursor: None,
-        }
+        Self { pattern: pattern.into(), ..Self::default() }
     }
 
     setters! {
