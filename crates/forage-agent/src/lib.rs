@@ -131,7 +131,7 @@ pub enum AskError {
 impl Agent {
     /// An agent with the default limits.
     pub fn new(models: Vec<Arc<dyn ChatModel>>, tools: Vec<&'static dyn AnyTool>, context: Context) -> Self {
-        let tools = tools.into_iter().map(shared).collect();
+        let tools = tools.into_iter().filter_map(shared).collect();
         let limits = Limits::default();
         Self {
             models,

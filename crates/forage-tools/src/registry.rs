@@ -27,6 +27,8 @@ use crate::tool::{Egress, RecordReceiver, Tool};
 use crate::tools::{GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex};
 
 struct RegistryEntry<T> {
+    /// The user's words for it, in place of its own.
+    wording: Option<Worded>,
     /// Made when it is asked for first.
     schema: OnceLock<Value>,
     tool: PhantomData<fn() -> T>,
@@ -34,7 +36,7 @@ struct RegistryEntry<T> {
 
 impl<T: Tool> RegistryEntry<T> {
     const fn new() -> Self {
-        Self { schema: OnceLock::new(), tool: PhantomData }
+        Self { wording: None, schema: OnceLock::new(), tool: PhantomData }
     }
 
     fn schema(&self) -> &Value {
@@ -48,9 +50,21 @@ impl<T: Tool> RegistryEntry<T> {
     }
 }
 
-impl<T: Tool> AnyTool for RegistryEntry<T> {
+impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
     fn name(&self) -> &str {
+        self.wording.as_ref().map_or(T::NAME, |wording| &wording.name)
+    }
+
+    fn id(&self) -> &str {
         T::NAME
+    }
+
+    fn is_named(&self) -> bool {
+        self.wording.as_ref().is_some_and(|wording| wording.is_named)
+    }
+
+    fn worded(&self, wording: Worded) -> Option<Arc<dyn AnyTool>> {
+        Some(Arc::new(Self { wording: Some(wording), ..Self::new() }))
     }
 
     fn method(&self) -> &str {
@@ -66,7 +80,7 @@ impl<T: Tool> AnyTool for RegistryEntry<T> {
     }
 
     fn description(&self) -> &str {
-        T::DESCRIPTION.trim_ascii_end()
+        self.wording.as_ref().map_or(T::DESCRIPTION.trim_ascii_end(), |wording| &wording.description)
     }
 
     fn is_on_by_default(&self) -> bool {
@@ -375,110 +389,29 @@ pub fn advertised(choice: &ToolSelection) -> Result<Vec<&'static dyn AnyTool>, T
         }
         // A process chooses its tools once, so that what they are called may stay as long as it.
         let description = description.unwrap_or_else(|| tool.description().to_owned());
-        Box::leak(Box::new(Worded { name, is_named, description, tool })) as &'static dyn AnyTool
+        match tool.worded(Worded { name, is_named, description }) {
+            Some(worded) => &**Box::leak(Box::new(worded)),
+            None => tool,
+        }
     };
     Ok(choice.names()?.into_iter().map(worded).collect())
 }
 
-/// A tool by a name and with a description of the user's.
-struct Worded {
-    name: String,
-    is_named: bool,
-    description: String,
-    tool: &'static dyn AnyTool,
+/// What a tool is called and how it is described.
+#[derive(Clone, Debug)]
+pub struct Worded {
+    /// The name that callers use.
+    pub name: String,
+    /// Whether the user chose the name.
+    pub is_named: bool,
+    /// What a model reads.
+    pub description: String,
 }
 
-impl AnyTool for Worded {
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn is_named(&self) -> bool {
-        self.is_named
-    }
-
-    fn id(&self) -> &str {
-        self.tool.id()
-    }
-
-    fn method(&self) -> &str {
-        self.tool.method()
-    }
-
-    fn answer_schema(&self) -> Value {
-        self.tool.answer_schema()
-    }
-
-    fn piece_schema(&self) -> Option<Value> {
-        self.tool.piece_schema()
-    }
-
-    fn each_schema(&self) -> Value {
-        self.tool.each_schema()
-    }
-
-    fn each(
-        &self,
-        context: &Context,
-        request: Value,
-        receive: RecordReceiver<'_>,
-    ) -> Result<Answer, ToolError> {
-        self.tool.each(context, request, receive)
-    }
-
-    fn aliases(&self) -> &[&'static str] {
-        self.tool.aliases()
-    }
-
-    fn title(&self) -> &str {
-        self.tool.title()
-    }
-
-    fn description(&self) -> &str {
-        &self.description
-    }
-
-    fn is_on_by_default(&self) -> bool {
-        self.tool.is_on_by_default()
-    }
-
-    fn egress(&self) -> Egress {
-        self.tool.egress()
-    }
-
-    fn input_schema(&self) -> Value {
-        self.tool.input_schema()
-    }
-
-    fn whole_schema(&self) -> Value {
-        self.tool.whole_schema()
-    }
-
-    fn output_schema(&self) -> Value {
-        self.tool.output_schema()
-    }
-
-    fn is_quick(&self) -> bool {
-        self.tool.is_quick()
-    }
-
-    fn is_about_roots(&self) -> bool {
-        self.tool.is_about_roots()
-    }
-
-    fn corrected(&self, context: &Context, request: Value, error: &ToolError) -> Option<Value> {
-        self.tool.corrected(context, request, error)
-    }
-
-    fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
-        self.tool.call(context, request)
-    }
-}
-
-/// A tool of the registry beside tools of a program's own.
-pub fn shared(tool: &'static dyn AnyTool) -> Arc<dyn AnyTool> {
+/// A tool of the registry beside tools of a program's own; `None` for another tool.
+pub fn shared(tool: &dyn AnyTool) -> Option<Arc<dyn AnyTool>> {
     let (name, description) = (tool.name().to_owned(), tool.description().to_owned());
-    Arc::new(Worded { name, is_named: tool.is_named(), description, tool })
+    tool.worded(Worded { name, is_named: tool.is_named(), description })
 }
 
 /// The tool with this name or alias of its own.

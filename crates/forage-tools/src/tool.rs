@@ -1,6 +1,7 @@
 //! What a tool is.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,6 +13,7 @@ use crate::context::Context;
 use crate::error::ToolError;
 use crate::outcome::{Answer, Render, ToolOutcome};
 use crate::records::common_schema;
+use crate::registry::Worded;
 use crate::several::AboutRoots;
 
 /// Methods that set the optional arguments of a request, each called as its field.
@@ -173,6 +175,10 @@ pub trait AnyTool: Send + Sync {
     /// Whether the user chose its name, which then goes in front of any rule.
     fn is_named(&self) -> bool {
         false
+    }
+    /// The same tool with other words, of one of the registry.
+    fn worded(&self, _wording: Worded) -> Option<Arc<dyn AnyTool>> {
+        None
     }
     /// The refused request as the tool would take it, where that can be told.
     fn corrected(&self, _context: &Context, _request: Value, _error: &ToolError) -> Option<Value> {
