@@ -2,7 +2,7 @@
 #![expect(clippy::disallowed_macros, reason = "it prints what it is asked for")]
 
 use forage_tools::Workspace;
-use forage_tools::registry::{self, call_as_meant, refusal};
+use forage_tools::registry::{self, refusal};
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let requests: Vec<(String, Value)> = serde_json::from_str(&arguments[1])?;
     let answers = requests.into_iter().map(|(name, request)| {
         let tool = registry::find(&name)?;
-        Ok(match call_as_meant(tool, workspace.context(), request.clone()) {
+        Ok(match tool.call(workspace.context(), request.clone()) {
             Ok(answer) => json!({ "text": answer.text, "records": answer.records() }),
             Err(error) => {
                 json!({ "code": error.code(), "text": refusal(tool, workspace.context(), request, &error) })
