@@ -77,7 +77,7 @@ fn the_right_lines_of_an_answer_are_counted_beside_those_of_others() {
     );
     // What can't be measured is an error.
     for (arguments, problem) in [
-        (&["eval", "sets.json", "--lines", "0"][..], "1 to 32000"),
+        (&["eval", "sets.json", "--lines", "0"][..], "0 is not in 1..=32000"),
         (&["eval", "sets.json", "--beside", "a=saved.json"], "--lines"),
         (&["eval", "sets.json", "--lines", "--beside", "saved.json"], "NAME=FILE"),
         (&["eval", "sets.json", "--lines", "--beside", "a=gone.json"], "can't read gone.json"),
