@@ -130,8 +130,7 @@ pub enum AskError {
 
 impl Agent {
     /// An agent with the default limits.
-    pub fn new(models: Vec<Arc<dyn ChatModel>>, tools: Vec<&'static dyn AnyTool>, context: Context) -> Self {
-        let tools = tools.into_iter().filter_map(shared).collect();
+    pub fn new(models: Vec<Arc<dyn ChatModel>>, tools: Vec<Arc<dyn AnyTool>>, context: Context) -> Self {
         let limits = Limits::default();
         Self {
             models,
@@ -213,9 +212,9 @@ impl Agent {
 pub fn usable_tools(
     context: &Context,
     mut choice: ToolSelection,
-) -> Result<Vec<&'static dyn AnyTool>, ToolError> {
+) -> Result<Vec<Arc<dyn AnyTool>>, ToolError> {
     if context.filter.mode != FilterMode::Lexical && context.filter.models.is_empty() {
         choice.off.push("keyword_search");
     }
-    advertised(&choice)
+    Ok(advertised(&choice)?.into_iter().filter_map(shared).collect())
 }

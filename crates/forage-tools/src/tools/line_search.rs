@@ -127,7 +127,7 @@ pub(super) struct LinesFound {
     pub(super) lines: u64,
     /// Matching lines.
     pub(super) matches: u64,
-    /// Files with matching lines; a group of lines for a file, where the best come first.
+    /// Files with matching lines, unless the best come first.
     pub(super) files: u64,
     /// What ended it, if there is at least one more.
     pub(super) limit: Option<Limit>,
@@ -297,15 +297,15 @@ impl<'a> LineSearch<'a> {
                 found.limit = None;
             }
         } else {
-            let mut goes_on = false;
+            let mut is_later_piece = false;
             loop {
                 let scan = self.scan(limit, &border);
                 let end = self
                     .engine
                     .run(self, &scan, |file| self.take(file, limit, &mut border, &mut found, receive))?;
-                match goes_on {
+                match is_later_piece {
                     true => found.end.go_on(end),
-                    false => (found.end, goes_on) = (end, true),
+                    false => (found.end, is_later_piece) = (end, true),
                 }
                 let Some(last) = found.last.clone().filter(|_| found.is_in_file) else { break };
                 found.is_in_file = false;
@@ -342,15 +342,19 @@ impl<'a> LineSearch<'a> {
             border.truncate(&mut file.events, end);
         }
         let is_of_files = self.asked.unit == ResultUnit::Files;
+        if is_of_files && room == 0 && file.matches > 0 {
+            found.limit = Some(Limit::MaxResults);
+            return ControlFlow::Break(());
+        }
         let goes_on = found.last.as_ref().is_some_and(|last| last.path == file.path);
-        let is_full = cut.is_some() || (is_of_files && room == 0 && file.matches > 0);
+        let is_full = cut.is_some();
         let has_more = file.more && !is_of_files;
         let mut file = FoundFile::new(file, border, self.asked.characters, self.asked.spans);
         if !is_of_files {
             file = file.counted();
         }
         let last = match self.asked.unit {
-            ResultUnit::Files => Some(u64::MAX).filter(|_| file.matches > 0 && !is_full),
+            ResultUnit::Files => Some(u64::MAX).filter(|_| file.matches > 0),
             ResultUnit::Matches => file.last_match(),
             ResultUnit::Lines => file.events.last().map(|event| event.line_number),
         };
@@ -371,7 +375,7 @@ impl<'a> LineSearch<'a> {
         } else if has_more && limit.is_some() {
             found.limit = Some(Limit::FileBytes);
         } else {
-            found.is_in_file = has_more && is_wanted;
+            found.is_in_file = has_more && is_wanted && last.is_some();
         }
         match found.limit.is_some() || found.is_in_file || !is_wanted {
             true => ControlFlow::Break(()),
@@ -387,15 +391,14 @@ impl<'a> LineSearch<'a> {
         if self.has_globs_in_path && report.visited == 0 && report.stopped.is_none() {
             return Err(no_file_fits(self.asked.path));
         }
-        let Some(pattern) =
-            self.pattern.as_ref().filter(|_| is_whole && self.cursor.is_none() && !self.asked.invert)
-        else {
+        if !is_whole || self.cursor.is_some() || self.asked.invert {
             return Ok(CallVerdict::none());
-        };
+        }
         // What the configuration leaves out is left out in any case.
         if self.walk.hidden && self.walk.no_ignore && self.context.excludes.is_none() {
             return Ok(CallVerdict::nothing_hidden(report));
         }
+        let Some(pattern) = &self.pattern else { return Ok(CallVerdict::none()) };
         let searched = Some(report).filter(|_| self.engine.is_embedded());
         let Self { context, root, start, walk, stop, .. } = self;
         Ok(unseen_matches(context, root, start, walk, pattern, searched, stop))
@@ -408,7 +411,7 @@ impl<'a> LineSearch<'a> {
 
     /// Makes an outcome of the response and of how the search ended.
     pub(super) fn outcome<R>(&self, response: R, found: LinesFound) -> ToolOutcome<R> {
-        let mut outcome = ToolOutcome::new(response, found.matches > 0);
+        let mut outcome = ToolOutcome::new(response, found.lines > 0 || found.matches > 0);
         outcome.hidden = found.hidden;
         outcome.warnings = [self.asked.warnings.clone(), found.end.notes].concat();
         outcome.add_report(&found.end.walk);

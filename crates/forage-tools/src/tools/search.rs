@@ -184,6 +184,7 @@ fn respond(
         match_count: found.matches,
         matches,
         files: found.files,
+        // A page that is full in path order lacks nothing, whatever ran out then.
         timed_out: found.limit.is_none() && end.walk.stopped == Some(Stopped::Deadline),
         engine: end.engine,
         exit_code: end.exit_code,

@@ -292,3 +292,20 @@ fn a_cursor_is_bound_to_every_argument_that_changes_what_is_asked_for() {
         assert!(changed >= 4, "{tool}");
     }
 }
+
+/// A file behind the page is not told of, nor is what its name hides.
+#[test]
+fn a_name_behind_the_page_is_not_redacted() {
+    let tree = Tree::new();
+    tree.write("a.txt", "needle\n");
+    tree.write("b-ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd.txt", "needle\n");
+    for output in ["files", "counts"] {
+        let page = answer(
+            &tree.context(),
+            "grep_search",
+            json!({"pattern": "needle", "max_results": 1, "output": output}),
+        );
+        assert!(!page.text.contains("hidden"), "{}", page.text);
+        assert_eq!(page.records()["file_count"], 2);
+    }
+}

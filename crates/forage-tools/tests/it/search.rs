@@ -437,3 +437,15 @@ fn a_cursor_fits_one_root() {
         assert!(refusal(&other.context(), tool, next).contains("another request"), "{tool}");
     }
 }
+
+/// What is left of the context of a match that the page before had is an answer.
+#[test]
+fn a_page_of_context_alone_is_found() {
+    let tree = Tree::new();
+    tree.write("a.txt", "needle\nafter\n");
+    let mut request = json!({"pattern": "needle", "max_results": 1, "context": 1});
+    let first = answer(&tree.context(), "Search", request.clone());
+    request["cursor"] = first.records()["next_cursor"].clone();
+    let second = answer(&tree.context(), "Search", request);
+    assert_eq!((second.found, &second.records()["count"]), (true, &json!(1)), "{}", second.text);
+}

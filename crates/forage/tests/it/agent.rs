@@ -477,12 +477,9 @@ fn nothing_is_asked_without_a_question_or_a_model() {
 #[test]
 fn keyword_search_is_offered_where_something_can_filter() {
     let model = Scripted::new("one", []);
-    let names = |context: &forage_tools::Context| -> Vec<&str> {
-        forage_agent::usable_tools(context, registry::ToolSelection::all())
-            .unwrap()
-            .iter()
-            .map(|tool| tool.name())
-            .collect()
+    let names = |context: &forage_tools::Context| -> Vec<String> {
+        let tools = forage_agent::usable_tools(context, registry::ToolSelection::all()).unwrap();
+        tools.iter().map(|tool| tool.name().to_owned()).collect()
     };
     let mut context = bench().agent(&[&model]).context;
     let without = ["grep_search", "search_index", "list_directory", "read_file", "Search"];

@@ -158,7 +158,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
     };
     let Gathered { files, report, is_complete: complete, all_known } = &*gathered;
     let (complete, all_known) = (*complete, *all_known);
-    let not_searched = line_search.verdict(report, files.is_empty() && complete)?;
+    let not_searched = line_search.verdict(report, files.is_empty() && all_known)?;
     let match_count: u64 = files.iter().map(|file| file.matches).sum();
     reader.hold(files, cursor.as_ref(), max_results);
     let mut notes = Vec::new();

@@ -21,19 +21,19 @@ pub(super) enum SearchEngine {
 
 /// How a search ended.
 #[derive(Default)]
-pub(crate) struct SearchEnd {
-    pub(crate) engine: &'static str,
-    pub(crate) walk: WalkReport,
-    pub(crate) exit_code: Option<i32>,
-    pub(crate) stderr: Option<String>,
+pub(in super::super) struct SearchEnd {
+    pub(in super::super) engine: &'static str,
+    pub(in super::super) walk: WalkReport,
+    pub(in super::super) exit_code: Option<i32>,
+    pub(in super::super) stderr: Option<String>,
     /// What is to be said of the engine.
-    pub(crate) notes: Vec<String>,
+    pub(in super::super) notes: Vec<String>,
     /// It failed on the way.
-    pub(crate) incomplete: bool,
+    pub(in super::super) incomplete: bool,
 }
 
 /// The name of our own engine.
-pub(super) const EMBEDDED: &str = "embedded";
+const EMBEDDED: &str = "embedded";
 
 impl SearchEnd {
     fn embedded(walk: WalkReport) -> Self {
