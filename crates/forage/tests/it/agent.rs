@@ -487,7 +487,7 @@ fn keyword_search_is_offered_where_something_can_filter() {
     // The name is free for the other tool whose requirement calls it so.
     assert_eq!(names(&context)[5..], ["keyword_search"]);
     context.filter.mode = FilterMode::Lexical;
-    assert_eq!((names(&context)[0], names(&context)[6]), ("keyword_search", "keyword_lookup"));
+    assert_eq!((&*names(&context)[0], &*names(&context)[6]), ("keyword_search", "keyword_lookup"));
     assert_eq!(names(&context).len(), registry::TOOLS.len());
     context.filter.mode = FilterMode::Model;
     context.filter.models = vec![model as std::sync::Arc<dyn forage_llm::ChatModel>].into();
