@@ -30,12 +30,14 @@ pub enum SkipReason {
     TooDeep,
     /// Text that is searched in pieces and has a line longer than a piece.
     LineTooLong,
+    /// A text on which a pattern took more steps than it may take.
+    TooSlow,
     /// It lies on a file system that the kernel makes of itself, such as procfs. A directory counts once.
     KernelFileSystem,
 }
 
 /// All reasons, in the order in which they are shown.
-pub(crate) const REASONS: [SkipReason; 13] = [
+pub(crate) const REASONS: [SkipReason; 14] = [
     SkipReason::Ignored,
     SkipReason::Hidden,
     SkipReason::Pruned,
@@ -48,6 +50,7 @@ pub(crate) const REASONS: [SkipReason; 13] = [
     SkipReason::Special,
     SkipReason::TooDeep,
     SkipReason::LineTooLong,
+    SkipReason::TooSlow,
     SkipReason::KernelFileSystem,
 ];
 
@@ -70,6 +73,7 @@ impl SkipReason {
             Self::Special => "special",
             Self::TooDeep => "too_deep",
             Self::LineTooLong => "line_too_long",
+            Self::TooSlow => "too_slow",
             Self::KernelFileSystem => "kernel_file_system",
         }
     }

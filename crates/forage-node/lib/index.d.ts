@@ -172,6 +172,10 @@ export interface CallVerdict {
   hidden_matches: Array<string>;
   /** All such files were looked at, or there are none: without hidden matches, the pattern is in no text file under the start but those that may hold secrets. Not of a search that found something or did not finish, after which nobody looks. */
   complete: boolean;
+  /** What other readings of the pattern find: in other case or spelling, as plain text, within an edit. A sentence for each. */
+  other_readings?: Array<string>;
+  /** The files that the ranking has first for the words of the pattern. */
+  ranked_first?: Array<string>;
   /** Files of which nothing is known, as they are not read, by reason. */
   unread?: Record<string, number>;
 }
@@ -652,6 +656,8 @@ export interface GrepArguments {
   fixed_strings?: boolean;
   /** Find the lines that do not match. */
   invert_match?: boolean;
+  /** Let matches span lines, and `.` match line feeds. */
+  multiline?: boolean;
   /** Search ignored and hidden files too. */
   include_ignored?: boolean;
   /** From a previous answer, to go on. */

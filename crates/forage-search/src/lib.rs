@@ -56,6 +56,7 @@ mod scan;
 mod shown_part;
 mod size;
 mod stepped;
+mod whole_text;
 
 pub use backtracking::{BacktrackError, BacktrackMatcher};
 pub use error::PatternError;

@@ -16,6 +16,7 @@ use crate::limits::{BYTES_PER_CHECK, SPANS_GRACE, WORK_PER_LOOK};
 use crate::pattern::Pattern;
 use crate::prefilter::Prefilter;
 use crate::stepped::{SteppedCache, SteppedEnd, SteppedRegex};
+use crate::whole_text::{PatternMatcher, WholeTextFinder};
 
 /// Where the matching lines of a text come from.
 pub(crate) trait MatchingLines {
@@ -36,6 +37,7 @@ pub(crate) struct LineFinder<'p> {
 enum LineEngine<'p> {
     Exact(Box<Exact<'p>>),
     Fuzzy(Box<FuzzyFinder<'p>>),
+    WholeText(Box<WholeTextFinder>),
 }
 
 #[derive(Debug)]
@@ -71,16 +73,22 @@ pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
 impl<'p> LineFinder<'p> {
     /// What ends the call ends a search in the middle of a line, too: a long one can take minutes.
     pub(crate) fn new(pattern: &'p Pattern, stop: &Stop) -> Self {
-        let engine = match pattern.fuzzy() {
-            Some(fuzzy) => LineEngine::Fuzzy(Box::new(FuzzyFinder::new(fuzzy, stop))),
-            None => LineEngine::Exact(Box::new(Exact {
-                pattern,
-                matcher: pattern.matcher(),
-                pace: Pace::new(stop, WORK_PER_LOOK),
-                stepped: RefCell::default(),
-                grace: Cell::default(),
-                is_cut: Cell::default(),
-            })),
+        let engine = match (pattern.fuzzy(), pattern.matcher()) {
+            (Some(fuzzy), _) => LineEngine::Fuzzy(Box::new(FuzzyFinder::new(fuzzy, stop))),
+            (None, PatternMatcher::Regex(matcher)) if !pattern.spans_lines() => {
+                LineEngine::Exact(Box::new(Exact {
+                    pattern,
+                    matcher: matcher.clone(),
+                    pace: Pace::new(stop, WORK_PER_LOOK),
+                    stepped: RefCell::default(),
+                    grace: Cell::default(),
+                    is_cut: Cell::default(),
+                }))
+            }
+            (None, matcher) => {
+                let finder = WholeTextFinder::new(matcher.clone(), pattern.spans_lines(), stop);
+                LineEngine::WholeText(Box::new(finder))
+            }
         };
         Self { engine, invert: false }
     }
@@ -95,7 +103,13 @@ impl<'p> LineFinder<'p> {
         match &self.engine {
             LineEngine::Exact(exact) => exact.pace.is_stopped(),
             LineEngine::Fuzzy(finder) => finder.is_stopped(),
+            LineEngine::WholeText(finder) => finder.is_stopped(),
         }
+    }
+
+    /// Returns whether the pattern took too many steps on a text since this was asked last.
+    pub(crate) fn take_too_slow(&self) -> bool {
+        matches!(&self.engine, LineEngine::WholeText(finder) if finder.take_too_slow())
     }
 
     /// Whether places of matches are missing because the call had to end.
@@ -103,6 +117,7 @@ impl<'p> LineFinder<'p> {
         match &self.engine {
             LineEngine::Exact(exact) => exact.is_cut.get(),
             LineEngine::Fuzzy(finder) => finder.is_stopped(),
+            LineEngine::WholeText(_) => false,
         }
     }
 
@@ -111,6 +126,7 @@ impl<'p> LineFinder<'p> {
         match &self.engine {
             LineEngine::Exact(exact) => exact.pattern.may_take_long(bytes),
             LineEngine::Fuzzy(finder) => finder.may_take_long(bytes),
+            LineEngine::WholeText(_) => false,
         }
     }
 
@@ -122,6 +138,7 @@ impl<'p> LineFinder<'p> {
         match &self.engine {
             LineEngine::Exact(exact) => exact.find(line, 0),
             LineEngine::Fuzzy(finder) => finder.best_span(line).map(|span| span.start..span.end),
+            LineEngine::WholeText(finder) => finder.find_at(line, 0),
         }
     }
 
@@ -146,6 +163,16 @@ impl<'p> LineFinder<'p> {
             LineEngine::Exact(exact) => {
                 exact.find_each(line, |found| add(Span { start: found.start, end: found.end, distance: 0 }));
             }
+            // Of a match that spans lines no place is known.
+            LineEngine::WholeText(finder) => {
+                let mut at = 0;
+                while at <= line.len()
+                    && let Some(found) = finder.find_at(line, at)
+                    && add(Span { start: found.start, end: found.end, distance: 0 })
+                {
+                    at = found.end.max(found.start + 1);
+                }
+            }
             LineEngine::Fuzzy(finder) => {
                 // The best come first: it is the worst that a limit leaves out.
                 let _ = finder.best_first(line).into_iter().all(|span| {
@@ -164,6 +191,7 @@ impl<'p> LineFinder<'p> {
         match &self.engine {
             LineEngine::Exact(exact) => exact.is_match(line),
             LineEngine::Fuzzy(finder) => finder.is_match(line),
+            LineEngine::WholeText(finder) => finder.find_at(line, 0).is_some(),
         }
     }
 }
@@ -326,6 +354,7 @@ impl LineFinder<'_> {
         match &self.engine {
             LineEngine::Exact(exact) => exact.each(piece, found),
             LineEngine::Fuzzy(finder) => finder.each(piece, found),
+            LineEngine::WholeText(finder) => finder.each(piece, self.invert, found),
         }
     }
 
@@ -350,8 +379,9 @@ impl MatchingLines for LineFinder<'_> {
     fn each(&self, text: &[u8], stop: &Stop, mut found: impl FnMut(Range<usize>) -> bool) {
         let mut start = 0;
         let mut go_on = true;
+        let is_whole = matches!(self.engine, LineEngine::WholeText(_));
         while go_on && start < text.len() {
-            let end = piece_end(text, start, BYTES_PER_CHECK);
+            let end = if is_whole { text.len() } else { piece_end(text, start, BYTES_PER_CHECK) };
             let piece = &text[start..end];
             let mut found = |line: Range<usize>| {
                 go_on = found(start + line.start..start + line.end);

@@ -3,10 +3,11 @@
 use std::sync::{Arc, OnceLock};
 
 use forage_base::{Pace, Stop};
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_regex::RegexMatcherBuilder;
 use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::{Hir, Look};
 
+use crate::backtracking::BacktrackMatcher;
 use crate::beside;
 use crate::error::PatternError;
 use crate::fuzzy::{Fuzzy, FuzzyError};
@@ -14,6 +15,7 @@ use crate::limits;
 use crate::prefilter::Prefilter;
 use crate::size;
 use crate::stepped::SteppedRegex;
+use crate::whole_text::PatternMatcher;
 
 /// The ways in which letters compare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,12 +42,17 @@ pub struct PatternOptions {
     /// pattern matches, from 0 to [`limits::FUZZY_EDITS`]; 0 is exact. Assertions, those of `word` too, are tested on
     /// the text as it is.
     pub fuzzy: u8,
+    /// A match may span lines, and `.` matches line feeds (ripgrep's `-U --multiline-dotall`).
+    pub multiline: bool,
+    /// Look-around and backreferences are taken, and matched by backtracking; otherwise they are an error.
+    pub look_around: bool,
 }
 
 /// A compiled pattern. Cheap to share between threads.
 #[derive(Debug)]
 pub struct Pattern {
-    matcher: RegexMatcher,
+    matcher: PatternMatcher,
+    spans_lines: bool,
     hir: Hir,
     /// What is analysed of it: the same but for a pattern of thousands of parts.
     outline: Hir,
@@ -82,7 +89,14 @@ impl Pattern {
             return Err(PatternError::Stopped);
         }
         let source = if options.literal { regex_syntax::escape(pattern) } else { pattern.to_owned() };
-        let ast = parse(&source)?;
+        let ast = match parse(&source) {
+            Err(PatternError::LookAround { .. } | PatternError::Backreference { .. })
+                if options.look_around && options.fuzzy == 0 =>
+            {
+                return Self::backtracking(source, options, stop);
+            }
+            parsed => parsed?,
+        };
         let insensitive = match options.case {
             Case::Sensitive => false,
             Case::Insensitive => true,
@@ -106,9 +120,40 @@ impl Pattern {
             .unwrap_or(Err(PatternError::Stopped))
     }
 
-    /// A matcher for one worker: clones share the program but not the caches, over which threads would contend.
-    pub(crate) fn matcher(&self) -> RegexMatcher {
-        self.matcher.clone()
+    fn backtracking(source: String, options: &PatternOptions, stop: &Stop) -> Result<Self, PatternError> {
+        let shape = (options.word, false, options.multiline);
+        let matcher = BacktrackMatcher::new(&[source], options.case, shape, stop)
+            .map_err(|error| PatternError::Syntax { message: one_line(&error.to_string()) })?;
+        Ok(Self {
+            matcher: PatternMatcher::Backtracking(matcher),
+            spans_lines: options.multiline,
+            // What it requires of a text is not known.
+            hir: Hir::empty(),
+            outline: Hir::empty(),
+            prefilter: None,
+            fuzzy: None,
+            confirmed: false,
+            insensitive: false,
+            word: options.word,
+            positions: 1,
+            stepped: Arc::default(),
+        })
+    }
+
+    /// A matcher for one worker is a clone of it: clones share the program but not the caches, over which threads would contend.
+    pub(crate) fn matcher(&self) -> &PatternMatcher {
+        &self.matcher
+    }
+
+    /// Whether a match may span lines.
+    pub(crate) fn spans_lines(&self) -> bool {
+        self.spans_lines
+    }
+
+    /// Returns whether it has look-around or backreferences, which take longer.
+    #[must_use]
+    pub fn is_backtracking(&self) -> bool {
+        matches!(self.matcher, PatternMatcher::Backtracking(_))
     }
 
     /// The whole of it, which may be large.
@@ -117,9 +162,9 @@ impl Pattern {
         &self.hir
     }
 
-    /// Whether letters match in either case, as [`Case`] decides for this pattern.
-    #[cfg(any(target_os = "linux", target_os = "android"))]
-    pub(crate) fn is_insensitive(&self) -> bool {
+    /// Returns whether letters match in either case, as [`Case`] decides for this pattern.
+    #[must_use]
+    pub fn is_insensitive(&self) -> bool {
         self.insensitive
     }
 
@@ -205,11 +250,10 @@ struct ParsedPattern {
 
 impl ParsedPattern {
     fn translate(&self) -> Result<Hir, PatternError> {
-        regex_syntax::hir::translate::TranslatorBuilder::new()
-            .case_insensitive(self.insensitive)
-            .multi_line(true)
-            .utf8(false)
-            .line_terminator(b'\n')
+        let mut translator = regex_syntax::hir::translate::TranslatorBuilder::new();
+        translator.case_insensitive(self.insensitive).multi_line(true).utf8(false).line_terminator(b'\n');
+        translator
+            .dot_matches_new_line(self.options.multiline)
             .build()
             .translate(&self.source, &self.ast)
             .map_err(|error| PatternError::Syntax { message: one_line(&error.to_string()) })
@@ -224,11 +268,13 @@ impl ParsedPattern {
             return Err(PatternError::TooLarge);
         }
         look()?;
+        let spans_lines = self.options.multiline;
         let matcher = RegexMatcherBuilder::new()
             .multi_line(true)
             .case_insensitive(self.insensitive)
             .word(word)
-            .line_terminator(Some(b'\n'))
+            .dot_matches_new_line(spans_lines)
+            .line_terminator(if spans_lines { None } else { Some(b'\n') })
             .size_limit(limits::COMPILED_PATTERN_BYTES)
             .dfa_size_limit(limits::AUTOMATON_CACHE_BYTES)
             .nest_limit(limits::PATTERN_NESTING)
@@ -239,13 +285,15 @@ impl ParsedPattern {
             0 => None,
             edits => Some(fuzzy(&hir, word, edits, stop)?),
         };
-        let outline = size::outline(&hir, limits::ANALYSED_PARTS);
+        // What a match that spans lines requires of one of them is not known.
+        let outline = if spans_lines { Hir::empty() } else { size::outline(&hir, limits::ANALYSED_PARTS) };
         // A fuzzy search has pieces of its own.
-        let prefilter = if fuzzy.is_none() { Prefilter::new(&[&outline]) } else { None };
+        let prefilter = if fuzzy.is_none() && !spans_lines { Prefilter::new(&[&outline]) } else { None };
         let confirmed = !word && prefilter.as_ref().is_some_and(Prefilter::confirms);
         let (stepped, insensitive) = (Arc::default(), self.insensitive);
         Ok(Pattern {
-            matcher,
+            matcher: PatternMatcher::Regex(matcher),
+            spans_lines,
             hir,
             outline,
             prefilter,

@@ -253,8 +253,17 @@ pub fn search(
             }
         }
         read(worker, file, skipped, |finder, text, skipped| match text {
+            // A match in it may span pieces.
+            ScanText::Pieces(_) if pattern.spans_lines() => {
+                skipped.add(SkipReason::TooLarge);
+                None
+            }
             ScanText::Whole(text) => {
-                let found = search_text(finder, Some(finder), &entry.path, text, options, stop)?;
+                let found = search_text(finder, Some(finder), &entry.path, text, options, stop);
+                if finder.take_too_slow() {
+                    skipped.add(SkipReason::TooSlow);
+                }
+                let found = found?;
                 // Looked for only now, because nearly all files have no match and no late NUL byte either.
                 if is_binary(text) {
                     skipped.add(SkipReason::Binary);
@@ -263,7 +272,12 @@ pub fn search(
                 Some(found)
             }
             ScanText::Pieces(reader) => {
-                search_pieces(finder, Some(finder), decoded(reader), &entry.path, options, stop, skipped)
+                let text = decoded(reader);
+                let found = search_pieces(finder, Some(finder), text, &entry.path, options, stop, skipped);
+                if finder.take_too_slow() {
+                    skipped.add(SkipReason::TooSlow);
+                }
+                found
             }
         })
     };

@@ -8,7 +8,7 @@
 pub(crate) mod foreign;
 mod text;
 
-use forage_fs::{Globs, RelPath};
+use forage_fs::{Globs, RelPath, Root};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -259,12 +259,12 @@ impl Clamp {
 pub(crate) fn globs_at(
     argument: &'static str,
     globs: &[String],
-    start: &RelPath,
+    (root, start): (&Root, &RelPath),
 ) -> Result<Globs, ToolError> {
     let mut all = Vec::new();
     for glob in globs {
         let (not, bare) = glob.strip_prefix('!').map_or(("", glob.as_str()), |bare| ("!", bare));
-        for bare in readings(bare, start) {
+        for bare in readings(bare, root, start) {
             if bare.contains('/') && !start.is_root() && !bare.starts_with('/') {
                 all.push(format!("{not}{}/{bare}", escaped(start)));
             }
@@ -280,9 +280,11 @@ pub(crate) fn globs_at(
 }
 
 /// Returns the globs that a caller can mean by one: `./x` is relative to the start, `a|b` and `*.a *.b` are two, `dir/` is all that is
-/// in it, `.ext` is a kind of files, and brackets can be those of a name such as `[slug]`.
-fn readings(glob: &str, start: &RelPath) -> Vec<String> {
-    let glob = glob.trim();
+/// in it, `.ext` is a kind of files, brackets can be those of a name such as `[slug]`, a backslash can stand for a slash, and what
+/// begins with the path of the root is below it.
+fn readings(glob: &str, root: &Root, start: &RelPath) -> Vec<String> {
+    let below = root.path().to_str().and_then(|root| glob.trim().strip_prefix(root));
+    let glob = below.filter(|rest| rest.starts_with('/')).unwrap_or(glob).trim();
     let words: Vec<&str> = glob.split_whitespace().collect();
     let parts: Vec<&str> = match glob.contains('|') && !glob.contains(['{', '(']) {
         true => glob.split('|').map(str::trim).filter(|part| !part.is_empty()).collect(),
@@ -303,6 +305,9 @@ fn readings(glob: &str, start: &RelPath) -> Vec<String> {
         if !extension.is_empty() && extension.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
             all.push(format!("*{part}"));
         }
+        if part.contains('\\') {
+            all.push(part.replace('\\', "/"));
+        }
         if part.contains('[') {
             all.push(part.replace('[', "\\[").replace(']', "\\]"));
         }
@@ -312,7 +317,10 @@ fn readings(glob: &str, start: &RelPath) -> Vec<String> {
 }
 
 /// Compiles the `file_pattern` that chooses files: globs between commas, of which those that begin with `!` leave out.
-pub(crate) fn file_globs(globs: Option<&str>, start: &RelPath) -> Result<Option<Globs>, ToolError> {
+pub(crate) fn file_globs(
+    globs: Option<&str>,
+    (root, start): (&Root, &RelPath),
+) -> Result<Option<Globs>, ToolError> {
     let mut globs: Vec<String> = globs.map(split).into_iter().flatten().map(str::to_owned).collect();
     globs.retain(|glob| !glob.trim().is_empty());
     // The last one decides, and what is left out is left out wherever it is said.
@@ -323,7 +331,7 @@ pub(crate) fn file_globs(globs: Option<&str>, start: &RelPath) -> Result<Option<
     if globs.iter().all(|glob| glob.starts_with('!')) {
         globs.insert(0, "*".to_owned());
     }
-    globs_at("file_pattern", &globs, start).map(Some)
+    globs_at("file_pattern", &globs, (root, start)).map(Some)
 }
 
 /// A path as a glob that matches it and nothing else.

@@ -28,9 +28,10 @@ pub(crate) fn corrected(
         _ => return None,
     }
     let is_text = fields.get("fixed_strings") == Some(&Value::Bool(true));
+    let options = PatternOptions { look_around: true, ..PatternOptions::default() };
     if let Some(pattern) = fields.get("pattern").and_then(Value::as_str)
         && !is_text
-        && let Err(PatternError::Syntax { .. }) = Pattern::new(pattern, &PatternOptions::default())
+        && let Err(PatternError::Syntax { .. }) = Pattern::new(pattern, &options)
     {
         if pattern.contains(OPERATORS) {
             return None;
@@ -131,6 +132,7 @@ mod tests {
             ("grep_search", json!({"pattern": "x", "excludes_of": 1})),
             ("grep_search", json!({"pattern": "(retry|times"})),
             ("grep_search", json!({"pattern": "fn [a-z"})),
+            ("grep_search", json!({"pattern": "(?<=x"})),
             ("grep_search", json!({"pattern": "*.rs"})),
             ("grep_search", json!({"pattern": ["retry", "times"]})),
             ("grep_search", json!({"pattern": "x", "file_pattern": "[", "context_lines": 2})),

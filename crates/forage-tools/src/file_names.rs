@@ -164,7 +164,7 @@ pub(crate) fn fits_elsewhere(
     }
     let PathTarget { root, path: start, .. } = context.place(path).ok()?;
     let meant = format!("**/{glob}");
-    let globs = Some(globs_at(argument, std::slice::from_ref(&meant), &start).ok()?);
+    let globs = Some(globs_at(argument, std::slice::from_ref(&meant), (&root, &start)).ok()?);
     let options = context.known_to_index(&root, WalkOptions { globs, ..context.walk_options() });
     let stop = context.stop.within(limits::NEAREST_TIME);
     let mut first = None;

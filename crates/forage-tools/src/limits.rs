@@ -354,6 +354,24 @@ pub const VERDICT_FILES: u64 = 20_000;
 /// Time for the same.
 pub const VERDICT_TIME: Duration = Duration::from_secs(2);
 
+/// Time for other readings of a pattern that found nothing.
+pub const READINGS_TIME: Duration = Duration::from_secs(1);
+
+/// Other readings that an answer tells of.
+pub const READINGS: usize = 3;
+
+/// Files of the ranking that it tells of.
+pub const READINGS_RANKED: usize = 3;
+
+/// Bytes of what is told of one.
+pub const READING_BYTES: usize = 300;
+
+/// Spellings that are told of one.
+pub const READING_SPELLINGS: usize = 4;
+
+/// Spellings after which a count ends.
+pub const READING_SPELLINGS_HELD: usize = 1_000;
+
 /// Bytes of a query for `keyword_search`.
 pub const QUERY_BYTES: usize = 8 << 10;
 

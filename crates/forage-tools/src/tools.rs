@@ -8,7 +8,7 @@ mod line_search;
 mod list_directory;
 mod read_file;
 pub mod search;
-mod search_index;
+pub(crate) mod search_index;
 
 pub use grep_search::{
     GatheredUses, GrepDefinition, GrepFile, GrepLine, GrepOutput, GrepRequest, GrepResponse, GrepSearch,

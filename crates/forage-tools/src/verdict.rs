@@ -34,6 +34,12 @@ pub struct CallVerdict {
     /// start but those that may hold secrets. Not of a search that found something or did not finish, after which nobody
     /// looks.
     pub complete: bool,
+    /// What other readings of the pattern find: in other case or spelling, as plain text, within an edit. A sentence for each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub other_readings: Vec<String>,
+    /// The files that the ranking has first for the words of the pattern.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub ranked_first: Vec<String>,
     /// Files of which nothing is known, as they are not read, by reason.
     #[serde(skip_serializing_if = "Skipped::is_empty", serialize_with = "by_reason")]
     #[schemars(with = "BTreeMap<String, u64>")]
@@ -50,8 +56,13 @@ fn by_reason<S: Serializer>(skipped: &Skipped, serializer: S) -> Result<S::Ok, S
 /// What a search that saw every file did not read.
 fn unread(report: &WalkReport) -> Skipped {
     let mut unread = Skipped::default();
-    for reason in [SkipReason::Denied, SkipReason::TooLarge, SkipReason::Unreadable, SkipReason::LineTooLong]
-    {
+    for reason in [
+        SkipReason::Denied,
+        SkipReason::TooLarge,
+        SkipReason::Unreadable,
+        SkipReason::LineTooLong,
+        SkipReason::TooSlow,
+    ] {
         unread.add_many(reason, report.skipped.get(reason));
     }
     unread
@@ -100,6 +111,13 @@ impl CallVerdict {
         }
         if !self.unread.is_empty() {
             let _ = write!(text, "\nNot read, so this says nothing of them: {}.", self.unread);
+        }
+        if !self.other_readings.is_empty() {
+            text.push_str("\nThe pattern finds something");
+            self.other_readings.iter().for_each(|line| text.push_str(&format!("\n- {line}")));
+        }
+        if !self.ranked_first.is_empty() {
+            let _ = write!(text, "\nRanked first for its words: {}.", self.ranked_first.join(", "));
         }
         text
     }
@@ -190,5 +208,6 @@ pub(crate) fn unseen_matches(
         complete: !partial && is_whole(&not_read),
         unread: not_read,
         is_partial: partial,
+        ..CallVerdict::none()
     }
 }

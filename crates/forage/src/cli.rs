@@ -8,6 +8,7 @@ mod doctor;
 mod eval;
 mod files;
 mod grep;
+mod help;
 mod hook;
 mod index;
 mod keyword;
@@ -108,7 +109,7 @@ pub(crate) struct Global {
     #[arg(long, global = true, hide_short_help = true)]
     explain: bool,
     /// Print the answer alone: no remarks, no progress; errors are told
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    #[arg(long, global = true, conflicts_with = "verbose")]
     quiet: bool,
     /// As --explain, and a line on standard error for each call, those that `forage mcp` serves too
     #[arg(long, global = true, hide_short_help = true)]
@@ -127,32 +128,32 @@ impl Global {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Find files by concept: search for many terms, keep the relevant files
+    /// Find files by concept: many terms, then a model keeps what is relevant
     #[command(visible_alias = "keyword_search")]
     Keyword(keyword::Arguments),
-    /// Search lines: ripgrep's options and output, uses of a name, and fuzzy matches
+    /// Search lines: ripgrep's options and output, uses, fuzzy matches
     #[command(visible_alias = "search", aliases = ["grep_search", "Search", "rg", "ripgrep", "ugrep", "ug"])]
     Grep(Box<grep::Arguments>),
-    /// Rank files for a question, names or a bug report, without a model
+    /// Rank files for a question, names or a bug report
     #[command(visible_alias = "search_index")]
     Rank(rank::Arguments),
-    /// Look words up in a collection: error codes, identifiers, ids; lexical, not semantic
+    /// Look up error codes, identifiers and ids in a collection
     #[command(visible_alias = "keyword_lookup")]
     Lookup(lookup::Arguments),
     /// List a directory as a tree with line counts
     #[command(visible_aliases = ["list_directory", "tree"])]
     List(list::Arguments),
-    /// Find files by their names: globs, or names that are nearly theirs
+    /// Find files by name: globs, or nearly their names
     #[command(visible_alias = "find")]
     Files(files::Arguments),
-    /// Print a file, or a range of its lines, with line numbers
+    /// Print a file, a range of its lines, a definition or an outline
     #[command(visible_alias = "read_file")]
     Read(read::Arguments),
-    /// Ask a question: a model answers it with the tools, and cites the places
+    /// Ask a question: a model answers with the tools and cites places
     Ask(ask::Arguments),
-    /// Serve the tools to agents: Model Context Protocol over stdio, or HTTP
+    /// Serve the tools to agents by MCP, over stdio or HTTP
     Mcp(mcp::Arguments),
-    /// Call a tool exactly as an agent does: its name and its arguments as JSON
+    /// Call a tool as an agent does, with JSON arguments
     Call(call::Arguments),
     /// Show the tools, or their definitions for a model provider
     Tools(tools::Arguments),
@@ -160,21 +161,21 @@ enum Command {
     Schema(schema::Arguments),
     /// Show providers and models: what can be asked, what would be chosen, and why
     Models(models::Arguments),
-    /// Show the configuration in effect and where each value comes from
+    /// Show the configuration and where its values come from
     Config(settings::Arguments),
-    /// Look at everything that Forage needs: what works, what does not, and what to do about it
+    /// Check what Forage needs: what works, and what to do about the rest
     Doctor(doctor::Arguments),
-    /// The instant index: what there is, build it, remove it, check it
+    /// Show, build, check or remove the instant index
     Index(index::Arguments),
-    /// Collections that `forage lookup` looks in: fill one with the files of directories, show it, remove it
+    /// Fill, show or remove the collections of `forage lookup`
     Sparse(sparse::Arguments),
     /// What calls cost: sums of the lines that `telemetry.path` collects, by tool, model and day
     Telemetry(telemetry::Arguments),
-    /// Look at what agents searched, what they saw, and what they never looked at: a page on this machine
+    /// Show what agents searched and saw, as a page on this machine
     Ui(ui::Arguments),
     /// Measure the ranking: on a set of queries, or on your own history
     Eval(eval::Arguments),
-    /// Set Forage up in clients: Claude Code, Codex, Cursor, VS Code, Gemini CLI and others, with what they take beside
+    /// Set Forage up in Claude Code, Codex, Cursor, VS Code and others
     Setup(setup::Arguments),
     /// Print what a shell completes: commands, options, paths, providers, tools
     Completions(completions::Arguments),
@@ -206,16 +207,20 @@ enum Invocation {
 impl Invocation {
     fn parse() -> Result<Self, clap::Error> {
         let own = Cli::command();
-        let mut commands = commands();
+        let (shown, mut commands) = (commands(), help::arranged(commands()));
         let matches = commands.try_get_matches_from_mut(std::env::args_os());
-        let matches = matches.map_err(|error| only_shown(error, &commands))?;
+        let matches = matches.map_err(|error| only_shown(error, &shown))?;
         let asked = match of_tool::called(&matches, &own, TOOLS) {
             Some((tool, request)) => {
                 Global::from_arg_matches(&matches).map(|global| Self::Tool(tool, request, Box::new(global)))
             }
-            None => Cli::from_arg_matches(&matches).map(|cli| Self::Command(Box::new(cli))),
+            None => Cli::from_arg_matches(&matches).map(|mut cli| {
+                cli.global.quiet |=
+                    matches!(&cli.command, Some(Command::Grep(arguments)) if arguments.silent);
+                Self::Command(Box::new(cli))
+            }),
         };
-        asked.map_err(|error| only_shown(error.format(&mut commands), &commands))
+        asked.map_err(|error| only_shown(error.format(&mut commands), &shown))
     }
 
     fn global(&self) -> &Global {
@@ -387,6 +392,68 @@ mod tests {
         }
         words.extend(word);
         words
+    }
+
+    /// Letters that stand for options of several commands, each with the names of these.
+    const LETTERS: [(char, &[&str]); 7] = [
+        ('d', &["max-depth"]),
+        ('g', &["glob"]),
+        ('l', &["files-with-matches", "paths"]),
+        ('m', &["max-count", "limit"]),
+        ('p', &["path"]),
+        ('t', &["type", "language"]),
+        ('u', &["unrestricted", "include-ignored"]),
+    ];
+
+    #[test]
+    fn a_letter_means_one_thing_in_all_commands() {
+        let mut seen = std::collections::BTreeMap::<char, Vec<String>>::new();
+        for command in Cli::command().get_subcommands() {
+            for option in command.get_arguments() {
+                let names = option.get_short().into_iter().map(|short| (short, option.get_long()));
+                for (short, long) in names {
+                    seen.entry(short).or_default().push(long.unwrap_or_default().to_owned());
+                }
+            }
+        }
+        for (short, names) in seen.into_iter().filter(|(_, names)| names.len() > 1) {
+            let known =
+                LETTERS.iter().find(|(letter, _)| *letter == short).map_or(&[][..], |(_, known)| known);
+            assert!(names.iter().all(|name| known.contains(&name.as_str())), "-{short}: {names:?}");
+        }
+    }
+
+    #[test]
+    fn the_help_shows_sixteen_commands_and_two_examples_of_each() {
+        let mut commands = help::arranged(commands());
+        let help = commands.render_help().to_string();
+        let (shown, rest) = help.split_once("Also: ").unwrap();
+        let shown: Vec<&str> =
+            shown.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next()).collect();
+        assert_eq!(shown.len(), 16, "{shown:?}");
+        let others: Vec<&str> = rest.lines().next().unwrap().split(", ").collect();
+        for command in super::commands().get_subcommands() {
+            let name = command.get_name();
+            assert!(shown.contains(&name) || others.contains(&name) || command.is_hide_set(), "{name}");
+        }
+        for name in shown {
+            let help = commands.find_subcommand_mut(name).unwrap().render_help().to_string();
+            let (_, examples) = help.split_once("Examples:\n").unwrap();
+            assert_eq!(examples.matches("  forage ").count(), 2, "{help}");
+        }
+    }
+
+    #[test]
+    fn every_option_has_its_text_in_the_manual() {
+        for name in ["grep", "rank", "mcp"] {
+            let page = man::page_of(Some(name)).unwrap();
+            assert!(page.contains("timeout") && page.contains(".SH EXAMPLES\n.nf\n  forage "), "{page}");
+            let mut lines = page.lines();
+            while lines.by_ref().any(|line| line == ".TP") {
+                let (option, text) = (lines.next().unwrap(), lines.next().unwrap_or_default());
+                assert!(!text.trim().is_empty(), "{name}: {option}");
+            }
+        }
     }
 
     #[test]

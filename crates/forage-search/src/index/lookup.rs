@@ -244,6 +244,15 @@ impl Index {
         Some(listed.choose(candidates, max_file_bytes))
     }
 
+    /// Runs searches of which [`Index::explain`] tells nothing.
+    pub fn unexplained<T>(&self, searches: impl FnOnce() -> T) -> T {
+        let asked = || self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = asked().clone();
+        let result = searches();
+        *asked() = before;
+        result
+    }
+
     /// Describes what it could say for the last search, such as the number of candidates; `None` when it was not asked.
     pub fn explain(&self) -> Option<String> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone();

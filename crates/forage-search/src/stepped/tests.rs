@@ -7,6 +7,7 @@ use super::*;
 use crate::event::Span;
 use crate::lines::LineFinder;
 use crate::pattern::{Case, Pattern, PatternOptions};
+use crate::whole_text::PatternMatcher;
 
 /// Pieces of patterns: what the two automata, assertions and the order of preference could be wrong about.
 const PIECES: &[&str] = &[
@@ -156,8 +157,8 @@ fn long_lines_have_the_same_matches() {
         let spans = finder.spans(&line, &(0..line.len()), usize::MAX);
         assert_eq!(spans.len(), 40_000, "{source}");
         let mut expected = Vec::new();
-        pattern
-            .matcher()
+        let PatternMatcher::Regex(matcher) = pattern.matcher() else { panic!("{source}") };
+        matcher
             .find_iter(&line, |next| {
                 expected.push((next.start(), next.end()));
                 true

@@ -125,7 +125,7 @@ fn the_whole_syntax_means_the_same() {
                 if literal && case != Case::Smart {
                     continue;
                 }
-                let options = PatternOptions { case, literal, word, fuzzy: 0 };
+                let options = PatternOptions { case, literal, word, ..PatternOptions::default() };
                 let pattern =
                     Pattern::new(text, &options).unwrap_or_else(|error| panic!("{text:?}: {error}"));
                 let (walk, scan) = (WalkOptions::default(), ScanOptions::default());
@@ -221,7 +221,7 @@ fn only_ugrep_knows_look_around_and_backreferences() {
     check(r"(foo)\1", text, [Err("backreferences"), Err("InvalidPattern"), Ok(&[2])]);
     check(r"\h", b"a b\n", [Err("not valid"), Err("InvalidPattern"), Ok(&[1])]);
     // Words and case are its own there, and they are passed on.
-    let options = PatternOptions { case: Case::Insensitive, word: true, literal: false, fuzzy: 0 };
+    let options = PatternOptions { case: Case::Insensitive, word: true, ..PatternOptions::default() };
     assert_eq!(lines("ugrep", "foo(?= bar)", options, b"xFOO bar\nFOO bar\n").0, Ok(vec![2]));
     let options = PatternOptions { case: Case::Smart, ..options };
     assert_eq!(lines("ugrep", "foo(?= bar)", options, b"FOO bar\n").0, Ok(vec![1]));

@@ -63,7 +63,7 @@ pub(crate) fn random_request(random: &mut Random) -> Wanted {
     let literal = random.one_in(5);
     let text = random.pick(if literal { LITERALS } else { PATTERNS });
     let case = [Case::Sensitive, Case::Insensitive, Case::Smart][random.below(3)];
-    let options = PatternOptions { case, literal, word: random.one_in(4), fuzzy: 0 };
+    let options = PatternOptions { case, literal, word: random.one_in(4), ..PatternOptions::default() };
     let context = random.below(4);
     let mut walk = WalkOptions { threads: 1 + random.below(3), ..WalkOptions::default() };
     let globs: Vec<String> = (0..random.below(3)).map(|_| random.pick(GLOBS).to_owned()).collect();

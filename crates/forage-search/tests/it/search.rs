@@ -112,7 +112,8 @@ fn request(random: &mut Random) -> (Pattern, WalkOptions, ScanOptions, Vec<Strin
         arguments.push("--follow".to_owned());
     }
     arguments.extend(["-e".to_owned(), text.to_owned()]);
-    let pattern = Pattern::new(text, &PatternOptions { case, literal, word, fuzzy: 0 }).unwrap();
+    let pattern =
+        Pattern::new(text, &PatternOptions { case, literal, word, ..PatternOptions::default() }).unwrap();
     let scan = ScanOptions { before_context: context, after_context: context, ..ScanOptions::default() };
     (pattern, walk, scan, arguments)
 }

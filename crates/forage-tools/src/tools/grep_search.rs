@@ -183,7 +183,6 @@ impl Tool for GrepSearch {
         (&["case_insensitive", "insensitive", "-i"], Foreign::Same("ignore_case")),
         (&["case_sensitive"], Foreign::Opposite("ignore_case")),
         (&["hidden", "include_hidden", "no_ignore"], Foreign::Same("include_ignored")),
-        (&["multiline"], Foreign::Missing("patterns match within a line; search for one of the lines")),
         (&["offset"], Foreign::Missing("pass the `cursor` of the answer before to go on")),
     ];
     type Request = GrepRequest;
@@ -322,7 +321,10 @@ fn respond(
 
 /// Whether all of what was to be searched was: a file whose search ended early counts as seen in part.
 fn is_whole(report: &WalkReport) -> bool {
-    report.stopped.is_none() && !report.too_many_entries && report.skipped.get(SkipReason::LineTooLong) == 0
+    let unknown = [SkipReason::LineTooLong, SkipReason::TooSlow];
+    report.stopped.is_none()
+        && !report.too_many_entries
+        && unknown.iter().all(|reason| report.skipped.get(*reason) == 0)
 }
 
 impl From<FoundFile> for GrepFile {

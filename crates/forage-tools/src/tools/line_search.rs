@@ -24,6 +24,7 @@ use crate::border::{Border, Hidden};
 use crate::context::{Context, EngineSetting};
 use crate::cursor::{Cursor, fingerprint};
 use crate::error::ToolError;
+use crate::other_readings::{other_readings, ranked_first};
 use crate::outcome::{Limit, ToolOutcome};
 use crate::place::{PathTarget, globs_in_path, no_file_fits};
 use crate::text::quoted;
@@ -180,12 +181,12 @@ impl<'a> LineSearch<'a> {
             return Err(globs_in_path(asked.globs_argument));
         }
         let only = match in_path.as_deref() {
-            Some(in_path) => file_globs(Some(in_path), &RelPath::root())?,
-            None => file_globs(asked.file_pattern, &start)?,
+            Some(in_path) => file_globs(Some(in_path), (&root, &RelPath::root()))?,
+            None => file_globs(asked.file_pattern, (&root, &start))?,
         };
         let globs = match globs.is_empty() {
             true => None,
-            false => Some(globs_at(asked.globs_argument, &globs, &start)?),
+            false => Some(globs_at(asked.globs_argument, &globs, (&root, &start))?),
         };
         let (engine, note) = SearchEngine::choose(asked.engine, asked.options.fuzzy > 0)?;
         asked.warnings.extend(note);
@@ -210,6 +211,9 @@ impl<'a> LineSearch<'a> {
                 return Err(ToolError::pattern_or_glob(asked.pattern, asked.globs_argument, source, &stop));
             }
         };
+        if pattern.as_ref().is_some_and(Pattern::is_backtracking) {
+            asked.warnings.push("look-around and backreferences are slower than other patterns".to_owned());
+        }
         let index = index.or_else(open);
         let bound = fingerprint::<T>(request, &root, &start, in_path.as_deref());
         let cursor = asked.cursor.map(|text| Cursor::decode(text, bound)).transpose()?;
@@ -395,13 +399,21 @@ impl<'a> LineSearch<'a> {
             return Ok(CallVerdict::none());
         }
         // What the configuration leaves out is left out in any case.
-        if self.walk.hidden && self.walk.no_ignore && self.context.excludes.is_none() {
-            return Ok(CallVerdict::nothing_hidden(report));
-        }
-        let Some(pattern) = &self.pattern else { return Ok(CallVerdict::none()) };
-        let searched = Some(report).filter(|_| self.engine.is_embedded());
-        let Self { context, root, start, walk, stop, .. } = self;
-        Ok(unseen_matches(context, root, start, walk, pattern, searched, stop))
+        let Self { context, asked, root, start, walk, stop, .. } = self;
+        let mut verdict = match &self.pattern {
+            _ if walk.hidden && walk.no_ignore && context.excludes.is_none() => {
+                CallVerdict::nothing_hidden(report)
+            }
+            Some(pattern) => {
+                let searched = Some(report).filter(|_| self.engine.is_embedded());
+                unseen_matches(context, root, start, walk, pattern, searched, stop)
+            }
+            None => CallVerdict::none(),
+        };
+        verdict.other_readings =
+            other_readings(context, (root, start), walk, (asked.pattern, &asked.options), stop);
+        verdict.ranked_first = ranked_first(context, start, asked.pattern, stop);
+        Ok(verdict)
     }
 
     /// Whether globs were given and no file fits them.

@@ -197,7 +197,7 @@ pub struct RankedReason {
 
 /// Ranks files for another tool, `(files, chunks)` of them at the most. The second part says whether the ranked index was
 /// not ready, so that a search stood in for it.
-pub(super) fn rank(
+pub(crate) fn rank(
     context: &Context,
     request: &RankRequest,
     most: (usize, usize),

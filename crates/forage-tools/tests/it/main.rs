@@ -24,7 +24,9 @@ mod limits;
 mod lookup;
 #[path = "../../../forage-lookup/tests/it/memory.rs"]
 mod memory;
+mod multiline;
 mod names;
+mod no_hits;
 mod one_rule;
 mod outline;
 #[cfg(unix)]

@@ -25,7 +25,7 @@ use view::{Shown, View};
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_long_help = "Examples:\n  forage ask 'where are failed requests retried, and how long does it wait?'\n\nExit status: 0 \
+    after_long_help = "Examples:\n  forage ask 'where are failed requests retried, and how long does it wait?'\n  forage ask --json 'which types cross the wire?' > transcript.json\n\nExit status: 0 \
                   an answer, 1 the model had none, 2 an error or no time left, 130 interrupted (what is known is \
                   printed)."
 )]

@@ -13,7 +13,9 @@ use anyhow::bail;
 use forage_fs::{FileTypes, Globs, RelPath, Root, SkipReason, WalkOptions, WalkReport, WalkStep, walk};
 use forage_search::{FileBytes, FileScan, Pattern, ScannedFile};
 use forage_tools::tools::{CaseRule, GrepOutput, GrepRequest, GrepSearch, Search, SearchRequest};
-use forage_tools::{Context, ErrorCode, ROOT, Tool as _, ToolError, hidden_matches, limits, telemetry};
+use forage_tools::{
+    Context, ErrorCode, ROOT, Tool as _, ToolError, hidden_matches, limits, other_readings, telemetry,
+};
 use grep_printer::{HyperlinkEnvironment, PathPrinterBuilder, Stats};
 use serde_json::json;
 use termcolor::Buffer;
@@ -105,6 +107,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         is_mapped: paths.len() <= MAPPED_PATHS
             && !paths.iter().any(|path| *path == STREAM || is_directory(path)),
         style: &style,
+        patterns: &patterns,
         context: &context,
         output: Output::new(output, separator, is_terminal),
         stats: (is_possible && !arguments.files && style.has_stats()).then(Stats::new),
@@ -169,6 +172,7 @@ fn find(context: &Context, named: &str) -> anyhow::Result<(Arc<Root>, RelPath)> 
 /// A search for lines on its way.
 struct LineSearch<'a> {
     style: &'a Style<'a>,
+    patterns: &'a [String],
     context: &'a Context,
     /// A pattern that passes over files without a match; `None` if every file must be searched.
     sieve: Option<Pattern>,
@@ -467,6 +471,16 @@ impl LineSearch<'_> {
         for (root, start, walk, report) in &self.reports {
             for line in hidden_matches(self.context, root, start, walk, pattern, report) {
                 self.output.note(&format!("{line}; -u searches ignored files, -. hidden ones"));
+            }
+            // In a script each would be time that ripgrep does not take.
+            if let [pattern] = self.patterns
+                && io::stderr().is_terminal()
+            {
+                let options = arguments.pattern_options();
+                let stop = &self.context.stop;
+                for line in other_readings(self.context, (root, start), walk, (pattern, &options), stop) {
+                    self.output.note(&format!("found {line}"));
+                }
             }
         }
         Ok(())

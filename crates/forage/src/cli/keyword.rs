@@ -12,7 +12,7 @@ use crate::config::{CommandLineSettings, SettingsCommand};
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_long_help = "Examples:\n  forage keyword --filter lexical 'how are failed requests retried' 'retry_after' 'backoff' 'retr(y|ies)'"
+    after_long_help = "Examples:\n  forage keyword --filter lexical 'how are failed requests retried' 'retry_after' 'backoff'\n  forage keyword 'where are passwords checked' 'password' 'bcrypt|argon2'"
 )]
 pub(crate) struct Arguments {
     /// What you are trying to find or learn, in a sentence

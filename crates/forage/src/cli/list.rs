@@ -11,8 +11,8 @@ use crate::config::CommandLineSettings;
 const EXAMPLES: &str = "\
 Examples:
   forage list                      the tree of where you are, with numbers of lines
-  forage list crates -L 3          three levels deep
-  forage list src -s               what each file defines";
+  forage list crates -d 3          three levels deep
+  forage list src --symbols        what each file defines";
 
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = EXAMPLES)]
@@ -20,16 +20,16 @@ pub(crate) struct Arguments {
     /// Directory to list
     path: Option<String>,
     /// List subdirectories too
-    #[arg(short, long)]
+    #[arg(long)]
     recursive: bool,
     /// Levels to list, as `tree` counts them [default: 3 with --recursive, else 1]
-    #[arg(short = 'L', long, value_name = "N", visible_alias = "depth")]
+    #[arg(short = 'd', long, value_name = "N", visible_alias = "depth")]
     max_depth: Option<i64>,
     /// Show what each file defines, for a directory of at most 200 files
-    #[arg(short, long)]
+    #[arg(long)]
     symbols: bool,
     /// List ignored and hidden names too
-    #[arg(short = 'a', long)]
+    #[arg(short = 'u', long)]
     include_ignored: bool,
 }
 

@@ -26,14 +26,14 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "PATH")]
     path: Option<String>,
     /// Language to look in, such as rust
-    #[arg(short = 'l', long, value_name = "NAME")]
+    #[arg(short = 't', long, visible_alias = "type", value_name = "NAME")]
     language: Option<String>,
     /// Condition on a payload field, of which all must hold: FIELD=VALUE, FIELD=VALUE|VALUE for any of them, or
     /// FIELD>=NUMBER (>, <=, <); may be given several times
     #[arg(long = "where", visible_alias = "filter", value_name = "FIELD=VALUE")]
     conditions: Vec<String>,
     /// Results to show [default: 10]
-    #[arg(short = 'n', long, value_name = "N", visible_alias = "max-results")]
+    #[arg(short = 'm', long, value_name = "N", visible_alias = "max-results")]
     limit: Option<i64>,
 }
 

@@ -20,27 +20,35 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, output: &mut Terminal) -> anyhow::Result<Status> {
-    let commands = built();
     if arguments.list {
+        let commands = built();
         let has_page = |command: &&Command| !command.is_hide_set() && command.get_name() != "help";
         let shown = commands.get_subcommands().filter(has_page);
         let names: Vec<&str> = shown.map(Command::get_name).collect();
         return output.page(&(names.join("\n") + "\n"));
     }
-    let page = match &arguments.command {
-        None => page(commands)?,
+    output.page(&page_of(arguments.command.as_deref())?)
+}
+
+/// The page of a command, or of the program.
+pub(super) fn page_of(command: Option<&str>) -> anyhow::Result<String> {
+    let commands = built();
+    match command {
+        None => page(commands),
         Some(name) => match commands.find_subcommand(name) {
-            Some(command) => page(command.clone())?,
+            Some(command) => page(command.clone()),
             None => bail!("there is no command {name}; `forage help` lists them"),
         },
-    };
-    output.page(&page)
+    }
 }
 
 /// All commands, each with the name of its page, `forage-grep`.
 fn built() -> Command {
     let mut commands = commands().version(env!("CARGO_PKG_VERSION")).long_version(version::version());
     commands.build();
+    // clap_mangen leaves out the text of options that the short help leaves out.
+    let shown = |argument: clap::Arg| argument.hide_short_help(false);
+    commands = commands.mut_args(shown).mut_subcommands(|command| command.mut_args(shown));
     let named = |command: Command| {
         let name = format!("forage-{}", command.get_name());
         command.display_name(name)
@@ -52,9 +60,23 @@ fn built() -> Command {
 fn page(command: Command) -> anyhow::Result<String> {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
     let mut page = Vec::new();
-    Man::new(command)
+    let examples = command.get_after_long_help().or(command.get_after_help()).map(ToString::to_string);
+    Man::new(command.after_long_help("").after_help(""))
         .title(name)
         .source(format!("forage {}", env!("CARGO_PKG_VERSION")))
         .render(&mut page)?;
-    Ok(String::from_utf8(page)?)
+    let mut page = String::from_utf8(page)?;
+    if let Some(examples) = examples {
+        let (title, text) = match examples.split_once(":\n") {
+            Some((title, text)) if title.starts_with("Example") => ("EXAMPLES", text),
+            _ => ("NOTES", &*examples),
+        };
+        let text = text.replace('\\', "\\e").replace('-', "\\-");
+        let escaped = |line: &str| {
+            if line.starts_with(['.', '\'']) { format!("\\&{line}\n") } else { format!("{line}\n") }
+        };
+        let text: String = text.lines().map(escaped).collect();
+        page = page.replace(".SH EXTRA\n", "") + &format!(".SH {title}\n.nf\n{text}.fi\n");
+    }
+    Ok(page)
 }

@@ -1,14 +1,17 @@
 //! `forage rank`.
 
 use std::io::Read as _;
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use forage_tools::Tool as _;
+use forage_fs::RelPath;
 use forage_tools::tools::{RankRequest, SearchIndex};
+use forage_tools::{Context, Tool as _, registry};
+use serde_json::Value;
 
 use super::output::Terminal;
-use super::session::{self, path_argument};
+use super::session::{self, for_people, path_argument};
 use super::{Global, Status};
 use crate::config::CommandLineSettings;
 
@@ -17,7 +20,7 @@ const INDEXING_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Debug, clap::Args)]
 #[command(
-    after_long_help = "Examples:\n  forage rank how are failed requests retried\n  forage rank --code why does a retry keep the old header\n  forage rank -l rust -p src RetryPolicy\n  forage rank - < report.md\n  forage rank '\"connection reset\" path:net -windows'\n\nThe first use in a project reads all of it; after that, only what has changed."
+    after_long_help = "Examples:\n  forage rank how are failed requests retried\n  forage rank --code why does a retry keep the old header\n  forage rank -t rust -p src RetryPolicy\n  forage rank -l RetryPolicy | xargs wc -l\n  forage rank - < report.md\n  forage rank '\"connection reset\" path:net -windows'\n\nThe first use in a project reads all of it; after that, only what has changed."
 )]
 pub(crate) struct Arguments {
     /// What to find: a question, words, names, or a whole bug report; "quoted words" stand together, path:PART and
@@ -31,14 +34,17 @@ pub(crate) struct Arguments {
     #[arg(short = 'g', long, value_name = "GLOB", visible_alias = "file-pattern")]
     glob: Option<String>,
     /// Languages to search, such as rust or typescript; may be given several times
-    #[arg(short = 'l', long = "language", value_name = "NAME")]
+    #[arg(short = 't', long = "language", visible_alias = "type", value_name = "NAME")]
     languages: Vec<String>,
     /// Print code instead of single lines: whole definitions of the best files, about so many tokens [default: 8000]
     #[arg(long, value_name = "TOKENS", num_args = 0..=1, require_equals = true, default_missing_value = "8000")]
     code: Option<i64>,
     /// Files to show [default: 10; with code 30, of which the last are only named]
-    #[arg(short = 'n', long, value_name = "N", visible_alias = "max-results")]
+    #[arg(short = 'm', long, value_name = "N", visible_alias = "max-results")]
     limit: Option<i64>,
+    /// Print the paths alone, as they are from here
+    #[arg(short = 'l', long, conflicts_with = "code")]
+    paths: bool,
     /// Leave the messages of the project's commits out of account
     #[arg(long)]
     no_history: bool,
@@ -86,5 +92,27 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     request.explain = Some(output.wants_explanation());
     request.history = arguments.no_history.then_some(false);
     request.cursor.clone_from(&arguments.cursor);
-    session::answer::<SearchIndex>(request, &context, output)
+    let answer = |context: &Context| {
+        let mut answer = registry::answer::<SearchIndex>(context, request)?;
+        if arguments.paths {
+            answer.text = paths(context, answer.records());
+        }
+        Ok(answer)
+    };
+    session::print(SearchIndex::NAME, &context, output, answer, |error| for_people(error, &context.names))
+}
+
+/// Returns the paths of an answer, a line each: those below the working directory are relative to it, all others whole.
+fn paths(context: &Context, records: &Value) -> String {
+    let files = records["files"].as_array().into_iter().flatten();
+    let from_here = |shown: &str| {
+        let (root, base) = (context.roots.main().path(), context.roots.base());
+        match RelPath::parse(shown, &RelPath::root()) {
+            // Those of other roots are whole already.
+            _ if Path::new(shown).is_absolute() => shown.to_owned(),
+            Ok(path) if path.starts_with(base) => String::from_utf8_lossy(path.below(base)).into_owned(),
+            _ => root.join(shown).display().to_string(),
+        }
+    };
+    files.filter_map(|file| file["path"].as_str()).map(|path| from_here(path) + "\n").collect()
 }

@@ -21,10 +21,10 @@ pub(crate) struct Arguments {
     /// File to read
     path: String,
     /// First line, counted from 1
-    #[arg(short, long, value_name = "LINE")]
+    #[arg(long, value_name = "LINE")]
     start_line: Option<i64>,
     /// Last line, inclusive
-    #[arg(short, long, value_name = "LINE")]
+    #[arg(long, value_name = "LINE")]
     end_line: Option<i64>,
     /// Definition to read instead of lines: a name, or a qualified one, such as Client::send
     #[arg(long, value_name = "NAME", conflicts_with_all = ["start_line", "end_line"])]

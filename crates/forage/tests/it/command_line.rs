@@ -29,7 +29,7 @@ fn exit_status_tells_found_nothing_and_error_apart() {
         (&["list", "src/main.rs"], 2),
         (&["read", "src/main.rs"], 0),
         (&["read", "src"], 2),
-        (&["read", "src/main.rs", "-s", "99"], 0),
+        (&["read", "src/main.rs", "--start-line", "99"], 0),
         (&["call", "grep_search", "{\"pattern\": \"needle\"}"], 0),
         (&["call", "grep_search", "{\"pattern\""], 2),
         (&["call", "no_such_tool", "{}"], 2),
@@ -48,7 +48,7 @@ fn exit_status_tells_found_nothing_and_error_apart() {
 
 #[test]
 fn list_draws_a_tree() {
-    let run = project().run(&["list", "-r"]);
+    let run = project().run(&["list", "--recursive"]);
     insta::assert_snapshot!(run.stdout, @r"
     ./
     ├── README.md (7 lines)
@@ -63,7 +63,7 @@ fn list_draws_a_tree() {
 #[test]
 fn read_numbers_lines_and_says_how_to_go_on() {
     let project = project();
-    let run = project.run(&["read", "README.md", "-s", "2", "-e", "3"]);
+    let run = project.run(&["read", "README.md", "--start-line", "2", "--end-line", "3"]);
     assert_eq!(run.stdout, "     2\tline 2\n     3\tline 3\n\n[lines 2 to 3 of 7 lines]\n");
     let text: String = (1..=5_000).map(|n| format!("line number {n}\n")).collect();
     project.write("long.txt", &text);

@@ -87,8 +87,8 @@ pub(crate) fn cases() -> Vec<(i32, Vec<String>)> {
         (0, &["read", "src/main.rs"]),
         (2, &["read", "src"]),
         (2, &["read", "no/such/file"]),
-        (2, &["read", "src/main.rs", "-s", "x"]),
-        (0, &["list", "-r"]),
+        (2, &["read", "src/main.rs", "--start-line", "x"]),
+        (0, &["list", "--recursive"]),
         (2, &["list", "src/main.rs"]),
         (2, &["list", "no/such/path"]),
         (2, &["lookup", "needle"]),
@@ -155,7 +155,7 @@ fn an_answer_that_can_not_be_written_is_an_error() {
         &["grep", "("],
         &["grep", "--uses", "needle"],
         &["rank", "needle"],
-        &["list", "-r"],
+        &["list", "--recursive"],
         &["read", "src/main.rs"],
         &["keyword", "--filter", "lexical", "q", "needle"],
         &["call", "grep_search", &found],
@@ -337,7 +337,7 @@ fn at_a_deadline_the_error_is_in_the_answer() {
     let error = kept(&arguments, &project.run(&arguments))["error"].to_string();
     assert!(error.contains("the search ended before all files were read"), "{error}");
     // What may have given something by then: one document all the same.
-    for arguments in [&["rank", "needle"][..], &["list", "-r"], &["read", "slow/a.txt"]] {
+    for arguments in [&["rank", "needle"][..], &["list", "--recursive"], &["read", "slow/a.txt"]] {
         let arguments = [arguments, &["--timeout-ms", "100", "--json"]].concat();
         kept(&arguments, &project.run(&arguments));
     }
@@ -376,7 +376,7 @@ fn an_index_enters_no_directory_that_a_search_leaves_out() {
         &["call", "grep_search", &needle][..],
         &["call", "grep_search", &there],
         &["call", "grep_search", &all],
-        &["list", "-r"],
+        &["list", "--recursive"],
         &["grep", "needle"],
     ];
     let before = asked.map(run);

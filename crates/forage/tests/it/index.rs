@@ -42,7 +42,7 @@ fn searched(project: &Project, environment: &[(&str, &str)]) -> Vec<(i32, String
         &["grep", "no such text"],
         &["search", "-Z", "1", "neddle"],
         &["keyword", "--filter", "lexical", "where is it", "needle", "retry"],
-        &["list", "-L", "3"],
+        &["list", "-d", "3"],
     ];
     let run = |arguments: &&[&str]| project.run_in(&project.root, arguments, environment);
     searches.iter().map(run).map(|Run { status, stdout, .. }| (status, stdout)).collect()

@@ -467,7 +467,7 @@ mod embedded {
         assert_eq!(index(&project, &["."])["files_unchanged"], 200);
         let ask = |collection: &str| {
             let run =
-                project.run(&["lookup", "--json", "-n", "100", "--collection", collection, "word17 line"]);
+                project.run(&["lookup", "--json", "-m", "100", "--collection", collection, "word17 line"]);
             run.json()["hits"].clone()
         };
         assert_eq!(ask("code"), ask("whole"));

@@ -50,7 +50,7 @@ fn directory(project: &Project) -> PathBuf {
 /// All that answers say, but for what they took and remark.
 fn ranked(project: &Project, environment: &[(&str, &str)]) -> Vec<Value> {
     let ask = |query: &&[&str]| {
-        let arguments = [&["rank", "--json", "-n", "100"], *query].concat();
+        let arguments = [&["rank", "--json", "-m", "100"], *query].concat();
         let run = project.run_in(&project.root, &arguments, environment);
         assert_eq!(run.status, 0, "{run:?}");
         let mut records = run.json();
@@ -162,8 +162,16 @@ fn nothing_found_and_weak_answers_are_told() {
     assert!(run.status == 1 && run.stdout.contains("No file has `xyzzy`, `frobnicate`"), "{run:?}");
     let run = project.run(&["rank", "router of quantum entanglement and photons"]);
     assert!(run.status == 0 && run.stdout.contains("WEAK"), "{run:?}");
-    let run = project.run(&["rank", "-l", "klingon", "router"]);
+    let run = project.run(&["rank", "-t", "klingon", "router"]);
     assert!(run.status == 2 && run.stderr.contains("klingon"), "{run:?}");
+}
+
+#[test]
+fn paths_alone_lead_to_files_from_here() {
+    let project = project();
+    let run = project.run(&["rank", "-l", "router"]);
+    let paths: Vec<&str> = run.stdout.lines().collect();
+    assert!(paths.len() > 1 && paths.iter().all(|path| project.root.join(path).is_file()), "{run:?}");
 }
 
 #[test]

@@ -27,6 +27,18 @@ fn plain(text: &str) -> String {
 }
 
 #[test]
+fn a_person_is_told_what_other_readings_find() {
+    let project = project();
+    let arguments = ["grep", "NEEDLE_ONE"];
+    let (status, shown) = on_a_terminal_with(&project, &arguments, &[XTERM]);
+    assert!(
+        status == 1 && plain(&shown).contains("found in other case or spelling: 1 line in 1 file"),
+        "{shown}"
+    );
+    assert_eq!(project.run(&arguments).stderr, "");
+}
+
+#[test]
 fn colours_are_for_terminals_and_change_nothing_else() {
     let project = project();
     let all: [&[&str]; 8] = [
@@ -36,7 +48,7 @@ fn colours_are_for_terminals_and_change_nothing_else() {
         &["grep", "--uses", "needle_one"],
         &["grep", "-Z", "1", "needle"],
         &["keyword", "--filter", "lexical", "q", "needle"],
-        &["list", "-s"],
+        &["list", "--symbols"],
         &["read", "src/c.rs"],
     ];
     // A terminal has headings and numbers.
@@ -172,7 +184,7 @@ fn the_manual_has_a_page_for_each_command() {
         let page = project.run(&["man", command]).stdout;
         assert!(
             page.contains(&format!(".TH forage-{command} 1"))
-                && (command == "hook" || page.contains("Examples:")),
+                && (command == "hook" || page.contains(".SH EXAMPLES")),
             "{command}"
         );
     }

@@ -53,6 +53,8 @@ pub struct GrepRequest {
     pub fixed_strings: Option<bool>,
     /// Find the lines that do not match.
     pub invert_match: Option<bool>,
+    /// Let matches span lines, and `.` match line feeds.
+    pub multiline: Option<bool>,
     /// Search ignored and hidden files too.
     pub include_ignored: Option<bool>,
     /// From a previous answer, to go on.
@@ -61,8 +63,15 @@ pub struct GrepRequest {
 
 impl GrepRequest {
     /// Arguments that agents are not told of: they have their effect by other arguments, or are known from `grep`.
-    pub(super) const UNADVERTISED: &[&str] =
-        &["before_context", "after_context", "ignore_case", "word_regexp", "fixed_strings", "invert_match"];
+    pub(super) const UNADVERTISED: &[&str] = &[
+        "before_context",
+        "after_context",
+        "ignore_case",
+        "word_regexp",
+        "fixed_strings",
+        "invert_match",
+        "multiline",
+    ];
 
     /// Returns the request for what is asked for by default: a search for this pattern in all files, 50 matches at the most.
     pub fn new(pattern: impl Into<String>) -> Self {
@@ -81,6 +90,7 @@ impl GrepRequest {
         word_regexp: bool,
         fixed_strings: bool,
         invert_match: bool,
+        multiline: bool,
         include_ignored: bool,
         cursor: String,
     }
@@ -104,6 +114,8 @@ impl GrepRequest {
                 case: if is_insensitive { Case::Insensitive } else { Case::Sensitive },
                 word: self.word_regexp.unwrap_or(false),
                 literal: self.fixed_strings.unwrap_or(false),
+                multiline: self.multiline.unwrap_or(false),
+                look_around: true,
                 ..PatternOptions::default()
             },
             path: self.path.as_deref(),

@@ -26,7 +26,7 @@ enum NameQuery {
 }
 
 impl NameQuery {
-    fn new(name: &str, start: &RelPath) -> Result<Self, ToolError> {
+    fn new(name: &str, root: &Root, start: &RelPath) -> Result<Self, ToolError> {
         let is_glob = name.contains(['*', '?', '[', '{']) || name.starts_with('!');
         if !is_glob {
             return Ok(Self::Near(FileName::new(name)));
@@ -35,7 +35,7 @@ impl NameQuery {
         if globs.iter().all(|glob| glob.starts_with('!')) {
             globs.insert(0, "*".to_owned());
         }
-        globs_at("name", &globs, start).map(Self::Globs)
+        globs_at("name", &globs, (root, start)).map(Self::Globs)
     }
 
     /// The paths that fit, in their order, with what they are.
@@ -94,7 +94,7 @@ pub(super) fn run(
     include_ignored: bool,
     warnings: Vec<String>,
 ) -> Result<ToolOutcome<ListResponse>, ToolError> {
-    let mut query = NameQuery::new(&name, start)?;
+    let mut query = NameQuery::new(&name, root, start)?;
     let stop = context.stop.within(context.timeout);
     let (mut found, mut report) = query.find(context, (root, start), include_ignored, &stop)?;
     let is_whole = report.stopped.is_none() && !report.broke_off && !report.too_many_entries;

@@ -135,6 +135,7 @@ impl SearchRequest {
                 literal: self.fixed_strings.unwrap_or(false),
                 word: self.word_regexp.unwrap_or(false),
                 fuzzy: u8::try_from(fuzzy).unwrap_or(0),
+                ..PatternOptions::default()
             },
             path: self.path.as_deref(),
             globs_argument: "glob",

@@ -102,9 +102,9 @@ impl RankScope {
             None => (RelPath::root(), None, None),
         };
         let only = match (globs.as_deref(), request.file_pattern.as_deref()) {
-            (Some(globs), None) => file_globs(Some(globs), &RelPath::root())?,
+            (Some(globs), None) => file_globs(Some(globs), (&roots[0], &RelPath::root()))?,
             (Some(_), Some(_)) => return Err(globs_in_path("file_pattern")),
-            (None, globs) => file_globs(globs, &start)?,
+            (None, globs) => file_globs(globs, (&roots[0], &start))?,
         };
         let is_one = roots.len() == 1;
         let place = |root: Arc<Root>| RankedPlace {

@@ -130,6 +130,7 @@ pub(super) fn page() -> Page {
             ("a text in place of a pattern", json!({"pattern": "retry("})),
             ("no valid pattern", json!({"pattern": "(retry|again"})),
             ("look-around", json!({"pattern": "foo(?=bar)"})),
+            ("a backreference", json!({"pattern": r"(a)\1"})),
             ("too many edits for so short a pattern", json!({"pattern": "ab", "fuzzy": 2})),
             ("too large for edits", json!({"pattern": "a".repeat(10_000), "fuzzy": 4})),
             ("a case that is none", json!({"pattern": "a", "case": "upper"})),

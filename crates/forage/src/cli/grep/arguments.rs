@@ -208,6 +208,9 @@ pub(crate) struct Arguments {
     /// Print the place of each line in its file, in bytes
     #[arg(short = 'b', long, overrides_with = "byte_offset", help_heading = "Output")]
     pub(super) byte_offset: bool,
+    /// Print nothing: the exit status says whether there is a match; as --quiet
+    #[arg(short = 'q', overrides_with = "silent", help_heading = "Output")]
+    pub(in super::super) silent: bool,
     /// End paths with a NUL byte, for `xargs -0`
     #[arg(short = '0', long, overrides_with = "null", help_heading = "Output")]
     pub(super) null: bool,
@@ -301,6 +304,17 @@ impl Arguments {
         let has_patterns = !self.patterns.is_empty() || !self.pattern_files.is_empty() || self.files;
         let first = self.pattern.as_deref().filter(|_| has_patterns);
         first.into_iter().chain(self.paths.iter().map(String::as_str)).collect()
+    }
+
+    /// How one pattern is read.
+    pub(super) fn pattern_options(&self) -> forage_search::PatternOptions {
+        forage_search::PatternOptions {
+            case: self.case(),
+            literal: self.fixed_strings,
+            word: self.word_regexp,
+            multiline: self.multiline,
+            ..forage_search::PatternOptions::default()
+        }
     }
 
     pub(super) fn case(&self) -> forage_search::Case {

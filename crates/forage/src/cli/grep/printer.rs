@@ -413,8 +413,7 @@ pub(super) fn sieve(arguments: &Arguments, patterns: &[String], stop: &Stop) -> 
             several.iter().map(|pattern| format!("(?:{})", part(pattern))).collect::<Vec<_>>().join("|")
         }
     };
-    let options =
-        PatternOptions { case: arguments.case(), word: arguments.word_regexp, ..PatternOptions::default() };
+    let options = PatternOptions { literal: false, multiline: false, ..arguments.pattern_options() };
     Pattern::new_within(&source, &options, stop).ok()
 }
 

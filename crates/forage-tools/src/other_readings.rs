@@ -1,0 +1,264 @@
+//! Other readings of a pattern that found nothing: what the caller may have meant, with what each finds.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use forage_base::Stop;
+use forage_fs::{RelPath, Root, WalkOptions};
+use forage_search::index::Index;
+use forage_search::{Case, FileEvents, Pattern, PatternOptions, ScanOptions, escape, search};
+
+use crate::context::Context;
+use crate::limits;
+use crate::sanitize::sanitize_line;
+use crate::text::{clip, count, quoted};
+use crate::tools::search_index::{RankRequest, rank};
+
+/// A pattern that stands for another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Reading {
+    /// How the pattern is read.
+    description: &'static str,
+    pattern: String,
+    options: PatternOptions,
+    /// The texts that match say more than the pattern.
+    has_spellings: bool,
+}
+
+/// Returns the readings of a pattern, the nearest first.
+fn readings(pattern: &str, options: &PatternOptions) -> Vec<Reading> {
+    let exact = PatternOptions { fuzzy: 0, ..*options };
+    let reading = |description, pattern: String, options| Reading {
+        description,
+        pattern,
+        options,
+        has_spellings: false,
+    };
+    let mut all = Vec::new();
+    if !options.literal {
+        if pattern.contains(r"\|") {
+            all.push(reading(r"with `|` in place of `\|`", pattern.replace(r"\|", "|"), exact));
+        }
+        if escape(pattern) != pattern {
+            let literal = PatternOptions { literal: true, multiline: false, ..exact };
+            all.push(reading("as plain text", pattern.to_owned(), literal));
+        }
+        if let Some(before) = pattern.strip_suffix('$').filter(|before| !before.ends_with('\\')) {
+            all.push(reading("before CR LF", format!("{before}\\r$"), exact));
+        }
+        if !options.multiline
+            && [r"(?s)", r"[\s\S]", r"[\S\s]", r"[^", r"\s"].iter().any(|part| pattern.contains(part))
+        {
+            all.push(reading(
+                "across lines, with `multiline`",
+                pattern.to_owned(),
+                PatternOptions { multiline: true, ..exact },
+            ));
+        }
+    }
+    let words = words(pattern);
+    let insensitive = PatternOptions { case: Case::Insensitive, ..exact };
+    if words.len() > 1 {
+        let pattern = words.join("[-_ ]?");
+        let options = PatternOptions { literal: false, ..insensitive };
+        all.push(Reading { description: "in other case or spelling", pattern, options, has_spellings: true });
+    } else if options.case != Case::Insensitive {
+        let pattern = pattern.to_owned();
+        all.push(Reading {
+            description: "in other case",
+            pattern,
+            options: insensitive,
+            has_spellings: true,
+        });
+    }
+    if options.word {
+        all.push(reading(
+            "as a part of longer words",
+            pattern.to_owned(),
+            PatternOptions { word: false, ..exact },
+        ));
+    }
+    if options.fuzzy == 0 && !words.is_empty() {
+        for (edits, least, description) in [(1, 5, "within 1 edit"), (2, 8, "within 2 edits")] {
+            if pattern.chars().count() >= least {
+                let (pattern, options) = (pattern.to_owned(), PatternOptions { fuzzy: edits, ..exact });
+                all.push(Reading { description, pattern, options, has_spellings: true });
+            }
+        }
+    }
+    all
+}
+
+/// The words that a name is made of, in lower case; none if the pattern is no name.
+fn words(pattern: &str) -> Vec<String> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+    if pattern.is_empty() || !pattern.chars().all(is_part) {
+        return Vec::new();
+    }
+    let (mut words, mut was_lower) = (vec![String::new()], false);
+    for c in pattern.chars() {
+        if matches!(c, '_' | '-') || (c.is_uppercase() && was_lower) {
+            words.push(String::new());
+        }
+        was_lower = c.is_lowercase() || c.is_numeric();
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+/// What a reading finds.
+#[derive(Default)]
+struct Found {
+    lines: u64,
+    files: u64,
+    first: String,
+    spellings: BTreeMap<String, u64>,
+}
+
+/// Returns a sentence for each reading of a pattern that finds something where the pattern found nothing.
+pub fn other_readings(
+    context: &Context,
+    (root, start): (&Arc<Root>, &RelPath),
+    walk: &WalkOptions,
+    (pattern, options): (&str, &PatternOptions),
+    stop: &Stop,
+) -> Vec<String> {
+    let (stop, index) = (stop.within(limits::READINGS_TIME), context.index(root));
+    let mut sentences = Vec::new();
+    for reading in readings(pattern, options) {
+        // An edit is the last resort.
+        if sentences.len() == limits::READINGS || (reading.options.fuzzy > 0 && !sentences.is_empty()) {
+            break;
+        }
+        let Ok(compiled) = Pattern::new_within(&reading.pattern, &reading.options, &stop) else { continue };
+        let find = || find(context, (root, start), walk, &compiled, index.as_ref(), &stop);
+        let (found, is_whole) = index.as_ref().map_or_else(find, |index| index.unexplained(find));
+        if found.lines > 0 {
+            sentences.push(sentence(context, &reading, &found, is_whole));
+        }
+    }
+    sentences
+}
+
+/// Returns what a pattern finds, and whether that is all.
+fn find(
+    context: &Context,
+    (root, start): (&Arc<Root>, &RelPath),
+    walk: &WalkOptions,
+    pattern: &Pattern,
+    index: Option<&Arc<Index>>,
+    stop: &Stop,
+) -> (Found, bool) {
+    let scan = ScanOptions {
+        line_bytes: Some(limits::GREP_LINE_CHARACTERS),
+        max_file_bytes: context.max_file_bytes,
+        max_spans: 1,
+        index: index.cloned(),
+        exhaustive: true,
+        ..ScanOptions::default()
+    };
+    let mut found = Found::default();
+    let report = search(root, start, walk, pattern, &scan, stop, |file: FileEvents| {
+        found.lines += file.matches;
+        found.files += 1;
+        for event in &file.events {
+            let Some(span) = event.spans.first() else { continue };
+            let text = event.bytes.get(span.start..span.end).unwrap_or_default();
+            *found.spellings.entry(String::from_utf8_lossy(text).into_owned()).or_default() += 1;
+        }
+        if let Some(line) = file.events.first().filter(|_| found.first.is_empty()) {
+            found.first = format!("{}:{}", file.path.display(), line.line_number);
+        }
+        match found.files < limits::VERDICT_FILES && found.spellings.len() < limits::READING_SPELLINGS_HELD {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        }
+    });
+    let is_whole = report.is_ok_and(|report| report.stopped.is_none() && !report.broke_off);
+    (found, is_whole)
+}
+
+/// Returns the files that the ranking has first for the words of a pattern, where there are indexes, and none where even the
+/// best has little of them.
+pub(crate) fn ranked_first(context: &Context, start: &RelPath, pattern: &str, stop: &Stop) -> Vec<String> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let words: Vec<&str> = pattern.split(|c| !is_part(c)).filter(|word| word.len() > 2).collect();
+    if words.is_empty() || context.indexes.is_none() {
+        return Vec::new();
+    }
+    let path = (!start.is_root()).then(|| start.display().into_owned());
+    let request = RankRequest { path, ..RankRequest::new(words.join(" ")) };
+    let stop = stop.within(limits::READINGS_TIME);
+    let Ok((ranking, _)) = rank(context, &request, (limits::READINGS_RANKED, 1), &stop) else {
+        return Vec::new();
+    };
+    if ranking.is_weak() {
+        return Vec::new();
+    }
+    ranking.files.iter().map(|file| context.without_secrets(&sanitize_line(&file.path))).collect()
+}
+
+fn sentence(context: &Context, reading: &Reading, found: &Found, is_whole: bool) -> String {
+    let at_least = if is_whole { "" } else { "at least " };
+    let (lines, files) = (count(found.lines, "line"), count(found.files, "file"));
+    let mut text = format!("{}: {at_least}{lines} in {files}, such as {}", reading.description, found.first);
+    if reading.has_spellings {
+        let mut spellings: Vec<(&String, &u64)> = found.spellings.iter().collect();
+        spellings.sort_by_key(|(_, lines)| std::cmp::Reverse(**lines));
+        let shown: Vec<String> = spellings
+            .iter()
+            .take(limits::READING_SPELLINGS)
+            .map(|(spelling, lines)| format!("{} ({lines})", quoted(spelling)))
+            .collect();
+        text += &format!("; spelled {}", shown.join(", "));
+    }
+    clip(&context.without_secrets(&sanitize_line(&text)), limits::READING_BYTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn described(pattern: &str, options: &PatternOptions) -> Vec<String> {
+        readings(pattern, options)
+            .into_iter()
+            .map(|it| format!("{}: {}", it.description, it.pattern))
+            .collect()
+    }
+
+    #[test]
+    fn a_pattern_is_read_in_the_ways_in_which_it_can_be_meant() {
+        let regex = PatternOptions::default();
+        assert_eq!(
+            described(r"Start\|useThing", &regex),
+            [
+                r"with `|` in place of `\|`: Start|useThing",
+                r"as plain text: Start\|useThing",
+                r"in other case: Start\|useThing"
+            ]
+        );
+        assert_eq!(described("$(user)", &regex), ["as plain text: $(user)", "in other case: $(user)"]);
+        assert_eq!(
+            described("retryLimit", &regex),
+            [
+                "in other case or spelling: retry[-_ ]?limit",
+                "within 1 edit: retryLimit",
+                "within 2 edits: retryLimit"
+            ]
+        );
+        assert!(described("needle$", &regex).contains(&r"before CR LF: needle\r$".to_owned()));
+        assert!(described(r"(?s)func.*return", &regex)[1].starts_with("across lines"));
+        let word = PatternOptions { literal: true, word: true, case: Case::Insensitive, ..regex };
+        assert_eq!(described("saxp", &word), ["as a part of longer words: saxp"]);
+    }
+
+    #[test]
+    fn names_are_made_of_words() {
+        assert_eq!(words("HTTPServer_name2Go"), ["httpserver", "name2", "go"]);
+        assert_eq!(words("a.b"), [""; 0]);
+    }
+}

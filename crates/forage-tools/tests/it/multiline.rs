@@ -1,0 +1,113 @@
+//! Patterns that match across lines or look around, compared with the real `rg`.
+
+use std::process::Command;
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use serde_json::{Value, json};
+
+use crate::support::{Tree, answer, installed, skipped};
+
+/// The numbers of the matching lines of all pages.
+fn ours(tree: &Tree, mut request: Value) -> Vec<u64> {
+    let mut numbers = Vec::new();
+    loop {
+        let records = answer(&tree.context(), "grep_search", request.clone()).records().clone();
+        for line in
+            records["files"].as_array().unwrap().iter().flat_map(|file| file["lines"].as_array().unwrap())
+        {
+            if line["type"] == "match" {
+                numbers.push(line["line_number"].as_u64().unwrap());
+            }
+        }
+        match &records["next_cursor"] {
+            Value::String(cursor) => request["cursor"] = json!(cursor),
+            _ => return numbers,
+        }
+    }
+}
+
+fn of_rg(tree: &Tree, pattern: &str, flags: &[&str]) -> Vec<u64> {
+    let output = Command::new(installed("rg"))
+        .args(["--no-config", "-N", "-n", "--no-heading", "--color=never", "-I"])
+        .args(flags)
+        .args(["-e", pattern, "a.txt"])
+        .current_dir(tree.root())
+        .output()
+        .unwrap();
+    assert!(output.status.code() < Some(2), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines().map(|line| line.split(':').next().unwrap().parse().unwrap()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 150, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_lines_are_those_of_ripgrep(
+        text in "([ab x]{0,4}\n){0,12}[ab]{0,2}",
+        pattern in (
+            select(vec!["a", "b", "x", r"\n", ".", "[^a]", r"a\n", "(ab)?", r"b\nx", "^"]),
+            select(vec!["", "a", r"\n", ".*", ".*?", "x+", r"\s+", "$"]),
+            select(vec!["", "b", r"\n"]),
+        ).prop_map(|(first, second, third)| [first, second, third].concat()),
+        invert in any::<bool>(),
+        most in 1_i64..6,
+    ) {
+        let tree = Tree::new();
+        tree.write("a.txt", &text);
+        let flags: &[&str] = if invert { &["-U", "--multiline-dotall", "-v"] } else { &["-U", "--multiline-dotall"] };
+        let expected = of_rg(&tree, &pattern, flags);
+        let request = json!({"pattern": pattern, "multiline": true, "invert_match": invert, "max_results": most});
+        prop_assert_eq!(ours(&tree, request), expected, "{:?} in {:?}", pattern, text);
+    }
+}
+
+#[test]
+fn a_match_is_shown_with_all_its_lines_and_its_context() {
+    let tree = Tree::new();
+    tree.write("a.rs", "one\nfn call(\n    x: u8,\n) {}\ntwo\nthree\n");
+    let request = json!({"pattern": r"fn call\([^)]*\)", "multiline": "true", "context_lines": 1});
+    let found = answer(&tree.context(), "grep_search", request);
+    let expected = "  1- one\n  2: fn call(\n  3:     x: u8,\n  4: ) {}\n  5- two\n";
+    assert!(found.text.contains(expected), "{}", found.text);
+    // Word by word: a secret is no less one.
+    let token = "ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd";
+    tree.write("b.rs", format!("begin\nlet token = \"{token}\";\nend\n"));
+    let found = answer(&tree.context(), "grep_search", json!({"pattern": "begin.*end", "multiline": true}));
+    assert!(found.text.contains("b.rs") && !found.text.contains("R4nd0mT0ken"), "{}", found.text);
+}
+
+#[test]
+fn look_around_and_backreferences_find_and_say_that_they_are_slower() {
+    let tree = Tree::new();
+    tree.write("a.txt", "foo\nfoobar\nbarfoo\nabba\nfoo bar\n");
+    for (pattern, expected) in [
+        ("foo(?=bar)", vec![2]),
+        ("(?<!bar)foo$", vec![1]),
+        (r"(\w)\1a$", vec![4]),
+        ("(?<=o) (?!x)", vec![5]),
+    ] {
+        let found = answer(&tree.context(), "grep_search", json!({"pattern": pattern, "context_lines": 0}));
+        assert!(found.text.contains("slower"), "{pattern}: {}", found.text);
+        assert_eq!(ours(&tree, json!({"pattern": pattern})), expected, "{pattern}");
+    }
+    // In a file that is read in pieces, too.
+    tree.write("a.txt", format!("{}foobar\n", "line\n".repeat(2 << 20)));
+    assert_eq!(ours(&tree, json!({"pattern": "foo(?=bar)"})), [(2 << 20) + 1]);
+}
+
+/// What was not searched is told, and nothing is said of it.
+#[test]
+fn what_can_not_be_searched_is_counted() {
+    let tree = Tree::new();
+    tree.write("a.txt", format!("{}\n", "a".repeat(60)));
+    tree.write("b.txt", "aac\n");
+    let found = answer(&tree.context(), "grep_search", json!({"pattern": r"^(?:(a+)+\1)+c$"}));
+    assert_eq!((skipped(&found, "too_slow"), &found.records()["totals_exact"]), (1, &json!(false)));
+    assert!(found.text.contains("b.txt"), "{}", found.text);
+    tree.write("a.txt", "line\n".repeat(2 << 20));
+    let found = answer(&tree.context(), "grep_search", json!({"pattern": "x\ny", "multiline": true}));
+    assert_eq!(skipped(&found, "too_large"), 1, "{}", found.text);
+    assert!(found.text.contains("1 too large"), "{}", found.text);
+}
