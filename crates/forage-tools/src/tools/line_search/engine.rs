@@ -32,14 +32,7 @@ pub(in super::super) struct SearchEnd {
     pub(in super::super) incomplete: bool,
 }
 
-/// The name of our own engine.
-const EMBEDDED: &str = "embedded";
-
 impl SearchEnd {
-    fn embedded(walk: WalkReport) -> Self {
-        Self { engine: EMBEDDED, walk, ..Self::default() }
-    }
-
     /// Takes over what a search adds that went on where this one ended.
     pub(super) fn go_on(&mut self, next: Self) {
         self.walk.go_on(next.walk);
@@ -91,7 +84,7 @@ impl SearchEngine {
         let LineSearch { asked, root, start, walk, stop, .. } = line_search;
         let Self::External(program) = self else {
             let walk = search(root, start, walk, line_search.pattern()?, scan, stop, receive)?;
-            return Ok(SearchEnd::embedded(walk));
+            return Ok(SearchEnd { engine: "embedded", walk, ..SearchEnd::default() });
         };
         let external = external::ExternalRequest { pattern: asked.pattern, options: asked.options };
         let report =
