@@ -106,7 +106,7 @@ impl fmt::Debug for ServerMetrics {
     }
 }
 
-/// A call from its beginning to its end, which is reported even if nobody waits for it any more.
+/// A call from its beginning to its end, which is reported even if its caller has disconnected.
 pub(super) struct WatchedCall<'a> {
     shared: &'a Shared,
     began: Instant,

@@ -354,22 +354,22 @@ pub const VERDICT_FILES: u64 = 20_000;
 /// Time for the same.
 pub const VERDICT_TIME: Duration = Duration::from_secs(2);
 
-/// Time for other readings of a pattern that found nothing.
+/// Time limit for searches of other readings of a pattern without hits, and for the ranking after them.
 pub const READINGS_TIME: Duration = Duration::from_secs(1);
 
-/// Other readings that an answer tells of.
+/// Other readings in an answer.
 pub const READINGS: usize = 3;
 
-/// Files of the ranking that it tells of.
+/// Ranked files in an answer without hits.
 pub const READINGS_RANKED: usize = 3;
 
-/// Bytes of what is told of one.
+/// Bytes of the sentence about one reading.
 pub const READING_BYTES: usize = 300;
 
-/// Spellings that are told of one.
+/// Spellings listed for one reading.
 pub const READING_SPELLINGS: usize = 4;
 
-/// Spellings after which a count ends.
+/// Distinct spellings after which the search of one reading ends.
 pub const READING_SPELLINGS_HELD: usize = 1_000;
 
 /// Bytes of a query for `keyword_search`.

@@ -15,14 +15,14 @@ use crate::sanitize::sanitize_line;
 use crate::text::{clip, count, quoted};
 use crate::tools::search_index::{RankRequest, rank};
 
-/// A pattern that stands for another.
+/// Another way to read the caller's pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Reading {
     /// How the pattern is read.
     description: &'static str,
     pattern: String,
     options: PatternOptions,
-    /// The texts that match say more than the pattern.
+    /// The sentence lists the matched texts, which differ from the pattern.
     has_spellings: bool,
 }
 
@@ -182,8 +182,7 @@ fn find(
     (found, is_whole)
 }
 
-/// Returns the files that the ranking has first for the words of a pattern, where there are indexes, and none where even the
-/// best has little of them.
+/// Returns the best-ranked files for the words of a pattern; none without indexes, or if the ranking is weak.
 pub(crate) fn ranked_first(context: &Context, start: &RelPath, pattern: &str, stop: &Stop) -> Vec<String> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let words: Vec<&str> = pattern.split(|c| !is_part(c)).filter(|word| word.len() > 2).collect();

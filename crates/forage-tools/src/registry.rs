@@ -27,7 +27,7 @@ use crate::tool::{Egress, RecordReceiver, Tool};
 use crate::tools::{GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex};
 
 struct RegistryEntry<T> {
-    /// The user's words for it, in place of its own.
+    /// The name and description in place of the tool's own.
     wording: Option<Worded>,
     /// Made when it is asked for first.
     schema: OnceLock<Value>,
@@ -397,7 +397,7 @@ pub fn advertised(choice: &ToolSelection) -> Result<Vec<&'static dyn AnyTool>, T
     Ok(choice.names()?.into_iter().map(worded).collect())
 }
 
-/// What a tool is called and how it is described.
+/// A name and a description that replace a tool's own; [`Wording`] is the setting that they come from.
 #[derive(Clone, Debug)]
 pub struct Worded {
     /// The name that callers use.
@@ -408,7 +408,7 @@ pub struct Worded {
     pub description: String,
 }
 
-/// A tool of the registry beside tools of a program's own; `None` for another tool.
+/// Returns a tool of the registry as a shared one; `None` for any other tool.
 pub fn shared(tool: &dyn AnyTool) -> Option<Arc<dyn AnyTool>> {
     let (name, description) = (tool.name().to_owned(), tool.description().to_owned());
     tool.worded(Worded { name, is_named: tool.is_named(), description })

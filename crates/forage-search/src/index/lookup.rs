@@ -244,7 +244,7 @@ impl Index {
         Some(listed.choose(candidates, max_file_bytes))
     }
 
-    /// Runs searches of which [`Index::explain`] tells nothing.
+    /// Runs searches and keeps [`Index::explain`] on the search before them.
     pub fn unexplained<T>(&self, searches: impl FnOnce() -> T) -> T {
         let asked = || self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         let before = asked().clone();
