@@ -12,7 +12,7 @@ use forage_search::{Case, FileEvents, Pattern, PatternOptions, ScanOptions, esca
 use crate::context::Context;
 use crate::limits;
 use crate::sanitize::sanitize_line;
-use crate::text::{clip, count, quoted};
+use crate::text::{clip, count, quoted, words_of_name};
 use crate::tools::search_index::{RankRequest, rank};
 
 /// Another way to read the caller's pattern.
@@ -96,18 +96,7 @@ fn words(pattern: &str) -> Vec<String> {
     if pattern.is_empty() || !pattern.chars().all(is_part) {
         return Vec::new();
     }
-    let (mut words, mut was_lower) = (vec![String::new()], false);
-    for c in pattern.chars() {
-        if matches!(c, '_' | '-') || (c.is_uppercase() && was_lower) {
-            words.push(String::new());
-        }
-        was_lower = c.is_lowercase() || c.is_numeric();
-        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
-            word.extend(c.to_lowercase());
-        }
-    }
-    words.retain(|word| !word.is_empty());
-    words
+    words_of_name(pattern)
 }
 
 /// What a reading finds.

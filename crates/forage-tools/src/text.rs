@@ -75,3 +75,19 @@ pub fn clip(text: &str, limit: usize) -> String {
     let end = (0..=limit).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
     format!("{}…", &text[..end])
 }
+
+/// Returns the words of a name in snake, kebab or camel case, in lower case.
+pub(crate) fn words_of_name(name: &str) -> Vec<String> {
+    let (mut words, mut was_lower) = (vec![String::new()], false);
+    for c in name.chars() {
+        if !c.is_alphanumeric() || (c.is_uppercase() && was_lower) {
+            words.push(String::new());
+        }
+        was_lower = c.is_lowercase() || c.is_numeric();
+        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
+            word.extend(c.to_lowercase());
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}

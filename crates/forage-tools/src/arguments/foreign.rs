@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::ArgumentDefinition;
 use crate::error::ToolError;
-use crate::text::clip;
+use crate::text::{clip, words_of_name};
 
 /// The meaning of an argument that another tool has, and this one by another name or not at all.
 #[derive(Clone, Copy, Debug)]
@@ -161,17 +161,7 @@ fn rename(
 
 /// Whether an argument of this name can be meant to change what is found.
 fn narrows(name: &str) -> bool {
-    let mut words = vec![String::new()];
-    let mut was_lower = false;
-    for c in name.chars() {
-        if !c.is_alphanumeric() || (c.is_uppercase() && was_lower) {
-            words.push(String::new());
-        }
-        was_lower = c.is_lowercase();
-        if let Some(word) = words.last_mut().filter(|_| c.is_alphanumeric()) {
-            word.extend(c.to_lowercase());
-        }
-    }
+    let words = words_of_name(name);
     let is_narrowing = |word: &str| NARROWING.contains(&word);
     words.iter().any(|word| is_narrowing(word) || word.strip_suffix('s').is_some_and(is_narrowing))
 }
