@@ -310,10 +310,10 @@ fn at_a_deadline_the_error_is_in_the_answer() {
     // At every place begins what fails 16,000 letters later.
     let slow = &format!("(?i){}b?c", "a".repeat(16_000));
     let request = json!({"pattern": slow, "path": "slow"}).to_string();
-    // The pattern is compiled in this time, whatever else the machine does.
+    // Time to compile the pattern, whatever else the machine does, and far less than the search takes.
     let began = Instant::now();
     assert_eq!(project.run(&["grep", slow, "quick"]).status, 1);
-    let time = (5 * began.elapsed()).max(Duration::from_millis(200)).as_millis().to_string();
+    let time = began.elapsed().max(Duration::from_millis(200)).as_millis().to_string();
     let cases: &[&[&str]] = &[
         &["call", "Search", &request],
         &["call", "grep_search", &request],
