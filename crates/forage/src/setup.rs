@@ -5,6 +5,7 @@
 //! that no more of it is told than the names of its other servers.
 
 mod addition;
+mod block;
 mod clients;
 pub(crate) mod detect;
 mod entry;
@@ -25,9 +26,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 pub(crate) mod texts;
-mod toml;
 mod tried;
-mod yaml;
 
 use std::path::{Path, PathBuf};
 
@@ -44,7 +43,6 @@ pub(crate) use probe::{ProbeCall, ProbeFailure, ProbeStart, Talk, program, talk}
 pub(crate) use settings::{EntrySettings, Permission};
 
 use crate::config::ClientDirectories;
-use jsonc::Spot;
 
 /// Why a file is left as it is, to be read after «FILE is left as it is: ».
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -150,8 +148,7 @@ impl Site {
         let spot = self.client.spot();
         let found = match self.client.format {
             FileFormat::Json => jsonc::inspect(text, spot),
-            FileFormat::Toml => toml::inspect(text, spot),
-            FileFormat::Yaml => yaml::inspect(text, spot),
+            format => format.inspect(text, spot),
         };
         match found {
             Err(refusal) => self.state = ClientState::Unclear(refusal),
@@ -244,11 +241,13 @@ impl Site {
 
 /// The whole text of a client's file that has nothing but Forage's entry: what there is to paste.
 pub(crate) fn snippet(client: &Client, command: &str, extensions: &[&Extension]) -> String {
-    let (spot, entry) = (client.spot(), entry_with(client, command, extensions));
-    match client.format {
-        FileFormat::Json => jsonc::created(spot, &entry),
-        FileFormat::Toml => toml::lines(spot, &entry).join("\n") + "\n",
-        FileFormat::Yaml => yaml::lines(spot, &entry, true).join("\n") + "\n",
+    general_snippet(client.format, client.spot(), &entry_with(client, command, extensions))
+}
+
+fn general_snippet(format: FileFormat, spot: Spot<'static>, entry: &Value) -> String {
+    match format {
+        FileFormat::Json => jsonc::created(spot, entry),
+        format => format.lines(spot, entry, true).join("\n") + "\n",
     }
 }
 
@@ -267,41 +266,78 @@ pub(crate) fn entry_with(client: &Client, command: &str, extensions: &[&Extensio
 /// What other clients take as a rule, by format: the entry among their servers.
 pub(crate) fn general_snippets(command: &str) -> [(&'static str, String); 3] {
     let entry = serde_json::json!({ "command": command, "args": ["mcp"] });
-    let servers = Spot { section: "mcpServers", name: NAME, is_list: false };
-    let table = Spot { section: "mcp_servers", name: NAME, is_list: false };
-    [
-        ("json", jsonc::created(servers, &entry)),
-        ("toml", toml::lines(table, &entry).join("\n") + "\n"),
-        ("yaml", yaml::lines(servers, &entry, true).join("\n") + "\n"),
-    ]
+    [(FileFormat::Json, "mcpServers"), (FileFormat::Toml, "mcp_servers"), (FileFormat::Yaml, "mcpServers")]
+        .map(|(format, section)| {
+            let spot = Spot { section, name: NAME, is_list: false };
+            (format.name(), general_snippet(format, spot, &entry))
+        })
 }
 
 fn created(client: &Client, entry: &Value) -> String {
-    let spot = client.spot();
     match client.format {
-        FileFormat::Json => jsonc::created(spot, entry),
-        FileFormat::Toml => marked::created(&toml::lines(spot, entry)),
-        FileFormat::Yaml => marked::created(&yaml::lines(spot, entry, true)),
+        FileFormat::Json => jsonc::created(client.spot(), entry),
+        format => marked::created(&format.lines(client.spot(), entry, true)),
     }
 }
 
 fn added(client: &Client, text: &str, entry: &Value) -> Result<String, SetupRefusal> {
-    let spot = client.spot();
     match client.format {
-        FileFormat::Json => jsonc::add(text, spot, entry),
-        FileFormat::Toml => toml::add(text, spot, entry),
-        FileFormat::Yaml => yaml::add(text, spot, entry),
+        FileFormat::Json => jsonc::add(text, client.spot(), entry),
+        format => format.add(text, client.spot(), entry),
     }
 }
 
 /// `None` for a file that was created for the entry.
 fn removed(client: &Client, text: &str) -> Result<Option<String>, SetupRefusal> {
-    let spot = client.spot();
     match client.format {
-        FileFormat::Json => jsonc::remove(text, spot),
-        FileFormat::Toml => toml::remove(text, spot),
-        FileFormat::Yaml => yaml::remove(text, spot),
+        FileFormat::Json => jsonc::remove(text, client.spot()),
+        format => format.remove(text, client.spot()),
     }
+}
+
+/// The place of an entry: `name` within the `section` of the top level.
+#[derive(Clone, Copy, Debug)]
+struct Spot<'a> {
+    section: &'a str,
+    name: &'a str,
+    /// The section is a list, whose elements say their names themselves.
+    is_list: bool,
+}
+
+/// The servers in a file.
+#[derive(Debug, Default)]
+struct FileContents {
+    entry: Option<Value>,
+    /// Names of the other entries of the section.
+    neighbours: Vec<String>,
+    has_section: bool,
+}
+
+fn contents(file: &Value, spot: Spot<'_>) -> Result<FileContents, SetupRefusal> {
+    let Some(section) = file.get(spot.section) else { return Ok(FileContents::default()) };
+    let all: Vec<(&str, &Value)> = match section {
+        Value::Object(entries) if !spot.is_list => {
+            entries.iter().map(|(name, entry)| (name.as_str(), entry)).collect()
+        }
+        Value::Array(items) if spot.is_list => {
+            items.iter().map(|item| (item["name"].as_str().unwrap_or_default(), item)).collect()
+        }
+        Value::Null => Vec::new(),
+        _ => {
+            let form = if spot.is_list { "list" } else { "table of servers" };
+            return Err(SetupRefusal::new(format!("`{}` in it is not a {form}", spot.section)));
+        }
+    };
+    let (own, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|(name, _)| *name == spot.name);
+    if own.len() > 1 {
+        return Err(SetupRefusal::new(format!("it has `{}` more than once", spot.name)));
+    }
+    let neighbours = others.iter().map(|(name, _)| *name).filter(|name| !name.is_empty());
+    Ok(FileContents {
+        entry: own.first().map(|(_, entry)| (*entry).clone()),
+        neighbours: neighbours.map(str::to_owned).collect(),
+        has_section: true,
+    })
 }
 
 /// The newline of a text: that of its first line.

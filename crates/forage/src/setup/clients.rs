@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::jsonc::Spot;
+use super::Spot;
 use super::launch::{self, Launch};
 use crate::config::ClientDirectories;
 

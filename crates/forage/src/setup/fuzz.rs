@@ -3,7 +3,7 @@
 use forage_fuzz::{seeds, target};
 use serde_json::{Value, json};
 
-use super::{CLIENTS, Client, FileFormat, added, jsonc, removed, toml, yaml};
+use super::{CLIENTS, Client, FileFormat, added, jsonc, removed};
 
 /// Whether all of a text is in another, in its order.
 fn is_within(text: &str, longer: &str) -> bool {
@@ -16,7 +16,7 @@ fn meaning(format: FileFormat, text: &str) -> Option<Value> {
     let text = text.trim_start_matches('\u{feff}');
     let value = match format {
         FileFormat::Json => serde_json::from_str(text).ok()?,
-        FileFormat::Toml => serde_json::to_value(text.parse::<::toml::Table>().ok()?).ok()?,
+        FileFormat::Toml => serde_json::to_value(text.parse::<toml::Table>().ok()?).ok()?,
         FileFormat::Yaml => serde_yaml_ng::from_str(text).ok()?,
     };
     match value {
@@ -29,8 +29,7 @@ fn check(client: &Client, text: &str) {
     let (entry, spot, name) = (client.entry("/opt/a b/forage"), client.spot(), client.name);
     let found = match client.format {
         FileFormat::Json => jsonc::inspect(text, spot),
-        FileFormat::Toml => toml::inspect(text, spot),
-        FileFormat::Yaml => yaml::inspect(text, spot),
+        format => format.inspect(text, spot),
     };
     // What is not understood, and an entry that is somebody else's, is left as it is before it comes to an edit.
     let Ok(found) = found else { return };

@@ -1,47 +1,32 @@
 //! JSON with comments and trailing commas, edited in place: a member goes in or out, every other byte stays.
 //!
-//! The syntax is `jsonc-parser`'s. The editing is not: its concrete syntax tree spreads an object of one line over
-//! several when a member comes in, and leaves it so when that goes out.
+//! The syntax is `jsonc-parser`'s. We don't edit its concrete syntax tree: that spreads an object of one line over
+//! several when a member comes in, and leaves it so when the member goes out.
 //!
-//! What goes in comes out again exactly. Where two files would look the same with the entry in them, its form tells
-//! which one it was: it begins on the line of the brace in an object that was empty, and on a line of its own in an
-//! object that was created for it.
+//! A new member comes first in its container, so that one splice puts it in and the reverse takes it out:
+//! - on a line of its own, after the comments on the line of the brace;
+//! - before the first member, if that is on the line of the brace;
+//! - directly after the brace of an empty container. One that is made for it has white space there, which tells that it
+//!   goes with the member.
 
-mod layout;
-mod parse;
+use std::ops::Range;
 
-use serde_json::{Map, Value};
+use jsonc_parser::ast::Value as Node;
+use jsonc_parser::common::Ranged as _;
+use jsonc_parser::tokens::{Token, TokenAndRange};
+use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, parse_to_ast};
+use serde_json::Value;
 
-use super::SetupRefusal;
-use layout::{LayoutStyle, LayoutValue, New, cut, insert, line_indent, splice};
-use parse::{JsonNode, Member};
+use super::{FileContents, SetupRefusal, Spot, contents, newline};
 
-/// Where an entry stands: `name` within the object `section` of the top level.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Spot<'a> {
-    pub(super) section: &'a str,
-    pub(super) name: &'a str,
-    /// The section is a list, whose elements say their names themselves.
-    pub(super) is_list: bool,
-}
-
-/// What is in a file.
-#[derive(Debug, Default)]
-pub(super) struct JsoncContents {
-    pub(super) entry: Option<Value>,
-    /// Names of the other entries of the section.
-    pub(super) neighbours: Vec<String>,
-    pub(super) has_section: bool,
-}
-
-/// Where something of ours stands: below these objects, which are made where they are missing.
+/// A place in a file: below these objects, which are made where they are missing.
 #[derive(Clone, Copy)]
 pub(super) struct JsonTarget<'a> {
     pub(super) path: &'a [&'a str],
     pub(super) leaf: Leaf<'a>,
 }
 
-/// What stands there.
+/// The kind of value at a place.
 #[derive(Clone, Copy)]
 pub(super) enum Leaf<'a> {
     /// A member of an object.
@@ -50,168 +35,116 @@ pub(super) enum Leaf<'a> {
     Element(&'a dyn Fn(&Value) -> bool),
 }
 
+/// Spaces for one level in a file that shows no indentation of its own.
+const INDENT: &str = "  ";
+
+/// Edits of one entry. A file that needs more is refused.
+const MAX_EDITS: usize = 256;
+
+/// The syntax that editors and agents read in such files: JSON with comments and trailing commas, no JSON5.
+const DIALECT: ParseOptions = ParseOptions {
+    allow_comments: true,
+    allow_loose_object_property_names: false,
+    allow_trailing_commas: true,
+    allow_missing_commas: false,
+    allow_single_quoted_strings: false,
+    allow_hexadecimal_numbers: false,
+    allow_unary_plus_numbers: false,
+    allow_bare_decimal_point_numbers: false,
+    allow_non_finite_numbers: false,
+    allow_extended_string_escapes: false,
+};
+
+fn target<'a>(spot: &'a Spot<'a>) -> JsonTarget<'a> {
+    JsonTarget { path: std::slice::from_ref(&spot.section), leaf: Leaf::Member(spot.name) }
+}
+
 /// Looks without changing anything.
-pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<JsoncContents, SetupRefusal> {
+pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<FileContents, SetupRefusal> {
     if is_blank(text) {
-        return Ok(JsoncContents::default());
+        return Ok(FileContents::default());
     }
-    let document = Document::parse(text)?;
-    let Some(section) = unique(object(&document.root, "")?, spot.section)? else {
-        return Ok(JsoncContents::default());
-    };
-    let members = object(&section.value, spot.section)?;
-    let entry = unique(members, spot.name)?.map(|member| member.value.to_value(document.body));
-    let others = members.iter().filter(|member| member.key != spot.name);
-    let neighbours = others.map(|member| member.key.clone()).collect();
-    Ok(JsoncContents { entry, neighbours, has_section: true })
+    let document = Document::parse(body(text))?;
+    document.way(target(&spot))?;
+    contents(&value(&document.root), spot)
 }
 
-/// What a whole file says.
-pub(super) fn value(text: &str) -> Result<Value, SetupRefusal> {
-    let document = Document::parse(text)?;
-    Ok(document.root.to_value(document.body))
+/// Reads a whole file.
+pub(super) fn read(text: &str) -> Result<Value, SetupRefusal> {
+    Ok(value(&Document::parse(body(text))?.root))
 }
 
-/// What stands at a place.
+/// Finds the value at a place.
 pub(super) fn find(text: &str, target: JsonTarget<'_>) -> Result<Option<Value>, SetupRefusal> {
     if is_blank(text) {
         return Ok(None);
     }
-    let document = Document::parse(text)?;
-    let way = document.way(target)?;
-    Ok(way.found.map(|(members, index)| members[index].value.to_value(document.body)))
+    let document = Document::parse(body(text))?;
+    Ok(document.way(target)?.get(target.path.len() + 1).map(|member| value(member.value)))
 }
 
-/// The text with the entry in it. An entry of that name is replaced.
+/// The text with the entry in it. An entry of that name is brought up to date.
 pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, SetupRefusal> {
-    add_at(text, JsonTarget { path: &[spot.section], leaf: Leaf::Member(spot.name) }, value)
+    add_at(text, target(&spot), value)
 }
 
-/// The text with a value at a place. Of what is there already no more is changed than what says something else.
-pub(super) fn add_at(text: &str, target: JsonTarget<'_>, value: &Value) -> Result<String, SetupRefusal> {
+/// The text with a value at a place. A value that is there already is brought to say the same by small edits, so that
+/// its user's comments and layout stay.
+pub(super) fn add_at(text: &str, target: JsonTarget<'_>, wanted: &Value) -> Result<String, SetupRefusal> {
     if is_blank(text) {
         // Without a final newline, which a file that was created has.
-        return Ok(format!("{text}{}", whole(target, value, super::newline(text))));
+        return Ok(format!("{text}{}", whole(target, wanted, newline(text))));
     }
-    let document = Document::parse(text)?;
-    let body = document.body;
-    let style = LayoutStyle::of(&document);
-    let way = document.way(target)?;
-    let mut expected = document.root.to_value(body);
-    put(&mut expected, target, value.clone());
-    let added = match way.found {
-        Some((members, index)) => {
-            let member = &members[index];
-            if let Some(text) = brought(text, target, value) {
-                return Ok(text);
+    let before = Document::parse(body(text))?;
+    let mut added = before.body.to_owned();
+    for _ in 0..MAX_EDITS {
+        let document = Document::parse(&added)?;
+        let way = document.way(target)?;
+        let edit = match way.get(target.path.len() + 1) {
+            Some(member) => document.next_edit(member.value, wanted),
+            None => {
+                let path = &target.path[way.len() - 1..];
+                Some(document.insert(way[way.len() - 1].value, JsonTarget { path, ..target }, wanted))
             }
-            splice(body, member.value.start..member.value.end, &style.anew(body, member, value))
-        }
-        None => {
-            let depth = way.nodes.len() - 1;
-            let container = way.nodes[depth];
-            let new = match target.path.get(depth) {
-                Some(_) => New { path: &target.path[depth + 1..], leaf: target.leaf, value },
-                None => New { path: &[], leaf: target.leaf, value },
-            };
-            match (target.path.get(depth), target.leaf) {
-                (Some(key), _) => insert(body, &style, container, Some(key), &LayoutValue::Chain(new)),
-                (None, Leaf::Member(name)) => {
-                    insert(body, &style, container, Some(name), &LayoutValue::Value(value))
-                }
-                (None, Leaf::Element(_)) => insert(body, &style, container, None, &LayoutValue::Value(value)),
-            }
-        }
-    };
-    document.checked(added, &expected)
-}
-
-/// Changes of one entry that are made one by one.
-const MOST_STEPS: usize = 256;
-
-/// The text in which what stands at a place was brought to say something else, step by step, so that what its user has
-/// written into it stays, comments too; `None` where that can't be.
-fn brought(text: &str, target: JsonTarget<'_>, value: &Value) -> Option<String> {
-    // By its place: while it changes, it may not look like what it is.
-    let index = Document::parse(text).ok()?.way(target).ok()?.found?.1;
-    let mut text = text.to_owned();
-    for _ in 0..MOST_STEPS {
-        let document = Document::parse(&text).ok()?;
-        let style = LayoutStyle::of(&document);
-        let container = target
-            .path
-            .iter()
-            .try_fold(&document.root, |node, key| Some(&unique(node.members()?, key).ok()??.value))?;
-        let member = container.members().or_else(|| container.elements())?.get(index)?;
-        let mut expected = document.root.to_value(document.body);
-        let Some(step) = layout::step(document.body, &style, member, value) else { return Some(text) };
-        let place = target.path.iter().try_fold(&mut expected, |value, key| value.get_mut(*key))?;
-        match place {
-            Value::Object(members) => *members.get_mut(&member.key)? = step.value,
-            Value::Array(elements) => *elements.get_mut(index)? = step.value,
-            _ => return None,
-        }
-        text = step.texts.into_iter().find_map(|body| document.checked(body, &expected).ok())?;
+        };
+        let Some(edit) = edit else { break };
+        added = edit.apply(&added);
     }
-    None
+    before.check(&added, target, Some(wanted))?;
+    Ok(format!("{}{added}", bom(text)))
 }
 
 /// The text without the entry; `None` when it is what [`created`] gives, so that the file goes, too.
 pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<Option<String>, SetupRefusal> {
-    remove_at(text, JsonTarget { path: &[spot.section], leaf: Leaf::Member(spot.name) })
+    remove_at(text, target(&spot))
 }
 
-/// The same for what stands at a place.
+/// The same for the value at a place.
 pub(super) fn remove_at(text: &str, target: JsonTarget<'_>) -> Result<Option<String>, SetupRefusal> {
     if is_blank(text) {
         return Ok(Some(text.to_owned()));
     }
-    let document = Document::parse(text)?;
-    let body = document.body;
-    let style = LayoutStyle::of(&document);
+    let document = Document::parse(body(text))?;
     let way = document.way(target)?;
-    let Some((members, index)) = way.found else { return Ok(Some(text.to_owned())) };
-    let value = members[index].value.to_value(body);
-    if text == created_at(target, &value) {
+    let Some(member) = way.get(target.path.len() + 1) else { return Ok(Some(text.to_owned())) };
+    let present = value(member.value);
+    if text == created_at(target, &present) {
         return Ok(None);
     }
-    if let Some(blank) =
-        text.strip_suffix(&whole(target, &value, super::newline(text))).filter(|rest| is_blank(rest))
-    {
+    let blank = text.strip_suffix(&whole(target, &present, newline(text)));
+    if let Some(blank) = blank.filter(|blank| is_blank(blank)) {
         return Ok(Some(blank.to_owned()));
     }
-    // Containers that were made for it go with it: those that hold nothing else, in the form in which they are made.
-    let is_made = |depth: &usize| {
-        let node = way.nodes[*depth];
-        let new = New { path: &target.path[*depth..], leaf: target.leaf, value: &value };
-        let present = &body[node.start..node.end];
-        let indent = line_indent(body, way.key_starts[*depth - 1]);
-        present == style.chain(new, Some(indent)) || present == style.chain(new, None)
-    };
-    let top = (1..way.nodes.len()).rev().take_while(is_made).last();
-    let mut expected = document.root.to_value(body);
-    let (members, index) = match top {
-        Some(depth) => {
-            let members = object(way.nodes[depth - 1], "")?;
-            take(&mut expected, &target.path[..depth]);
-            (members, position(members, target.path[depth - 1]))
-        }
-        None => {
-            take_leaf(&mut expected, target);
-            (members, index)
-        }
-    };
-    let removed = cut(body, members, index, true);
-    document
-        .checked(removed, &expected)
-        // A comment before the entry that needs its newline.
-        .or_else(|_| document.checked(cut(body, members, index, false), &expected))
-        .map(Some)
+    let is_made = |depth: &usize| document.is_made_for(way[*depth].value, way[*depth + 1]);
+    let depth = (1..way.len() - 1).rev().take_while(is_made).last().unwrap_or(way.len() - 1);
+    let removed = document.cut(way[depth]).apply(document.body);
+    document.check(&removed, target, None)?;
+    Ok(Some(format!("{}{removed}", bom(text))))
 }
 
 /// The text of a file that has nothing but the entry.
 pub(super) fn created(spot: Spot<'_>, value: &Value) -> String {
-    created_at(JsonTarget { path: &[spot.section], leaf: Leaf::Member(spot.name) }, value)
+    created_at(target(&spot), value)
 }
 
 /// The text of a file that has nothing but this value at its place.
@@ -220,153 +153,326 @@ pub(super) fn created_at(target: JsonTarget<'_>, value: &Value) -> String {
 }
 
 fn whole(target: JsonTarget<'_>, value: &Value, newline: &'static str) -> String {
-    let style = LayoutStyle::new(newline);
-    style.chain(New { path: target.path, leaf: target.leaf, value }, Some(""))
+    let member = Layout { newline, unit: INDENT }.member(target, value, Some(INDENT));
+    format!("{{{newline}{INDENT}{member}{newline}}}")
 }
 
 fn is_blank(text: &str) -> bool {
-    // JSON's own white space: what Unicode has beside it is no part of a document.
-    text.strip_prefix(BOM).unwrap_or(text).trim_matches([' ', '\t', '\n', '\r']).is_empty()
+    // JSON's own white space: Unicode has more, which is no part of a document.
+    body(text).trim_matches([' ', '\t', '\n', '\r']).is_empty()
 }
 
-const BOM: char = '\u{feff}';
+fn body(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
+fn bom(text: &str) -> &str {
+    &text[..text.len() - body(text).len()]
+}
+
+/// The meaning of a node. Of a key that occurs twice the last counts, and a number that is out of range is its own text.
+fn value(node: &Node<'_>) -> Value {
+    node.clone().into()
+}
+
+/// A member of an object, or an element of a list, which has no key.
+#[derive(Clone, Copy)]
+struct Member<'n> {
+    key: &'n str,
+    start: usize,
+    value: &'n Node<'n>,
+}
+
+fn members<'n>(container: &'n Node<'_>) -> Vec<Member<'n>> {
+    match container {
+        Node::Object(object) => {
+            let members = object.properties.iter();
+            members.map(|it| Member { key: it.name.as_str(), start: it.start(), value: &it.value }).collect()
+        }
+        Node::Array(array) => {
+            array.elements.iter().map(|it| Member { key: "", start: it.start(), value: it }).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A replacement of bytes.
+struct Edit {
+    range: Range<usize>,
+    text: String,
+}
+
+impl Edit {
+    fn apply(&self, body: &str) -> String {
+        format!("{}{}{}", &body[..self.range.start], self.text, &body[self.range.end..])
+    }
+}
 
 /// A parsed file.
 struct Document<'t> {
-    bom: &'t str,
     body: &'t str,
-    root: JsonNode,
+    root: Node<'t>,
+    /// With comments.
+    tokens: Vec<TokenAndRange<'t>>,
 }
 
 impl<'t> Document<'t> {
-    fn parse(text: &'t str) -> Result<Self, SetupRefusal> {
-        let body = text.strip_prefix(BOM).unwrap_or(text);
-        let root = parse::parse(body).map_err(|(line, problem)| {
+    fn parse(body: &'t str) -> Result<Self, SetupRefusal> {
+        let refuse = |problem: &dyn std::fmt::Display, line: usize| {
             SetupRefusal::new(format!("it is not valid JSON: {problem}, line {line}"))
-        })?;
-        Ok(Self { bom: &text[..text.len() - body.len()], body, root })
+        };
+        let collect = CollectOptions { comments: CommentCollectionStrategy::AsTokens, tokens: true };
+        let parsed = parse_to_ast(body, &collect, &DIALECT)
+            .map_err(|error| refuse(error.kind(), error.line_display()))?;
+        let root = parsed.value.ok_or_else(|| refuse(&"there is no value", 1))?;
+        Ok(Self { body, root, tokens: parsed.tokens.unwrap_or_default() })
     }
 
-    /// How far the way to a place leads, and what stands there.
-    fn way(&self, target: JsonTarget<'_>) -> Result<MemberPath<'_>, SetupRefusal> {
-        let mut way = MemberPath { nodes: vec![&self.root], key_starts: Vec::new(), found: None };
-        let mut name = "";
-        for key in target.path {
-            let Some(member) = unique(object(way.nodes[way.nodes.len() - 1], name)?, key)? else {
-                return Ok(way);
+    /// The way to a place, as far as it is there: the top level, the containers, and at the end the value itself.
+    fn way(&self, target: JsonTarget<'_>) -> Result<Vec<Member<'_>>, SetupRefusal> {
+        let refuse = |problem: String| Err(SetupRefusal::new(problem));
+        let mut way = vec![Member { key: "", start: self.root.start(), value: &self.root }];
+        for depth in 0..=target.path.len() {
+            let container = way[depth];
+            let all = members(container.value);
+            let key = match (target.path.get(depth).copied(), target.leaf) {
+                (Some(key), _) | (None, Leaf::Member(key)) => key,
+                (None, Leaf::Element(is_it)) => {
+                    if !matches!(container.value, Node::Array(_)) {
+                        return refuse(format!("`{}` in it is not a list", container.key));
+                    }
+                    way.extend(all.into_iter().find(|element| is_it(&value(element.value))));
+                    break;
+                }
             };
-            way.nodes.push(&member.value);
-            way.key_starts.push(member.key_start);
-            name = key;
+            match container.value {
+                Node::Object(_) => {}
+                _ if depth == 0 => return refuse("its top level is not an object".to_owned()),
+                _ => return refuse(format!("`{}` in it is not an object", container.key)),
+            }
+            let mut found = all.into_iter().filter(|member| member.key == key);
+            match (found.next(), found.next()) {
+                (_, Some(_)) => return refuse(format!("it has `{key}` more than once")),
+                (Some(member), None) => way.push(member),
+                (None, None) => break,
+            }
         }
-        let container = way.nodes[way.nodes.len() - 1];
-        way.found = match target.leaf {
-            Leaf::Member(key) => {
-                let members = object(container, name)?;
-                unique(members, key)?.map(|_| (members, position(members, key)))
-            }
-            Leaf::Element(is_it) => {
-                let elements = container.elements();
-                let elements =
-                    elements.ok_or_else(|| SetupRefusal::new(format!("`{name}` in it is not a list")))?;
-                let index = elements.iter().position(|element| is_it(&element.value.to_value(self.body)));
-                index.map(|index| (elements, index))
-            }
-        };
         Ok(way)
     }
 
-    /// The new text, if it says what it should say and nothing else has changed.
-    fn checked(&self, body: String, expected: &Value) -> Result<String, SetupRefusal> {
-        let is_right = parse::parse(&body).is_ok_and(|root| root.to_value(&body) == *expected);
-        match is_right {
-            true => Ok(format!("{}{body}", self.bom)),
-            false => Err(SetupRefusal::new(
-                "its layout is one that Forage can't edit without changing more".to_owned(),
-            )),
+    /// Checks that an edited text has this at the place, and else means the same as before.
+    fn check(
+        &self,
+        edited: &str,
+        target: JsonTarget<'_>,
+        wanted: Option<&Value>,
+    ) -> Result<(), SetupRefusal> {
+        let is_right = Document::parse(edited).is_ok_and(|edited| {
+            let (mut before, mut after) = (value(&self.root), value(&edited.root));
+            take(&mut before, target);
+            let taken = take(&mut after, target);
+            before == after && wanted.is_none_or(|wanted| taken.as_ref() == Some(wanted))
+        });
+        is_right.then_some(()).ok_or_else(|| {
+            SetupRefusal::new("its layout is one that Forage can't edit without changing more".to_owned())
+        })
+    }
+
+    fn layout(&self) -> Layout<'t> {
+        let first = members(&self.root).first().map(|member| member.start);
+        let unit = first.filter(|start| self.own_line(*start).is_some());
+        let unit = unit.map_or("", |start| line_indent(self.body, start));
+        Layout { newline: newline(self.body), unit: if unit.is_empty() { INDENT } else { unit } }
+    }
+
+    /// The end of the line before the one on which something begins, if nothing else is on its line before it.
+    fn own_line(&self, start: usize) -> Option<usize> {
+        let above = self.body[..start].trim_end_matches([' ', '\t']).strip_suffix('\n')?;
+        Some(above.strip_suffix('\r').unwrap_or(above).len())
+    }
+
+    /// Puts something first into a container.
+    fn insert(&self, container: &Node<'_>, target: JsonTarget<'_>, value: &Value) -> Edit {
+        let layout = self.layout();
+        let base = line_indent(self.body, container.start());
+        let mut at = container.start() + 1;
+        if members(container).is_empty() {
+            return Edit { range: at..at, text: layout.member(target, value, Some(base)) };
+        }
+        let next = self.tokens.partition_point(|token| token.range.start < at);
+        for token in &self.tokens[next..] {
+            if self.body[at..token.range.start].contains('\n') {
+                let indent = format!("{base}{}", layout.unit);
+                let member = layout.member(target, value, Some(&indent));
+                return Edit { range: at..at, text: format!("{}{indent}{member},", layout.newline) };
+            }
+            if !is_comment(token) {
+                at = token.range.start;
+                break;
+            }
+            at = token.range.end;
+        }
+        Edit { range: at..at, text: layout.member(target, value, None) + ", " }
+    }
+
+    /// Takes a member out of its container, with a comma and the line or the space that came with it.
+    fn cut(&self, member: Member<'_>) -> Edit {
+        let end = member.value.end();
+        // Comments between the member and its comma stay.
+        let kept = |range: Range<usize>| match self.body[range].trim() {
+            "" => String::new(),
+            comments => comments.to_owned() + newline(self.body),
+        };
+        let is_comma = |token: &&TokenAndRange<'_>| token.token == Token::Comma;
+        let split = self.tokens.partition_point(|token| token.range.start < member.start);
+        let after = self.tokens[split..].iter().filter(|token| token.range.start >= end);
+        let after = after.into_iter().find(|token| !is_comment(token)).filter(is_comma);
+        let before = self.tokens[..split].iter().rev().find(|token| !is_comment(token)).filter(is_comma);
+        let (range, text) = match (after, before) {
+            (Some(comma), _) => (member.start..comma.range.end, kept(end..comma.range.start)),
+            (None, Some(comma)) => {
+                return Edit { range: comma.range.start..end, text: kept(comma.range.end..member.start) };
+            }
+            (None, None) => (member.start..end, String::new()),
+        };
+        let rest = &self.body[range.end..];
+        let is_line = rest.trim_start_matches([' ', '\t', '\r']).starts_with('\n');
+        match self.own_line(member.start).filter(|_| is_line) {
+            Some(start) => Edit { range: start..range.end, text },
+            None => {
+                let space = usize::from(after.is_some() && rest.starts_with(' '));
+                Edit { range: range.start..range.end + space, text }
+            }
+        }
+    }
+
+    /// Whether a container was made for its only member: there is white space around that, and nothing else.
+    fn is_made_for(&self, container: &Node<'_>, member: Member<'_>) -> bool {
+        let before = &self.body[container.start() + 1..member.start];
+        let after = self.body[member.value.end()..container.end() - 1].trim();
+        !before.is_empty() && before.trim().is_empty() && (after.is_empty() || after == ",")
+    }
+
+    /// The next edit towards a value, as small as can be; `None` when there is nothing left to do.
+    fn next_edit(&self, node: &Node<'_>, wanted: &Value) -> Option<Edit> {
+        let (present, members) = (value(node), members(node));
+        if present == *wanted {
+            return None;
+        }
+        let leaf = |leaf| JsonTarget { path: &[], leaf };
+        let edit = match (&present, wanted) {
+            // Fields that occur twice can't be told apart.
+            (Value::Object(old), Value::Object(new)) if old.len() == members.len() => {
+                let missing = new.iter().rev().find(|(key, _)| !old.contains_key(*key));
+                let changed = || members.iter().find_map(|it| self.next_edit(it.value, new.get(it.key)?));
+                let left = || members.iter().find(|member| !new.contains_key(member.key));
+                missing
+                    .map(|(key, field)| self.insert(node, leaf(Leaf::Member(key)), field))
+                    .or_else(changed)
+                    .or_else(|| left().map(|member| self.cut(*member)))
+            }
+            (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
+                members.iter().zip(new).find_map(|(element, item)| self.next_edit(element.value, item))
+            }
+            (Value::Array(old), Value::Array(new)) => {
+                let missing = new.iter().rev().find(|item| !old.contains(item));
+                let left = || members.iter().zip(old).find(|(_, item)| !new.contains(item));
+                missing
+                    .map(|item| self.insert(node, leaf(Leaf::Element(&|_| false)), item))
+                    .or_else(|| left().map(|(element, _)| self.cut(*element)))
+            }
+            _ => None,
+        };
+        let text = || self.layout().value(wanted, None);
+        edit.or_else(|| Some(Edit { range: node.start()..node.end(), text: text() }))
+    }
+}
+
+fn is_comment(token: &TokenAndRange<'_>) -> bool {
+    matches!(token.token, Token::CommentLine(_) | Token::CommentBlock(_))
+}
+
+/// The white space at the beginning of a line.
+fn line_indent(body: &str, at: usize) -> &str {
+    let line = &body[body[..at].rfind('\n').map_or(0, |newline| newline + 1)..];
+    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
+}
+
+/// The way a file is laid out.
+struct Layout<'t> {
+    newline: &'static str,
+    unit: &'t str,
+}
+
+impl Layout<'_> {
+    /// A value with its name and the containers that are made for it; without an indentation on one line.
+    fn member(&self, target: JsonTarget<'_>, value: &Value, indent: Option<&str>) -> String {
+        let named = |name: &str, text: String| format!("{}: {text}", Value::from(name));
+        let Some((key, path)) = target.path.split_first() else {
+            return match target.leaf {
+                Leaf::Member(name) => named(name, self.value(value, indent)),
+                Leaf::Element(_) => self.value(value, indent),
+            };
+        };
+        let is_list = path.is_empty() && matches!(target.leaf, Leaf::Element(_));
+        let (open, close) = if is_list { ('[', ']') } else { ('{', '}') };
+        let inner = indent.map(|indent| format!("{indent}{}", self.unit));
+        let member = self.member(JsonTarget { path, ..target }, value, inner.as_deref());
+        let text = match indent {
+            Some(indent) => {
+                let newline = self.newline;
+                format!("{open}{newline}{indent}{}{member}{newline}{indent}{close}", self.unit)
+            }
+            None => format!("{open} {member} {close}"),
+        };
+        named(key, text)
+    }
+
+    /// Objects have a line for each member, all but the first line indented; lists, and all without an indentation, are
+    /// on one line.
+    fn value(&self, value: &Value, indent: Option<&str>) -> String {
+        match value {
+            Value::Object(members) => {
+                let inner = indent.map(|indent| format!("{indent}{}", self.unit));
+                let member = |(key, field): (&String, &Value)| {
+                    format!("{}: {}", Value::from(key.as_str()), self.value(field, inner.as_deref()))
+                };
+                let members: Vec<String> = members.iter().map(member).collect();
+                match (&inner, indent) {
+                    (Some(inner), Some(indent)) if !members.is_empty() => {
+                        let newline = self.newline;
+                        let members = members.join(&format!(",{newline}{inner}"));
+                        format!("{{{newline}{inner}{members}{newline}{indent}}}")
+                    }
+                    _ => format!("{{{}}}", members.join(", ")),
+                }
+            }
+            Value::Array(items) => {
+                let items: Vec<String> = items.iter().map(|item| self.value(item, None)).collect();
+                format!("[{}]", items.join(", "))
+            }
+            scalar => scalar.to_string(),
         }
     }
 }
 
-/// The way to a place.
-struct MemberPath<'n> {
-    /// The top level and the containers below it, as far as they are there.
-    nodes: Vec<&'n JsonNode>,
-    /// Where the members begin that hold all of them but the first.
-    key_starts: Vec<usize>,
-    /// What stands at its end: one of these.
-    found: Option<(&'n [Member], usize)>,
-}
-
-fn object<'n>(node: &'n JsonNode, name: &str) -> Result<&'n [Member], SetupRefusal> {
-    node.members().ok_or_else(|| match name {
-        "" => SetupRefusal::new("its top level is not an object".to_owned()),
-        name => SetupRefusal::new(format!("`{name}` in it is not an object")),
-    })
-}
-
-fn unique<'m>(members: &'m [Member], key: &str) -> Result<Option<&'m Member>, SetupRefusal> {
-    let mut found = members.iter().filter(|member| member.key == key);
-    match (found.next(), found.next()) {
-        (_, Some(_)) => Err(SetupRefusal::new(format!("it has `{key}` more than once"))),
-        (member, None) => Ok(member),
-    }
-}
-
-fn position(members: &[Member], key: &str) -> usize {
-    members.iter().position(|member| member.key == key).unwrap_or_default()
-}
-
-fn put(root: &mut Value, target: JsonTarget<'_>, value: Value) {
-    let mut container = root;
-    for key in target.path {
-        // What is made on the way is an object.
-        if container.is_null() {
-            *container = Value::Object(Map::new());
+/// Takes the value at a place out of a file's value, with the containers that it leaves empty.
+fn take(file: &mut Value, target: JsonTarget<'_>) -> Option<Value> {
+    if let Some((key, path)) = target.path.split_first() {
+        let inner = file.get_mut(*key)?;
+        let taken = take(inner, JsonTarget { path, ..target });
+        if *inner == serde_json::json!({}) || *inner == serde_json::json!([]) {
+            file.as_object_mut()?.shift_remove(*key);
         }
-        let Some(members) = container.as_object_mut() else { return };
-        container = members.entry(*key).or_insert(Value::Null);
+        return taken;
     }
-    match target.leaf {
-        Leaf::Member(name) => {
-            if container.is_null() {
-                *container = Value::Object(Map::new());
-            }
-            if let Some(members) = container.as_object_mut() {
-                members.insert(name.to_owned(), value);
-            }
+    match (target.leaf, file) {
+        (Leaf::Member(name), Value::Object(members)) => members.shift_remove(name),
+        (Leaf::Element(is_it), Value::Array(items)) => {
+            let taken = items.iter().position(is_it).map(|index| items[index].clone());
+            items.retain(|item| !is_it(item));
+            taken
         }
-        Leaf::Element(is_it) => {
-            if container.is_null() {
-                *container = Value::Array(Vec::new());
-            }
-            let Some(elements) = container.as_array_mut() else { return };
-            match elements.iter().position(is_it) {
-                Some(index) => elements[index] = value,
-                None => elements.push(value),
-            }
-        }
-    }
-}
-
-fn take(root: &mut Value, path: &[&str]) {
-    if let [keys @ .., last] = path
-        && let Some(parent) = keys.iter().try_fold(root, |value, key| value.get_mut(*key))
-        && let Some(parent) = parent.as_object_mut()
-    {
-        parent.shift_remove(*last);
-    }
-}
-
-fn take_leaf(root: &mut Value, target: JsonTarget<'_>) {
-    let Some(container) = target.path.iter().try_fold(root, |value, key| value.get_mut(*key)) else { return };
-    match (target.leaf, container) {
-        (Leaf::Member(name), Value::Object(members)) => drop(members.shift_remove(name)),
-        (Leaf::Element(is_it), Value::Array(elements)) => {
-            if let Some(index) = elements.iter().position(is_it) {
-                elements.remove(index);
-            }
-        }
-        _ => {}
+        _ => None,
     }
 }

@@ -37,19 +37,12 @@ pub(super) fn block(lines: &[String], clients: &[&str], newline: &str) -> String
 pub(super) fn add(text: &str, lines: &[String], client: &str) -> Result<String, SetupRefusal> {
     let newline = newline(text);
     let Some((found, mut clients)) = find(text)? else {
-        let added = marked::append_block(text, &block(lines, &[client], newline));
-        // A last line that ends in half of a line end would be taken for one that has a whole one.
-        return match remove(&added, client) {
-            Ok(Some(rest)) if rest == text => Ok(added),
-            _ => {
-                Err(SetupRefusal::new("its last line ends in a way that could not be given back".to_owned()))
-            }
-        };
+        return marked::append_block(text, &block(lines, &[client], newline));
     };
     if !clients.contains(&client) {
         clients.push(client);
     }
-    Ok(replaced(text, &found, &block(lines, &clients, newline)))
+    Ok(marked::replace(text, &found, &block(lines, &clients, newline)))
 }
 
 /// The text without the block, or with one for the other clients; `None` when it is what [`created`] gives.
@@ -60,17 +53,12 @@ pub(super) fn remove(text: &str, client: &str) -> Result<Option<String>, SetupRe
         return Ok(Some(text.to_owned()));
     }
     match others.is_empty() {
-        true => Ok(marked::take_out(text, &found)),
-        false => Ok(Some(replaced(text, &found, &block(&found.lines, &others, newline(text))))),
+        true => Ok(marked::take_out(text, &found.range)),
+        false => Ok(Some(marked::replace(text, &found, &block(&found.lines, &others, newline(text))))),
     }
 }
 
 /// The text of a file that has nothing but the block.
 pub(super) fn created(lines: &[String], client: &str) -> String {
     block(lines, &[client], "\n") + "\n"
-}
-
-fn replaced(text: &str, found: &marked::MarkedBlock, new: &str) -> String {
-    let end = if text[found.range.clone()].ends_with('\n') { newline(text) } else { "" };
-    format!("{}{new}{end}{}", &text[..found.range.start], &text[found.range.end..])
 }

@@ -63,18 +63,30 @@ pub(super) fn marked(lines: &[String], indent: &str, newline: &str) -> String {
 }
 
 /// The text with the block at its end.
-pub(super) fn append(text: &str, lines: &[String]) -> String {
-    append_block(text, &marked(lines, "", newline(text)))
+pub(super) fn append(text: &str, lines: &[String], indent: &str) -> Result<String, SetupRefusal> {
+    append_block(text, &marked(lines, indent, newline(text)))
 }
 
 /// The same with a block that has its marks.
-pub(super) fn append_block(text: &str, block: &str) -> String {
+pub(super) fn append_block(text: &str, block: &str) -> Result<String, SetupRefusal> {
     let newline = newline(text);
-    match text {
+    let added = match text {
         "" => block.to_owned(),
         text if text.ends_with('\n') => format!("{text}{newline}{block}{newline}"),
         text => format!("{text}{newline}{newline}{block}"),
+    };
+    // A last line that ends in half of a line end would be taken for one that has a whole one.
+    let start = added.rfind(block).unwrap_or_default();
+    match take_out(&added, &(start..added.len())) {
+        Some(rest) if rest == text => Ok(added),
+        _ => Err(SetupRefusal::new("its last line ends in a way that could not be given back".to_owned())),
     }
+}
+
+/// The text with another block in the place of one.
+pub(super) fn replace(text: &str, found: &MarkedBlock, new: &str) -> String {
+    let end = if text[found.range.clone()].ends_with('\n') { newline(text) } else { "" };
+    format!("{}{new}{end}{}", &text[..found.range.start], &text[found.range.end..])
 }
 
 /// The text of a file that has nothing but the block.
@@ -83,9 +95,9 @@ pub(super) fn created(lines: &[String]) -> String {
 }
 
 /// The text without a block that [`append`] put there; `None` when it is what [`created`] gives.
-pub(super) fn take_out(text: &str, block: &MarkedBlock) -> Option<String> {
-    let (before, after) = (&text[..block.range.start], &text[block.range.end..]);
-    let ends_with_newline = text[block.range.clone()].ends_with('\n');
+pub(super) fn take_out(text: &str, block: &Range<usize>) -> Option<String> {
+    let (before, after) = (&text[..block.start], &text[block.end..]);
+    let ends_with_newline = text[block.clone()].ends_with('\n');
     if before.is_empty() && after.is_empty() {
         return (!ends_with_newline).then(String::new);
     }

@@ -127,9 +127,8 @@ pub(super) fn add(
 ) -> Result<String, SetupRefusal> {
     let slots = pieces.iter().flat_map(|piece| slots(*piece, &tool_slots(*piece, client, words)));
     match text {
-        Some(text) => {
-            slots.into_iter().try_fold(text.to_owned(), |text, slot| slot.add(&text, client, words))
-        }
+        // The last first: each comes in front of those that are there.
+        Some(text) => slots.rev().try_fold(text.to_owned(), |text, slot| slot.add(&text, client, words)),
         None => made(slots.map(|slot| {
             let value = slot.value(client, words);
             (slot, value)
@@ -138,9 +137,9 @@ pub(super) fn add(
 }
 
 /// The text of a file that is made for these.
-fn made(slots: impl Iterator<Item = (PieceSlot, Value)>) -> Result<String, SetupRefusal> {
+fn made(slots: impl DoubleEndedIterator<Item = (PieceSlot, Value)>) -> Result<String, SetupRefusal> {
     let mut text: Option<String> = None;
-    for (slot, value) in slots {
+    for (slot, value) in slots.rev() {
         text = Some(match text {
             None => slot.created(&value),
             Some(text) => slot.at(|target| jsonc::add_at(&text, target, &value))?,
@@ -163,7 +162,7 @@ pub(super) fn remove(pieces: &[ExtraPiece], text: &str) -> Result<Option<String>
         return Ok(None);
     }
     let mut rest = Some(text.to_owned());
-    for slot in all().collect::<Vec<_>>().iter().rev() {
+    for slot in all() {
         rest = match rest {
             None => None,
             Some(text) => slot.remove(&text)?,

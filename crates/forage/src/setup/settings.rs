@@ -139,7 +139,7 @@ fn texts<'v>(all: &'v [Value], place: &str) -> Vec<&'v str> {
 
 /// A file of settings; `None` for one that is missing or not understood, which is its client's to complain of.
 fn value(path: &Path, project: Option<&Path>) -> Option<Value> {
-    jsonc::value(&file::read(path, project).ok()?.text?).ok()
+    jsonc::read(&file::read(path, project).ok()?.text?).ok()
 }
 
 #[cfg(test)]

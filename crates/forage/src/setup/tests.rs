@@ -5,8 +5,7 @@ mod beside;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::jsonc::Spot;
-use super::{CLIENTS, Client, FileFormat, created, jsonc, removed, toml, yaml};
+use super::{CLIENTS, Client, FileFormat, Spot, created, jsonc, removed};
 
 const SPOT: Spot<'static> = Spot { section: "mcpServers", name: "forage", is_list: false };
 
@@ -190,15 +189,15 @@ proptest! {
         let before = toml_file(seed);
         let codex = Client::find("codex").unwrap();
         // An inline table and tables of its own don't go together.
-        let Ok(old) = before.trim_start_matches('\u{feff}').parse::<::toml::Table>() else { return Ok(()) };
+        let Ok(old) = before.trim_start_matches('\u{feff}').parse::<toml::Table>() else { return Ok(()) };
         let value = codex.entry("/opt/a b/forage");
-        match toml::add(&before, codex.spot(), &value) {
+        match FileFormat::Toml.add(&before, codex.spot(), &value) {
             Ok(after) => {
-                let new: ::toml::Table = after.trim_start_matches('\u{feff}').parse().unwrap();
+                let new: toml::Table = after.trim_start_matches('\u{feff}').parse().unwrap();
                 let expected = with_entry(serde_json::to_value(&old).unwrap(), "mcp_servers", value.clone());
                 prop_assert_eq!(serde_json::to_value(&new).unwrap(), expected);
-                prop_assert_eq!(&toml::add(&after, codex.spot(), &value).unwrap(), &after);
-                prop_assert_eq!(toml::remove(&after, codex.spot()).unwrap(), Some(before));
+                prop_assert_eq!(&FileFormat::Toml.add(&after, codex.spot(), &value).unwrap(), &after);
+                prop_assert_eq!(FileFormat::Toml.remove(&after, codex.spot()).unwrap(), Some(before));
             }
             Err(refusal) => prop_assert!(before.contains("mcp_servers ="), "{refusal}: {before}"),
         }
@@ -210,13 +209,13 @@ proptest! {
         let goose = Client::find("goose").unwrap();
         let old: Value = serde_yaml_ng::from_str(&before).unwrap();
         let value = goose.entry("/opt/a b/forage");
-        match yaml::add(&before, goose.spot(), &value) {
+        match FileFormat::Yaml.add(&before, goose.spot(), &value) {
             Ok(after) => {
                 let new: Value = serde_yaml_ng::from_str(&after).unwrap();
                 prop_assert_eq!(new, with_entry(old, "extensions", value.clone()), "{}", &after);
-                prop_assert_eq!(yaml::inspect(&after, goose.spot()).unwrap().entry, Some(value.clone()));
-                prop_assert_eq!(&yaml::add(&after, goose.spot(), &value).unwrap(), &after);
-                prop_assert_eq!(yaml::remove(&after, goose.spot()).unwrap(), Some(before), "{}", &after);
+                prop_assert_eq!(FileFormat::Yaml.inspect(&after, goose.spot()).unwrap().entry, Some(value.clone()));
+                prop_assert_eq!(&FileFormat::Yaml.add(&after, goose.spot(), &value).unwrap(), &after);
+                prop_assert_eq!(FileFormat::Yaml.remove(&after, goose.spot()).unwrap(), Some(before), "{}", &after);
             }
             Err(refusal) => {
                 let odd = ["extensions: {", "\"two", "|+"].iter().any(|odd| before.contains(odd));
@@ -308,11 +307,11 @@ fn the_random_files_reach_every_form() {
         assert!(files.iter().any(|file| file.contains(part)), "{part:?}");
     }
     let (codex, goose) = (Client::find("codex").unwrap(), Client::find("goose").unwrap());
-    let added =
-        (0..2000).filter(|seed| toml::add(&toml_file(*seed), codex.spot(), &codex.entry("f")).is_ok());
+    let added = (0..2000)
+        .filter(|seed| FileFormat::Toml.add(&toml_file(*seed), codex.spot(), &codex.entry("f")).is_ok());
     assert!((1000..2000).contains(&added.count()));
-    let added =
-        (0..2000).filter(|seed| yaml::add(&yaml_file(*seed), goose.spot(), &goose.entry("f")).is_ok());
+    let added = (0..2000)
+        .filter(|seed| FileFormat::Yaml.add(&yaml_file(*seed), goose.spot(), &goose.entry("f")).is_ok());
     // Half of these have something in them that is refused.
     let added = added.count();
     assert!((400..2000).contains(&added), "{added}");
@@ -323,13 +322,16 @@ fn a_key_that_is_not_bare_is_quoted() {
     for name in ["a.b", "a b", "", "é", "\"quoted\"", "plain-1_"] {
         let spot = Spot { section: "mcp servers", name, is_list: false };
         let value = json!({ "command": "x", "env": { "MY.KEY": "1", "OTHER": "2" }, "odd key": true });
-        let text = toml::add("a = 1\n", spot, &value).unwrap();
-        let read: Value = serde_json::to_value(text.parse::<::toml::Table>().unwrap()).unwrap();
+        let text = FileFormat::Toml.add("a = 1\n", spot, &value).unwrap();
+        let read: Value = serde_json::to_value(text.parse::<toml::Table>().unwrap()).unwrap();
         assert_eq!(read["mcp servers"][name], value, "{text}");
-        assert_eq!(toml::remove(&text, spot), Ok(Some("a = 1\n".to_owned())), "{text}");
+        assert_eq!(FileFormat::Toml.remove(&text, spot), Ok(Some("a = 1\n".to_owned())), "{text}");
     }
     let spot = Spot { section: "mcp_servers", name: "forage", is_list: false };
-    assert_eq!(toml::lines(spot, &json!({ "env_vars": [] })), ["[mcp_servers.forage]", "env_vars = []"]);
+    assert_eq!(
+        FileFormat::Toml.lines(spot, &json!({ "env_vars": [] }), true),
+        ["[mcp_servers.forage]", "env_vars = []"]
+    );
 }
 
 /// The list of Continue, in random files.
@@ -354,7 +356,7 @@ fn an_entry_in_a_list_of_yaml_changes_nothing_else_and_comes_out_again() {
             _ => continue,
         };
         let Ok(old) = serde_yaml_ng::from_str::<Value>(&before) else { continue };
-        let Ok(after) = yaml::add(&before, spot, &value) else { continue };
+        let Ok(after) = FileFormat::Yaml.add(&before, spot, &value) else { continue };
         (added, lists) = (added + 1, lists + usize::from(before.contains("extensions:")));
         let mut expected = if old.is_null() { json!({}) } else { old };
         match expected["extensions"].as_array_mut() {
@@ -362,9 +364,9 @@ fn an_entry_in_a_list_of_yaml_changes_nothing_else_and_comes_out_again() {
             None => expected["extensions"] = json!([value]),
         }
         assert_eq!(serde_yaml_ng::from_str::<Value>(&after).unwrap(), expected, "{after}");
-        assert_eq!(yaml::inspect(&after, spot).unwrap().entry, Some(value.clone()), "{after}");
-        assert_eq!(yaml::add(&after, spot, &value).as_ref(), Ok(&after));
-        assert_eq!(yaml::remove(&after, spot).unwrap(), Some(before), "{after}");
+        assert_eq!(FileFormat::Yaml.inspect(&after, spot).unwrap().entry, Some(value.clone()), "{after}");
+        assert_eq!(FileFormat::Yaml.add(&after, spot, &value).as_ref(), Ok(&after));
+        assert_eq!(FileFormat::Yaml.remove(&after, spot).unwrap(), Some(before), "{after}");
     }
     assert!(lists > 300 && added - lists > 100, "{lists} of {added}");
 }
@@ -386,14 +388,15 @@ fn a_file_that_was_created_goes_and_an_empty_one_stays() {
 fn json_is_laid_out_as_the_file_is() {
     let cases = [
         (
-            "{\n    \"mcpServers\": {\n        \"a\": {} // mine\n    }\n}",
-            "{\n    \"mcpServers\": {\n        \"a\": {}, // mine\n        \"forage\": {\n            \"command\": \"forage\"\n        }\n    }\n}",
+            "{\n    \"mcpServers\": { // all\n        \"a\": {} // mine\n    }\n}",
+            "{\n    \"mcpServers\": { // all\n        \"forage\": {\n            \"command\": \"forage\"\n        },\n        \"a\": {} // mine\n    }\n}",
         ),
-        ("{\"mcpServers\":{\"a\":{}}}", "{\"mcpServers\":{\"a\":{}, \"forage\": {\"command\": \"forage\"}}}"),
+        ("{\"mcpServers\":{\"a\":{}}}", "{\"mcpServers\":{\"forage\": {\"command\": \"forage\"}, \"a\":{}}}"),
+        ("{ \"a\": 1 }", "{ \"mcpServers\": { \"forage\": {\"command\": \"forage\"} }, \"a\": 1 }"),
         ("{}", "{\"mcpServers\": {\n  \"forage\": {\n    \"command\": \"forage\"\n  }\n}}"),
         (
             "{\r\n\t\"a\": 1,\r\n}\r\n",
-            "{\r\n\t\"a\": 1,\r\n\t\"mcpServers\": {\r\n\t\t\"forage\": {\r\n\t\t\t\"command\": \"forage\"\r\n\t\t}\r\n\t},\r\n}\r\n",
+            "{\r\n\t\"mcpServers\": {\r\n\t\t\"forage\": {\r\n\t\t\t\"command\": \"forage\"\r\n\t\t}\r\n\t},\r\n\t\"a\": 1,\r\n}\r\n",
         ),
     ];
     for (before, after) in cases {
@@ -419,7 +422,6 @@ fn what_is_not_understood_is_refused() {
         ("goose", "extensions:\n- a\n"),
         ("goose", "extensions:\n\ta: 1\n"),
         ("goose", "extensions:\n  a: 1\nextensions:\n  b: 1\n"),
-        ("goose", "a: \"x\nextensions:\n  b: 1\"\n"),
         ("goose", "a: 1\rextensions: 2\r"),
         ("goose", "extensions:\n  a: 1\n b: 2\n"),
     ];
@@ -467,12 +469,7 @@ fn every_format_reads_what_it_writes_whatever_the_command() {
             let text = created(client, &client.entry(command));
             let found = match client.format {
                 FileFormat::Json => jsonc::inspect(&text, client.spot()),
-                FileFormat::Toml => toml::inspect(&text, client.spot()),
-                FileFormat::Yaml => {
-                    let value: Value = serde_yaml_ng::from_str(&text).unwrap();
-                    assert_eq!(value["extensions"]["forage"], client.entry(command));
-                    yaml::inspect(&text, client.spot())
-                }
+                format => format.inspect(&text, client.spot()),
             };
             let command_found = client.command_of(&found.unwrap().entry.unwrap());
             assert_eq!(command_found.as_deref(), Some(command), "{}", client.name);

@@ -1,0 +1,195 @@
+//! TOML and YAML: the entry is a block of lines between marks, at the end of the file or of its section.
+//!
+//! Nothing here lays out what is there already. The format's parser says before and after an edit what the file means; an
+//! edit that changes more than the entry is refused. (`toml_edit` writes `\r\n` as `\n` and ends every file with a newline,
+//! so that a file would not come back as it was.)
+
+use std::ops::Range;
+
+use serde_json::{Value, json};
+use toml::de::DeTable;
+
+use super::{FileContents, FileFormat, SetupRefusal, Spot, contents, marked, newline};
+
+const BOM: char = '\u{feff}';
+
+impl FileFormat {
+    fn parse(self, text: &str) -> Result<Value, SetupRefusal> {
+        let text = text.trim_start_matches(BOM);
+        let refuse = |name: &str, problem: &str, line: usize| {
+            SetupRefusal::new(format!("it is not valid {name}{problem}, line {line}"))
+        };
+        if self == Self::Toml {
+            return toml::from_str(text).map_err(|error| {
+                let start = error.span().map_or(0, |span| span.start);
+                refuse("TOML", &format!(": {}", error.message()), text[..start].matches('\n').count() + 1)
+            });
+        }
+        // The parser's own words may hold a value.
+        let parsed: Value = serde_yaml_ng::from_str(text)
+            .map_err(|error| refuse("YAML", "", error.location().map_or(1, |place| place.line())))?;
+        Ok(if parsed.is_null() { json!({}) } else { parsed })
+    }
+
+    /// The lines of the entry, in YAML with those of a section around it when there is none yet.
+    pub(super) fn lines(self, spot: Spot<'_>, value: &Value, with_section: bool) -> Vec<String> {
+        if self == Self::Toml {
+            let text = toml::to_string(&json!({ spot.section: { spot.name: value } })).unwrap_or_default();
+            return text.lines().map(str::to_owned).collect();
+        }
+        // JSON is YAML.
+        let fields = value.as_object().into_iter().flatten().map(|(key, value)| format!("{key}: {value}"));
+        let mut lines: Vec<String> = if spot.is_list {
+            let mark = |index| if index == 0 { "- " } else { "  " };
+            fields.enumerate().map(|(index, field)| mark(index).to_owned() + &field).collect()
+        } else {
+            [format!("{}:", spot.name)].into_iter().chain(fields.map(|it| format!("  {it}"))).collect()
+        };
+        if with_section {
+            lines.iter_mut().for_each(|line| line.insert_str(0, "  "));
+            lines.insert(0, section_line(spot));
+        }
+        lines
+    }
+
+    /// Looks without changing anything.
+    pub(super) fn inspect(self, text: &str, spot: Spot<'_>) -> Result<FileContents, SetupRefusal> {
+        contents(&self.parse(text)?, spot)
+    }
+
+    /// The text with the entry in it. The block that is there is brought up to date.
+    pub(super) fn add(self, text: &str, spot: Spot<'_>, value: &Value) -> Result<String, SetupRefusal> {
+        let before = self.parse(text)?;
+        let found = contents(&before, spot)?;
+        let is_in_section = self == Self::Yaml && found.has_section;
+        let added = match marked::find(text)? {
+            Some(block) => {
+                if found.entry.is_none() && block.lines.iter().any(|line| !line.trim().is_empty()) {
+                    return Err(SetupRefusal::new(
+                        "between its marks is something else than Forage wrote".to_owned(),
+                    ));
+                }
+                let with_section = !is_in_section || block.lines.contains(&section_line(spot));
+                let lines = self.lines(spot, value, with_section);
+                let new = marked::marked(&lines, &block.indent, newline(text));
+                let whole = marked::replace(text, &block, &new);
+                [updated(text, spot, value).filter(|_| self == Self::Toml), Some(whole)]
+            }
+            None if is_in_section => [in_section(text, spot, &self.lines(spot, value, false)), None],
+            None => [Some(marked::append(text, &self.lines(spot, value, true), "")?), None],
+        };
+        let mut added = added.into_iter().flatten();
+        added.find(|added| self.is_right(before.clone(), added, spot, Some(value))).ok_or_else(|| {
+            let section = spot.section;
+            SetupRefusal::new(format!("its `{section}` is written in a way that Forage can't add to"))
+        })
+    }
+
+    /// The text without the entry; `None` for a file that was created for it.
+    pub(super) fn remove(self, text: &str, spot: Spot<'_>) -> Result<Option<String>, SetupRefusal> {
+        let before = self.parse(text)?;
+        let Some(block) = marked::find(text)? else {
+            return Err(SetupRefusal::new(format!(
+                "its entry `{}` has no marks `{}`: another program wrote it, or took the comments out",
+                spot.name,
+                marked::BEGIN
+            )));
+        };
+        // The section stays if there are entries after the block by now.
+        let section = section_line(spot);
+        let rests = [marked::take_out(text, &block.range), Some(marked::replace(text, &block, &section))];
+        let is_right = |rest: &Option<String>| {
+            self.is_right(before.clone(), rest.as_deref().unwrap_or_default(), spot, None)
+        };
+        rests
+            .into_iter()
+            .find(is_right)
+            .ok_or_else(|| SetupRefusal::new("between the marks there is more than Forage wrote".to_owned()))
+    }
+
+    /// Whether a text has this entry, and else means the same as before.
+    fn is_right(self, mut before: Value, text: &str, spot: Spot<'_>, value: Option<&Value>) -> bool {
+        take(&mut before, spot);
+        self.parse(text).is_ok_and(|mut after| take(&mut after, spot).as_ref() == value && after == before)
+    }
+}
+
+fn section_line(spot: Spot<'_>) -> String {
+    format!("{}:", spot.section)
+}
+
+/// The text with the block at the end of its section in YAML.
+fn in_section(text: &str, spot: Spot<'_>, lines: &[String]) -> Option<String> {
+    let (mut at, mut end, mut indent) = (0, None, None);
+    for line in text.split_inclusive('\n') {
+        at += line.len();
+        let code = line.trim();
+        let depth = line.len() - line.trim_start_matches(' ').len();
+        if end.is_none() {
+            let rest = line.trim_start_matches(BOM).strip_prefix(&section_line(spot));
+            end = rest.filter(|rest| rest.trim().is_empty() || rest.starts_with(" #")).map(|_| at);
+        } else if !code.is_empty() && (depth > 0 || spot.is_list && code.starts_with('-')) {
+            end = Some(at);
+            indent = indent.or((!code.starts_with('#')).then_some(depth));
+        } else if !code.is_empty() && !code.starts_with('#') {
+            break;
+        }
+    }
+    let (before, after) = text.split_at(end?);
+    let added = marked::append(before, lines, &" ".repeat(indent.unwrap_or(2))).ok()?;
+    Some(added + after)
+}
+
+/// The text with the fields of the entry in TOML brought up to date one by one, so that its user's comments stay.
+fn updated(text: &str, spot: Spot<'_>, value: &Value) -> Option<String> {
+    let body = text.trim_start_matches(BOM);
+    let file = DeTable::parse(body).ok()?;
+    let [section, name] = [spot.section, spot.name];
+    let entry = file.get_ref().get(section)?.get_ref().as_table()?.get(name)?.get_ref().as_table()?;
+    let (old, new) = (&FileFormat::Toml.parse(body).ok()?[section][name], value.as_object()?);
+    let line_end = |at: usize| body[at..].find('\n').map_or(body.len(), |length| at + length + 1);
+    let mut edits: Vec<(Range<usize>, String)> = Vec::new();
+    let mut end = None;
+    for (key, field) in entry {
+        let (span, name) = (field.span(), key.get_ref().as_ref());
+        if !field.get_ref().is_table() {
+            end = end.max(Some(line_end(span.end)));
+        }
+        match new.get(name) {
+            Some(value) if *value == old[name] => {}
+            Some(value) => edits.push((span, toml::Value::try_from(value).ok()?.to_string())),
+            None => {
+                let start = body[..key.span().start].rfind('\n').map_or(0, |newline| newline + 1);
+                edits.push((start..line_end(span.end), String::new()));
+            }
+        }
+    }
+    for (key, value) in new.iter().filter(|(key, _)| old.get(key).is_none()) {
+        let line = toml::to_string(&json!({ key: value })).ok()?;
+        edits.push((end?..end?, line.replace('\n', newline(text))));
+    }
+    edits.sort_by_key(|(range, _)| range.start);
+    let mut edited = text.to_owned();
+    let bom = text.len() - body.len();
+    for (range, new) in edits.into_iter().rev() {
+        edited.replace_range(range.start + bom..range.end + bom, &new);
+    }
+    Some(edited)
+}
+
+/// Takes the entry out of a file's value, and a section that it leaves empty.
+fn take(file: &mut Value, spot: Spot<'_>) -> Option<Value> {
+    let section = file.get_mut(spot.section)?;
+    let entry = match &mut *section {
+        Value::Object(entries) => entries.shift_remove(spot.name),
+        Value::Array(items) => {
+            let index = items.iter().position(|item| item["name"] == spot.name);
+            index.map(|index| items.remove(index))
+        }
+        _ => None,
+    };
+    if section.is_null() || *section == json!({}) || *section == json!([]) {
+        file.as_object_mut()?.shift_remove(spot.section);
+    }
+    entry
+}
