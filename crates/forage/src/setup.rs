@@ -26,7 +26,6 @@ mod settings;
 #[cfg(test)]
 mod tests;
 pub(crate) mod texts;
-mod tried;
 
 use std::path::{Path, PathBuf};
 

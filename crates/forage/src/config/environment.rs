@@ -149,7 +149,7 @@ pub(crate) struct ClientDirectories {
     /// `XDG_CONFIG_HOME`.
     xdg: Option<PathBuf>,
     /// `APPDATA`, on Windows.
-    pub(crate) roaming: Option<PathBuf>,
+    roaming: Option<PathBuf>,
 }
 
 impl ClientDirectories {
@@ -179,13 +179,27 @@ impl ClientDirectories {
                 return Some(directory.join(rest));
             }
         }
-        if let Some(rest) = shown.strip_prefix("~/.config/Code/") {
-            return Some(self.applications()?.join("Code").join(rest));
+        // Claude Code's own file is in that directory where it is named, and else in the home directory.
+        let claude = self.variable("CLAUDE_CONFIG_DIR").filter(|_| shown == "~/.claude.json");
+        let places = [
+            ("~/.config/Code/", self.applications().map(|it| it.join("Code"))),
+            ("~/.config/zed/", self.settings("Zed", "zed")),
+            ("~/.config/goose/", self.settings("Block/goose/config", "goose")),
+            ("~/.config/", self.config()),
+            ("~/Library/Application Support/", self.applications()),
+            ("~/", claude.or_else(|| self.home.clone())),
+        ];
+        let find = |(prefix, directory)| Some((shown.strip_prefix(prefix)?, directory));
+        let (rest, directory): (&str, Option<PathBuf>) = places.into_iter().find_map(find)?;
+        Some(directory?.join(rest))
+    }
+
+    /// The directory of a program that has one for Windows and one for all other systems.
+    fn settings(&self, windows: &str, other: &str) -> Option<PathBuf> {
+        if cfg!(windows) {
+            return Some(self.roaming.as_ref()?.join(windows));
         }
-        match shown.strip_prefix("~/.config/") {
-            Some(rest) => Some(self.config()?.join(rest)),
-            None => Some(self.home.as_ref()?.join(shown.strip_prefix("~/")?)),
-        }
+        Some(self.config()?.join(other))
     }
 
     /// Whether there is such a program.

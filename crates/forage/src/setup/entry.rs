@@ -110,28 +110,12 @@ fn typo(name: &str) -> Option<String> {
     if FIELDS.contains(&name) {
         return None;
     }
-    let near = FIELDS.iter().map(|field| (distance(name, field), *field)).min()?;
+    let lower = name.to_lowercase();
+    let near =
+        FIELDS.iter().map(|field| (strsim::levenshtein(&lower, &field.to_lowercase()), *field)).min()?;
     // Of a short name nearly everything would be left.
     let is_near = near.0 <= MISTYPED && near.0 * 2 < name.chars().count();
     is_near.then(|| format!("`{name}` in the entry is no setting; `{}` was probably meant", near.1))
-}
-
-/// Letters to put in, take out or replace until one is the other; case does not count.
-fn distance(one: &str, other: &str) -> usize {
-    let letters = |text: &str| text.chars().map(|letter| letter.to_ascii_lowercase()).collect::<Vec<_>>();
-    let (one, other) = (letters(one), letters(other));
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (line, letter) in one.iter().enumerate() {
-        let mut diagonal = line;
-        row[0] = line + 1;
-        for (column, against) in other.iter().enumerate() {
-            let above = row[column + 1];
-            let replaced = diagonal + usize::from(letter != against);
-            row[column + 1] = replaced.min(above + 1).min(row[column] + 1);
-            diagonal = above;
-        }
-    }
-    row[other.len()]
 }
 
 /// A value with `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `{env:NAME}` and `$NAME` in it replaced as clients do; one

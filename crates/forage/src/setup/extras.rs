@@ -21,45 +21,44 @@ impl With {
     pub(crate) const ALL: [Self; 6] =
         [Self::Permission, Self::Variables, Self::Instructions, Self::Skill, Self::Agent, Self::Hooks];
 
+    /// Its name as an argument, its help, and words to be read after «The client takes no ».
+    fn words(self) -> [&'static str; 3] {
+        match self {
+            Self::Permission => [
+                "permission",
+                "Permission to call Forage's tools without asking",
+                "permission to call tools unasked",
+            ],
+            Self::Variables => [
+                "variables",
+                "The names, never the values, of the variables that are set and Forage needs: keys, base URLs",
+                "names of variables that it hands on",
+            ],
+            Self::Instructions => [
+                "instructions",
+                "A block for AGENTS.md, CLAUDE.md, GEMINI.md or the like: when to take Forage's tools",
+                "file of instructions",
+            ],
+            Self::Skill => ["skill", "The same as a skill", "skill"],
+            Self::Agent => ["agent", "A sub-agent that searches", "sub-agent"],
+            Self::Hooks => [
+                "hooks",
+                "Hooks that advise and never block: a sentence at the start, and what Forage ranks for the words of a grep",
+                "hooks that can advise",
+            ],
+        }
+    }
+
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Permission => "permission",
-            Self::Variables => "variables",
-            Self::Instructions => "instructions",
-            Self::Skill => "skill",
-            Self::Agent => "agent",
-            Self::Hooks => "hooks",
-        }
+        self.words()[0]
     }
 
-    /// What it is, for whoever chooses.
     pub(crate) fn help(self) -> &'static str {
-        match self {
-            Self::Permission => "Permission to call Forage's tools without asking",
-            Self::Variables => {
-                "The names, never the values, of the variables that are set and Forage needs: keys, base URLs"
-            }
-            Self::Instructions => {
-                "A block for AGENTS.md, CLAUDE.md, GEMINI.md or the like: when to take Forage's tools"
-            }
-            Self::Skill => "The same as a skill",
-            Self::Agent => "A sub-agent that searches",
-            Self::Hooks => {
-                "Hooks that advise and never block: a sentence at the start, and what Forage ranks for the words of a grep"
-            }
-        }
+        self.words()[1]
     }
 
-    /// What it is, to be read after «The client takes no ».
     pub(crate) fn about(self) -> &'static str {
-        match self {
-            Self::Permission => "permission to call tools unasked",
-            Self::Variables => "names of variables that it hands on",
-            Self::Instructions => "file of instructions",
-            Self::Skill => "skill",
-            Self::Agent => "sub-agent",
-            Self::Hooks => "hooks that can advise",
-        }
+        self.words()[2]
     }
 }
 
@@ -222,6 +221,26 @@ const fn entry(with: With, field: ExtraField) -> Extra {
     extra(with, None, None, How::Entry(field))
 }
 
+const fn block(user: Option<&'static str>, project: Option<&'static str>) -> Extra {
+    extra(Instructions, user, project, How::Block)
+}
+
+const fn rule(
+    front: &'static [&'static str],
+    user: Option<&'static str>,
+    project: Option<&'static str>,
+) -> Extra {
+    extra(Instructions, user, project, How::File(OwnFileText::Rule(front)))
+}
+
+const fn skill(user: Option<&'static str>, project: Option<&'static str>) -> Extra {
+    extra(Skill, user, project, How::File(OwnFileText::Skill))
+}
+
+const fn agent(form: AgentForm, user: Option<&'static str>, project: Option<&'static str>) -> Extra {
+    extra(Agent, user, project, How::File(OwnFileText::Agent(form)))
+}
+
 use With::{Agent, Hooks, Instructions, Permission, Skill, Variables};
 
 const CLAUDE: HookForm = HookForm::Claude(5);
@@ -245,18 +264,12 @@ static CLAUDE_CODE: &[Extra] = &[
         Some(".claude/settings.json"),
         How::Json(&[ExtraPiece::Text(&["permissions", "allow"], "mcp__forage")]),
     ),
-    extra(Instructions, Some("~/.claude/CLAUDE.md"), Some("CLAUDE.md"), How::Block),
-    extra(
-        Skill,
-        Some("~/.claude/skills/forage/SKILL.md"),
-        Some(".claude/skills/forage/SKILL.md"),
-        How::File(OwnFileText::Skill),
-    ),
-    extra(
-        Agent,
+    block(Some("~/.claude/CLAUDE.md"), Some("CLAUDE.md")),
+    skill(Some("~/.claude/skills/forage/SKILL.md"), Some(".claude/skills/forage/SKILL.md")),
+    agent(
+        AgentForm::Claude,
         Some("~/.claude/agents/forage-search.md"),
         Some(".claude/agents/forage-search.md"),
-        How::File(OwnFileText::Agent(AgentForm::Claude)),
     ),
     extra(
         Hooks,
@@ -273,18 +286,12 @@ static CLAUDE_CODE: &[Extra] = &[
 /// the tools say that they only read.
 static CODEX: &[Extra] = &[
     entry(Variables, ExtraField::Variables("env_vars")),
-    extra(Instructions, Some("~/.codex/AGENTS.md"), Some("AGENTS.md"), How::Block),
-    extra(
-        Skill,
-        Some("~/.codex/skills/forage/SKILL.md"),
-        Some(".agents/skills/forage/SKILL.md"),
-        How::File(OwnFileText::Skill),
-    ),
-    extra(
-        Agent,
+    block(Some("~/.codex/AGENTS.md"), Some("AGENTS.md")),
+    skill(Some("~/.codex/skills/forage/SKILL.md"), Some(".agents/skills/forage/SKILL.md")),
+    agent(
+        AgentForm::Codex,
         Some("~/.codex/agents/forage-search.toml"),
         Some(".codex/agents/forage-search.toml"),
-        How::File(OwnFileText::Agent(AgentForm::Codex)),
     ),
     extra(
         Hooks,
@@ -302,18 +309,12 @@ static CODEX: &[Extra] = &[
 static GEMINI_CLI: &[Extra] = &[
     entry(Permission, ExtraField::True("trust")),
     entry(Variables, ExtraField::References("env", "$NAME")),
-    extra(Instructions, Some("~/.gemini/GEMINI.md"), Some("GEMINI.md"), How::Block),
-    extra(
-        Skill,
-        Some("~/.gemini/skills/forage/SKILL.md"),
-        Some(".gemini/skills/forage/SKILL.md"),
-        How::File(OwnFileText::Skill),
-    ),
-    extra(
-        Agent,
+    block(Some("~/.gemini/GEMINI.md"), Some("GEMINI.md")),
+    skill(Some("~/.gemini/skills/forage/SKILL.md"), Some(".gemini/skills/forage/SKILL.md")),
+    agent(
+        AgentForm::Gemini,
         Some("~/.gemini/agents/forage-search.md"),
         Some(".gemini/agents/forage-search.md"),
-        How::File(OwnFileText::Agent(AgentForm::Gemini)),
     ),
     extra(
         Hooks,
@@ -335,19 +336,9 @@ static GEMINI_CLI: &[Extra] = &[
 /// to decide whether it runs; one after it only adds.
 static QWEN: &[Extra] = &[
     entry(Permission, ExtraField::True("trust")),
-    extra(Instructions, Some("~/.qwen/QWEN.md"), Some("QWEN.md"), How::Block),
-    extra(
-        Skill,
-        Some("~/.qwen/skills/forage/SKILL.md"),
-        Some(".qwen/skills/forage/SKILL.md"),
-        How::File(OwnFileText::Skill),
-    ),
-    extra(
-        Agent,
-        Some("~/.qwen/agents/forage-search.md"),
-        Some(".qwen/agents/forage-search.md"),
-        How::File(OwnFileText::Agent(AgentForm::Qwen)),
-    ),
+    block(Some("~/.qwen/QWEN.md"), Some("QWEN.md")),
+    skill(Some("~/.qwen/skills/forage/SKILL.md"), Some(".qwen/skills/forage/SKILL.md")),
+    agent(AgentForm::Qwen, Some("~/.qwen/agents/forage-search.md"), Some(".qwen/agents/forage-search.md")),
     extra(
         Hooks,
         Some("~/.qwen/settings.json"),
@@ -368,14 +359,9 @@ static QWEN: &[Extra] = &[
 /// hands on no variable but `PATH` that the entry does not name.
 static COPILOT: &[Extra] = &[
     entry(Variables, ExtraField::References("env", "${NAME}")),
-    extra(Instructions, Some("~/.copilot/copilot-instructions.md"), None, How::Block),
-    extra(Skill, Some("~/.copilot/skills/forage/SKILL.md"), None, How::File(OwnFileText::Skill)),
-    extra(
-        Agent,
-        Some("~/.copilot/agents/forage-search.agent.md"),
-        None,
-        How::File(OwnFileText::Agent(AgentForm::Copilot)),
-    ),
+    block(Some("~/.copilot/copilot-instructions.md"), None),
+    skill(Some("~/.copilot/skills/forage/SKILL.md"), None),
+    agent(AgentForm::Copilot, Some("~/.copilot/agents/forage-search.agent.md"), None),
     extra(
         Hooks,
         Some("~/.copilot/hooks/forage.json"),
@@ -397,40 +383,23 @@ static OPENCODE: &[Extra] = &[
         Some("opencode.json"),
         How::Json(&[ExtraPiece::Member(&["permission"], "forage_*", "allow")]),
     ),
-    extra(Instructions, Some("~/.config/opencode/AGENTS.md"), Some("AGENTS.md"), How::Block),
-    extra(
-        Skill,
-        Some("~/.config/opencode/skills/forage/SKILL.md"),
-        Some(".opencode/skills/forage/SKILL.md"),
-        How::File(OwnFileText::Skill),
-    ),
-    extra(
-        Agent,
+    block(Some("~/.config/opencode/AGENTS.md"), Some("AGENTS.md")),
+    skill(Some("~/.config/opencode/skills/forage/SKILL.md"), Some(".opencode/skills/forage/SKILL.md")),
+    agent(
+        AgentForm::Opencode,
         Some("~/.config/opencode/agents/forage-search.md"),
         Some(".opencode/agents/forage-search.md"),
-        How::File(OwnFileText::Agent(AgentForm::Opencode)),
     ),
 ];
 
 /// <https://cursor.com/docs/rules>, /skills, /subagents, /hooks. Permissions and the user's own rules are in its settings.
 static CURSOR: &[Extra] = &[
-    extra(
-        Instructions,
-        None,
-        Some(".cursor/rules/forage.mdc"),
-        How::File(OwnFileText::Rule(&["description: Searching code", "alwaysApply: true"])),
-    ),
-    extra(
-        Skill,
-        Some("~/.cursor/skills/forage/SKILL.md"),
-        Some(".cursor/skills/forage/SKILL.md"),
-        How::File(OwnFileText::Skill),
-    ),
-    extra(
-        Agent,
+    rule(&["description: Searching code", "alwaysApply: true"], None, Some(".cursor/rules/forage.mdc")),
+    skill(Some("~/.cursor/skills/forage/SKILL.md"), Some(".cursor/skills/forage/SKILL.md")),
+    agent(
+        AgentForm::Cursor,
         Some("~/.cursor/agents/forage-search.md"),
         Some(".cursor/agents/forage-search.md"),
-        How::File(OwnFileText::Agent(AgentForm::Cursor)),
     ),
     extra(
         Hooks,
@@ -446,19 +415,13 @@ static CURSOR: &[Extra] = &[
 
 /// <https://code.visualstudio.com/docs/copilot/customization/custom-instructions>, /agent-skills, /custom-agents.
 static VSCODE: &[Extra] = &[
-    extra(
-        Instructions,
+    rule(
+        &["applyTo: \"**\""],
         Some("~/.config/Code/User/prompts/forage.instructions.md"),
         Some(".github/instructions/forage.instructions.md"),
-        How::File(OwnFileText::Rule(&["applyTo: \"**\""])),
     ),
-    extra(Skill, None, Some(".github/skills/forage/SKILL.md"), How::File(OwnFileText::Skill)),
-    extra(
-        Agent,
-        None,
-        Some(".github/agents/forage-search.agent.md"),
-        How::File(OwnFileText::Agent(AgentForm::Copilot)),
-    ),
+    skill(None, Some(".github/skills/forage/SKILL.md")),
+    agent(AgentForm::Copilot, None, Some(".github/agents/forage-search.agent.md")),
 ];
 
 /// What each client takes beside the entry.
@@ -472,48 +435,34 @@ static EXTRAS: &[(&str, &[Extra])] = &[
     ("cursor", CURSOR),
     ("vscode", VSCODE),
     // https://zed.dev/docs/ai/rules
-    ("zed", &[extra(Instructions, None, Some("AGENTS.md"), How::Block)]),
+    ("zed", &[block(None, Some("AGENTS.md"))]),
     // https://block.github.io/goose/docs/guides/context-engineering/using-goosehints
-    ("goose", &[extra(Instructions, Some("~/.config/goose/.goosehints"), None, How::Block)]),
+    ("goose", &[block(Some("~/.config/goose/.goosehints"), None)]),
     // https://docs.cline.bot/mcp/configuring-mcp-servers, /features/cline-rules
     (
         "cline",
         &[
             entry(Permission, ExtraField::Tools("autoApprove")),
-            extra(
-                Instructions,
-                Some("~/Documents/Cline/Rules/forage.md"),
-                None,
-                How::File(OwnFileText::Rule(&[])),
-            ),
+            rule(&[], Some("~/Documents/Cline/Rules/forage.md"), None),
         ],
     ),
     // https://docs.continue.dev/customize/deep-dives/rules
     (
         "continue",
-        &[extra(
-            Instructions,
+        &[rule(
+            &["name: Searching code", "alwaysApply: true"],
             Some("~/.continue/rules/forage.md"),
             Some(".continue/rules/forage.md"),
-            How::File(OwnFileText::Rule(&["name: Searching code", "alwaysApply: true"])),
         )],
     ),
     // https://docs.windsurf.com/windsurf/cascade/memories
-    (
-        "windsurf",
-        &[extra(Instructions, Some("~/.codeium/windsurf/memories/global_rules.md"), None, How::Block)],
-    ),
+    ("windsurf", &[block(Some("~/.codeium/windsurf/memories/global_rules.md"), None)]),
     // https://kilocode.ai/docs/features/mcp/using-mcp-in-kilo-code, /advanced-usage/custom-rules
     (
         "kilo",
         &[
             entry(Permission, ExtraField::Tools("alwaysAllow")),
-            extra(
-                Instructions,
-                Some("~/.kilocode/rules/forage.md"),
-                Some(".kilocode/rules/forage.md"),
-                How::File(OwnFileText::Rule(&[])),
-            ),
+            rule(&[], Some("~/.kilocode/rules/forage.md"), Some(".kilocode/rules/forage.md")),
         ],
     ),
     // https://kiro.dev/docs/mcp/configuration/, /docs/steering/
@@ -521,16 +470,15 @@ static EXTRAS: &[(&str, &[Extra])] = &[
         "kiro",
         &[
             entry(Permission, ExtraField::Tools("autoApprove")),
-            extra(
-                Instructions,
+            rule(
+                &["inclusion: always"],
                 Some("~/.kiro/steering/forage.md"),
                 Some(".kiro/steering/forage.md"),
-                How::File(OwnFileText::Rule(&["inclusion: always"])),
             ),
         ],
     ),
     // https://junie.jetbrains.com/docs/guidelines-and-memory.html
-    ("junie", &[extra(Instructions, None, Some(".junie/AGENTS.md"), How::Block)]),
+    ("junie", &[block(None, Some(".junie/AGENTS.md"))]),
     // https://ampcode.com/manual#permissions, #AGENTS.md
     (
         "amp",
@@ -544,7 +492,7 @@ static EXTRAS: &[(&str, &[Extra])] = &[
                     &[("tool", "mcp__forage__*"), ("action", "allow")],
                 )]),
             ),
-            extra(Instructions, Some("~/.config/amp/AGENTS.md"), Some("AGENTS.md"), How::Block),
+            block(Some("~/.config/amp/AGENTS.md"), Some("AGENTS.md")),
         ],
     ),
     // https://github.com/charmbracelet/crush#allowing-tools, #initialization
@@ -557,7 +505,7 @@ static EXTRAS: &[(&str, &[Extra])] = &[
                 Some("crush.json"),
                 How::Json(&[ExtraPiece::Tools(&["permissions", "allowed_tools"], "mcp_forage_")]),
             ),
-            extra(Instructions, Some("~/.config/crush/CRUSH.md"), Some("AGENTS.md"), How::Block),
+            block(Some("~/.config/crush/CRUSH.md"), Some("AGENTS.md")),
         ],
     ),
 ];

@@ -505,3 +505,24 @@ fn a_file_that_somebody_else_writes_meanwhile_is_left_to_them() {
     site.apply(&site.add("forage", &[]).unwrap()).unwrap();
     assert!(matches!(find().state, super::ClientState::SetUp { .. }));
 }
+
+/// Their names in the registry.
+const PACKAGES: &[(&str, &str)] = &[
+    ("claude-code", "@anthropic-ai/claude-code"),
+    ("codex", "@openai/codex"),
+    ("gemini-cli", "@google/gemini-cli"),
+    ("copilot", "@github/copilot"),
+    ("qwen", "@qwen-code/qwen-code"),
+    ("opencode", "opencode-ai"),
+    ("cline", "cline"),
+    ("continue", "@continuedev/cli"),
+];
+
+#[test]
+fn what_is_said_to_be_tried_is_what_the_tests_run() {
+    let list: Value = serde_json::from_str(include_str!("../../tests/clients/real/package.json")).unwrap();
+    let tried: Vec<_> = CLIENTS.iter().filter_map(|client| Some((client.name, client.tried?))).collect();
+    let installed =
+        PACKAGES.iter().map(|(name, package)| (*name, list["dependencies"][*package].as_str().unwrap()));
+    assert_eq!(tried, installed.collect::<Vec<_>>());
+}

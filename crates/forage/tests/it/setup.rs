@@ -169,6 +169,7 @@ fn continue_is_set_up_in_its_configuration_where_there_is_one() {
         "mcpServers:\n  # a note\n  - name: 'other'\n    command: npx\n    env:\n      A: \"b\"\n  -   command: x\n      name: third\nrules:\n  - uses: a/b\n",
         "mcpServers:\r\n- name: other\r\n  args:\r\n  - '-y'\r\nmodels: []",
         "mcpServers:\n  - uses: a/b",
+        "mcpServers:\n  - {a: [1,\n      2]}\n",
     ];
     for text in texts {
         let project = Project::new(&[]);
@@ -194,13 +195,11 @@ fn continue_is_set_up_in_its_configuration_where_there_is_one() {
         ok(&project, &["continue", "--remove"]);
         assert_eq!(tree(&project.home), before, "{text}");
     }
-    for text in
-        ["mcpServers: []\n", "mcpServers:\n  a:\n    command: x\n", "mcpServers:\n  - {a: [1,\n      2]}\n"]
-    {
+    for text in ["mcpServers: []\n", "mcpServers:\n  a:\n    command: x\n", "mcpServers:\n  - {a: [1,\n"] {
         let project = Project::new(&[]);
         put(&project.home.join(".continue/config.yaml"), text);
         let run = setup(&project, &["continue", "--write"]);
-        assert!(run.status == 2 && run.stderr.contains("- name: forage"), "{}", run.stderr);
+        assert!(run.status == 2 && run.stderr.contains("- name: \"forage\""), "{}", run.stderr);
     }
     // What stands in the other file already is kept there, and goes from there.
     let project = Project::new(&[]);

@@ -29,7 +29,7 @@ pub(super) fn overview(setup: &Setup, output: &mut Terminal) -> anyhow::Result<S
                 project_file: client.place(SetupScope::Project),
                 snippet: snippet(client, &setup.words.command, &[]),
                 remark: remark(client),
-                tried: client.tried(),
+                tried: client.tried,
                 traces: detect::shown(client),
                 found: detect::found(client, &setup.directories),
                 files: sites_of(client).map(ClientFile::of).collect(),
