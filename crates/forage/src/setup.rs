@@ -42,6 +42,7 @@ pub(crate) use probe::{ProbeCall, ProbeFailure, ProbeStart, Talk, program, talk}
 pub(crate) use settings::{EntrySettings, Permission};
 
 use crate::config::ClientDirectories;
+use jsonc::{JsonTarget, Leaf};
 
 /// Why a file is left as it is, to be read after «FILE is left as it is: ».
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -245,7 +246,7 @@ pub(crate) fn snippet(client: &Client, command: &str, extensions: &[&Extension])
 
 fn general_snippet(format: FileFormat, spot: Spot<'static>, entry: &Value) -> String {
     match format {
-        FileFormat::Json => jsonc::created(spot, entry),
+        FileFormat::Json => jsonc::created(spot.target(), entry),
         format => format.lines(spot, entry, true).join("\n") + "\n",
     }
 }
@@ -274,14 +275,14 @@ pub(crate) fn general_snippets(command: &str) -> [(&'static str, String); 3] {
 
 fn created(client: &Client, entry: &Value) -> String {
     match client.format {
-        FileFormat::Json => jsonc::created(client.spot(), entry),
+        FileFormat::Json => jsonc::created(client.spot().target(), entry),
         format => marked::created(&format.lines(client.spot(), entry, true)),
     }
 }
 
 fn added(client: &Client, text: &str, entry: &Value) -> Result<String, SetupRefusal> {
     match client.format {
-        FileFormat::Json => jsonc::add(text, client.spot(), entry),
+        FileFormat::Json => jsonc::add(text, client.spot().target(), entry),
         format => format.add(text, client.spot(), entry),
     }
 }
@@ -289,7 +290,7 @@ fn added(client: &Client, text: &str, entry: &Value) -> Result<String, SetupRefu
 /// `None` for a file that was created for the entry.
 fn removed(client: &Client, text: &str) -> Result<Option<String>, SetupRefusal> {
     match client.format {
-        FileFormat::Json => jsonc::remove(text, client.spot()),
+        FileFormat::Json => jsonc::remove(text, client.spot().target()),
         format => format.remove(text, client.spot()),
     }
 }
@@ -301,6 +302,12 @@ struct Spot<'a> {
     name: &'a str,
     /// The section is a list, whose elements say their names themselves.
     is_list: bool,
+}
+
+impl<'a> Spot<'a> {
+    fn target(&'a self) -> JsonTarget<'a> {
+        JsonTarget { path: std::slice::from_ref(&self.section), leaf: Leaf::Member(self.name) }
+    }
 }
 
 /// The servers in a file.

@@ -229,17 +229,9 @@ impl Setup {
             client: client.name,
             title: client.title,
             scope: self.scope.name(),
-            file: None,
-            section: None,
-            state_before: None,
             change,
-            written: false,
-            entry: None,
-            other_servers: Vec::new(),
-            with: Vec::new(),
-            not_taken: Vec::new(),
             problem: Some(problem.to_owned()),
-            check: None,
+            ..ClientSetup::default()
         }
     }
 
@@ -391,8 +383,7 @@ impl Setup {
             other_servers: site.neighbours.clone(),
             with: done.additions.iter().map(addition).collect(),
             not_taken: done.lacking.iter().map(|with| with.name()).collect(),
-            problem: None,
-            check: None,
+            ..ClientSetup::default()
         }
     }
 }

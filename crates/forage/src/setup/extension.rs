@@ -32,21 +32,18 @@ impl Extension {
         let Some(fields) = entry.as_object_mut() else { return };
         match self.field {
             ExtraField::True(_) => drop(fields.insert(key.to_owned(), Value::from(true))),
-            ExtraField::Tools(_) | ExtraField::Variables(_) if self.names.is_empty() => {}
+            _ if self.names.is_empty() => {}
             ExtraField::Tools(_) | ExtraField::Variables(_) => {
                 let list = fields.entry(key).or_insert_with(|| json!([]));
                 let Some(list) = list.as_array_mut() else { return };
-                let new: Vec<Value> = self.names.iter().map(|name| Value::from(name.as_str())).collect();
-                for name in new {
-                    if !list.contains(&name) {
-                        list.push(name);
+                // In front, where an editor of files puts them.
+                for name in self.names.iter().rev() {
+                    if !list.iter().any(|item| item == name) {
+                        list.insert(0, Value::from(name.as_str()));
                     }
                 }
             }
             ExtraField::References(_, form) => {
-                if self.names.is_empty() {
-                    return;
-                }
                 let object = fields.entry(key).or_insert_with(|| json!({}));
                 let Some(object) = object.as_object_mut() else { return };
                 for name in &self.names {

@@ -107,8 +107,8 @@ pub(super) enum ExtraPiece {
     Fields(&'static [&'static str], &'static [(&'static str, &'static str)]),
     /// A member with a text.
     Member(&'static [&'static str], &'static str, &'static str),
-    /// A number that the client wants to find in its file. It comes last into one that is made, where no user's stands, and
-    /// goes with the file alone.
+    /// A number that the client wants to find in its file. It comes last into one that is made, so that it is its first
+    /// line and tells that file from a user's, and goes with the file alone.
     Version(&'static str, u64),
     /// An element that calls `forage hook`.
     Hook(Hook),
@@ -367,9 +367,9 @@ static COPILOT: &[Extra] = &[
         Some("~/.copilot/hooks/forage.json"),
         None,
         How::Json(&[
+            ExtraPiece::Version("version", 1),
             hook(&["hooks", "sessionStart"], HookEvent::SessionStart, None, HookForm::Copilot),
             hook(&["hooks", "preToolUse"], HookEvent::Search, None, HookForm::Copilot),
-            ExtraPiece::Version("version", 1),
         ]),
     ),
 ];
@@ -406,9 +406,9 @@ static CURSOR: &[Extra] = &[
         Some("~/.cursor/hooks.json"),
         Some(".cursor/hooks.json"),
         How::Json(&[
+            ExtraPiece::Version("version", 1),
             hook(&["hooks", "sessionStart"], HookEvent::SessionStart, None, HookForm::Cursor),
             hook(&["hooks", "postToolUse"], HookEvent::Search, Some("Shell|Grep|Glob"), HookForm::Cursor),
-            ExtraPiece::Version("version", 1),
         ]),
     ),
 ];

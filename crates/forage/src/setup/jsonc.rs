@@ -55,17 +55,13 @@ const DIALECT: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-fn target<'a>(spot: &'a Spot<'a>) -> JsonTarget<'a> {
-    JsonTarget { path: std::slice::from_ref(&spot.section), leaf: Leaf::Member(spot.name) }
-}
-
 /// Looks without changing anything.
 pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<FileContents, SetupRefusal> {
     if is_blank(text) {
         return Ok(FileContents::default());
     }
     let document = Document::parse(body(text))?;
-    document.way(target(&spot))?;
+    document.way(spot.target())?;
     contents(&value(&document.root), spot)
 }
 
@@ -83,14 +79,9 @@ pub(super) fn find(text: &str, target: JsonTarget<'_>) -> Result<Option<Value>, 
     Ok(document.way(target)?.get(target.path.len() + 1).map(|member| value(member.value)))
 }
 
-/// The text with the entry in it. An entry of that name is brought up to date.
-pub(super) fn add(text: &str, spot: Spot<'_>, value: &Value) -> Result<String, SetupRefusal> {
-    add_at(text, target(&spot), value)
-}
-
 /// The text with a value at a place. A value that is there already is brought to say the same by small edits, so that
 /// its user's comments and layout stay.
-pub(super) fn add_at(text: &str, target: JsonTarget<'_>, wanted: &Value) -> Result<String, SetupRefusal> {
+pub(super) fn add(text: &str, target: JsonTarget<'_>, wanted: &Value) -> Result<String, SetupRefusal> {
     if is_blank(text) {
         // Without a final newline, which a file that was created has.
         return Ok(format!("{text}{}", whole(target, wanted, newline(text))));
@@ -114,13 +105,8 @@ pub(super) fn add_at(text: &str, target: JsonTarget<'_>, wanted: &Value) -> Resu
     Ok(format!("{}{added}", bom(text)))
 }
 
-/// The text without the entry; `None` when it is what [`created`] gives, so that the file goes, too.
-pub(super) fn remove(text: &str, spot: Spot<'_>) -> Result<Option<String>, SetupRefusal> {
-    remove_at(text, target(&spot))
-}
-
-/// The same for the value at a place.
-pub(super) fn remove_at(text: &str, target: JsonTarget<'_>) -> Result<Option<String>, SetupRefusal> {
+/// The text without the value at a place; `None` when it is what [`created`] gives, so that the file goes, too.
+pub(super) fn remove(text: &str, target: JsonTarget<'_>) -> Result<Option<String>, SetupRefusal> {
     if is_blank(text) {
         return Ok(Some(text.to_owned()));
     }
@@ -128,7 +114,7 @@ pub(super) fn remove_at(text: &str, target: JsonTarget<'_>) -> Result<Option<Str
     let way = document.way(target)?;
     let Some(member) = way.get(target.path.len() + 1) else { return Ok(Some(text.to_owned())) };
     let present = value(member.value);
-    if text == created_at(target, &present) {
+    if text == created(target, &present) {
         return Ok(None);
     }
     let blank = text.strip_suffix(&whole(target, &present, newline(text)));
@@ -142,13 +128,8 @@ pub(super) fn remove_at(text: &str, target: JsonTarget<'_>) -> Result<Option<Str
     Ok(Some(format!("{}{removed}", bom(text))))
 }
 
-/// The text of a file that has nothing but the entry.
-pub(super) fn created(spot: Spot<'_>, value: &Value) -> String {
-    created_at(target(&spot), value)
-}
-
 /// The text of a file that has nothing but this value at its place.
-pub(super) fn created_at(target: JsonTarget<'_>, value: &Value) -> String {
+pub(super) fn created(target: JsonTarget<'_>, value: &Value) -> String {
     whole(target, value, "\n") + "\n"
 }
 

@@ -71,7 +71,7 @@ impl PieceSlot {
     }
 
     pub(super) fn created(&self, value: &Value) -> String {
-        self.at(|target| jsonc::created_at(target, value))
+        self.at(|target| jsonc::created(target, value))
     }
 
     pub(super) fn value(&self, client: &Client, words: &ExtraParts) -> Value {
@@ -99,10 +99,10 @@ impl PieceSlot {
             (ExtraPiece::Hook(_), Some(present)) if contains(&present, &value) => Ok(text.to_owned()),
             (ExtraPiece::Hook(_), Some(present)) => {
                 alone(&present)?;
-                self.at(|target| jsonc::add_at(text, target, &value))
+                self.at(|target| jsonc::add(text, target, &value))
             }
             (_, Some(_)) => Ok(text.to_owned()),
-            (_, None) => self.at(|target| jsonc::add_at(text, target, &value)),
+            (_, None) => self.at(|target| jsonc::add(text, target, &value)),
         }
     }
 
@@ -115,7 +115,7 @@ impl PieceSlot {
             ExtraPiece::Hook(_) => alone(&present)?,
             _ => {}
         }
-        self.at(|target| jsonc::remove_at(text, target))
+        self.at(|target| jsonc::remove(text, target))
     }
 }
 
@@ -142,7 +142,7 @@ fn made(slots: impl DoubleEndedIterator<Item = (PieceSlot, Value)>) -> Result<St
     for (slot, value) in slots.rev() {
         text = Some(match text {
             None => slot.created(&value),
-            Some(text) => slot.at(|target| jsonc::add_at(&text, target, &value))?,
+            Some(text) => slot.at(|target| jsonc::add(&text, target, &value))?,
         });
     }
     Ok(text.unwrap_or_default())

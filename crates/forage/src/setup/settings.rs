@@ -30,16 +30,13 @@ pub(crate) enum Permission {
 impl EntrySettings {
     /// Those of Claude Code.
     pub(crate) fn of_claude_code(directories: &ClientDirectories, project: &Path) -> Self {
-        let own = directories
-            .variable("CLAUDE_CONFIG_DIR")
-            .or_else(|| Some(directories.home.as_ref()?.join(".claude")));
-        let own = own.map(|directory| directory.join("settings.json"));
+        let own = directories.resolve("~/.claude/settings.json");
         Self::read(own, project, &[".claude/settings.json", ".claude/settings.local.json"])
     }
 
     /// Those of Gemini CLI.
     pub(crate) fn of_gemini_cli(directories: &ClientDirectories, project: &Path) -> Self {
-        let own = directories.home.as_ref().map(|home| home.join(".gemini/settings.json"));
+        let own = directories.resolve("~/.gemini/settings.json");
         Self::read(own, project, &[".gemini/settings.json"])
     }
 
@@ -52,7 +49,7 @@ impl EntrySettings {
 
     /// The texts of the user's own list at a place.
     pub(crate) fn own_texts(&self, place: &str) -> Vec<&str> {
-        texts(&self.own, place)
+        self.own.iter().flat_map(|settings| list_of(settings, place)).collect()
     }
 
     /// What Claude Code does with a call of these tools, by the names that it gives them.
@@ -106,7 +103,7 @@ impl EntrySettings {
         if self.own.iter().any(is_off) {
             return Permission::Given;
         }
-        let file = directories.home.as_ref().map(|home| home.join(".gemini/trustedFolders.json"));
+        let file = directories.resolve("~/.gemini/trustedFolders.json");
         let rules = file.and_then(|file| value(&file, None)).unwrap_or_default();
         let rules = rules
             .as_object()
@@ -131,10 +128,6 @@ impl EntrySettings {
 /// The texts of a list.
 fn list_of<'v>(settings: &'v Value, place: &str) -> impl Iterator<Item = &'v str> {
     settings.pointer(place).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
-}
-
-fn texts<'v>(all: &'v [Value], place: &str) -> Vec<&'v str> {
-    all.iter().flat_map(|settings| list_of(settings, place)).collect()
 }
 
 /// A file of settings; `None` for one that is missing or not understood, which is its client's to complain of.

@@ -146,7 +146,7 @@ fn with_entry(mut file: Value, section: &str, entry: Value) -> Value {
 #[test]
 fn a_text_that_is_no_unicode_is_refused_with_its_line() {
     let half = "{\n  \"a\": \"\\ud83d\"\n}\n";
-    let refusal = jsonc::add(half, SPOT, &entry()).unwrap_err().to_string();
+    let refusal = jsonc::add(half, SPOT.target(), &entry()).unwrap_err().to_string();
     assert!(refusal.contains("unpaired high surrogate") && refusal.ends_with("line 2"), "{refusal}");
 }
 
@@ -158,12 +158,12 @@ proptest! {
         let before = json_file(seed);
         let old = read_json(&before);
         prop_assume!(old["mcpServers"].get("forage").is_none());
-        match jsonc::add(&before, SPOT, &entry()) {
+        match jsonc::add(&before, SPOT.target(), &entry()) {
             Ok(after) => {
                 prop_assert_eq!(read_json(&after), with_entry(old, "mcpServers", entry()), "{}", &after);
                 prop_assert_eq!(jsonc::inspect(&after, SPOT).unwrap().entry, Some(entry()));
-                prop_assert_eq!(&jsonc::add(&after, SPOT, &entry()).unwrap(), &after);
-                prop_assert_eq!(jsonc::remove(&after, SPOT).unwrap(), Some(before), "{}", &after);
+                prop_assert_eq!(&jsonc::add(&after, SPOT.target(), &entry()).unwrap(), &after);
+                prop_assert_eq!(jsonc::remove(&after, SPOT.target()).unwrap(), Some(before), "{}", &after);
             }
             Err(refusal) => {
                 let section = old.get("mcpServers");
@@ -175,10 +175,10 @@ proptest! {
     #[test]
     fn what_came_into_the_file_meanwhile_stays(seed: u64) {
         let before = json_file(seed);
-        let Ok(after) = jsonc::add(&before, SPOT, &entry()) else { return Ok(()) };
+        let Ok(after) = jsonc::add(&before, SPOT.target(), &entry()) else { return Ok(()) };
         let other = Spot { section: "mcpServers", name: "later", is_list: false };
-        let both = jsonc::add(&after, other, &json!({ "command": "later" })).unwrap();
-        let rest = jsonc::remove(&both, SPOT).unwrap().unwrap();
+        let both = jsonc::add(&after, other.target(), &json!({ "command": "later" })).unwrap();
+        let rest = jsonc::remove(&both, SPOT.target()).unwrap().unwrap();
         let mut expected = read_json(&both);
         expected["mcpServers"].as_object_mut().unwrap().shift_remove("forage");
         prop_assert_eq!(read_json(&rest), expected);
@@ -301,7 +301,7 @@ fn yaml_file(seed: u64) -> String {
 #[test]
 fn the_random_files_reach_every_form() {
     let files: Vec<String> = (0..4000).map(json_file).collect();
-    let added = files.iter().filter(|file| jsonc::add(file, SPOT, &entry()).is_ok()).count();
+    let added = files.iter().filter(|file| jsonc::add(file, SPOT.target(), &entry()).is_ok()).count();
     assert!((2500..4000).contains(&added), "{added}");
     for part in ["\u{feff}", "\r\n", "//", "/*", "1e999", "{}"] {
         assert!(files.iter().any(|file| file.contains(part)), "{part:?}");
@@ -400,7 +400,7 @@ fn json_is_laid_out_as_the_file_is() {
         ),
     ];
     for (before, after) in cases {
-        assert_eq!(jsonc::add(before, SPOT, &json!({ "command": "forage" })).unwrap(), after);
+        assert_eq!(jsonc::add(before, SPOT.target(), &json!({ "command": "forage" })).unwrap(), after);
     }
 }
 
@@ -431,7 +431,20 @@ fn what_is_not_understood_is_refused() {
         assert!(refusal.is_err(), "{}: {text:?} became {refusal:?}", client.name);
     }
     let deep = format!("{{\"a\": {}{}}}", "[".repeat(100_000), "]".repeat(100_000));
-    assert!(jsonc::add(&deep, SPOT, &entry()).is_err());
+    assert!(jsonc::add(&deep, SPOT.target(), &entry()).is_err());
+    let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(FileFormat::Toml.inspect(&format!("a = {nested}\n"), SPOT).is_err());
+    assert!(FileFormat::Yaml.inspect(&format!("a: {nested}\n"), SPOT).is_err());
+    // Each line says the one before it nine times.
+    let line = |level: u32| format!("a{level}: &a{level} [{}x]\n", format!("*a{}, ", level - 1).repeat(9));
+    let bomb: String = ["a0: &a0 [x]\n".to_owned()].into_iter().chain((1..12).map(line)).collect();
+    assert!(FileFormat::Yaml.inspect(&bomb, SPOT).is_err());
+    for (format, text) in
+        [(FileFormat::Toml, "a = 1\nkey = s3cret\n"), (FileFormat::Yaml, "a: 1\n\tb: s3cret\n")]
+    {
+        let refusal = format.inspect(text, SPOT).unwrap_err().to_string();
+        assert!(refusal.ends_with("line 2") && !refusal.contains("s3cret"), "{refusal}");
+    }
 }
 
 #[test]

@@ -88,7 +88,7 @@ impl ClientFile {
 }
 
 /// Of `forage setup CLIENT`: what was done for a client, or would be.
-#[derive(JsonSchema, Serialize)]
+#[derive(Default, JsonSchema, Serialize)]
 pub(in crate::cli) struct ClientSetup {
     /// The client.
     pub(super) client: &'static str,

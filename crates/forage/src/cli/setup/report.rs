@@ -152,8 +152,11 @@ fn write_lines(
         (FileFormat::Json, _, false) => (1, 1),
         (FileFormat::Yaml, _, true) => (1, 0),
     };
+    // A new member of JSON comes first, a block of lines last.
+    let is_first = site.client.format == FileFormat::Json;
+    let neighbours = if is_first { lines.len() - below } else { above };
     for (number, line) in lines.iter().enumerate() {
-        if number == above && site.has_section && !is_whole {
+        if number == neighbours && site.has_section && !is_whole {
             write_neighbours(text, site)?;
         }
         let is_context = number < above || number >= lines.len() - below;

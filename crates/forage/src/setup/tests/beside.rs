@@ -83,13 +83,13 @@ proptest! {
         for &nth in &order {
             let added = match own.get(nth) {
                 Some(pieces) => pieces::add(pieces, Some(&text), client, &words),
-                None => jsonc::add(&text, SPOT, &entry()),
+                None => jsonc::add(&text, SPOT.target(), &entry()),
             };
             match added {
                 Ok(added) => {
                     let again = match own.get(nth) {
                         Some(pieces) => pieces::add(pieces, Some(&added), client, &words),
-                        None => jsonc::add(&added, SPOT, &entry()),
+                        None => jsonc::add(&added, SPOT.target(), &entry()),
                     };
                     prop_assert_eq!(again.as_ref(), Ok(&added), "once more changes nothing");
                     text = added;
@@ -108,7 +108,7 @@ proptest! {
         for &nth in &order {
             let rest = match own.get(nth) {
                 Some(pieces) => pieces::remove(pieces, &text),
-                None => jsonc::remove(&text, SPOT),
+                None => jsonc::remove(&text, SPOT.target()),
             };
             text = rest.unwrap().unwrap();
         }
@@ -137,9 +137,12 @@ fn files_that_were_made_go_again_and_blank_ones_stay() {
         let _: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(pieces::remove(pieces, &text), Ok(None), "{}: {text}", client.name);
         // An entry that came into the same file meanwhile stays alone.
-        let both = jsonc::add(&text, SPOT, &entry()).unwrap();
+        let both = jsonc::add(&text, SPOT.target(), &entry()).unwrap();
         let rest = pieces::remove(pieces, &both).unwrap().unwrap();
-        assert!(jsonc::remove(&rest, SPOT).unwrap().is_none_or(|rest| rest.contains("version")), "{rest}");
+        assert!(
+            jsonc::remove(&rest, SPOT.target()).unwrap().is_none_or(|rest| rest.contains("version")),
+            "{rest}"
+        );
     }
     let lines = ["text".to_owned()];
     let made = markdown::created(&lines, "codex");
