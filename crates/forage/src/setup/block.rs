@@ -13,6 +13,9 @@ use super::{FileContents, FileFormat, SetupRefusal, Spot, contents, marked, newl
 
 const BOM: char = '\u{feff}';
 
+/// Bytes of a YAML file times the brackets in it: libyaml looks at every open bracket for each token. This many take 2 s.
+const MAX_YAML_WORK: usize = 1 << 30;
+
 impl FileFormat {
     fn parse(self, text: &str) -> Result<Value, SetupRefusal> {
         let text = text.trim_start_matches(BOM);
@@ -24,6 +27,12 @@ impl FileFormat {
                 let start = error.span().map_or(0, |span| span.start);
                 refuse("TOML", &format!(": {}", error.message()), text[..start].matches('\n').count() + 1)
             });
+        }
+        let brackets = text.bytes().filter(|byte| matches!(byte, b'[' | b'{')).count();
+        if text.len().saturating_mul(brackets) > MAX_YAML_WORK {
+            return Err(SetupRefusal::new(format!(
+                "it has {brackets} brackets, too many to be read in time"
+            )));
         }
         // The parser's own words may hold a value.
         let parsed: Value = serde_yaml_ng::from_str(text)
