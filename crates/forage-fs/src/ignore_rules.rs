@@ -3,7 +3,8 @@
 //! tree and not above its root. Rules come from the root down to the file and from nowhere else: what lies above
 //! the root, and the user's global git configuration, would make the answer depend on what the caller can't see.
 //!
-//! The globs are compiled and matched by the `ignore` crate; the bounds on what is compiled are ours.
+//! The globs are compiled and matched by the `ignore` crate; the bounds on what is compiled are ours. Git's two kinds are
+//! rewritten first, because that crate reads some lines otherwise than git ([`git_rule`]).
 
 use std::io;
 use std::path::Path;
@@ -13,10 +14,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
+use crate::git_rule;
 use crate::limits;
 use crate::read_buffer::ReadBuffer;
 use crate::rel_path::{RelPath, os_str};
 use crate::sys::{self, Directory, FileNode};
+use crate::walk::git_info;
 use forage_base::Stop;
 
 /// The names of ignore files in order of precedence.
@@ -232,7 +235,8 @@ impl IgnoreRules {
                     .get(kind)
                     .map_or(".git/info/exclude".into(), |name| String::from_utf8_lossy(name));
                 let place = rules.directory.join(file.as_bytes());
-                (IgnoreVerdict::Ignored, Some(format!("`{}` in {}", glob.original(), place.display())))
+                let rule = glob.from().map_or(glob.original().into(), Path::to_string_lossy);
+                (IgnoreVerdict::Ignored, Some(format!("`{rule}` in {}", place.display())))
             }
             _ => (IgnoreVerdict::Kept, None),
         }
@@ -245,9 +249,7 @@ fn git_exclude(
     budget: &RuleBudget,
     warn: &mut dyn FnMut(String),
 ) -> Option<Gitignore> {
-    // A worktree's `.git` is a file that names a directory elsewhere, which need not lie in the root.
-    let relative = |text: &[u8]| RelPath::from_bytes(text, &RelPath::root()).ok();
-    let info = match sys::open_directory(directory, &relative(b".git/info")?) {
+    let info = match git_info(directory) {
         Ok(info) => info,
         Err(error) if sys::is_missing(&error) => return None,
         Err(error) => {
@@ -307,7 +309,14 @@ fn compile(
             warn(format!("{} has over {} rules and none is applied", shown(), limits::IGNORE_FILE_RULES));
             return None;
         }
-        if let Err(error) = builder.add_line(None, line) {
+        let added = match name {
+            b".gitignore" | b"exclude" => {
+                let Some(rewritten) = git_rule::rewrite(line) else { continue };
+                builder.add_line(Some(line.into()), &rewritten)
+            }
+            _ => builder.add_line(None, line),
+        };
+        if let Err(error) = added {
             warn(format!("{}: {error}", place()));
         }
     }

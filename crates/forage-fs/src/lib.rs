@@ -38,6 +38,7 @@
 mod distrust;
 mod error;
 mod file;
+mod git_rule;
 mod ignore_rules;
 #[cfg(all(any(target_os = "linux", target_os = "android"), not(portable_disk)))]
 mod kernel;
@@ -67,6 +68,6 @@ pub use state::FileState;
 pub use text::{DecodedText, Encoding, count_lines, decode, decode_head, is_binary, lines};
 pub use walk::{
     Below, Dismissal, Entry, EntryKind, FileListing, FileTypes, Globs, HidingDirectories, ListingFilter,
-    Mounts, NOISE, Snapshot, Unvisited, Walk, WalkOptions, WalkReport, WalkStep, WatchedTree, globs_of_type,
-    walk,
+    Mounts, NOISE, Snapshot, Unvisited, Walk, WalkOptions, WalkReport, WalkStep, WatchedTree,
+    files_of_worktree, globs_of_type, walk,
 };

@@ -52,7 +52,8 @@ pub use hiding::HidingDirectories;
 pub use listing::{Below, FileListing, ListingFilter};
 pub use snapshot::Snapshot;
 pub use watched::{Mounts, WatchedTree};
-pub(crate) use worktree::of_root as repository_of;
+pub use worktree::files_of_worktree;
+pub(crate) use worktree::{git_info, of_root as repository_of};
 
 use crate::error::OpenError;
 use crate::ignore_rules::IgnoreVerdict;

@@ -1,14 +1,19 @@
-//! Where an answer that was cut goes on: a token that holds the place and fits only the request that it came from.
+//! The place where an answer that was cut goes on: 16 characters that fit only the request that they came from.
 //!
-//! It is `1.CHECK.DISTANCE.LINE.PATH`. The check is a hash of the request, of the root's path, and of the place as it is
-//! written there, so that a place that was altered, or put behind the check of another, is refused: nothing between two
-//! pages is left out, and no page begins where none has ended. There is no key in it. Who computes the hash anew misleads
-//! nobody but itself, and sees nothing that a request without a cursor does not show.
+//! They are the Base64 of 12 bytes: the distance (1), the line (4, big-endian) and a hash (7) of the request, the root's path,
+//! the distance, the line and the path of the file. The path itself is looked for among the files of the tree: only the one
+//! with which the hash is right is taken. So a place that was altered, or that belongs to another request, is refused, and
+//! nothing between two pages is left out. There is no key in it: a caller that computes a hash by itself sees nothing that a
+//! request without a cursor does not show.
 
 use std::hash::{Hash, Hasher};
+use std::ops::ControlFlow;
+use std::sync::Arc;
 
-use forage_base::Hash64;
-use forage_fs::{RelPath, Root};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use forage_base::{Hash64, Stop};
+use forage_fs::{RelPath, Root, WalkOptions, WalkStep, walk};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -55,124 +60,155 @@ where
     hasher.finish()
 }
 
-/// Returns what binds a place to a request, as it is written. The place is taken as text: of two spellings of one place
-/// only ours is one.
-fn check(fingerprint: u64, place: &str) -> String {
-    let mut hasher = Hash64::default();
-    (fingerprint, place).hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
+/// Bytes of a cursor: a multiple of three, so that every text of its length has one meaning and none has a filler.
+const BYTES: usize = 12;
+
+/// Bytes of the hash: one of a million files is taken for another in one of 70 billion pages.
+const HASH_BYTES: usize = 7;
+
+/// A cursor of which the file is not known yet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SealedCursor {
+    bytes: [u8; BYTES],
+    fingerprint: u64,
 }
 
 impl Cursor {
     pub(crate) fn encode(&self, fingerprint: u64) -> String {
-        let path: String = self.path.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-        let place = format!("{}.{}.{path}", self.distance, self.line);
-        format!("1.{}.{place}", check(fingerprint, &place))
+        STANDARD.encode(self.bytes(fingerprint))
     }
 
-    pub(crate) fn decode(text: &str, fingerprint: u64) -> Result<Self, ToolError> {
-        let malformed = || {
-            ToolError::argument(
-                "cursor",
-                "it is malformed; pass `next_cursor` of the previous answer back as it is, or leave it out to begin anew",
-            )
-        };
-        let (bound, place) =
-            text.strip_prefix("1.").and_then(|rest| rest.split_once('.')).ok_or_else(malformed)?;
-        let mut parts = place.split('.');
-        let (Some(distance), Some(line), Some(path), None) =
-            (parts.next(), parts.next(), parts.next(), parts.next())
-        else {
-            return Err(malformed());
-        };
-        let (Ok(distance), Ok(line)) = (distance.parse(), line.parse()) else { return Err(malformed()) };
-        if bound != check(fingerprint, place) {
-            return Err(ToolError::argument(
-                "cursor",
-                "it was altered, or belongs to another request or root; pass `next_cursor` back as it is with the other \
-                 arguments unchanged, or leave the cursor out to begin anew",
-            ));
-        }
-        let digits = path.as_bytes();
-        let byte = |pair: &[u8]| {
-            Some(u8::try_from(hex(pair.first()?)? * 16 + hex(pair.get(1)?)?).unwrap_or_default())
-        };
-        let bytes = digits.chunks(2).map(byte).collect::<Option<Vec<u8>>>().ok_or_else(malformed)?;
-        let path = RelPath::from_bytes(&bytes, &RelPath::root()).map_err(|_| malformed())?;
-        Ok(Self { distance, path, line })
+    fn bytes(&self, fingerprint: u64) -> [u8; BYTES] {
+        let line = u32::try_from(self.line).unwrap_or(u32::MAX);
+        let mut hasher = Hash64::default();
+        (fingerprint, self.distance, line, self.path.as_bytes()).hash(&mut hasher);
+        let mut bytes = [0; BYTES];
+        bytes[0] = self.distance;
+        bytes[1..5].copy_from_slice(&line.to_be_bytes());
+        bytes[5..].copy_from_slice(&hasher.finish().to_be_bytes()[..HASH_BYTES]);
+        bytes
     }
 }
 
-fn hex(digit: &u8) -> Option<u32> {
-    char::from(*digit).to_digit(16)
+impl SealedCursor {
+    pub(crate) fn parse(text: &str, fingerprint: u64) -> Result<Self, ToolError> {
+        let bytes = STANDARD.decode(text).ok().and_then(|bytes| bytes.try_into().ok());
+        let Some(bytes) = bytes else {
+            return Err(ToolError::argument(
+                "cursor",
+                "it is invalid; copy `next_cursor` of the previous answer unchanged, or omit it to start over",
+            ));
+        };
+        Ok(Self { bytes, fingerprint })
+    }
+
+    /// Returns the place in a file, if it is in this one.
+    pub(crate) fn at(&self, path: &RelPath) -> Option<Cursor> {
+        let [distance, line @ .., _, _, _, _, _, _, _] = self.bytes;
+        let line = match u32::from_be_bytes(line) {
+            u32::MAX => u64::MAX,
+            line => line.into(),
+        };
+        let cursor = Cursor { distance, path: path.clone(), line };
+        (cursor.bytes(self.fingerprint) == self.bytes).then_some(cursor)
+    }
+
+    /// Returns the error for a cursor that no file fits.
+    pub(crate) fn unknown() -> ToolError {
+        ToolError::argument(
+            "cursor",
+            "it was altered, belongs to another request or root, or the file where the page ended is gone; repeat it with the \
+             other arguments unchanged, or omit it to start over",
+        )
+    }
+
+    /// Looks for the place among the files of a walk.
+    ///
+    /// # Errors
+    /// No file fits, the walk can't begin, or it had to end before.
+    pub(crate) fn find(
+        &self,
+        root: &Arc<Root>,
+        start: &RelPath,
+        options: &WalkOptions,
+        stop: &Stop,
+    ) -> Result<Cursor, ToolError> {
+        let mut found = None;
+        let report = walk(
+            root,
+            start,
+            options,
+            stop,
+            || (),
+            |(), entry, _| match self.at(&entry.path) {
+                Some(cursor) => WalkStep::Item(cursor, size_of::<Cursor>()),
+                None => WalkStep::Nothing,
+            },
+            |cursor| {
+                found = Some(cursor);
+                ControlFlow::Break(())
+            },
+        )?;
+        match (found, report.stopped) {
+            (Some(found), _) => Ok(found),
+            (None, Some(_)) => Err(ToolError::argument(
+                "cursor",
+                "the time was over before its file was found; give the call more time",
+            )),
+            (None, None) => Err(Self::unknown()),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn place(path: &str, line: u64, distance: u8) -> Cursor {
+        Cursor { distance, path: RelPath::parse(path, &RelPath::root()).unwrap(), line }
+    }
+
+    fn reads_as(text: &str, fingerprint: u64, cursor: &Cursor) -> bool {
+        SealedCursor::parse(text, fingerprint).is_ok_and(|sealed| sealed.at(&cursor.path).is_some())
+    }
+
     #[test]
-    fn reads_back_and_fits_one_request_only() {
-        let path = RelPath::parse("a/b ö.rs", &RelPath::root()).unwrap();
-        let cursor = Cursor { distance: 2, path, line: 12 };
-        let text = cursor.encode(7);
-        assert_eq!(Cursor::decode(&text, 7).unwrap(), cursor);
-        assert!(Cursor::decode(&text, 8).unwrap_err().to_string().contains("another request"));
-        for bad in ["", "1", "1.0.0", "2.0000000000000007.0.1.61", "1.0000000000000007.0.x.61", "1..0.1.61"] {
-            assert!(Cursor::decode(bad, 7).is_err(), "{bad}");
+    fn reads_back_and_fits_one_request_and_file_only() {
+        let cursors = [("a/b ö.rs", 12, 2), ("", 0, 0), ("a", u64::MAX, 255), ("a", 4_000_000_000, 0)];
+        for cursor in cursors.map(|(path, line, distance)| place(path, line, distance)) {
+            let text = cursor.encode(7);
+            assert_eq!(text.len(), 16);
+            assert_eq!(SealedCursor::parse(&text, 7).unwrap().at(&cursor.path), Some(cursor.clone()));
+            assert!(!reads_as(&text, 8, &cursor));
+            assert!(!reads_as(&text, 7, &place("a/b", 0, 0)));
         }
     }
 
     /// One character of it is another, is missing, or is there twice.
     #[test]
     fn no_altered_place_is_taken() {
-        let path = RelPath::parse("src/ö.rs", &RelPath::root()).unwrap();
-        let text = Cursor { distance: 0, path: path.clone(), line: 12 }.encode(7);
-        let refused = |altered: &str| {
-            let error = Cursor::decode(altered, 7).map(|_| altered.to_owned()).unwrap_err().to_string();
-            assert!(error.contains("begin anew"), "{altered}: {error}");
-        };
+        let cursor = place("src/ö.rs", 12, 0);
+        let text = cursor.encode(7);
         for at in 0..text.len() {
             let (before, after) = (&text[..at], &text[at + 1..]);
             for other in (0x20..0x7f_u8).map(char::from).filter(|other| !text[at..].starts_with(*other)) {
-                refused(&format!("{before}{other}{after}"));
+                assert!(!reads_as(&format!("{before}{other}{after}"), 7, &cursor));
             }
-            refused(&format!("{before}{after}"));
-            refused(&format!("{before}{}{}", &text[at..=at], &text[at..]));
+            assert!(!reads_as(&format!("{before}{after}"), 7, &cursor));
+            assert!(!reads_as(&format!("{before}{}{}", &text[at..=at], &text[at..]), 7, &cursor));
         }
-        // Other spellings of the same place.
-        let (head, place) = text.rsplit_once(".0.12.").unwrap();
-        for other in [".+0.12.", ".00.12.", ".0.012.", ".0.+12."] {
-            refused(&format!("{head}{other}{place}"));
+        for other in ["", "=", &format!("{text}="), &format!("{text}===="), &format!(" {text}")] {
+            assert!(!reads_as(other, 7, &cursor), "{other}");
         }
-        refused(&text.to_uppercase());
-        // The check of one place before another.
-        let elsewhere = Cursor { distance: 0, path, line: 13 }.encode(7);
-        let check = |text: &str| text.split('.').nth(1).unwrap().to_owned();
-        refused(&elsewhere.replace(&check(&elsewhere), &check(&text)));
     }
 
     #[test]
     fn fuzz_no_altered_cursor_is_taken() {
-        let cursors =
-            [("src/ö.rs", 12, 0), ("", 0, 0), ("a/b", u64::MAX, 255)].map(|(path, line, distance)| {
-                let path = RelPath::parse(path, &RelPath::root()).unwrap();
-                Cursor { distance, path, line }.encode(7)
-            });
-        let seeds = forage_fuzz::seeds(&cursors);
+        let cursor = place("src/ö.rs", 12, 0);
+        let seeds = forage_fuzz::seeds([cursor.encode(7), cursor.encode(8)]);
         forage_fuzz::target!(&seeds, |input| {
             let text = String::from_utf8_lossy(input);
-            assert!(
-                Cursor::decode(&text, 7).is_err() || cursors.contains(&text.clone().into_owned()),
-                "{text}"
-            );
-            assert!(Cursor::decode(&text, 8).is_err(), "{text}");
-            // With the check made right, as anybody can: it is a place below the root, or none.
-            let Some(place) = text.splitn(3, '.').nth(2) else { return };
-            if let Ok(cursor) = Cursor::decode(&format!("1.{}.{place}", check(7, place)), 7) {
-                assert!(cursor.path.names().all(|name| name != b".."), "{cursor:?}");
-                assert_eq!(Cursor::decode(&cursor.encode(7), 7).unwrap(), cursor);
-            }
+            assert!(!reads_as(&text, 7, &cursor) || text == cursor.encode(7), "{text}");
         });
     }
 }

@@ -3,18 +3,19 @@
 use std::sync::Arc;
 
 use super::list::SharedDirectory;
+use super::worktree::git_info;
 use crate::file::ChangeTelling;
 use crate::rel_path::RelPath;
 use crate::root::Root;
 use crate::skipped::Skipped;
 use crate::state::{FileState, nanoseconds_now};
-use crate::sys::{self, Directory};
+use crate::sys;
 
 /// A file of rules.
 #[derive(Clone, Debug)]
 pub(super) struct RulesFile {
-    /// The directories below that of its rules in which it lies.
-    pub(super) below: &'static [&'static [u8]],
+    /// Whether git keeps it elsewhere ([`git_info`]).
+    pub(super) is_gits: bool,
     pub(super) name: Box<[u8]>,
     pub(super) state: FileState,
     /// What the state tells of changes after the file was read.
@@ -81,9 +82,7 @@ impl KeptListing {
         let Ok(directory) = sys::open_directory(root.handle(), &self.path) else { return Some(true) };
         let now = nanoseconds_now();
         let rules_are_the_same = self.rules.iter().all(|rules| {
-            let place = rules.below.iter().try_fold(None, |place: Option<Directory>, name| {
-                sys::open_child(place.as_ref().unwrap_or(&directory), name).map(Some)
-            });
+            let place = rules.is_gits.then(|| git_info(&directory)).transpose();
             !rules.has_settled(now)
                 && place.is_ok_and(|place| {
                     let state = sys::state(place.as_ref().unwrap_or(&directory), &rules.name, device);

@@ -19,6 +19,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 
+use super::worktree::git_info;
 use crate::file::{ChangeTelling, OpenedFile};
 use crate::ignore_rules::{DECIDING, IgnoreRules, IgnoreVerdict, RuleCost};
 use crate::limits;
@@ -28,7 +29,7 @@ use crate::sys::{self, Directory, FileNode, NodeKind};
 
 const MAGIC: [u8; 8] = *b"FORAGEDS";
 /// Raised when the format, or what stands in it, changes.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const HEADER_BYTES: usize = 8 + 4 + 4 + 1 + 4;
 const KINDS: [NodeKind; 4] = [NodeKind::File, NodeKind::Directory, NodeKind::Symlink, NodeKind::Special];
 const VERDICTS: [IgnoreVerdict; 3] = [IgnoreVerdict::Nothing, IgnoreVerdict::Ignored, IgnoreVerdict::Kept];
@@ -87,8 +88,7 @@ impl RulesState {
 
     /// Of the rules that git keeps for this directory elsewhere.
     fn of_git(directory: &Directory, state: impl Fn(&Directory, &[u8]) -> Option<FileState>) -> Option<Self> {
-        let info = sys::open_child(directory, b".git").and_then(|git| sys::open_child(&git, b"info"));
-        match info {
+        match git_info(directory) {
             Ok(info) => Self::of(&info, b"exclude", state),
             Err(error) if sys::is_missing(&error) => Some(Self { kind: None, state: None }),
             Err(_) => None,

@@ -14,6 +14,7 @@ use super::frontier::TaskOutput;
 use super::kept::{KeptFile, KeptListing, ListingPart, RulesFile};
 use super::list::{ListPlan, ListWork, NameBuffer, SharedDirectory};
 use super::listing::FileListing;
+use super::worktree::git_info;
 use crate::file::{ChangeTelling, OpenedFile};
 use crate::ignore_rules::{RuleBudget, decides};
 use crate::limits;
@@ -41,10 +42,10 @@ fn holding(kept: &KeptListing, files: &HashSet<u64>, told: &mut BTreeMap<RelPath
     }
 }
 
-/// Opens a directory in a directory, if there is one; one that can't be watched can't be relied on.
-fn child(directory: &Directory, name: &[u8]) -> io::Result<Option<Directory>> {
-    match sys::open_child(directory, name) {
-        Ok(child) => Ok(Some(child)),
+/// The directory that was opened, if there is one; one that can't be watched can't be relied on.
+fn there(opened: io::Result<Directory>) -> io::Result<Option<Directory>> {
+    match opened {
+        Ok(directory) => Ok(Some(directory)),
         Err(error) if sys::is_missing(&error) => Ok(None),
         Err(error) => Err(error),
     }
@@ -297,7 +298,7 @@ impl Lister<'_> {
             Ok(nodes) => {
                 self.entries = self.entries.checked_sub(nodes.len()).ok_or_else(too_many)?;
                 for node in nodes.iter().filter(|node| !self.options.no_ignore && decides(&node.name)) {
-                    rules.extend(self.rules(&[], &directory, &node.name));
+                    rules.extend(self.rules(false, &directory, &node.name));
                 }
                 let names = NameBuffer { nodes, before: None };
                 self.plan.list_nodes(path, place, names, &directory, self.stop, &mut done);
@@ -371,16 +372,11 @@ impl Lister<'_> {
         Some((state, has_other_names))
     }
 
-    fn rules(
-        &mut self,
-        below: &'static [&'static [u8]],
-        directory: &Directory,
-        name: &[u8],
-    ) -> Option<RulesFile> {
+    fn rules(&mut self, is_gits: bool, directory: &Directory, name: &[u8]) -> Option<RulesFile> {
         self.note_link(directory, name)?;
         // Before they are read.
         let (state, telling) = sys::open_leaf(directory, name).and_then(OpenedFile::new).ok()??.settle()?;
-        Some(RulesFile { below, name: name.into(), state, telling })
+        Some(RulesFile { is_gits, name: name.into(), state, telling })
     }
 
     /// Watches a directory and, where git's rules for it are kept in others, those.
@@ -391,14 +387,15 @@ impl Lister<'_> {
         rules: &mut Vec<RulesFile>,
     ) -> io::Result<Vec<i32>> {
         let mut watches = vec![self.add(directory, WatchRole::Listed(path.clone()))?];
-        if !self.options.no_ignore
-            && let Some(git) = child(directory, b".git")?
-        {
+        if self.options.no_ignore {
+            return Ok(watches);
+        }
+        if let Some(git) = there(sys::open_child(directory, b".git"))? {
             watches.push(self.add(&git, WatchRole::Git(path.clone(), b"info"))?);
-            if let Some(info) = child(&git, b"info")? {
-                watches.push(self.add(&info, WatchRole::Git(path.clone(), b"exclude"))?);
-                rules.extend(self.rules(&[b".git", b"info"], &info, b"exclude"));
-            }
+        }
+        if let Some(info) = there(git_info(directory))? {
+            watches.push(self.add(&info, WatchRole::Git(path.clone(), b"exclude"))?);
+            rules.extend(self.rules(true, &info, b"exclude"));
         }
         Ok(watches)
     }

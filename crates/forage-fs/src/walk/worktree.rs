@@ -3,6 +3,7 @@
 //! `git worktree add` makes a directory with a file `.git` that says `gitdir: …/.git/worktrees/NAME`. Where that is the
 //! root's own repository, whoever searches the root means it once, and finds what is in the other by naming it.
 
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use crate::ignore_rules::read_bounded;
@@ -40,6 +41,39 @@ fn repository(directory: &Directory, at: &Path) -> Option<PathBuf> {
     let own = folded(&at.join(named))?;
     let worktrees = own.parent()?;
     (worktrees.file_name()? == "worktrees").then(|| worktrees.parent().map(Path::to_owned))?
+}
+
+/// Opens the directory with git's own `exclude` for a work tree: `info` of its `.git`, or of the repository of which it is a
+/// linked worktree.
+pub(crate) fn git_info(directory: &Directory) -> io::Result<Directory> {
+    match sys::open_child(directory, GIT) {
+        Ok(git) => sys::open_child(&git, b"info"),
+        Err(error) => {
+            let info = linked(directory).map(|(_, repository)| repository.join("info"));
+            info.map_or(Err(error), |info| sys::open_root(&info))
+        }
+    }
+}
+
+/// Returns what is read outside of a work tree to apply git's own rules there: nothing unless it is a linked worktree.
+pub fn files_of_worktree(path: &Path) -> Vec<PathBuf> {
+    let linked = sys::open_root(path).ok().and_then(|directory| linked(&directory));
+    linked.map_or(Vec::new(), |(own, repository)| vec![own, repository.join("info")])
+}
+
+/// The directories of a linked worktree and of its repository. A hostile tree may name any: they have to name it, too.
+fn linked(directory: &Directory) -> Option<(PathBuf, PathBuf)> {
+    let text = |directory: &Directory, name: &[u8]| {
+        Some(String::from_utf8(read_bounded(directory, name).ok()??).ok()?.trim_end().to_owned())
+    };
+    // Absolute, as git writes it by default.
+    let own = PathBuf::from(text(directory, GIT)?.strip_prefix("gitdir:")?.trim_start());
+    let place = own.is_absolute().then(|| sys::open_root(&own).ok())??;
+    let worktree = sys::open_root(Path::new(&text(&place, b"gitdir")?).parent()?).ok()?;
+    let identity = sys::identity(directory)?;
+    (sys::identity(&worktree) == Some(identity)).then_some(())?;
+    let repository = own.join(text(&place, b"commondir")?);
+    Some((own, repository))
 }
 
 /// A path without `.` and `..`, by its names alone.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod fuzz;
+mod git_rules;
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -39,11 +40,16 @@ fn names(entry: &Entry<'_>) -> WalkStep<RelPath> {
 
 /// All files, as a walk with so many threads hands them over.
 fn everything(root: &Arc<Root>, count: usize) -> Vec<RelPath> {
+    files(root, &threads(count))
+}
+
+/// The files of a walk, in its order.
+fn files(root: &Arc<Root>, options: &WalkOptions) -> Vec<RelPath> {
     let mut seen = Vec::new();
     walk(
         root,
         &RelPath::root(),
-        &threads(count),
+        options,
         &Stop::never(),
         || (),
         |(), entry, _: &mut Skipped| names(entry),

@@ -22,7 +22,7 @@ use self::engine::SearchEngine;
 use crate::arguments::{file_globs, globs_at};
 use crate::border::{Border, Hidden};
 use crate::context::{Context, EngineSetting};
-use crate::cursor::{Cursor, fingerprint};
+use crate::cursor::{Cursor, SealedCursor, fingerprint};
 use crate::error::ToolError;
 use crate::other_readings::{other_readings, ranked_first};
 use crate::outcome::{Limit, ToolOutcome};
@@ -216,17 +216,20 @@ impl<'a> LineSearch<'a> {
         }
         let index = index.or_else(open);
         let bound = fingerprint::<T>(request, &root, &start, in_path.as_deref());
-        let cursor = asked.cursor.map(|text| Cursor::decode(text, bound)).transpose()?;
-        let place = cursor.clone().filter(|_| !asked.best_first);
-        let walk = WalkOptions {
+        let sealed = asked.cursor.map(|text| SealedCursor::parse(text, bound)).transpose()?;
+        let mut walk = WalkOptions {
             globs,
             only,
             hidden: asked.hidden,
             follow: asked.follow,
             no_ignore: asked.no_ignore,
-            from: place.as_ref().map(|place| place.path.clone()),
             ..context.walk_options()
         };
+        let known = index.as_ref().map(|index| index.walk_options(&walk));
+        let find = |sealed: SealedCursor| sealed.find(&root, &start, known.as_ref().unwrap_or(&walk), &stop);
+        let cursor = sealed.map(find).transpose()?;
+        let place = cursor.clone().filter(|_| !asked.best_first);
+        walk.from = place.as_ref().map(|place| place.path.clone());
         let after = place.map(|Cursor { path, line, .. }| match asked.unit {
             ResultUnit::Lines => Delivered::Lines(path, line),
             ResultUnit::Matches | ResultUnit::Files => Delivered::Matches(path, line),

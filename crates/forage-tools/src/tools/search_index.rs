@@ -23,7 +23,7 @@ use super::adapted;
 use crate::arguments::{Clamp, Foreign, ForeignNames};
 use crate::border::{Border, Hidden};
 use crate::context::Context;
-use crate::cursor::{Cursor, fingerprint};
+use crate::cursor::{Cursor, SealedCursor, fingerprint};
 use crate::error::ToolError;
 use crate::limits;
 use crate::names::ToolNames;
@@ -262,7 +262,7 @@ impl Tool for SearchIndex {
         let (first_place, is_one) = (&places[0], places.len() == 1);
         let bound = scope.bound();
         let bound = fingerprint::<Self>(&request, &first_place.root, &first_place.start, bound.as_deref());
-        let cursor = request.cursor.as_deref().map(|text| Cursor::decode(text, bound)).transpose()?;
+        let cursor = request.cursor.as_deref().map(|text| SealedCursor::parse(text, bound)).transpose()?;
         // One more than is wanted tells whether there is more; a page in the middle is looked for by its last file.
         let wanted = cursor.as_ref().map_or(limit_for(wanted_tokens) + 1, |_| forage_rank::limits::RESULTS);
         let chunks = if wanted_tokens > 0 { usize::MAX } else { limits::RANKED_CHUNKS.0 };
@@ -278,9 +278,10 @@ impl Tool for SearchIndex {
         let limit = limit_for(code_tokens.unwrap_or(0));
         let stop = &ranked.stop;
         let place_of = |hit: &FileHit| ranked.roots.get(hit.index);
-        let first = cursor
-            .as_ref()
-            .map_or(0, |cursor| place(&ranking, cursor, |hit| place_of(hit).map_or(0, |root| root.nth)));
+        let first = match &cursor {
+            Some(cursor) => place(&ranking, cursor, |hit| place_of(hit).map_or(0, |root| root.nth))?,
+            None => 0,
+        };
         let hits = ranking.files.get(first..).unwrap_or_default();
         let is_cut = hits.len() > limit;
         let hits = &hits[..limit.min(hits.len())];
@@ -460,13 +461,18 @@ fn unseen_phrases(files: usize, names: &ToolNames) -> Option<String> {
     ))
 }
 
-/// Where a page begins: behind the last file of the one before, wherever that stands by now.
-fn place(ranking: &Ranking, cursor: &Cursor, root_of: impl Fn(&FileHit) -> usize) -> usize {
-    let path = cursor.path.display();
-    let is_last = |file: &FileHit| file.path == path && root_of(file) == usize::from(cursor.distance);
-    let known = ranking.files.iter().position(is_last);
-    // Where it has gone, those behind it have come up by one.
-    known.map_or_else(|| usize::try_from(cursor.line.saturating_sub(1)).unwrap_or(usize::MAX), |at| at + 1)
+/// Returns the first file of a page: after the last one of the page before, wherever that is by now.
+fn place(
+    ranking: &Ranking,
+    cursor: &SealedCursor,
+    root_of: impl Fn(&FileHit) -> usize,
+) -> Result<usize, ToolError> {
+    let is_last = |file: &FileHit| {
+        let path = RelPath::parse(&file.path, &RelPath::root()).ok();
+        let place = path.and_then(|path| cursor.at(&path));
+        place.is_some_and(|place| root_of(file) == usize::from(place.distance))
+    };
+    ranking.files.iter().position(is_last).map(|at| at + 1).ok_or_else(SealedCursor::unknown)
 }
 
 /// Files with something of the query that the configuration leaves out.

@@ -217,7 +217,7 @@ fn a_cursor_survives_a_changed_tree() {
     let context = tree.context();
     let request = json!({"pattern": "needle", "max_results": 3, "context_lines": 0});
     let first = answer(&context, "grep_search", request.clone()).records().clone();
-    std::fs::remove_file(tree.root().join("b.txt")).unwrap();
+    tree.write("b.txt", "other\n");
     tree.write("a.txt", "needle\n".repeat(9));
     let mut request = request;
     request["cursor"] = first["next_cursor"].clone();
@@ -225,6 +225,19 @@ fn a_cursor_survives_a_changed_tree() {
     let paths: Vec<String> = lines(&rest).into_iter().map(|line| line.0).collect();
     assert_eq!(paths, ["c.txt", "c.txt"]);
     assert_eq!(rest["truncated"], false);
+}
+
+#[test]
+fn a_cursor_of_a_file_that_is_gone_is_refused() {
+    let tree = Tree::new();
+    ["a", "b"].iter().for_each(|name| tree.write(format!("{name}.txt"), "needle\nneedle\n"));
+    let context = tree.context();
+    let mut request = json!({"pattern": "needle", "max_results": 3});
+    request["cursor"] = answer(&context, "grep_search", request.clone()).records()["next_cursor"].clone();
+    assert_eq!(request["cursor"].as_str().unwrap().len(), 16);
+    std::fs::remove_file(tree.root().join("b.txt")).unwrap();
+    let error = call(&context, "grep_search", request).unwrap_err().to_string();
+    assert!(error.contains("the file where the page ended is gone"), "{error}");
 }
 
 /// A file that is read in pieces has the pages of one that is read whole.

@@ -367,12 +367,12 @@ fn best_first_at_a_deadline_claims_nothing() {
     });
     let mut context = tree.context();
     context.threads = 1;
-    // The pattern is compiled in this time, whatever else the machine does.
+    // Time to compile the pattern, whatever else the machine does, and far less than the search takes.
     let (mut short, mut long) = (request.clone(), request);
     long["path"] = json!("c.txt");
     let began = std::time::Instant::now();
     answer(&context, "Search", long);
-    short["timeout_ms"] = json!((5 * began.elapsed().as_millis() as u64).max(200));
+    short["timeout_ms"] = json!((began.elapsed().as_millis() as u64).max(200));
     let cut = answer(&context, "Search", short);
     assert!(cut.partial(), "{}", cut.text);
     let (timed_out, by) = (&cut.records()["timed_out"], &cut.records()["truncated_by"]);

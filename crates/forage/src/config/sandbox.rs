@@ -120,6 +120,7 @@ impl Config {
     pub(crate) fn access(&self, roots: &[PathBuf], needs: &Needs) -> Access {
         let mut access = Access::of_the_system();
         access.read.extend_from_slice(roots);
+        access.read.extend(roots.iter().flat_map(|root| forage_fs::files_of_worktree(root)));
         access.write.extend(self.writable(roots, needs));
         access.allow_ports(needs.connect.iter().copied());
         if !needs.connect.is_empty() {

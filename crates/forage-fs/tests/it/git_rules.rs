@@ -1,0 +1,124 @@
+//! Ignore rules of git's kinds, compared with git itself.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use forage_fs::{Root, WalkOptions};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+use crate::{files, open};
+
+/// Where rules are.
+const PLACES: [&str; 3] = [".gitignore", "app/.gitignore", ".git/info/exclude"];
+
+/// Pieces of rules, of which each is read otherwise by ripgrep's crate in some place, and what they can match.
+const PIECES: [&str; 46] = [
+    "a",
+    "b",
+    "ab",
+    "app",
+    "lib",
+    "log",
+    ".log",
+    ".tmp",
+    "x",
+    "é",
+    "*",
+    "*",
+    "**",
+    "?",
+    "/",
+    "/",
+    "/",
+    "!",
+    "\\",
+    "{a,b}",
+    "{",
+    "}",
+    "[ab]",
+    "[!a]",
+    "[^a-b]",
+    "[a\\/b]",
+    "[]a]",
+    "[\\]a]",
+    "[[:alpha:]]",
+    "[[:digit:]!]",
+    "[![:upper:]]",
+    "[[:nope:]]",
+    "[a",
+    "[!-]",
+    "[a-]",
+    "[--0]",
+    "[é]",
+    " ",
+    "\\ ",
+    "\t",
+    "#",
+    "\\#",
+    "\\!",
+    "\\/",
+    "/**",
+    "**/",
+];
+
+const NAMES: [&str; 26] = [
+    "a", "b", "ab", "a.log", "b.log", "b.tmp", "{a,b}", "a b", "a ", "a\t", "#a", "!a", "x]", "[a", "a-b",
+    "A", "1", "é", "app", "lib", "a\\b", "^", "-", "xx", "aax", "log",
+];
+
+fn git(directory: &Path, arguments: &[&str]) -> String {
+    let ours = ["-c", "core.excludesFile=", "-c", "user.name=n", "-c", "user.email=e"];
+    let output = Command::new("git").args(ours).args(arguments).current_dir(directory).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The files that git takes for part of the project.
+fn of_git(directory: &Path) -> BTreeSet<String> {
+    let listed = git(directory, &["ls-files", "--others", "--exclude-standard", "-z"]);
+    listed.split_terminator('\0').filter(|path| !path.contains(".gitignore")).map(str::to_owned).collect()
+}
+
+fn of_forage(directory: &Path) -> BTreeSet<String> {
+    let root = open(directory);
+    files(&root, &WalkOptions::default()).iter().map(|path| path.display().into_owned()).collect()
+}
+
+fn tree() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    git(directory.path(), &["init", "--quiet"]);
+    for place in ["", "app/", "app/lib/", "lib/a/"] {
+        for name in NAMES {
+            let path = directory.path().join(place).join(name);
+            if !path.is_dir() && !(name == "app" || name == "lib" || (place, name) == ("lib/", "a")) {
+                fs::create_dir_all(path.parent().unwrap()).unwrap();
+                fs::write(path, "").unwrap();
+            }
+        }
+    }
+    directory
+}
+
+#[test]
+fn rules_of_git_decide_as_in_git() {
+    let directory = tree();
+    let line = vec(select(&PIECES[..]), 1..6).prop_map(|pieces| pieces.concat());
+    let rules = vec((select(&PLACES[..]), vec(line, 1..4)), 1..3);
+    let rng = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
+    let config = Config { cases: 1_200, failure_persistence: None, ..Config::default() };
+    let mut runner = TestRunner::new_with_rng(config, rng);
+    let compared = runner.run(&rules, |rules| {
+        PLACES.iter().for_each(|place| fs::write(directory.path().join(place), "").unwrap());
+        for (place, lines) in &rules {
+            fs::write(directory.path().join(place), lines.join("\n")).unwrap();
+        }
+        prop_assert_eq!(of_forage(directory.path()), of_git(directory.path()));
+        Ok(())
+    });
+    compared.unwrap_or_else(|error| panic!("{error}"));
+}
