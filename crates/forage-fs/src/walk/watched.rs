@@ -354,6 +354,29 @@ mod tests {
         }
     }
 
+    /// The rules of a linked worktree are in its repository, which is watched, too.
+    #[test]
+    fn a_change_of_the_repositorys_exclude_is_told() {
+        let (directory, _) = tree();
+        let (own, worktree) = (directory.path().join("root/.git/worktrees/w"), directory.path().join("w"));
+        [&own, &worktree].iter().for_each(|path| fs::create_dir_all(path).unwrap());
+        for (path, text) in [
+            (own.join("gitdir"), worktree.join(".git").display().to_string()),
+            (own.join("commondir"), "../..".to_owned()),
+            (worktree.join(".git"), format!("gitdir: {}", own.display())),
+            (worktree.join("a.txt"), String::new()),
+        ] {
+            fs::write(path, text + "\n").unwrap();
+        }
+        let root = Root::open(&worktree, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap();
+        let watched = WatchedTree::new(&root, &Mounts::open().unwrap());
+        let options = WalkOptions::default();
+        assert!(watched.prepare(&options).unwrap().is_some());
+        assert_eq!(paths(&watched.listing(&options).unwrap()), ["a.txt"]);
+        fs::write(directory.path().join("root/.git/info/exclude"), "*.txt\n").unwrap();
+        assert_eq!(paths(&watched.listing(&options).unwrap()), [""; 0]);
+    }
+
     /// Nobody tells of what is written by a name outside of the tree, and a call finds it all the same.
     #[test]
     fn what_is_written_elsewhere_is_found_in_the_next_call() {

@@ -28,8 +28,8 @@ const FILES: [&str; 14] = [
     "[ab].c",
 ];
 
-/// Where the text stands, each with a kind of precedence of its own.
-const PLACES: [&str; 4] = [".gitignore", "src/.ignore", "src/deep/.rgignore", ".git/info/exclude"];
+/// Files of ripgrep's own kinds; `git_rules` compares those of git.
+const PLACES: [&str; 3] = [".ignore", "src/.ignore", "src/deep/.rgignore"];
 
 /// The files that a walk comes to; `None` where it warns, as it does of what it leaves out.
 fn walked(root: &Arc<Root>) -> Option<Vec<Vec<u8>>> {
@@ -56,14 +56,13 @@ fn expected(root: &Root) -> Vec<Vec<u8>> {
     let path = |entry: ignore::DirEntry| {
         entry.path().strip_prefix(root.path()).unwrap().as_os_str().as_encoded_bytes().to_vec()
     };
-    // No rule brings back what is git's own.
-    let mut found: Vec<Vec<u8>> = files.map(path).filter(|path| !path.starts_with(b".git/")).collect();
+    let mut found: Vec<Vec<u8>> = files.map(path).collect();
     found.sort();
     found
 }
 
 #[test]
-fn any_ignore_file_decides_as_it_does_for_ripgrep() {
+fn ignore_files_of_ripgrep_decide_as_in_ripgrep() {
     let directory = tempfile::tempdir().unwrap();
     for name in FILES.iter().chain(&PLACES) {
         let path = directory.path().join(name);

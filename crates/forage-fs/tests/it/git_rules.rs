@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use forage_fs::{Root, WalkOptions};
+use forage_fs::{RelPath, WalkOptions};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -81,12 +81,13 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
 /// The files that git takes for part of the project.
 fn of_git(directory: &Path) -> BTreeSet<String> {
     let listed = git(directory, &["ls-files", "--others", "--exclude-standard", "-z"]);
-    listed.split_terminator('\0').filter(|path| !path.contains(".gitignore")).map(str::to_owned).collect()
+    listed.split_terminator('\0').map(str::to_owned).collect()
 }
 
 fn of_forage(directory: &Path) -> BTreeSet<String> {
     let root = open(directory);
-    files(&root, &WalkOptions::default()).iter().map(|path| path.display().into_owned()).collect()
+    let text = |path: RelPath| String::from_utf8(path.as_bytes().to_vec()).unwrap();
+    files(&root, &WalkOptions::default()).into_iter().map(text).collect()
 }
 
 fn tree() -> tempfile::TempDir {
@@ -117,8 +118,39 @@ fn rules_of_git_decide_as_in_git() {
         for (place, lines) in &rules {
             fs::write(directory.path().join(place), lines.join("\n")).unwrap();
         }
-        prop_assert_eq!(of_forage(directory.path()), of_git(directory.path()));
+        let (ours, theirs) = (of_forage(directory.path()), of_git(directory.path()));
+        // What rules bring back to a search is hidden by its name otherwise.
+        let is_hidden = |path: &&String| path.contains(".gitignore");
+        let differ: Vec<&String> =
+            ours.symmetric_difference(&theirs).filter(|path| !is_hidden(path)).collect();
+        prop_assert!(differ.is_empty(), "{rules:?}: {differ:?}");
         Ok(())
     });
     compared.unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// A worktree has no `exclude` of its own: that of its repository holds in it.
+#[test]
+fn the_exclude_file_of_a_repository_holds_in_its_worktrees() {
+    let directory = tree();
+    git(directory.path(), &["commit", "--quiet", "--allow-empty", "--message", "first"]);
+    let outside = tempfile::tempdir().unwrap();
+    let worktree = outside.path().join("worktree");
+    git(directory.path(), &["worktree", "add", "--quiet", worktree.to_str().unwrap()]);
+    ["a", "b"].iter().for_each(|name| fs::write(worktree.join(name), "").unwrap());
+    let exclude = directory.path().join(".git/info/exclude");
+    fs::write(&exclude, "a\n").unwrap();
+    let of_repository = of_forage(&worktree);
+    assert!(!of_repository.contains("a") && of_repository.contains("b"), "{of_repository:?}");
+    assert_eq!(of_repository, of_git(&worktree));
+
+    // A tree that names the repository is not believed: the repository does not name it.
+    let copy = outside.path().join("copy");
+    fs::create_dir(&copy).unwrap();
+    [".git", "a"].iter().for_each(|name| drop(fs::copy(worktree.join(name), copy.join(name)).unwrap()));
+    assert_eq!(of_forage(&copy), BTreeSet::from(["a".to_owned()]));
+    for link in ["gitdir: /\n", "gitdir: \n", "gitdir: ../../etc\n", "\0", ""] {
+        fs::write(copy.join(".git"), link).unwrap();
+        assert_eq!(of_forage(&copy), BTreeSet::from(["a".to_owned()]), "{link:?}");
+    }
 }

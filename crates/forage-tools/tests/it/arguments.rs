@@ -203,18 +203,9 @@ fn cursors_that_do_not_fit_are_refused() {
         assert!(error.contains("`cursor`") && error.contains("another request"), "{other}: {error}");
         assert!(error.contains("unchanged"), "{error}");
     }
-    let bound = cursor.split('.').nth(1).unwrap();
-    let broken = ["x", "1", "1.0.0", "....", "1.zz.1.61", "é.é.é.é", &cursor[1..]].map(str::to_owned);
-    let forged =
-        ["-1.61", "x.61", "1.6", "1.zz", "1.2e2e", "1.2f657463", "1.00", "99999999999999999999.61", "1.61.1"]
-            .map(|rest| format!("1.{bound}.{rest}"));
-    for cursor in broken.iter().chain(&forged) {
+    for cursor in ["x", "1", "é", "AAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAA=", "AAAA AAAAAAAAAAA", &cursor[1..]] {
         let error = refusal(&context, "grep_search", json!({"pattern": NEEDLE, "cursor": cursor}));
-        assert!(error.contains("`cursor`"), "{cursor}: {error}");
-        assert!(
-            error.contains("leave it out") || error.contains("leave the cursor out"),
-            "{cursor}: {error}"
-        );
+        assert!(error.contains("`cursor`") && error.contains("omit it to start over"), "{cursor}: {error}");
     }
 }
 
@@ -249,19 +240,11 @@ fn no_cursor_is_taken_but_for_its_own_place() {
         assert_eq!(answer(&context, tool, with(&cursor)).records()["continued"], json!(true), "{tool}");
         let refused = |altered: &str| {
             let error = refusal(&context, tool, with(altered));
-            assert!(error.contains("`cursor`") && error.contains("begin anew"), "{tool} {altered}: {error}");
+            assert!(error.contains("`cursor`") && error.contains("start over"), "{tool} {altered}: {error}");
         };
         for (at, old) in cursor.char_indices() {
             for new in ['0', '7', 'a', 'F', '.', '+', ' '].into_iter().filter(|new| *new != old) {
                 refused(&format!("{}{new}{}", &cursor[..at], &cursor[at + 1..]));
-            }
-        }
-        // A place behind all others, one outside, and one in a file that is not there, with the check of another.
-        let (head, _) = cursor.rsplit_once('.').unwrap();
-        for place in ["zzzz", "../../etc/passwd", "no/such/file.rs", "b.txt"] {
-            let path: String = place.bytes().map(|byte| format!("{byte:02x}")).collect();
-            if !cursor.ends_with(&format!(".{path}")) {
-                refused(&format!("{head}.{path}"));
             }
         }
         cursors.push((tool, request, cursor));

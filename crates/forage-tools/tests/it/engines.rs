@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use forage_base::Hint;
+use forage_search::{Pattern, PatternOptions};
 use forage_tools::{Context, EngineSetting, Program};
 use serde_json::{Value, json};
 
@@ -251,15 +252,12 @@ fn what_ended_early_says_so_of_its_counts() {
     let tree = Tree::new();
     tree.write("a.txt", vec![b'a'; 4 << 20]);
     let slow = format!("(?i){}b?c", "a".repeat(16_000));
-    let quick = Tree::new();
-    // A match: without one, other readings of the pattern are tried as well.
-    quick.write("a.txt", format!("{}c", "a".repeat(16_000)));
     for tool in ["Search", "grep_search"] {
         // Time to compile the pattern, whatever else the machine does, and far less than the search takes.
         let began = Instant::now();
-        answer(&quick.context(), tool, json!({"pattern": slow}));
+        Pattern::new(&slow, &PatternOptions::default()).unwrap();
         let mut context = tree.context();
-        context.timeout = began.elapsed().max(Duration::from_millis(300));
+        context.timeout = (5 * began.elapsed()).max(Duration::from_millis(300));
         let found = answer(&context, tool, json!({"pattern": slow}));
         let [searched, complete, cut, error] = ["files_searched", "not_searched", "truncated_by", "error"]
             .map(|field| found.records()[field].clone());

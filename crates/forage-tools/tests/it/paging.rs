@@ -230,7 +230,7 @@ fn a_cursor_survives_a_changed_tree() {
 #[test]
 fn a_cursor_of_a_file_that_is_gone_is_refused() {
     let tree = Tree::new();
-    ["a", "b"].iter().for_each(|name| tree.write(format!("{name}.txt"), "needle\nneedle\n"));
+    ["a", "b"].iter().for_each(|name| drop(tree.write(format!("{name}.txt"), "needle\nneedle\n")));
     let context = tree.context();
     let mut request = json!({"pattern": "needle", "max_results": 3});
     request["cursor"] = answer(&context, "grep_search", request.clone()).records()["next_cursor"].clone();

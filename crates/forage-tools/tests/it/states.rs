@@ -122,7 +122,7 @@ impl Page {
             // Where another root is.
             (r"[^\s`]*/\.tmp[A-Za-z0-9]{6}/root", "/other"),
             // The check of a cursor is of the root's path too.
-            (r"\b1\.[0-9a-f]{16}\.", "1.CHECK."),
+            (r#"(?x)(cursor=\\?"|"next_cursor":\ ?"|"cursor":\ ?")[A-Za-z0-9+/]{16}"#, "${1}CURSOR"),
             (r", \d+\.\d s\]", ", 0.0 s]"),
             // How many lines there is room for in evidence, whose paths are absolute.
             (r"\(\d+ of 800 lines, in \d of 4 files\)", "(N of 800 lines, in N of 4 files)"),

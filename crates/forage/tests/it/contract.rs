@@ -313,7 +313,7 @@ fn at_a_deadline_the_error_is_in_the_answer() {
     // Time to compile the pattern, whatever else the machine does, and far less than the search takes.
     let began = Instant::now();
     assert_eq!(project.run(&["grep", slow, "quick"]).status, 1);
-    let time = began.elapsed().max(Duration::from_millis(200)).as_millis().to_string();
+    let time = (3 * began.elapsed()).max(Duration::from_millis(200)).as_millis().to_string();
     let cases: &[&[&str]] = &[
         &["call", "Search", &request],
         &["call", "grep_search", &request],

@@ -83,6 +83,19 @@ fn ignore_files_above_the_root_are_not_read() {
 }
 
 #[test]
+fn rules_of_git_decide_as_in_git() {
+    let project = project();
+    project.write(".gitignore", "{a,b}.txt\n");
+    let [ours, theirs] = both(&project, &["-l", "needle"]);
+    assert_eq!((ours.stdout.as_str(), theirs.stdout.as_str()), (ALL, ""));
+    // Ripgrep's own kinds of files are read as it reads them.
+    project.write(".gitignore", "");
+    project.write(".ignore", "{a,b}.txt\n");
+    let [ours, theirs] = both(&project, &["-l", "needle"]);
+    assert_eq!((ours.stdout.as_str(), theirs.stdout.as_str()), ("", ""));
+}
+
+#[test]
 fn a_huge_ignore_file_has_no_effect() {
     let project = project();
     project.write(".gitignore", &format!("a.txt\n{}", "no/such/name\n".repeat(6_000)));

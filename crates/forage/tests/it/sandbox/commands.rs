@@ -289,3 +289,19 @@ fn the_hook_of_clients_stands_behind_the_wall() {
         check(&probe.attempts(), abi, |thread| thread == "hook", mode);
     }
 }
+
+/// The wall leaves open the repository's own rules, and nothing else of it.
+#[test]
+fn a_worktree_behind_the_wall_has_the_rules_of_its_repository() {
+    let (project, _) = project();
+    let worktree = project.home.join("worktree");
+    let path = worktree.to_str().unwrap();
+    let add = ["worktree", "add", "-q", path];
+    let added = Command::new("git").args(add).current_dir(&project.root).output().unwrap();
+    assert!(added.status.success(), "{added:?}");
+    project.write(".git/info/exclude", "ignored.rs\n");
+    std::fs::write(worktree.join("ignored.rs"), "needle\n").unwrap();
+    let run = project.run(&["grep", "-l", "needle", "--root", path]);
+    assert_eq!((run.status, run.stdout.contains("src/a.rs")), (0, true), "{run:?}");
+    assert!(!run.stdout.contains("ignored.rs") && run.stderr.is_empty(), "{run:?}");
+}
