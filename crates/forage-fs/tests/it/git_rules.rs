@@ -96,7 +96,8 @@ fn tree() -> tempfile::TempDir {
     for place in ["", "app/", "app/lib/", "lib/a/"] {
         for name in NAMES {
             let path = directory.path().join(place).join(name);
-            if !path.is_dir() && !(name == "app" || name == "lib" || (place, name) == ("lib/", "a")) {
+            let is_directory = name == "app" || name == "lib" || (place, name) == ("lib/", "a");
+            if !is_directory {
                 fs::create_dir_all(path.parent().unwrap()).unwrap();
                 fs::write(path, "").unwrap();
             }
@@ -147,7 +148,9 @@ fn the_exclude_file_of_a_repository_holds_in_its_worktrees() {
     // A tree that names the repository is not believed: the repository does not name it.
     let copy = outside.path().join("copy");
     fs::create_dir(&copy).unwrap();
-    [".git", "a"].iter().for_each(|name| drop(fs::copy(worktree.join(name), copy.join(name)).unwrap()));
+    for name in [".git", "a"] {
+        fs::copy(worktree.join(name), copy.join(name)).unwrap();
+    }
     assert_eq!(of_forage(&copy), BTreeSet::from(["a".to_owned()]));
     for link in ["gitdir: /\n", "gitdir: \n", "gitdir: ../../etc\n", "\0", ""] {
         fs::write(copy.join(".git"), link).unwrap();
