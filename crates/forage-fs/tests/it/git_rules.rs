@@ -130,7 +130,9 @@ fn rules_of_git_decide_as_in_git() {
     compared.unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// A worktree has no `exclude` of its own: that of its repository holds in it.
+/// A worktree has no `exclude` of its own: that of its repository holds in it. Where directories have no identity, it can't
+/// be told whether the repository names the worktree.
+#[cfg(not(portable_disk))]
 #[test]
 fn the_exclude_file_of_a_repository_holds_in_its_worktrees() {
     let directory = tree();
