@@ -312,7 +312,11 @@ pub fn gather(
         gathered.beyond = matching.saturating_sub(limits::CANDIDATES as u64);
         if !adapt::adapt(&mut gathered, bounds, &again) {
             gathered.report.stopped = call.check();
+            let first = gathered.files.first().map(|file| file.path.clone());
             show_held(&mut gathered, bounds);
+            if let Some(first) = first.filter(|_| gathered.files.is_empty()) {
+                show_one(&mut gathered, first, again, bounds);
+            }
         }
         return Ok(gathered);
     }
@@ -362,6 +366,23 @@ fn show_held(gathered: &mut KeywordFindings, bounds: &KeywordOptions) {
         file.keep_counts(kept);
         !file.lines.is_empty()
     });
+}
+
+/// Reads the first file where none has lines: those that were kept are of files after one that the search did not end in.
+fn show_one(
+    gathered: &mut KeywordFindings,
+    path: RelPath,
+    again: again::Again<'_>,
+    bounds: &KeywordOptions,
+) {
+    let stop = Stop::after(limits::FIRST_FILE_TIME);
+    let again = again::Again { stop: &stop, ..again };
+    let wish = |_| file::Wish { complete: 0, most: limits::SHALLOW_LINES, worth: &|_| 1.0 };
+    gathered.files = again.read(&[path], gathered.kept_mask(), wish).unwrap_or_default();
+    gathered.files.iter_mut().flat_map(|file| &mut file.lines).for_each(|line| line.is_shown = true);
+    let candidates = gathered.candidates;
+    show_held(gathered, bounds);
+    gathered.candidates = candidates;
 }
 
 fn split(result: Result<Pattern, PatternError>) -> (Option<Pattern>, Option<PatternError>) {

@@ -116,6 +116,9 @@ pub const DEEP_LINES: usize = 24;
 /// See [`DEEP_LINES`].
 pub const SHALLOW_LINES: usize = 2;
 
+/// Time after the deadline for the one file that is shown where no other has lines: thousands of times what a usual one takes.
+pub const FIRST_FILE_TIME: Duration = Duration::from_millis(100);
+
 /// Part of the lines of a file, and of the files, that a term is on to be on nearly every line.
 pub const NEARLY_EVERY: f64 = 0.5;
 
