@@ -369,12 +369,7 @@ fn show_held(gathered: &mut KeywordFindings, bounds: &KeywordOptions) {
 }
 
 /// Reads the first file where none has lines: those that were kept are of files after one that the search did not end in.
-fn show_one(
-    gathered: &mut KeywordFindings,
-    path: RelPath,
-    again: again::Again<'_>,
-    bounds: &KeywordOptions,
-) {
+fn show_one(gathered: &mut KeywordFindings, path: RelPath, again: again::Again<'_>, bounds: &KeywordOptions) {
     let stop = Stop::after(limits::FIRST_FILE_TIME);
     let again = again::Again { stop: &stop, ..again };
     let wish = |_| file::Wish { complete: 0, most: limits::SHALLOW_LINES, worth: &|_| 1.0 };
