@@ -319,6 +319,10 @@ impl<'t> Document<'t> {
         let rest = &self.body[range.end..];
         let is_line = rest.trim_start_matches([' ', '\t', '\r']).starts_with('\n');
         match self.own_line(member.start).filter(|_| is_line) {
+            // The line above may end in a comment, in which others would be lost.
+            Some(start) if !text.is_empty() => {
+                Edit { range: start..range.end, text: newline(self.body).to_owned() + text.trim_end() }
+            }
             Some(start) => Edit { range: start..range.end, text },
             None => {
                 let space = usize::from(after.is_some() && rest.starts_with(' '));

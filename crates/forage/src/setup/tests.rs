@@ -150,6 +150,14 @@ fn a_text_that_is_no_unicode_is_refused_with_its_line() {
     assert!(refusal.contains("unpaired high surrogate") && refusal.ends_with("line 2"), "{refusal}");
 }
 
+/// The line above may end in a comment, in which others would be lost.
+#[test]
+fn a_comment_after_an_entry_stays_on_a_line_of_its_own() {
+    let file = "{\"mcpServers\": {\n\"a\": 1, // one\n\"forage\": {} /* two\nlines */ ,\n\"b\": 2}}";
+    let rest = "{\"mcpServers\": {\n\"a\": 1, // one\n/* two\nlines */\n\"b\": 2}}";
+    assert_eq!(jsonc::remove(file, SPOT.target()).unwrap().unwrap(), rest);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 4096, failure_persistence: None, ..ProptestConfig::default() })]
 
