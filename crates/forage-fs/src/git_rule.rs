@@ -16,7 +16,7 @@ pub(crate) fn rewrite(line: &str) -> Option<String> {
         false => ("**/", pattern),
     };
     let glob = glob(pattern).filter(|glob| !glob.is_empty())?;
-    // White space at the end would be trimmed; an empty alternative is none and matches nothing more.
+    // The `ignore` crate would trim white space at the end; an empty alternative after it matches nothing more.
     let guard = if glob.ends_with(char::is_whitespace) { "{}" } else { "" };
     Some(format!("{negation}{anchor}{glob}{guard}{directory}"))
 }
@@ -79,7 +79,7 @@ fn push_literal(glob: &mut String, character: char) {
     glob.push(character);
 }
 
-/// Reads a class behind its `[`; `None` where it has no end or names a class that there is not, and so can't match.
+/// Rewrites a class after its `[`; `None` where it can't match: without an end, empty, or with an unknown POSIX class.
 fn push_class(glob: &mut String, pattern: &mut Peekable<Chars<'_>>) -> Option<()> {
     let is_negated = pattern.next_if(|next| matches!(next, '!' | '^')).is_some();
     let mut ascii = [false; 128];
@@ -143,7 +143,7 @@ fn push_class(glob: &mut String, pattern: &mut Peekable<Chars<'_>>) -> Option<()
         glob.push(']');
         return Some(());
     }
-    // As alternatives: at the begin of a class some members would have a meaning.
+    // As alternatives: `!` and `^` would negate at the beginning of a class.
     let mut alternatives: Vec<String> = members().map(|member| format!("\\{member}")).collect();
     if !others.is_empty() {
         alternatives.push(format!("[{others}]"));

@@ -66,7 +66,7 @@ const BYTES: usize = 12;
 /// Bytes of the hash: one of a million files is taken for another in one of 70 billion pages.
 const HASH_BYTES: usize = 7;
 
-/// A cursor of which the file is not known yet.
+/// A cursor before its file is found.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SealedCursor {
     bytes: [u8; BYTES],

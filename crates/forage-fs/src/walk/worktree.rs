@@ -36,15 +36,13 @@ pub(crate) fn of_root(root: &Root) -> Option<PathBuf> {
 
 /// The repository of a directory at this path that is one of its worktrees. Only what is written in its file is looked at.
 fn repository(directory: &Directory, at: &Path) -> Option<PathBuf> {
-    let text = String::from_utf8(read_bounded(directory, GIT).ok()??).ok()?;
-    let named = text.strip_prefix("gitdir:")?.trim();
-    let own = folded(&at.join(named))?;
+    let own = folded(&at.join(git_directory(directory)?))?;
     let worktrees = own.parent()?;
     (worktrees.file_name()? == "worktrees").then(|| worktrees.parent().map(Path::to_owned))?
 }
 
-/// Opens the directory with git's own `exclude` for a work tree: `info` of its `.git`, or of the repository of which it is a
-/// linked worktree.
+/// Opens the directory with git's own `exclude` for a work tree: `info` in its `.git`, or in the repository of a linked
+/// worktree.
 pub(crate) fn git_info(directory: &Directory) -> io::Result<Directory> {
     match sys::open_child(directory, GIT) {
         Ok(git) => sys::open_child(&git, b"info"),
@@ -63,17 +61,23 @@ pub fn files_of_worktree(path: &Path) -> Vec<PathBuf> {
 
 /// The directories of a linked worktree and of its repository. A hostile tree may name any: they have to name it, too.
 fn linked(directory: &Directory) -> Option<(PathBuf, PathBuf)> {
-    let text = |directory: &Directory, name: &[u8]| {
-        Some(String::from_utf8(read_bounded(directory, name).ok()??).ok()?.trim_end().to_owned())
-    };
     // Absolute, as git writes it by default.
-    let own = PathBuf::from(text(directory, GIT)?.strip_prefix("gitdir:")?.trim_start());
+    let own = PathBuf::from(git_directory(directory)?);
     let place = own.is_absolute().then(|| sys::open_root(&own).ok())??;
     let worktree = sys::open_root(Path::new(&text(&place, b"gitdir")?).parent()?).ok()?;
     let identity = sys::identity(directory)?;
     (sys::identity(&worktree) == Some(identity)).then_some(())?;
     let repository = own.join(text(&place, b"commondir")?);
     Some((own, repository))
+}
+
+/// Returns the path in the file `.git` of a worktree.
+fn git_directory(directory: &Directory) -> Option<String> {
+    Some(text(directory, GIT)?.strip_prefix("gitdir:")?.trim().to_owned())
+}
+
+fn text(directory: &Directory, name: &[u8]) -> Option<String> {
+    Some(String::from_utf8(read_bounded(directory, name).ok()??).ok()?.trim_end().to_owned())
 }
 
 /// A path without `.` and `..`, by its names alone.
