@@ -119,6 +119,8 @@ impl Home {
         for entry in manifests.into_iter().chain(rest) {
             directory.remove_all(&entry.name).map_err(|error| self.io(error))?;
         }
+        // Windows removes no directory that is open.
+        drop(directory);
         home.remove_empty(&self.name).map_err(|error| self.io(error))?;
         Ok(!entries.is_empty())
     }
