@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use forage_fs::{Root, RootPolicy, SecretPolicy, find_git_root};
+use forage_tools::sanitize_line;
 use toml::Value;
 
 use super::output::Terminal;
@@ -75,7 +76,7 @@ fn text<'a>(
         match value {
             None => writeln!(text, "# {name} is not set")?,
             Some(value) if source == DEFAULT => writeln!(text, "{name} = {value}")?,
-            Some(value) => writeln!(text, "{name} = {value}  # {}", source.escape_debug())?,
+            Some(value) => writeln!(text, "{name} = {value}  # {}", sanitize_line(source))?,
         }
     }
     Ok(text)
