@@ -12,7 +12,7 @@ fn flags_win_over_environment_and_environment_over_the_file() {
         &[("FORAGE_TEXT_BYTES", "22222"), ("FORAGE_TIMEOUT_MS", "2222")],
     );
     let settings = run.json();
-    let file = project.home.join(".config/forage/config.toml").display().to_string();
+    let file = project.configuration().display().to_string();
     for (name, value, source) in [
         ("limits.text_bytes", 33333, "command line"),
         ("limits.timeout_ms", 2222, "environment"),
@@ -82,10 +82,7 @@ fn mistakes_are_named_with_their_place() {
             "`tools.read_file.engine`; did you mean `tools.search.engine`?",
         ),
         ("limits = 3\n", "config.toml:1: `limits` is a table: write `[limits]`"),
-        (
-            "[[models]]\nmodel = \"m\"\n[[models]]\nmodle = \"m\"\n",
-            "`models` (HOME/.config/forage/config.toml:4): unknown",
-        ),
+        ("[[models]]\nmodel = \"m\"\n[[models]]\nmodle = \"m\"\n", "`models` (FILE:4): unknown"),
         ("[[models]]\nmodle = \"m\"\n", "did you mean `model`?"),
         (
             "# x\n[limits]\ntext_bytes = \"many\"\n",
@@ -96,7 +93,7 @@ fn mistakes_are_named_with_their_place() {
         ("[filter]\nterm_bytes = 5000\n", "unknown key `filter.term_bytes`; `forage config --all`"),
         (
             "filter = \"lexicl\"\n",
-            "`filter.mode` (HOME/.config/forage/config.toml:1): unknown value, expected `model` or \
+            "`filter.mode` (FILE:1): unknown value, expected `model` or \
           `lexical`; did you mean `lexical`?",
         ),
         ("roots = [\n", "config.toml:1: unclosed array"),
@@ -107,7 +104,7 @@ fn mistakes_are_named_with_their_place() {
     ] {
         project.configure(text);
         let run = project.run_in(&project.root, &["keyword", "q", "t"], &[("K", "some-key-value")]);
-        let expected = expected.replace("HOME", &project.home.display().to_string());
+        let expected = expected.replace("FILE", &project.configuration().display().to_string());
         assert!(run.status == 2 && run.stderr.contains(&expected), "{text:?}: {run:?}");
     }
     project.configure("");
@@ -200,7 +197,7 @@ fn a_printed_configuration_reads_back_as_the_same_settings() {
     }
     // Alone it prints nothing but what is set, with the place that sets it.
     let printed = project.run(&["config"]).stdout;
-    let file = project.home.join(".config/forage/config.toml").display().to_string();
+    let file = project.configuration().display().to_string();
     assert!(printed.contains(&format!("[limits]\ntext_bytes = 40000  # {file}:6\n")), "{printed}");
     project.configure("");
     let run = project.run(&["config"]);
@@ -402,7 +399,7 @@ fn every_key_of_the_schema_is_read_from_every_source_that_it_names() {
     let count = all.iter().filter(|(path, _)| !is_common(path)).count() + common.len();
     assert!((50..=60).contains(&count), "{count}");
     let (mut by_file, mut by_variable) = (0, 0);
-    let file = project.home.join(".config/forage/config.toml").display().to_string();
+    let file = project.configuration().display().to_string();
     for (path, schema) in &all {
         let Some(value) = other_value(path, schema) else { continue };
         project.configure(&format!("{path} = {value}\n"));

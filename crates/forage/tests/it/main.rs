@@ -87,6 +87,9 @@ impl Run {
     }
 }
 
+/// The variable that names the user's home directory.
+const HOME: &str = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
+
 /// A project in a home of its own.
 struct Project {
     _directory: tempfile::TempDir,
@@ -122,7 +125,12 @@ impl Project {
 
     /// Writes the user's configuration file.
     fn configure(&self, text: &str) {
-        std::fs::write(self.home.join(".config/forage/config.toml"), text).unwrap();
+        std::fs::write(self.configuration(), text).unwrap();
+    }
+
+    /// Its path as the program joins it.
+    fn configuration(&self) -> PathBuf {
+        self.home.join(".config").join("forage").join("config.toml")
     }
 
     fn run(&self, arguments: &[&str]) -> Run {
@@ -153,7 +161,7 @@ impl Project {
             .args(arguments)
             .current_dir(directory)
             .env_clear()
-            .env(if cfg!(windows) { "USERPROFILE" } else { "HOME" }, &self.home)
+            .env(HOME, &self.home)
             // Windows finds its own libraries by these.
             .envs(["SystemRoot", "TEMP"].iter().filter_map(|name| Some((name, std::env::var_os(name)?))))
             .envs(environment.iter().copied())

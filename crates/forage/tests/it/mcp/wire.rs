@@ -35,7 +35,7 @@ impl Server {
             .args(arguments)
             .current_dir(&project.root)
             .env_clear()
-            .env("HOME", &project.home)
+            .env(crate::HOME, &project.home)
             .envs(environment.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
