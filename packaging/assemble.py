@@ -2,7 +2,7 @@
 
     assemble.py PROGRAM OUT VERSION TARGET EPOCH
 
-PROGRAM has been built for TARGET. OUT has `man/` and `completions/` of it, the wheels, the packages for Node, and the bill of materials, `forage.cdx.json`.
+PROGRAM has been built for TARGET. OUT has `man/` and `completions/` of it, the wheels, whose bill of materials it writes to `forage.cdx.json`, and the packages for Node.
 EPOCH is the time of every file.
 """
 

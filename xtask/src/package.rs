@@ -32,6 +32,7 @@ pub(crate) struct Release {
 pub(crate) fn make(workspace: &Workspace) -> Result<Release, String> {
     peers::install_named(workspace, &[peers::PACKAGING])?;
     let release = build(workspace)?;
+    release.unpack(workspace)?;
     release.describe(workspace)?;
     release.assemble(workspace)?;
     for file in release.files()? {
@@ -40,7 +41,7 @@ pub(crate) fn make(workspace: &Workspace) -> Result<Release, String> {
     Ok(release)
 }
 
-/// Builds the wheels, of which that of the program leaves it where cargo puts it, and the Node module.
+/// Builds the wheels and the Node module.
 fn build(workspace: &Workspace) -> Result<Release, String> {
     let metadata = workspace.cargo_json(&["metadata", "--no-deps", "--format-version", "1"])?;
     let text = |name: &str| {
@@ -77,7 +78,7 @@ fn build(workspace: &Workspace) -> Result<Release, String> {
     run(command.args(["--target", &built_for]), "cargo zigbuild")?;
     let executable = Path::new("forage").with_extension(std::env::consts::EXE_EXTENSION);
     let built = target_directory.join(&target).join("dist");
-    let (program, node_module) = (built.join(executable), module(&built, NODE_MODULE));
+    let (program, node_module) = (out.join("program").join(executable), module(&built, NODE_MODULE));
     Ok(Release { version, target, out, program, node_module })
 }
 
@@ -148,7 +149,7 @@ pub(crate) fn node_packages(workspace: &Workspace, module: &Path, out: &Path) ->
 }
 
 impl Release {
-    /// Writes what the program says of itself, and its bill of materials, for the archives.
+    /// Writes what the program says of itself for the archives.
     fn describe(&self, workspace: &Workspace) -> Result<(), String> {
         let say = |arguments: &[&str]| printed(workspace.program(&self.program).args(arguments), "forage");
         let write = |below: &str, text: String| write(&self.out.join(below), text);
@@ -166,19 +167,25 @@ impl Release {
         for command in commands.lines() {
             write(&format!("man/forage-{command}.1"), say(&["man", command])?)?;
         }
+        Ok(())
+    }
+
+    /// Takes the program out of its wheel: maturin leaves it nowhere else.
+    fn unpack(&self, workspace: &Workspace) -> Result<(), String> {
         let wheel = self.wheel("forage_search-")?;
-        let list =
-            printed(workspace.program("python3").args(["-m", "zipfile", "-l"]).arg(&wheel), "python3")?;
-        let bill = list.split_whitespace().find(|name| name.contains(".dist-info/sboms/"));
-        let bill = bill.ok_or("the wheel has no bill of materials")?;
         let unzipped = self.out.join("wheel");
-        succeed(
-            workspace.program("python3").args(["-m", "zipfile", "-e"]).args([&wheel, &unzipped]),
-            "python3",
-        )?;
-        std::fs::rename(unzipped.join(bill), self.out.join("forage.cdx.json"))
-            .and_then(|()| std::fs::remove_dir_all(&unzipped))
-            .map_err(|error| format!("{bill}: {error}"))
+        let unzip = ["-m", "zipfile", "-e"];
+        succeed(workspace.program("python3").args(unzip).args([&wheel, &unzipped]), "python3")?;
+        let scripts = unzipped.join(format!("forage_search-{}.data/scripts", self.version));
+        let failed = |error: std::io::Error| format!("the program of the wheel: {error}");
+        std::fs::create_dir_all(self.program.with_file_name("")).map_err(failed)?;
+        let name = self.program.file_name().unwrap_or_default();
+        std::fs::rename(scripts.join(name), &self.program).map_err(failed)?;
+        // Python unpacks no permissions.
+        #[cfg(unix)]
+        std::fs::set_permissions(&self.program, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+            .map_err(failed)?;
+        std::fs::remove_dir_all(&unzipped).map_err(failed)
     }
 
     /// Makes the archives and the checksums.
