@@ -78,7 +78,7 @@ fn build(workspace: &Workspace) -> Result<Release, String> {
     run(command.args(["--target", &built_for]), "cargo zigbuild")?;
     let executable = Path::new("forage").with_extension(std::env::consts::EXE_EXTENSION);
     let built = target_directory.join(&target).join("dist");
-    let (program, node_module) = (out.join("program").join(executable), module(&built, NODE_MODULE));
+    let (program, node_module) = (built.join(executable), module(&built, NODE_MODULE));
     Ok(Release { version, target, out, program, node_module })
 }
 
@@ -170,7 +170,7 @@ impl Release {
         Ok(())
     }
 
-    /// Takes the program out of its wheel: maturin leaves it nowhere else.
+    /// Takes the program out of its wheel, into which maturin moves it, back to where cargo puts it.
     fn unpack(&self, workspace: &Workspace) -> Result<(), String> {
         let wheel = self.wheel("forage_search-")?;
         let unzipped = self.out.join("wheel");
@@ -178,7 +178,6 @@ impl Release {
         succeed(workspace.program("python3").args(unzip).args([&wheel, &unzipped]), "python3")?;
         let scripts = unzipped.join(format!("forage_search-{}.data/scripts", self.version));
         let failed = |error: std::io::Error| format!("the program of the wheel: {error}");
-        std::fs::create_dir_all(self.program.with_file_name("")).map_err(failed)?;
         let name = self.program.file_name().unwrap_or_default();
         std::fs::rename(scripts.join(name), &self.program).map_err(failed)?;
         // Python unpacks no permissions.

@@ -55,7 +55,7 @@ fn expected(root: &Root) -> Vec<Vec<u8>> {
         builder.build().flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
     let path = |entry: ignore::DirEntry| {
         let path = entry.path().strip_prefix(root.path()).unwrap().as_os_str().as_encoded_bytes().to_vec();
-        // Paths of ours have `/` on all systems.
+        // Our paths have `/` on all systems.
         if cfg!(windows) {
             path.iter().map(|&byte| if byte == b'\\' { b'/' } else { byte }).collect()
         } else {

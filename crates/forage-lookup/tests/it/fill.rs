@@ -327,7 +327,7 @@ fn a_collection_that_another_version_cut_otherwise_is_written_anew() {
     tree.write("a.rs", lines("alpha", 100));
     std::thread::sleep(SETTLED);
     tree.fill(&store).unwrap();
-    // Windows tells no state of a file, and every file is compared.
+    // Windows gives no state of a file that tells a change, so that every file is compared.
     assert_eq!(tree.fill(&store).unwrap().is_unchanged, cfg!(unix));
     let expected = contents(&store);
     for (id, point) in of_longer {
