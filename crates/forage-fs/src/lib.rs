@@ -65,7 +65,9 @@ pub use root::{Root, RootPolicy, Roots, canonical, find_git_root, project_around
 pub use secrets::SecretPolicy;
 pub use skipped::{SkipReason, Skipped};
 pub use state::FileState;
-pub use text::{DecodedText, Encoding, count_lines, decode, decode_head, is_binary, lines};
+pub use text::{
+    DecodedText, Encoding, count_lines, decode, decode_head, decode_head_as, extends_ascii, is_binary, lines,
+};
 pub use walk::{
     Below, Dismissal, Entry, EntryKind, FileListing, FileTypes, Globs, HidingDirectories, ListingFilter,
     Mounts, NOISE, Snapshot, Unvisited, Walk, WalkOptions, WalkReport, WalkStep, WatchedTree,

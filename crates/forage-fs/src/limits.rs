@@ -123,6 +123,20 @@ pub const WARNINGS_KEPT: usize = 20;
 /// Bytes at the beginning of a file in which a NUL byte is looked for before the file is searched.
 pub const BINARY_HEAD_BYTES: usize = 8 << 10;
 
+/// Bytes at the beginning of a file that decide its encoding. A larger file that is UTF-8 up to there is taken for that; its
+/// other bytes are searched as they are.
+pub const DETECTION_BYTES: usize = 8 << 20;
+
+/// Bytes from the first that is not ASCII from which an encoding is guessed: some milliseconds. More hardly change the guess.
+pub const DETECTION_SAMPLE_BYTES: usize = 64 << 10;
+
+/// Characters of UTF-8 for each byte that is none, from which on a text is damaged UTF-8 and no other encoding. Text of
+/// other encodings has less than one by chance.
+pub const CHARACTERS_PER_BROKEN_BYTE: usize = 4;
+
+/// Least number of UTF-16 units from which a text without a byte-order mark is recognised: fewer look like anything.
+pub const UTF16_UNITS: usize = 4;
+
 /// Names of a directory between two looks at the deadline: a millisecond or two.
 pub const NAMES_PER_LOOK: usize = 4096;
 

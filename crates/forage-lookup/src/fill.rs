@@ -352,7 +352,7 @@ impl Filling<'_> {
         }
         let redaction: &[u8] = if self.redact.is_some() { b"redacted" } else { b"" };
         let contract = self.encoder.contract();
-        let content = hash_of(&[FORMAT.as_bytes(), contract.as_str().as_bytes(), redaction, buffer]);
+        let content = hash_of(&[FORMAT.as_bytes(), contract.as_str().as_bytes(), redaction, &bytes]);
         let content = hexadecimal(&content[..16]);
         if known.is_some_and(|known| known.is_whole(&content)) {
             return Ok(None);

@@ -10,6 +10,8 @@ mod synonyms;
 pub(crate) use stem::stem;
 pub(crate) use synonyms::{abbreviation, is_question_word, is_weak_word, synonyms};
 
+use unicode_normalization::UnicodeNormalization as _;
+
 use crate::limits;
 
 /// A token of a text.
@@ -109,6 +111,8 @@ fn script(text: &str, at: usize) -> Option<(Script, usize)> {
     }
     let character = text[at..].chars().next()?;
     let script = match character {
+        // Marks of sounds stand after their syllables.
+        '\u{3099}' | '\u{309A}' if is_after_katakana(&text[..at]) => Script::Katakana,
         // The mark of a long vowel belongs to both kinds of syllables, mostly to this.
         '\u{30A0}'..='\u{30FF}' if character != '\u{30FB}' => Script::Katakana,
         '\u{3041}'..='\u{309F}' => Script::Hiragana,
@@ -116,12 +120,16 @@ fn script(text: &str, at: usize) -> Option<(Script, usize)> {
         | '\u{4E00}'..='\u{9FFF}'
         | '\u{F900}'..='\u{FAFF}'
         | '\u{20000}'..='\u{3FFFF}' => Script::Ideographs,
-        // Accents that stand behind their letters.
+        // Accents that stand after their letters.
         '\u{300}'..='\u{36F}' => Script::Letters,
         _ if character.is_alphanumeric() => Script::Letters,
         _ => Script::None,
     };
     Some((script, character.len_utf8()))
+}
+
+fn is_after_katakana(before: &str) -> bool {
+    before.chars().next_back().is_some_and(|character| ('\u{30A0}'..='\u{30FF}').contains(&character))
 }
 
 /// The parts of one identifier, in buffers that are used again.
@@ -149,7 +157,7 @@ impl TokenParts {
             self.split_ascii(word.as_bytes());
         } else {
             self.lower.clear();
-            self.lower.extend(word.chars().flat_map(char::to_lowercase));
+            self.lower.extend(word.nfc().flat_map(char::to_lowercase));
             for part in self.lower.split('_').filter(|part| !part.is_empty()) {
                 self.whole.push_str(part);
                 self.ends.push(self.whole.len());

@@ -148,8 +148,14 @@ pub(crate) struct EventBuilder<'a> {
 
 impl<'a> EventBuilder<'a> {
     pub(crate) fn new(finder: Option<&'a LineFinder<'a>>, path: &RelPath, options: &'a ScanOptions) -> Self {
-        let file =
-            FileEvents { path: path.clone(), events: Vec::new(), matches: 0, more: false, hidden_by: None };
+        let file = FileEvents {
+            path: path.clone(),
+            events: Vec::new(),
+            matches: 0,
+            more: false,
+            hidden_by: None,
+            detected: None,
+        };
         let delivered = options.lines_delivered(path);
         Self { finder, options, delivered, delivered_match: 0, starts: Vec::new(), bytes: 0, file }
     }

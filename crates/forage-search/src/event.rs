@@ -106,6 +106,8 @@ pub struct FileEvents {
     pub more: bool,
     /// The reason for which the file is not searched by default, when hidden files were asked for with their reason.
     pub hidden_by: Option<std::sync::Arc<str>>,
+    /// The encoding that was detected, unless the text is UTF-8 or has a byte-order mark.
+    pub detected: Option<&'static str>,
 }
 
 impl FileEvents {

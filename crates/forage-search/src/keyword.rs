@@ -258,8 +258,8 @@ pub fn gather(
                     bounds.max_file_bytes,
                     skipped,
                     |finder, text, skipped| match text {
-                        ScanText::Whole(text) => finder.search(&entry.path, text, live, stop),
-                        ScanText::Pieces(reader) => {
+                        ScanText::Whole(text, _) => finder.search(&entry.path, text, live, stop),
+                        ScanText::Pieces(reader, _) => {
                             finder.search_pieces(&entry.path, reader, false, stop, skipped)
                         }
                     },

@@ -3,7 +3,6 @@
 use std::io::{self, Read};
 use std::ops::Range;
 
-use encoding_rs_io::DecodeReaderBytesBuilder;
 use forage_base::Stop;
 use forage_fs::{SkipReason, Skipped};
 use grep_matcher::{LineMatchKind, LineTerminator, Match, Matcher, NoCaptures, NoError};
@@ -17,11 +16,6 @@ use crate::lines::MatchingLines;
 /// Receives the lines of a large file: number from 1, where it begins, kind, bytes with line feed. False ends the search.
 pub(crate) trait LineSink {
     fn line(&mut self, number: u64, start: u64, kind: EventKind, line: &[u8]) -> bool;
-}
-
-/// Decodes a large file for [`search_reader`].
-pub(crate) fn decoded(reader: impl Read) -> impl Read {
-    DecodeReaderBytesBuilder::new().utf8_passthru(true).strip_bom(true).build(reader)
 }
 
 /// Searches `text`, which is decoded. False when a NUL byte was met: the file is counted as binary, and what was found before is to

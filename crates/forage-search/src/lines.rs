@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use forage_base::{Pace, Stop};
+use forage_fs::Encoding;
 use grep_matcher::{LineMatchKind, Matcher};
 use grep_regex::RegexMatcher;
 use regex_automata::util::iter::Searcher;
@@ -15,6 +16,7 @@ use crate::fuzzy::FuzzyFinder;
 use crate::limits::{BYTES_PER_CHECK, SPANS_GRACE, WORK_PER_LOOK};
 use crate::pattern::Pattern;
 use crate::prefilter::Prefilter;
+use crate::scan::TextSearch;
 use crate::stepped::{SteppedCache, SteppedEnd, SteppedRegex};
 use crate::whole_text::{PatternMatcher, WholeTextFinder};
 
@@ -31,6 +33,8 @@ pub(crate) struct LineFinder<'p> {
     engine: LineEngine<'p>,
     /// The other lines are looked for.
     invert: bool,
+    /// As [`Pattern::is_of_bytes`].
+    is_of_bytes: bool,
 }
 
 #[derive(Debug)]
@@ -90,7 +94,7 @@ impl<'p> LineFinder<'p> {
                 LineEngine::WholeText(Box::new(finder))
             }
         };
-        Self { engine, invert: false }
+        Self { engine, invert: false, is_of_bytes: pattern.is_of_bytes() }
     }
 
     /// The same for the lines that do not match, if so.
@@ -372,6 +376,21 @@ impl LineFinder<'_> {
         if go_on && !self.is_stopped() {
             others(piece.len(), next);
         }
+    }
+}
+
+impl TextSearch for LineFinder<'_> {
+    fn rules_out(&self, raw: &[u8]) -> bool {
+        match &self.engine {
+            LineEngine::Exact(exact) if !self.invert => {
+                exact.pattern.prefilter().is_some_and(|prefilter| prefilter.rules_out(raw, &exact.pace))
+            }
+            _ => false,
+        }
+    }
+
+    fn encoding(&self, head: &[u8]) -> Encoding {
+        if self.is_of_bytes { Encoding::by_mark(head) } else { Encoding::detect(head) }
     }
 }
 

@@ -97,6 +97,10 @@ impl Pattern {
             }
             parsed => parsed?,
         };
+        let (source, ast) = match with_line_ends(&source, &ast) {
+            Some(source) => parse(&source).map(|ast| (source, ast))?,
+            None => (source, ast),
+        };
         let insensitive = match options.case {
             Case::Sensitive => false,
             Case::Insensitive => true,
@@ -160,6 +164,12 @@ impl Pattern {
     #[cfg(any(test, target_os = "linux", target_os = "android"))]
     pub(crate) fn hir(&self) -> &Hir {
         &self.hir
+    }
+
+    /// Returns whether it names bytes that are no text, such as `(?-u:\xff)`: files are searched as they are stored then.
+    #[must_use]
+    pub fn is_of_bytes(&self) -> bool {
+        !self.hir.properties().is_utf8()
     }
 
     /// Returns whether letters match in either case, as [`Case`] decides for this pattern.
@@ -238,6 +248,38 @@ fn parse(source: &str) -> Result<Ast, PatternError> {
             }
         },
     )
+}
+
+/// Returns the source that is compiled for a pattern, if that is not as it was written.
+#[cfg(any(test, target_os = "linux", target_os = "android"))]
+pub(crate) fn rewritten(pattern: &str) -> Option<String> {
+    with_line_ends(pattern, &parse(pattern).ok()?)
+}
+
+/// Returns the pattern with every `$` matching before a carriage return, too, as lines may end with CR LF; `None` if it has none.
+fn with_line_ends(source: &str, ast: &Ast) -> Option<String> {
+    struct LineEnds(Vec<usize>);
+    impl ast::Visitor for LineEnds {
+        type Output = Vec<usize>;
+        type Err = std::convert::Infallible;
+
+        fn finish(self) -> Result<Vec<usize>, Self::Err> {
+            Ok(self.0)
+        }
+
+        fn visit_pre(&mut self, ast: &Ast) -> Result<(), Self::Err> {
+            if let Ast::Assertion(assertion) = ast
+                && assertion.kind == ast::AssertionKind::EndLine
+            {
+                self.0.push(assertion.span.start.offset);
+            }
+            Ok(())
+        }
+    }
+    let Ok(places) = ast::visit(ast, LineEnds(Vec::new()));
+    let mut rewritten = source.to_owned();
+    places.iter().rev().for_each(|&place| rewritten.replace_range(place..=place, "(?:$|(?R:$))"));
+    (!places.is_empty()).then_some(rewritten)
 }
 
 /// A pattern whose syntax is known.

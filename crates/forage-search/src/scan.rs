@@ -1,5 +1,6 @@
 //! Searching a tree for one pattern.
 
+use std::borrow::Cow;
 use std::io::Read;
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -7,15 +8,15 @@ use std::time::Instant;
 
 use forage_base::Stop;
 use forage_fs::{
-    Contents, DecodedText, Dismissal, Entry, OpenError, OpenedFile, ReadBuffer, RelPath, Root, SkipReason,
-    Skipped, Unvisited, Walk, WalkOptions, WalkReport, WalkStep, decode_head, is_binary,
+    Contents, DecodedText, Dismissal, Encoding, Entry, OpenError, OpenedFile, ReadBuffer, RelPath, Root,
+    SkipReason, Skipped, Unvisited, Walk, WalkOptions, WalkReport, WalkStep, decode_head_as, is_binary,
 };
 
 use crate::buffer::{EventBuilder, search_passages, search_text};
 use crate::event::{EventKind, FileEvents};
 use crate::index::{Index, ListedFiles, LookupCursor, Stretch, TrigramQuery, UnreadFile};
 use crate::key_blocks::KeyBlocks;
-use crate::large::{LineMatcher, LineSink, decoded, search_reader};
+use crate::large::{LineMatcher, LineSink, search_reader};
 use crate::limits;
 use crate::lines::{LineFinder, MatchingLines};
 use crate::options::ScanOptions;
@@ -72,18 +73,31 @@ impl<S> ScanWorker<'_, S> {
     }
 }
 
-/// A file's text as the engines get it.
+/// A file's text as the engines get it, decoded, with its encoding.
 pub(crate) enum ScanText<'a> {
-    /// All of it, decoded.
-    Whole(&'a [u8]),
-    /// A large file, raw, from its beginning.
-    Pieces(&'a mut dyn Read),
+    /// All of it.
+    Whole(&'a [u8], Encoding),
+    /// A large file, from its beginning.
+    Pieces(&'a mut dyn Read, Encoding),
+}
+
+/// A search as the reader of files sees it.
+pub(crate) trait TextSearch {
+    /// Whether nothing in a file of these bytes can match, whatever its encoding: it need not be known then.
+    fn rules_out(&self, _raw: &[u8]) -> bool {
+        false
+    }
+
+    /// The encoding as which a file is searched that has these bytes at its beginning.
+    fn encoding(&self, head: &[u8]) -> Encoding {
+        Encoding::detect(head)
+    }
 }
 
 /// Opens, reads and decodes an entry and hands its text to `search`, unless the index tells that nothing in it matches
 /// those of its queries that are `wanted`; counts what can't be searched. A NUL byte behind the beginning is left to
 /// `search` to look for.
-pub(crate) fn with_text<S, T>(
+pub(crate) fn with_text<S: TextSearch, T>(
     worker: &mut ScanWorker<'_, S>,
     entry: &Entry<'_>,
     wanted: u64,
@@ -120,7 +134,7 @@ fn open<S>(
 }
 
 /// The second half of [`with_text`].
-fn read<S, T>(
+fn read<S: TextSearch, T>(
     worker: &mut ScanWorker<'_, S>,
     mut file: OpenedFile,
     skipped: &mut Skipped,
@@ -131,16 +145,23 @@ fn read<S, T>(
             skipped.add(SkipReason::Unreadable);
             None
         }
-        Ok(Contents::Whole) => match decode_head(&worker.buffer) {
-            DecodedText::Binary => {
-                skipped.add(SkipReason::Binary);
-                None
+        Ok(Contents::Whole) if worker.state.rules_out(&worker.buffer) => None,
+        Ok(Contents::Whole) => {
+            let encoding = worker.state.encoding(&worker.buffer);
+            match decode_head_as(&worker.buffer, encoding) {
+                DecodedText::Binary => {
+                    skipped.add(SkipReason::Binary);
+                    None
+                }
+                DecodedText::Text { bytes, .. } => {
+                    search(&mut worker.state, ScanText::Whole(&bytes, encoding), skipped)
+                }
             }
-            DecodedText::Text { bytes, .. } => search(&mut worker.state, ScanText::Whole(&bytes), skipped),
-        },
+        }
         Ok(Contents::TooLarge) => {
-            let mut reader = Read::chain(&worker.buffer[..], file.reader());
-            search(&mut worker.state, ScanText::Pieces(&mut reader), skipped)
+            let encoding = worker.state.encoding(&worker.buffer);
+            let mut reader = encoding.reader(Read::chain(&worker.buffer[..], file.reader()));
+            search(&mut worker.state, ScanText::Pieces(&mut reader, encoding), skipped)
         }
     }
 }
@@ -254,11 +275,11 @@ pub fn search(
         }
         read(worker, file, skipped, |finder, text, skipped| match text {
             // A match in it may span pieces.
-            ScanText::Pieces(_) if pattern.spans_lines() => {
+            ScanText::Pieces(..) if pattern.spans_lines() => {
                 skipped.add(SkipReason::TooLarge);
                 None
             }
-            ScanText::Whole(text) => {
+            ScanText::Whole(text, encoding) => {
                 let found = search_text(finder, Some(finder), &entry.path, text, options, stop);
                 if finder.take_too_slow() {
                     skipped.add(SkipReason::TooSlow);
@@ -269,15 +290,14 @@ pub fn search(
                     skipped.add(SkipReason::Binary);
                     return None;
                 }
-                Some(found)
+                Some(FileEvents { detected: encoding.detected(), ..found })
             }
-            ScanText::Pieces(reader) => {
-                let text = decoded(reader);
+            ScanText::Pieces(text, encoding) => {
                 let found = search_pieces(finder, Some(finder), text, &entry.path, options, stop, skipped);
                 if finder.take_too_slow() {
                     skipped.add(SkipReason::TooSlow);
                 }
-                found
+                found.map(|found| FileEvents { detected: encoding.detected(), ..found })
             }
         })
     };
@@ -303,7 +323,18 @@ pub fn search(
     )
 }
 
-/// The bytes of a file as they are stored.
+/// How a [`FileScan`] decodes files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decoding {
+    /// From the encoding that is detected.
+    Detected,
+    /// Not at all.
+    Stored,
+    /// From this encoding, unless a byte-order mark names another.
+    As(Encoding),
+}
+
+/// The bytes of a file; what has a byte-order mark is as it is stored.
 pub enum FileBytes<'a> {
     /// All of them.
     Whole(&'a [u8]),
@@ -332,6 +363,8 @@ pub struct FileScan<'a> {
     pub sieve: Option<&'a Pattern>,
     /// Also reads files with a NUL byte.
     pub binary: bool,
+    /// How files are decoded.
+    pub decoding: Decoding,
     /// Passes over files that can't match without reading them.
     pub index: Option<&'a Arc<Index>>,
     /// Bytes of a file; larger ones are counted and left out. `None` for no limit.
@@ -349,50 +382,19 @@ impl FileScan<'_> {
     pub fn run<S, T: Send>(
         &self,
         state: impl Fn() -> S + Sync,
-        visit: impl Fn(&mut S, &RelPath, FileBytes<'_>) -> Option<(T, usize)> + Sync,
+        visit: impl Fn(&mut S, &RelPath, FileBytes<'_>, Encoding) -> Option<(T, usize)> + Sync,
         receive: impl FnMut(ScannedFile<T>) -> ControlFlow<()> + Send,
     ) -> Result<WalkReport, OpenError> {
-        let Self { root, start, walk, sieve, binary, index, max_file_bytes, stop } = *self;
+        let Self { root, start, walk, sieve, index, max_file_bytes, stop, .. } = *self;
         let finder = || sieve.map(|pattern| LineFinder::new(pattern, stop));
-        let has_match = |finder: &LineFinder<'_>, text: &[u8]| {
-            let mut has_match = false;
-            finder.each(text, stop, |_| {
-                has_match = true;
-                false
-            });
-            has_match
-        };
         let read = |worker: &mut ScanWorker<'_, (S, Option<LineFinder<'_>>)>,
                     entry: &Entry<'_>,
                     skipped: &mut Skipped| {
             let mut file = open(worker, entry, 1, max_file_bytes, skipped)?;
             let ScanWorker { buffer, state: (state, finder), .. } = worker;
-            match file.read_into(buffer, limits::WHOLE_FILE_BYTES) {
-                Err(_) => {
-                    skipped.add(SkipReason::Unreadable);
-                    None
-                }
-                Ok(Contents::TooLarge) => {
-                    let mut reader = Read::chain(&buffer[..], file.reader());
-                    visit(state, &entry.path, FileBytes::Pieces(&mut reader))
-                }
-                Ok(Contents::Whole) => {
-                    let is_encoded = [&b"\xef\xbb\xbf"[..], b"\xff\xfe", b"\xfe\xff"]
-                        .iter()
-                        .any(|mark| buffer.starts_with(mark));
-                    let is_passed_over =
-                        !is_encoded && finder.as_ref().is_some_and(|finder| !has_match(finder, buffer));
-                    // Another engine may not end in the middle of a line.
-                    if is_passed_over || stop.check().is_some() {
-                        return None;
-                    }
-                    if !binary && !is_encoded && is_binary(buffer) {
-                        skipped.add(SkipReason::Binary);
-                        return None;
-                    }
-                    visit(state, &entry.path, FileBytes::Whole(buffer))
-                }
-            }
+            self.read(&mut file, buffer, finder.as_ref(), skipped, |bytes, encoding| {
+                visit(state, &entry.path, bytes, encoding)
+            })
         };
         let visit = |worker: &mut ScanWorker<'_, _>, entry: &Entry<'_>, skipped: &mut Skipped| {
             let unreadable = skipped.get(SkipReason::Unreadable);
@@ -408,6 +410,71 @@ impl FileScan<'_> {
             ScanScope { root, start, walk_options: walk, index, exhaustive: true, max_file_bytes, stop };
         let queries = || vec![sieve.map_or(TrigramQuery::Any, TrigramQuery::of)];
         scope.search(queries, || 1, || (state(), finder()), visit, receive)
+    }
+
+    /// Calls `visit` with the bytes of a file that [`FileScan::run`] came to; `None` if it can't be read any more.
+    ///
+    /// # Errors
+    /// Returns an error if the file can't be opened.
+    pub fn again<T>(
+        &self,
+        path: &RelPath,
+        visit: impl FnOnce(FileBytes<'_>) -> T,
+    ) -> Result<Option<T>, OpenError> {
+        let mut file = self.root.open_file(path)?;
+        let mut skipped = Skipped::default();
+        Ok(self
+            .read(&mut file, &mut ReadBuffer::default(), None, &mut skipped, |bytes, _| Some(visit(bytes))))
+    }
+
+    fn read<T>(
+        &self,
+        file: &mut OpenedFile,
+        buffer: &mut ReadBuffer,
+        finder: Option<&LineFinder<'_>>,
+        skipped: &mut Skipped,
+        visit: impl FnOnce(FileBytes<'_>, Encoding) -> Option<T>,
+    ) -> Option<T> {
+        let Ok(contents) = file.read_into(buffer, limits::WHOLE_FILE_BYTES) else {
+            skipped.add(SkipReason::Unreadable);
+            return None;
+        };
+        if contents == Contents::Whole && finder.is_some_and(|finder| finder.rules_out(buffer)) {
+            return None;
+        }
+        let encoding = match (self.decoding, Encoding::by_mark(buffer)) {
+            (Decoding::Detected, Encoding::Utf8) => Encoding::detect(buffer),
+            (Decoding::As(encoding), Encoding::Utf8) => encoding,
+            (_, by_mark) => by_mark,
+        };
+        // Marks are left to whoever gets the bytes.
+        let is_marked = matches!(encoding, Encoding::Utf8Bom | Encoding::Utf16Le | Encoding::Utf16Be);
+        if contents == Contents::TooLarge {
+            let mut raw = Read::chain(&buffer[..], file.reader());
+            return match is_marked {
+                true => visit(FileBytes::Pieces(&mut raw), encoding),
+                false => visit(FileBytes::Pieces(&mut encoding.reader(raw)), encoding),
+            };
+        }
+        let text = if is_marked { Cow::Borrowed(&buffer[..]) } else { encoding.decode(buffer) };
+        let has_match = |finder: &LineFinder<'_>| {
+            let mut has_match = false;
+            finder.each(&text, self.stop, |_| {
+                has_match = true;
+                false
+            });
+            has_match
+        };
+        let is_passed_over = !is_marked && finder.is_some_and(|finder| !has_match(finder));
+        // Another engine may not end in the middle of a line.
+        if is_passed_over || self.stop.check().is_some() {
+            return None;
+        }
+        if !self.binary && !is_marked && is_binary(&text) {
+            skipped.add(SkipReason::Binary);
+            return None;
+        }
+        visit(FileBytes::Whole(&text), encoding)
     }
 }
 

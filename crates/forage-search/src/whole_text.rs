@@ -23,6 +23,13 @@ impl PatternMatcher {
             Self::Regex(matcher) => matcher.find_at(text, at).ok().flatten(),
             Self::Backtracking(matcher) => matcher.find_at(text, at)?,
         };
+        // `$` matches before CR LF.
+        let found = match (found, self, text.strip_suffix(b"\r")) {
+            (None, Self::Backtracking(matcher), Some(line)) if at <= line.len() => {
+                matcher.find_at(line, at)?
+            }
+            (found, ..) => found,
+        };
         Ok(found.map(|found| found.start()..found.end()))
     }
 }

@@ -17,6 +17,7 @@ pub(crate) use self::foreign::{flag, says_something, take_flag, take_number};
 pub use self::text::read_arguments;
 use crate::error::ToolError;
 use crate::names::ToolNames;
+use crate::text::other_forms;
 use crate::tool::Tool;
 
 /// Brings arguments that a tool has no single one for into those that it has, before their names are looked at.
@@ -281,7 +282,7 @@ pub(crate) fn globs_at(
 
 /// Returns the globs that a caller can mean by one: `./x` is relative to the start, `a|b` and `*.a *.b` are two, `dir/` is all that is
 /// in it, `.ext` is a kind of files, brackets can be those of a name such as `[slug]`, a backslash can stand for a slash, and what
-/// begins with the path of the root is below it.
+/// begins with the path of the root is below it. Names have composed or decomposed letters.
 fn readings(glob: &str, root: &Root, start: &RelPath) -> Vec<String> {
     let below = root.path().to_str().and_then(|root| glob.trim().strip_prefix(root));
     let glob = below.filter(|rest| rest.starts_with('/')).unwrap_or(glob).trim();
@@ -311,6 +312,7 @@ fn readings(glob: &str, root: &Root, start: &RelPath) -> Vec<String> {
         if part.contains('[') {
             all.push(part.replace('[', "\\[").replace(']', "\\]"));
         }
+        all.extend(other_forms(&part));
         all.push(part);
     }
     all

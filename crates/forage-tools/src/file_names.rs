@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_fs::{EntryKind, OpenError, RelPath, Root, WalkOptions, WalkReport, WalkStep, walk};
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::arguments::{globs_at, split};
 use crate::border::{Border, Hidden};
@@ -15,7 +16,8 @@ use crate::place::PathTarget;
 
 /// A name as somebody remembers it: a name, a part of one, a path's end, or words of a path.
 pub(crate) struct FileName {
-    lower: String,
+    /// As [`folded`] gives it.
+    folded: String,
 }
 
 /// How near a path is to a name: the less, the nearer.
@@ -41,13 +43,13 @@ pub(crate) enum Nearness {
 
 impl FileName {
     pub(crate) fn new(name: &str) -> Self {
-        Self { lower: name.trim().trim_matches('/').to_lowercase() }
+        Self { folded: folded(name.trim().trim_matches('/')) }
     }
 
     /// Returns how near a path is to the name, as it is shown below its root; `None` for one that is not meant.
     pub(crate) fn nearness(&self, path: &str) -> Option<Nearness> {
-        let wanted = self.lower.as_str();
-        let path = path.to_lowercase();
+        let wanted = self.folded.as_str();
+        let path = folded(path);
         let (_, name) = path.rsplit_once('/').unwrap_or(("", &path));
         if wanted.is_empty() {
             return None;
@@ -78,7 +80,13 @@ impl FileName {
     }
 }
 
-/// How near a name is; both are in lower case.
+/// Returns a name in lower case, with composed letters.
+fn folded(name: &str) -> String {
+    let lower = name.to_lowercase();
+    if lower.is_ascii() { lower } else { lower.nfc().collect() }
+}
+
+/// How near a name is; both are [`folded`].
 fn of_name(wanted: &str, name: &str) -> Option<Nearness> {
     let stem = name.char_indices().skip(1).find(|(_, c)| *c == '.').map_or(name, |(at, _)| &name[..at]);
     if name == wanted {
@@ -250,6 +258,13 @@ mod tests {
             ("xyz", "src/main.rs", None),
             ("", "src/main.rs", None),
             ("ab", "a_b.rs", None),
+            // Composed and decomposed.
+            ("cafe\u{301}", "src/CAF\u{c9}.rs", Some(Nearness::Stem)),
+            (
+                "\u{d559}\u{c810}",
+                "\u{1112}\u{1161}\u{11a8}\u{110c}\u{1165}\u{11b7}\u{110b}.md",
+                Some(Nearness::Beginning),
+            ),
         ];
         for (name, path, expected) in cases {
             assert_eq!(FileName::new(name).nearness(path), expected, "{name}: {path}");

@@ -342,7 +342,7 @@ pub const LIST_COUNT_BYTES: usize = 16 << 20;
 /// Characters of a line that `read_file` shows; the rest is counted.
 pub const READ_LINE_CHARACTERS: usize = 2_000;
 
-/// Bytes of a UTF-16 file that `read_file` can turn into text.
+/// Bytes of a file that is taken apart as a whole.
 pub const READ_DECODE_BYTES: usize = 16 << 20;
 
 /// Bytes that `read_file` reads to count the lines of a file; of a longer one it says «at least».

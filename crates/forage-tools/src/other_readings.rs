@@ -12,7 +12,7 @@ use forage_search::{Case, FileEvents, Pattern, PatternOptions, ScanOptions, esca
 use crate::context::Context;
 use crate::limits;
 use crate::sanitize::sanitize_line;
-use crate::text::{clip, count, quoted, words_of_name};
+use crate::text::{clip, count, other_forms, quoted, words_of_name};
 use crate::tools::search_index::{RankRequest, rank};
 
 /// Another way to read the caller's pattern.
@@ -56,6 +56,9 @@ fn readings(pattern: &str, options: &PatternOptions) -> Vec<Reading> {
                 PatternOptions { multiline: true, ..exact },
             ));
         }
+    }
+    for form in other_forms(pattern) {
+        all.push(reading("with composed or decomposed letters", form, exact));
     }
     let words = words(pattern);
     let insensitive = PatternOptions { case: Case::Insensitive, ..exact };

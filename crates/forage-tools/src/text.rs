@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use forage_fs::{RelPath, Root, display_path};
 use forage_search::shown_part;
+use unicode_normalization::UnicodeNormalization as _;
 
 use crate::limits;
 use crate::sanitize::{path_bytes, sanitize_line};
@@ -18,6 +19,13 @@ pub(crate) fn count(n: u64, singular: &str) -> String {
         "directory" => format!("{n_of} directories"),
         _ => format!("{n_of} {singular}s"),
     }
+}
+
+/// Returns a text with composed letters and with decomposed ones, as far as that is another text.
+pub(crate) fn other_forms(text: &str) -> Vec<String> {
+    let mut forms: Vec<String> = vec![text.nfc().collect(), text.nfd().collect()];
+    forms.retain(|form| form != text);
+    forms
 }
 
 /// `12,345`.

@@ -6,7 +6,7 @@ use forage_base::Stop;
 use super::{ExternalError, ExternalRequest, ProgramKind, dialect};
 use crate::error::PatternError;
 use crate::limits;
-use crate::pattern::{Case, Pattern};
+use crate::pattern::{Case, Pattern, rewritten};
 
 /// How one search calls its engine.
 #[derive(Debug)]
@@ -69,6 +69,8 @@ impl Arguments {
         };
         match kind {
             ProgramKind::Ripgrep => {
+                let source = if request.options.literal { None } else { rewritten(text) };
+                let request = &ExternalRequest { pattern: source.as_deref().unwrap_or(text), ..*request };
                 let list = with_pattern(owned(RIPGREP), request, pattern.as_ref(), "--smart-case");
                 Ok(Self { list, last_line: None, pattern })
             }

@@ -27,6 +27,7 @@ pub(super) struct FileBatch {
 struct BatchPart {
     path: RelPath,
     hidden_by: Option<Arc<str>>,
+    detected: Option<&'static str>,
     /// Its text, without the line feed that was added to a last line that had none.
     text: Range<usize>,
 }
@@ -65,7 +66,12 @@ impl FileBatch {
         self.text.len()
     }
 
-    pub(super) fn push(&mut self, path: RelPath, hidden_by: Option<Arc<str>>, text: &[u8]) {
+    pub(super) fn push(
+        &mut self,
+        path: RelPath,
+        (hidden_by, detected): (Option<Arc<str>>, Option<&'static str>),
+        text: &[u8],
+    ) {
         let start = self.text.len();
         self.text.extend_from_slice(text);
         let end = self.text.len();
@@ -73,7 +79,7 @@ impl FileBatch {
         if text.last().is_some_and(|&byte| byte != b'\n') {
             self.text.push(b'\n');
         }
-        self.files.push(BatchPart { path, hidden_by, text: start..end });
+        self.files.push(BatchPart { path, hidden_by, detected, text: start..end });
     }
 
     pub(super) fn search(
@@ -113,7 +119,7 @@ impl FileBatch {
                 found.skipped.add(SkipReason::Binary);
                 continue;
             }
-            file.hidden_by = part.hidden_by.clone();
+            (file.hidden_by, file.detected) = (part.hidden_by.clone(), part.detected);
             found.files.push(file);
         }
         found.cut |= finder.is_some_and(LineFinder::is_cut);

@@ -142,7 +142,8 @@ fn look(look: Look) -> Option<String> {
     Some(match look {
         Look::Start | Look::StartLF => format!("^{NOTHING}"),
         Look::End | Look::EndLF => format!("${NOTHING}"),
-        Look::StartCRLF | Look::EndCRLF => return None,
+        Look::StartCRLF => return None,
+        Look::EndCRLF => format!("(?:(?=\\x{{d}})|${NOTHING})"),
         Look::WordUnicode | Look::WordAscii => format!("(?:(?<={word})(?!{word})|(?<!{word})(?={word}))"),
         Look::WordUnicodeNegate => {
             format!("(?:(?<={word})(?={word})|(?:(?<={other})|^{NOTHING})(?:(?={other})|${NOTHING}))")

@@ -10,13 +10,12 @@ use super::ExternalError;
 use super::batch::{BatchMatches, BatchOutcome, KnownLines};
 use super::engine::{ExternalEngine, Notes};
 use super::process::ProcessHalt;
-use crate::large::decoded;
 use crate::limits;
 use crate::lines::LineFinder;
 use crate::options::ScanOptions;
 use crate::scan::search_pieces;
 
-/// Searches a large file, whose raw bytes come from `reader`.
+/// Searches a large file, whose text comes from `reader`.
 pub(super) fn search_large(
     engine: &ExternalEngine<'_>,
     finder: Option<&LineFinder<'_>>,
@@ -31,7 +30,7 @@ pub(super) fn search_large(
         engine,
         path: &entry.path,
         halt,
-        reader: decoded(reader),
+        reader,
         lines: &lines,
         start: 0,
         block: Vec::new(),

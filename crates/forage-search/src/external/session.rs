@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 
 use forage_base::Stop;
-use forage_fs::{Entry, RelPath, Root, Skipped, WalkOptions, WalkReport, WalkStep, walk};
+use forage_fs::{Encoding, Entry, RelPath, Root, Skipped, WalkOptions, WalkReport, WalkStep, walk};
 
 use super::batch::{BatchMatches, BatchOutcome, FileBatch};
 use super::engine::ExternalEngine;
@@ -19,7 +19,7 @@ use crate::event::FileEvents;
 use crate::limits;
 use crate::lines::LineFinder;
 use crate::options::ScanOptions;
-use crate::scan::{ScanText, ScanWorker, with_text};
+use crate::scan::{ScanText, ScanWorker, TextSearch, with_text};
 
 struct ExternalSession<'a> {
     engine: ExternalEngine<'a>,
@@ -108,6 +108,12 @@ impl Drop for EndOnDrop<'_> {
 /// A batch and where its outcome goes.
 type BatchWork = (FileBatch, SyncSender<BatchOutcome>);
 
+impl TextSearch for Option<LineFinder<'_>> {
+    fn encoding(&self, head: &[u8]) -> Encoding {
+        self.as_ref().map_or_else(|| Encoding::detect(head), |finder| finder.encoding(head))
+    }
+}
+
 impl ExternalSession<'_> {
     /// Searches batches until there are no more.
     fn work(&self, batches: &Mutex<Receiver<BatchWork>>) {
@@ -136,12 +142,17 @@ impl ExternalSession<'_> {
             with_text(worker, entry, 0, self.scan.max_file_bytes, skipped, |finder, text, skipped| {
                 let (path, hidden_by) = (entry.path.clone(), entry.hidden_by.clone());
                 match text {
-                    ScanText::Whole([]) => None,
-                    ScanText::Whole(text) => Some(OutputPiece::Text { path, hidden_by, text: text.to_vec() }),
-                    ScanText::Pieces(reader) => {
+                    ScanText::Whole([], _) => None,
+                    ScanText::Whole(text, encoding) => {
+                        let (detected, text) = (encoding.detected(), text.to_vec());
+                        Some(OutputPiece::Text { path, hidden_by, detected, text })
+                    }
+                    ScanText::Pieces(reader, encoding) => {
                         let finder = finder.as_ref();
-                        let outcome =
+                        let mut outcome =
                             search_large(&self.engine, finder, entry, reader, self.scan, self.halt, skipped);
+                        let files = outcome.iter_mut().flat_map(|outcome| &mut outcome.files);
+                        files.for_each(|file| file.detected = encoding.detected());
                         Some(OutputPiece::Searched(Box::new(outcome)))
                     }
                 }
@@ -172,8 +183,8 @@ impl ExternalSession<'_> {
         let receive = |piece: OutputPiece| {
             sent += 1;
             match piece {
-                OutputPiece::Text { path, hidden_by, text } => {
-                    batch.push(path, hidden_by, &text);
+                OutputPiece::Text { path, hidden_by, detected, text } => {
+                    batch.push(path, (hidden_by, detected), &text);
                     if batch.bytes() < enough {
                         return ControlFlow::Continue(());
                     }
@@ -202,7 +213,7 @@ impl ExternalSession<'_> {
 
 /// A file that the walk has read, in path order.
 enum OutputPiece {
-    Text { path: RelPath, hidden_by: Option<Arc<str>>, text: Vec<u8> },
+    Text { path: RelPath, hidden_by: Option<Arc<str>>, detected: Option<&'static str>, text: Vec<u8> },
     Searched(Box<BatchOutcome>),
 }
 

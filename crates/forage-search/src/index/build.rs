@@ -190,7 +190,7 @@ impl TextReader {
             return None;
         }
         // Another encoding, which that search decodes.
-        if self.buffer.starts_with(b"\xff\xfe") || self.buffer.starts_with(b"\xfe\xff") {
+        if !matches!(Encoding::detect(&self.buffer), Encoding::Utf8 | Encoding::Utf8Bom) {
             return None;
         }
         let mut lines = 0;

@@ -104,6 +104,8 @@ impl TrigramQuery {
     /// Returns a condition that every file meets in which the pattern matches a line.
     pub fn of(pattern: &Pattern) -> Self {
         match pattern.fuzzy() {
+            // The index has the decoded text.
+            _ if pattern.is_of_bytes() => Self::Any,
             None => Self::of_hir(pattern.outline()),
             Some(fuzzy) => {
                 let pieces = fuzzy.pieces().map_or(Self::Any, Self::of_literals);

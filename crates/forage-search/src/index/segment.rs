@@ -35,7 +35,7 @@ use super::trigrams::Trigram;
 
 pub(super) const MAGIC: [u8; 8] = *b"FORAGEIX";
 /// Raised when the format, or what stands in it, changes; files of another version are built anew.
-pub(super) const VERSION: u32 = 4;
+pub(super) const VERSION: u32 = 5;
 pub(super) const SECTIONS: usize = 6;
 /// Magic, version, sections, checksum.
 pub(super) const HEADER_BYTES: usize = 8 + 4 + SECTIONS * 20 + 4;

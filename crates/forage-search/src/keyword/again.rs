@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forage_base::{Stop, in_threads};
-use forage_fs::{Contents, DecodedText, OpenedFile, ReadBuffer, RelPath, Root, decode_head};
+use forage_fs::{Contents, DecodedText, Encoding, OpenedFile, ReadBuffer, RelPath, Root, decode_head};
 
 use super::account::FileEvidence;
 use super::file::{Gathering, TermFinder, Wish};
@@ -71,7 +71,8 @@ impl Again<'_> {
                 DecodedText::Text { bytes, .. } => finder.best(path, &bytes, wish, self.stop),
             },
             Contents::TooLarge => {
-                let mut reader = Read::chain(&buffer[..], file.reader());
+                let raw = Read::chain(&buffer[..], file.reader());
+                let mut reader = Encoding::detect(buffer).reader(raw);
                 finder.best_of_pieces(path, &mut reader, wish, self.stop)
             }
         }

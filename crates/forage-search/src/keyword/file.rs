@@ -12,11 +12,12 @@ use super::account::{EvidenceLine, FileEvidence, Near, TermMatches};
 use crate::buffer::{LineCounter, lines_before, with_feed};
 use crate::event::EventKind;
 use crate::key_blocks::KeyBlocks;
-use crate::large::{LineMatcher, LineSink, decoded, search_reader};
+use crate::large::{LineMatcher, LineSink, search_reader};
 use crate::limits::{COUNTED_LINES, TERMS, WORK_PER_LOOK};
 use crate::lines::{LineFinder, MatchingLines, line_at};
 use crate::pattern::Pattern;
 use crate::prefilter::Prefilter;
+use crate::scan::TextSearch;
 
 /// What is gathered from each file.
 #[derive(Clone, Copy, Debug)]
@@ -237,6 +238,13 @@ impl Hits {
     }
 }
 
+impl TextSearch for TermFinder<'_> {
+    fn rules_out(&self, raw: &[u8]) -> bool {
+        let is_ruled_out = |prefilter: &Prefilter| prefilter.rules_out(raw, &self.pace);
+        self.alone.is_empty() && self.together.as_ref().is_some_and(|(_, prefilter)| is_ruled_out(prefilter))
+    }
+}
+
 impl<'p> TermFinder<'p> {
     pub(super) fn new(
         patterns: &'p [Option<Pattern>],
@@ -434,8 +442,8 @@ impl<'p> TermFinder<'p> {
         };
         let mut keys = KeyBlocks::default();
         let matcher = LineMatcher(&any, stop);
-        let (text, context) = (decoded(reader), (context, context));
-        let is_text = search_reader(&matcher, text, context, stop, skipped, &mut sink, Some(&mut keys));
+        let context = (context, context);
+        let is_text = search_reader(&matcher, reader, context, stop, skipped, &mut sink, Some(&mut keys));
         let mut file = sink.file;
         if !keys.is_empty() {
             file.lines.iter_mut().for_each(|line| line.mark_keys(&keys));

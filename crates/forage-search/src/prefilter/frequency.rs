@@ -29,6 +29,10 @@ impl ByteSet {
         self.0[usize::from(byte >> 6)] >> (byte & 63) & 1 == 1
     }
 
+    pub(super) fn is_ascii(&self) -> bool {
+        self.0[2..] == [0; 2]
+    }
+
     pub(super) fn union(&self, other: &ByteSet) -> ByteSet {
         ByteSet(std::array::from_fn(|word| self.0[word] | other.0[word]))
     }

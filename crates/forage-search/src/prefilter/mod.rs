@@ -22,6 +22,7 @@ use std::collections::BTreeSet;
 
 use aho_corasick::{AhoCorasick, Input, MatchKind};
 use forage_base::Pace;
+use forage_fs::extends_ascii;
 use memchr::memmem;
 use regex_syntax::hir::Hir;
 
@@ -46,6 +47,10 @@ pub(crate) struct Prefilter {
     folded: bool,
     /// Whether a character outside ASCII could match what the engine looks for as an ASCII letter.
     has_foreign_folds: bool,
+    /// What is looked for consists of ASCII characters.
+    is_ascii: bool,
+    /// The same as `has_foreign_folds`, also where the engine looks for these characters too.
+    folds_foreign: bool,
     confirms: bool,
 }
 
@@ -92,6 +97,8 @@ impl Prefilter {
                     literals: 1,
                     folded: false,
                     has_foreign_folds: false,
+                    is_ascii: bytes.is_ascii(),
+                    folds_foreign: false,
                     confirms: *whole,
                 });
             }
@@ -126,6 +133,8 @@ impl Prefilter {
             literals: literals.len(),
             folded: literals.iter().any(|(literal, _)| literal.fold),
             has_foreign_folds: !foreign.is_empty(),
+            is_ascii: literals.iter().all(|(literal, _)| literal.bytes.is_ascii()),
+            folds_foreign: !foreign.is_empty(),
             confirms: false,
         };
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -159,6 +168,8 @@ impl Prefilter {
             literals: 0,
             folded: false,
             has_foreign_folds: window.has_foreign_folds(),
+            is_ascii: window.is_ascii(),
+            folds_foreign: window.has_foreign_folds(),
             confirms: false,
             longest: window.length(),
             stretch: limits::BYTES_PER_CHECK,
@@ -181,6 +192,20 @@ impl Prefilter {
                 let rest = &haystack[position..];
                 rest.starts_with(LONG_S) || rest.starts_with(KELVIN_SIGN)
             })
+    }
+
+    /// Whether no pattern matches in a text of these bytes, in UTF-8 or any encoding that extends ASCII: none of the ASCII
+    /// characters are there that each match has.
+    pub(crate) fn rules_out(&self, raw: &[u8], pace: &Pace) -> bool {
+        if !self.is_ascii || !extends_ascii(raw) || (self.folds_foreign && !raw.is_ascii()) {
+            return false;
+        }
+        let mut has_candidate = false;
+        self.candidates_within(raw, pace, |_, _| {
+            has_candidate = true;
+            usize::MAX
+        });
+        !has_candidate
     }
 
     /// Calls `on_candidate(pattern, position)` for the candidates of all patterns, by rising position.

@@ -30,6 +30,7 @@ pub(super) struct ScanWindow {
     length: usize,
     rate: f64,
     has_foreign_folds: bool,
+    is_ascii: bool,
     processor: Processor,
 }
 
@@ -86,7 +87,16 @@ impl ScanWindow {
                         continue;
                     }
                     if let Some((table, runs)) = encode(sets) {
-                        best = Some(ScanWindow { table, runs, length, rate, has_foreign_folds, processor });
+                        let is_ascii = sets.iter().all(ByteSet::is_ascii);
+                        best = Some(ScanWindow {
+                            table,
+                            runs,
+                            length,
+                            rate,
+                            has_foreign_folds,
+                            is_ascii,
+                            processor,
+                        });
                     }
                 }
             }
@@ -107,6 +117,11 @@ impl ScanWindow {
     /// Whether text that holds U+017F or U+212A must be searched without the window.
     pub(super) fn has_foreign_folds(&self) -> bool {
         self.has_foreign_folds
+    }
+
+    /// Whether only ASCII characters stand in it.
+    pub(super) fn is_ascii(&self) -> bool {
+        self.is_ascii
     }
 
     /// Calls `on_candidate(0, position)` for every start of the window; see [`super::Prefilter::candidates`].

@@ -119,7 +119,7 @@ proptest! {
             .case_insensitive(insensitive)
             .word(word)
             .line_terminator(Some(b'\n'))
-            .build(&source)
+            .build(crate::pattern::rewritten(&source).as_ref().unwrap_or(&source))
             .unwrap();
         let mut expected = Vec::new();
         matcher.find_iter(&line, |next| {

@@ -8,7 +8,7 @@ use forage_fs::{RelPath, WalkOptions};
 use forage_search::keyword::{EvidenceLine, FileEvidence, KeywordFindings, KeywordOptions, TermFate, gather};
 
 use crate::ripgrep;
-use crate::search::open;
+use crate::search::{for_ripgrep, open};
 use crate::trees::{Random, text, tree};
 
 /// What the procedure of the requirement ends with.
@@ -23,7 +23,7 @@ const NO_MATCHES: &str = "no matches found";
 fn ripgrep(root: &Path, terms: &[String]) -> String {
     let mut arguments: Vec<String> =
         ["-C", "10", "-i", "--line-number", "--with-filename"].into_iter().map(str::to_owned).collect();
-    arguments.extend(terms.iter().flat_map(|term| ["-e".to_owned(), term.clone()]));
+    arguments.extend(terms.iter().flat_map(|term| ["-e".to_owned(), for_ripgrep(term)]));
     let output = ripgrep::run(root, &arguments);
     if output.is_empty() { NO_MATCHES.to_owned() } else { String::from_utf8_lossy(&output).into_owned() }
 }

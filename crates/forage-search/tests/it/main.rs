@@ -9,6 +9,7 @@ mod breadth;
 #[cfg(target_os = "linux")]
 mod dialects;
 #[cfg(target_os = "linux")]
+mod encodings;
 mod external;
 #[cfg(target_os = "linux")]
 mod fuzz;

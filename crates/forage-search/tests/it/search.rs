@@ -48,6 +48,11 @@ pub(crate) fn open(root: &Path) -> std::sync::Arc<Root> {
     Root::open(root, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap()
 }
 
+/// Intended deviation: `$` matches before CR LF too.
+pub(crate) fn for_ripgrep(pattern: &str) -> String {
+    pattern.replace('$', "(?:$|(?R:$))")
+}
+
 pub(crate) fn records(files: &[FileEvents]) -> Vec<Record> {
     let event = |file: &FileEvents| {
         let path = file.path.as_bytes().to_vec();
@@ -111,7 +116,8 @@ fn request(random: &mut Random) -> (Pattern, WalkOptions, ScanOptions, Vec<Strin
         walk.follow = true;
         arguments.push("--follow".to_owned());
     }
-    arguments.extend(["-e".to_owned(), text.to_owned()]);
+    let theirs = if literal { text.to_owned() } else { for_ripgrep(text) };
+    arguments.extend(["-e".to_owned(), theirs]);
     let pattern =
         Pattern::new(text, &PatternOptions { case, literal, word, ..PatternOptions::default() }).unwrap();
     let scan = ScanOptions { before_context: context, after_context: context, ..ScanOptions::default() };

@@ -105,7 +105,9 @@ fn line(random: &mut Random) -> Vec<u8> {
         line.extend_from_slice(random.pick(WORDS).as_bytes());
     }
     if random.one_in(40) {
+        // Enough letters for it to be damaged UTF-8, and no other encoding.
         line.extend_from_slice(b"\xff\xfe foo");
+        line.extend_from_slice("éèêëìíîï".as_bytes());
     }
     line
 }

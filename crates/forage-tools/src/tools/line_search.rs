@@ -4,6 +4,7 @@
 mod best;
 mod engine;
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -138,6 +139,8 @@ pub(super) struct LinesFound {
     is_in_file: bool,
     pub(super) end: SearchEnd,
     pub(super) hidden: Hidden,
+    /// Files by the encoding that was detected, unless that is UTF-8: the first and how many there are.
+    detected: BTreeMap<&'static str, (String, u64)>,
 }
 
 /// A search whose arguments are checked.
@@ -356,6 +359,7 @@ impl<'a> LineSearch<'a> {
         let goes_on = found.last.as_ref().is_some_and(|last| last.path == file.path);
         let is_full = cut.is_some();
         let has_more = file.more && !is_of_files;
+        let encoding = file.detected;
         let mut file = FoundFile::new(file, border, self.asked.characters, self.asked.spans);
         if !is_of_files {
             file = file.counted();
@@ -370,6 +374,9 @@ impl<'a> LineSearch<'a> {
             if self.asked.unit == ResultUnit::Matches && (is_full || has_more) {
                 // One more match is known, but not shown; nor is its context.
                 file.events.retain(|event| event.line_number <= last + self.asked.around.1 as u64);
+            }
+            if let Some(encoding) = encoding.filter(|_| !goes_on) {
+                found.detected.entry(encoding).or_insert_with(|| (file.path.clone(), 0)).1 += 1;
             }
             found.lines += file.events.len() as u64;
             found.matches += file.matches;
@@ -429,6 +436,10 @@ impl<'a> LineSearch<'a> {
         let mut outcome = ToolOutcome::new(response, found.lines > 0 || found.matches > 0);
         outcome.hidden = found.hidden;
         outcome.warnings = [self.asked.warnings.clone(), found.end.notes].concat();
+        outcome.warnings.extend(found.detected.iter().map(|(encoding, (first, files))| match files {
+            1 => format!("{first} is not UTF-8 and was searched as {encoding}"),
+            _ => format!("{files} files, such as {first}, are not UTF-8 and were searched as {encoding}"),
+        }));
         outcome.add_report(&found.end.walk);
         if found.limit.is_some() {
             outcome.truncated_by = found.limit;

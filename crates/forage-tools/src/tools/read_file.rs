@@ -5,11 +5,12 @@ mod structure;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::io::Read;
 use std::ops::Range;
 use std::sync::Arc;
 
 use forage_base::Stop;
-use forage_fs::{Contents, DecodedText, OpenedFile, ReadBuffer, RelPath, Root, decode};
+use forage_fs::{Contents, DecodedText, Encoding, OpenedFile, ReadBuffer, RelPath, Root, decode};
 use forage_search::{CHARACTER_BYTES, KeyBlocks, shown_part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -250,7 +251,7 @@ impl WantedLines {
         let mut file = root.open_file(path)?;
         let size = file.size();
         let mut reader = LineReader::new(start, end, context.text_bytes, border.margin());
-        let encoding = read(&mut file, &mut reader, stop, size)?.ok_or_else(|| is_binary(path, size))?;
+        let encoding = read(&mut file, &mut reader, stop)?.ok_or_else(|| is_binary(path, size))?;
         let shown = reader.finish(border);
         Ok(Self { reader, shown, encoding, size })
     }
@@ -261,11 +262,10 @@ fn read(
     file: &mut OpenedFile,
     lines: &mut LineReader,
     stop: &Stop,
-    size: u64,
 ) -> Result<Option<&'static str>, ToolError> {
     let failed = |error: std::io::Error| ToolError::argument("path", format!("it can't be read: {error}"));
     let mut buffer = ReadBuffer::default();
-    if file.read_into(&mut buffer, limits::READ_DECODE_BYTES).map_err(failed)? == Contents::Whole {
+    if file.read_into(&mut buffer, forage_fs::limits::DETECTION_BYTES).map_err(failed)? == Contents::Whole {
         return Ok(match decode(&buffer) {
             DecodedText::Binary => None,
             DecodedText::Text { bytes, encoding } => {
@@ -274,33 +274,24 @@ fn read(
             }
         });
     }
-    if matches!(buffer.get(..2), Some([0xff, 0xfe] | [0xfe, 0xff])) {
-        let limit = grouped(limits::READ_DECODE_BYTES as u64);
-        return Err(ToolError::argument(
-            "path",
-            format!("it is UTF-16 and has {} bytes, over the {limit} that can be decoded", grouped(size)),
-        ));
-    }
-    let encoding = if buffer.starts_with(b"\xef\xbb\xbf") { "UTF-8 with a byte-order mark" } else { "UTF-8" };
-    let mut read = buffer.len() as u64;
-    let mut behind = buffer.len() - buffer.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&buffer).len();
+    let encoding = Encoding::detect(&buffer);
+    let mut text = encoding.reader(Read::chain(&buffer[..], file.reader()));
+    let (mut piece, mut read) = (ReadBuffer::default(), 0);
     loop {
-        let piece = &buffer[behind..];
-        if memchr::memchr(0, piece).is_some() {
-            return Ok(None);
-        }
-        // Beyond the bound only what was asked for is worth reading.
-        if !lines.feed_within(piece, stop) || (read > limits::READ_COUNT_BYTES && lines.has_enough()) {
-            return Ok(Some(encoding));
-        }
-        behind = 0;
-        buffer.clear();
-        let got = buffer.read_more(file.reader(), PIECE_BYTES).map_err(failed)?;
+        piece.clear();
+        let got = piece.read_more(&mut text, PIECE_BYTES).map_err(failed)?;
         if got == 0 {
             lines.complete = true;
-            return Ok(Some(encoding));
+            return Ok(Some(encoding.name()));
+        }
+        if memchr::memchr(0, &piece).is_some() {
+            return Ok(None);
         }
         read += got as u64;
+        // Beyond the bound only what was asked for is worth reading.
+        if !lines.feed_within(&piece, stop) || (read > limits::READ_COUNT_BYTES && lines.has_enough()) {
+            return Ok(Some(encoding.name()));
+        }
     }
 }
 

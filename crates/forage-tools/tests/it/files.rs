@@ -115,7 +115,7 @@ fn utf16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
 fn every_encoding_is_searched_or_counted() {
     let text = "first ä\nneedle ö\nlast ü\n";
     let late = [text.as_bytes(), &b"x\n".repeat(20_000), b"\0"].concat();
-    let files: [(&str, Vec<u8>, bool); 12] = [
+    let files: [(&str, Vec<u8>, bool); 13] = [
         ("ascii.txt", b"first\nneedle\nlast\n".to_vec(), true),
         ("bom.txt", [b"\xef\xbb\xbf", text.as_bytes()].concat(), true),
         ("crlf.txt", text.replace('\n', "\r\n").into_bytes(), true),
@@ -123,10 +123,11 @@ fn every_encoding_is_searched_or_counted() {
         ("no_feed.txt", b"first\nneedle".to_vec(), true),
         ("utf16be.txt", [&b"\xfe\xff"[..], &utf16(text, u16::to_be_bytes)].concat(), true),
         ("utf16le.txt", [&b"\xff\xfe"[..], &utf16(text, u16::to_le_bytes)].concat(), true),
+        ("utf16le_without_mark.txt", utf16(text, u16::to_le_bytes), true),
         ("utf8.txt", text.as_bytes().to_vec(), true),
         ("binary_late.dat", late, false),
         ("binary_nul.dat", b"first\nneedle \0\nlast\n".to_vec(), false),
-        ("binary_utf16.dat", utf16(text, u16::to_le_bytes), false),
+        ("binary_utf16.dat", utf16("first\nneedle\0\n", u16::to_le_bytes), false),
         ("binary_utf16_nul.dat", [&b"\xff\xfe"[..], &utf16("a\nneedle\0", u16::to_le_bytes)].concat(), false),
     ];
     let tree = Tree::new();
@@ -164,6 +165,60 @@ fn every_encoding_is_searched_or_counted() {
     assert!(printed.contains("latin1.txt") && !printed.contains("binary_nul.dat\"},\"lines"), "{printed}");
     // A search without hits says that there are files it could not read.
     assert!(answer(&context, "grep_search", json!({"pattern": "absent"})).text.contains("binary"));
+}
+
+/// Encodings with lines in them; a word of the second is looked for.
+const ENCODED: [(&str, &str, &str); 15] = [
+    ("GBK", "// 查询用户信息\nneedle 如果不存在\n则返回空值 配置文件读取失败\n", "如果不存在"),
+    ("Big5", "// 查詢使用者資料\nneedle 如果不存在\n就傳回空值 設定檔讀取失敗\n", "如果不存在"),
+    (
+        "Shift_JIS",
+        "// ユーザーを検索します\nneedle 見つからない場合\n設定ファイルの読み込み\n",
+        "見つからない",
+    ),
+    ("EUC-JP", "// ユーザーを検索します\nneedle 見つからない場合\n設定ファイルの読み込み\n", "見つからない"),
+    ("EUC-KR", "// 사용자를 조회합니다\nneedle 값을 반환합니다\n두 수의 합을 계산한다\n", "반환합니다"),
+    ("windows-1250", "// Najít uživatele\nneedle žluťoučký kůň\npříliš ďábelské ódy\n", "žluťoučký"),
+    ("windows-1251", "// Найти пользователя\nneedle пустое значение\nСумма двух чисел\n", "значение"),
+    ("windows-1252", "// Größe prüfen\nneedle naïve Lösung\ndéjà vu\n", "naïve"),
+    ("windows-1253", "// Αναζήτηση χρήστη\nneedle επιστρέφει κενή\nτιμή αριθμών\n", "επιστρέφει"),
+    ("windows-1255", "// חפש משתמש לפי שם\nneedle ערך ריק\nסכום של שני מספרים\n", "ריק"),
+    ("windows-1256", "// البحث عن المستخدم\nneedle قيمة فارغة\nمجموع رقمين\n", "فارغة"),
+    ("ISO-8859-2", "// Najít uživatele\nneedle žluťoučký kůň\nťažké šľapky ľahšie\n", "žluťoučký"),
+    ("KOI8-U", "// Найти пользователя\nneedle пустое значение\nСумма двух чисел\n", "значение"),
+    ("UTF-16LE", "// größer\r\nneedle naïve Lösung\r\nx\r\n", "naïve"),
+    ("UTF-16BE", "// größer\nneedle naïve Lösung\nx\n", "naïve"),
+];
+
+#[test]
+fn every_tool_shows_the_text_that_is_stored() {
+    for (name, text, word) in ENCODED {
+        let bytes = match name {
+            "UTF-16LE" => utf16(text, u16::to_le_bytes),
+            "UTF-16BE" => utf16(text, u16::to_be_bytes),
+            name => encoding_rs::Encoding::for_label(name.as_bytes()).unwrap().encode(text).0.into_owned(),
+        };
+        let tree = Tree::new();
+        tree.write("stored.c", bytes);
+        tree.write("other.c", "int main() { return 0; }\n");
+        let context = tree.context();
+        let line = text.lines().nth(1).unwrap();
+        let grep = answer(&context, "grep_search", json!({"pattern": format!("^needle .*{word}.*$")}));
+        let found = &grep.records()["files"][0]["lines"][0];
+        assert_eq!((&found["line_number"], found["text"].as_str().unwrap().trim_end()), (&json!(2), line));
+        let note = format!("stored.c is not UTF-8 and was searched as {name}");
+        assert!(grep.text.contains(&note), "{name}: {}", grep.text);
+        let search = answer(&context, "Search", json!({"pattern": word})).records().clone();
+        let found = &search["matches"][0]["data"];
+        assert_eq!(found["lines"]["text"].as_str().unwrap().trim_end(), line);
+        assert_eq!((&found["line_number"], &found["lines"]["bytes"]), (&json!(2), &json!(null)), "{name}");
+        let read = answer(&context, "read_file", json!({"path": "stored.c"})).records().clone();
+        assert_eq!((&read["lines"][1], &read["encoding"]), (&json!(line), &json!(name)));
+        let ranked = answer(&context, "search_index", json!({"query": word})).records().clone();
+        assert_eq!(ranked["files"][0]["path"], "stored.c", "{name}: {ranked}");
+        // The control: ripgrep sees bytes.
+        assert_eq!(ripgrep(&tree.root(), &["-l", "-e", word, "."]), b"", "{name}");
+    }
 }
 
 const LEVELS: usize = 4_000;

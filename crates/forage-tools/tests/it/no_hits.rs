@@ -60,11 +60,6 @@ fn what_is_written_as_no_regex_is_read_so() {
         &["as plain text: 1 line in 1 file, such as src/app.ts:4"],
     );
     check("grep_search", json!({"pattern": "m[\"key\"]"}), &["as plain text: 1 line in 1 file"]);
-    check(
-        "grep_search",
-        json!({"pattern": "needle$"}),
-        &["before CR LF: 1 line in 1 file, such as windows.txt:1"],
-    );
     for pattern in [r"(?s)func.*return", r"func[\s\S]*return"] {
         check(
             "grep_search",
@@ -72,6 +67,58 @@ fn what_is_written_as_no_regex_is_read_so() {
             &["across lines, with `multiline`: 2 lines in 1 file"],
         );
     }
+}
+
+/// On macOS names and texts often have letters and their marks apart.
+#[test]
+fn the_other_form_of_letters_is_counted() {
+    for (form, other) in [
+        ("\u{d559}\u{c810}", "\u{1112}\u{1161}\u{11a8}\u{110c}\u{1165}\u{11b7}"),
+        ("cafe\u{301}s", "caf\u{e9}s"),
+    ] {
+        let tree = Tree::new();
+        tree.write("a.txt", format!("{other}\n"));
+        for tool in ["grep_search", "Search"] {
+            let found = answer(&tree.context(), tool, json!({"pattern": form}));
+            let told = "with composed or decomposed letters: 1 line in 1 file, such as a.txt:1";
+            assert!(!found.found && found.text.contains(told), "{}", found.text);
+        }
+    }
+}
+
+#[test]
+fn names_are_found_in_either_form_of_letters() {
+    let tree = Tree::new();
+    tree.write("caf\u{e9}_a.txt", "caf\u{e9} needle\n");
+    tree.write("cafe\u{301}_b.txt", "cafe\u{301} needle\n");
+    let context = tree.context();
+    for form in ["caf\u{e9}", "cafe\u{301}"] {
+        for name in [form.to_owned(), format!("*{form}*")] {
+            let listed = answer(&context, "list_directory", json!({"name": name}));
+            assert_eq!(listed.records()["entry_count"], 2, "{name}: {}", listed.text);
+        }
+        let pattern = json!({"pattern": "needle", "file_pattern": format!("{form}*.txt")});
+        assert_eq!(answer(&context, "grep_search", pattern).records()["match_count"], 2, "{form}");
+        let ranked = answer(&context, "search_index", json!({"query": form})).records().clone();
+        assert_eq!(ranked["files"].as_array().unwrap().len(), 2, "{form}: {ranked}");
+    }
+}
+
+#[test]
+fn lines_that_end_with_cr_lf_end_before_it() {
+    let tree = tree();
+    for (tool, pattern) in [
+        ("grep_search", "needle$"),
+        ("grep_search", "^(?:needle|nothing)$"),
+        ("grep_search", "needle(?!x)$"),
+        ("Search", "needle$"),
+        ("Search", r"ne+dle\r$"),
+    ] {
+        let found = answer(&tree.context(), tool, json!({"pattern": pattern}));
+        assert_eq!(found.records()["match_count"], 1, "{tool} {pattern}: {}", found.text);
+    }
+    let absent = answer(&tree.context(), "grep_search", json!({"pattern": "needl$"}));
+    assert!(!absent.found, "{}", absent.text);
 }
 
 #[test]

@@ -80,7 +80,8 @@ fn nothing_that_steers_or_hides_is_printed() {
 fn what_a_record_does_not_show_is_in_its_bytes() {
     let tree = Tree::new();
     let lines: [&[u8]; 4] = [
-        b"needle caf\xe9",
+        // Enough letters for it to be damaged UTF-8, and no other encoding.
+        b"needle caf\xe9 \xc3\xa9\xc3\xa9\xc3\xa9\xc3\xa9",
         "needle z\u{3164}w".as_bytes(),
         "needle \u{1f468}\u{200d}\u{1f469}".as_bytes(),
         b"needle plain",
@@ -89,8 +90,12 @@ fn what_a_record_does_not_show_is_in_its_bytes() {
     tree.write(OsStr::from_bytes(b"n\xff.txt"), "needle plain\n");
     let context = tree.context();
     let encoded = |bytes: &[u8]| json!(BASE64_STANDARD.encode(bytes));
-    let texts =
-        ["needle caf\u{fffd}", "needle z\\u{3164}w", "needle \u{1f468}\\u{200D}\u{1f469}", "needle plain"];
+    let texts = [
+        "needle caf\u{fffd} éééé",
+        "needle z\\u{3164}w",
+        "needle \u{1f468}\\u{200D}\u{1f469}",
+        "needle plain",
+    ];
     let expected = [encoded(lines[0]), encoded(lines[1]), encoded(lines[2]), Value::Null];
 
     let grep = answer(&context, "grep_search", json!({"pattern": NEEDLE})).records().clone();
@@ -112,12 +117,12 @@ fn what_a_record_does_not_show_is_in_its_bytes() {
     assert_eq!(listed["entries"][1]["path_bytes"], name);
     // A secret's line has no bytes that would show it.
     let token = format!("ghp_{}", "R4nd0mT0kenF0rTh1sTest1234567890abcd");
-    tree.write("b.txt", [b"needle caf\xe9 ", token.as_bytes(), b"\n"].concat());
+    tree.write("b.txt", [b"needle caf\xe9 ", "éééé ".as_bytes(), token.as_bytes(), b"\n"].concat());
     let grep = answer(&context, "grep_search", json!({"pattern": NEEDLE, "path": "b.txt"})).records().clone();
     let record = &grep["files"][0]["lines"][0];
     assert_eq!(
         (&record["text"], &record["bytes"]),
-        (&json!("needle caf\u{fffd} [redacted:github-token]"), &Value::Null)
+        (&json!("needle caf\u{fffd} éééé [redacted:github-token]"), &Value::Null)
     );
 }
 

@@ -3,6 +3,7 @@
 mod arguments;
 mod printer;
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal as _};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -10,8 +11,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::bail;
-use forage_fs::{FileTypes, Globs, RelPath, Root, SkipReason, WalkOptions, WalkReport, WalkStep, walk};
-use forage_search::{FileBytes, FileScan, Pattern, ScannedFile};
+use forage_fs::{
+    Encoding, FileTypes, Globs, RelPath, Root, SkipReason, WalkOptions, WalkReport, WalkStep, walk,
+};
+use forage_search::{Decoding, FileBytes, FileScan, Pattern, ScannedFile};
 use forage_tools::tools::{CaseRule, GrepOutput, GrepRequest, GrepSearch, Search, SearchRequest};
 use forage_tools::{
     Context, ErrorCode, ROOT, Tool as _, ToolError, hidden_matches, limits, other_readings, telemetry,
@@ -113,6 +116,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         stats: (is_possible && !arguments.files && style.has_stats()).then(Stats::new),
         has_match: false,
         has_failed: false,
+        detected: BTreeMap::new(),
         reports: Vec::new(),
     };
     let began = Instant::now();
@@ -183,6 +187,8 @@ struct LineSearch<'a> {
     has_match: bool,
     /// Something could not be read.
     has_failed: bool,
+    /// The encodings that were detected, with their files.
+    detected: BTreeMap<&'static str, u64>,
     /// The places that were searched, for the remarks at the end.
     reports: Vec<(Arc<Root>, RelPath, WalkOptions, WalkReport)>,
 }
@@ -200,11 +206,19 @@ impl LineSearch<'_> {
             note_if_nothing_comes();
         }
         let mut stdin = io::stdin().lock();
+        let mut decoded;
+        let bytes = match self.style.arguments.encoding {
+            Some(Decoding::As(encoding)) => {
+                decoded = encoding.reader(stdin);
+                FileBytes::Pieces(&mut decoded)
+            }
+            _ => FileBytes::Pieces(&mut stdin),
+        };
         let access = Access { is_explicit: true, is_mapped: false };
         let mut worker = self.style.worker();
         let path = Path::new("<stdin>");
         self.output.next_file();
-        let found = worker.pass_on(path, FileBytes::Pieces(&mut stdin), access, &mut self.output, 0);
+        let found = worker.pass_on(path, bytes, access, &mut self.output, 0);
         self.add(path, found);
     }
 
@@ -347,20 +361,32 @@ impl LineSearch<'_> {
         let reads_binary =
             arguments.text || arguments.binary || arguments.unrestricted > 2 || access.is_explicit;
         let sieve = self.sieve.take();
-        let index = (!reads_binary).then(|| context.index(root)).flatten();
+        let decoding = match &arguments.encoding {
+            Some(decoding) => *decoding,
+            None if sieve.as_ref().is_some_and(Pattern::is_of_bytes) => Decoding::Stored,
+            None => Decoding::Detected,
+        };
+        // The index has what is detected.
+        let is_detected = arguments.encoding.is_none_or(|decoding| decoding == Decoding::Detected);
+        let index = (!reads_binary && is_detected).then(|| context.index(root)).flatten();
         let scan = FileScan {
             root,
             start,
             walk: options,
             // NUL bytes are turned into line feeds, so that other lines can match.
-            sieve: sieve.as_ref().filter(|_| !reads_binary),
+            sieve: sieve.as_ref().filter(|_| !reads_binary && is_detected),
             binary: reads_binary,
+            decoding,
             index: index.as_ref(),
             max_file_bytes: arguments.max_filesize.filter(|_| !access.is_explicit).or(context.max_file_bytes),
             stop: &context.stop,
         };
-        let visit = |worker: &mut printer::FileSearch<'_, '_>, path: &RelPath, bytes: FileBytes<'_>| {
-            let found = worker.hold(&shown(path), bytes, access);
+        let visit = |worker: &mut printer::FileSearch<'_, '_>,
+                     path: &RelPath,
+                     bytes: FileBytes<'_>,
+                     encoding: Encoding| {
+            let mut found = worker.hold(&shown(path), bytes, access);
+            found.detected = encoding.detected().filter(|_| is_detected && found.has_match);
             let is_news = found.has_match
                 || found.stats.is_some()
                 || found.error.is_some()
@@ -396,18 +422,19 @@ impl LineSearch<'_> {
     /// Searches a file once more and passes on what it prints, but for the first `skip` bytes, which were printed before.
     fn print_rest(&mut self, scan: &FileScan<'_>, path: &RelPath, shown: &Path, access: Access, skip: usize) {
         let mut worker = self.style.worker();
-        match scan.root.open_file(path) {
-            Ok(mut file) => {
-                let found =
-                    worker.pass_on(shown, FileBytes::Pieces(file.reader()), access, &mut self.output, skip);
-                self.add(shown, found);
-            }
+        let output = &mut self.output;
+        match scan.again(path, |bytes| worker.pass_on(shown, bytes, access, output, skip)) {
+            Ok(Some(found)) => self.add(shown, found),
+            Ok(None) => self.failure(&format!("{}: it can't be read", shown.display())),
             Err(error) => self.failure(&error.to_string()),
         }
     }
 
     fn add(&mut self, path: &Path, found: Found) {
         self.has_match |= found.has_match;
+        if let Some(encoding) = found.detected {
+            *self.detected.entry(encoding).or_default() += 1;
+        }
         if let (Some(sums), Some(stats)) = (&mut self.stats, &found.stats) {
             *sums += &**stats;
         }
@@ -447,6 +474,12 @@ impl LineSearch<'_> {
         self.output.flush();
         if let Some(error) = self.output.error.take() {
             return Err(error);
+        }
+        for (encoding, count) in &self.detected {
+            let files = files(*count);
+            self.output.note(&format!(
+                "not UTF-8: {files}, searched as {encoding}; -E names another encoding, or none"
+            ));
         }
         for (_, _, _, report) in &self.reports {
             for warning in &report.warnings {

@@ -109,7 +109,7 @@ fn grow(numbers: &mut Numbers) -> Project {
         let bytes = match numbers.below(33) {
             0 => [b"\xef\xbb\xbf", text.as_bytes()].concat(),
             1 => [0xff, 0xfe].into_iter().chain(text.encode_utf16().flat_map(u16::to_le_bytes)).collect(),
-            2 => [text.as_bytes(), b"\xff\xfe bad foo\n"].concat(),
+            2 => [text.as_bytes(), b"\xff\xfe bad foo ", "éèêëìíîï\n".as_bytes()].concat(),
             _ => text.into_bytes(),
         };
         let path = project.root.join(path);
@@ -129,7 +129,7 @@ fn grow(numbers: &mut Numbers) -> Project {
 }
 
 /// Options: each with its chance in a hundred, and the values that it takes.
-const OPTIONS: [(&str, usize, &[&str]); 51] = [
+const OPTIONS: [(&str, usize, &[&str]); 52] = [
     ("-i", 15, &[]),
     ("-s", 8, &[]),
     ("-S", 15, &[]),
@@ -177,6 +177,7 @@ const OPTIONS: [(&str, usize, &[&str]); 51] = [
     ("-b", 3, &[]),
     ("-M", 3, &["0", "10"]),
     ("--crlf", 3, &[]),
+    ("-E", 5, &["auto", "none", "utf-8", "latin1", "gbk", "utf-16le"]),
     ("--include-zero", 3, &[]),
     ("--binary", 3, &[]),
     ("--multiline-dotall", 3, &[]),
@@ -229,7 +230,8 @@ fn steady(output: &Output, is_json: bool) -> String {
             return format!("S seconds {what}");
         }
         let plain = line.replace("\\\"", "\"");
-        let Ok(mut record) = serde_json::from_str::<Value>(&plain) else { return line.to_owned() };
+        let record = serde_json::from_str::<Value>(&plain).ok().filter(Value::is_object);
+        let Some(mut record) = record else { return line.to_owned() };
         if let Some(data) = record["data"].as_object_mut() {
             data.remove("elapsed_total");
             if let Some(stats) = data.get_mut("stats").and_then(Value::as_object_mut) {

@@ -44,7 +44,7 @@ fn project() -> Project {
 /// The directory of the engine's files.
 fn directory(project: &Project) -> PathBuf {
     let indexes = project.home.join(".cache/forage/index");
-    fs::read_dir(indexes).unwrap().next().unwrap().unwrap().path().join("ranked-forage_encoded_8")
+    fs::read_dir(indexes).unwrap().next().unwrap().unwrap().path().join("ranked-forage_encoded_9")
 }
 
 /// All that answers say, but for what they took and remark.

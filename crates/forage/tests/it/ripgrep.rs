@@ -42,6 +42,39 @@ fn a_file_with_a_nul_byte_is_left_out() {
 }
 
 #[test]
+fn files_in_another_encoding_are_decoded() {
+    let project = project();
+    let (text, line) = ("// 查询用户信息\nneedle 如果不存在则返回空值\n", "needle 如果不存在则返回空值\n");
+    let (gbk, ..) = encoding_rs::GBK.encode(text);
+    let utf16: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+    for (name, bytes) in [("gbk.c", gbk.to_vec()), ("utf16.c", utf16)] {
+        std::fs::write(project.root.join(name), bytes).unwrap();
+        for arguments in [&["如果.*值$", name][..], &["-w", "needle", name], &["needle", "-g", name, "-I"]]
+        {
+            for index in ["auto", "off"] {
+                let arguments = [&["grep"], arguments].concat();
+                let ours = project.run_in(&project.root, &arguments, &[("FORAGE_INDEX", index)]);
+                assert_eq!((ours.status, ours.stdout.as_str()), (0, line), "{arguments:?} {ours:?}");
+                assert!(ours.stderr.contains("not UTF-8: 1 file, searched as"), "{ours:?}");
+            }
+        }
+        assert_eq!(ripgrep(&project, &["如果.*值$", name]).status, 1, "{name}");
+    }
+    // With `-E` both are the same, and with UTF-8.
+    std::fs::write(project.root.join("utf8.c"), text).unwrap();
+    let cases =
+        [&["-E", "gbk", "如果", "gbk.c"][..], &["-E", "utf-16le", "如果", "utf16.c"], &["-c", "", "utf8.c"]];
+    let raw = [&["-E", "none", "-c", "needle", "gbk.c"][..], &["-b", "如果", "utf8.c"]];
+    for arguments in cases.into_iter().chain(raw) {
+        let [ours, theirs] = both(&project, arguments);
+        assert_eq!((ours.status, &ours.stdout), (0, &theirs.stdout), "{arguments:?}");
+        assert_eq!(ours.stderr, "", "{arguments:?}");
+    }
+    let wrong = project.run(&["grep", "-E", "klingon", "x"]);
+    assert!(wrong.status == 2 && wrong.stderr.contains("no name of an encoding"), "{wrong:?}");
+}
+
+#[test]
 fn git_directories_are_not_entered() {
     let project = project();
     project.write(".git/config", "needle\n");

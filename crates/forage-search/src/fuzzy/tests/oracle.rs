@@ -129,6 +129,7 @@ fn holds(look: Look, text: &[Character], at: usize) -> bool {
     let unicode = match look {
         Look::Start | Look::StartLF => return before.is_none(),
         Look::End | Look::EndLF => return after.is_none(),
+        Look::EndCRLF => return matches!(after, None | Some(Character::Scalar('\r'))),
         Look::WordAscii => return ascii(before) != ascii(after),
         Look::WordAsciiNegate => return ascii(before) == ascii(after),
         Look::WordUnicode => TextLook::WordUnicode,

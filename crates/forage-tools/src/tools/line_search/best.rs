@@ -133,7 +133,8 @@ impl<'a> BestPage<'a> {
             group.events.append(&mut group.around);
             group.events.sort_by_key(|event| event.line_number);
             let (path, events) = (group.path, group.events);
-            let file = FileEvents { path, events, matches: 0, more: false, hidden_by: None };
+            let (matches, more, hidden_by, detected) = (0, false, None, None);
+            let file = FileEvents { path, events, matches, more, hidden_by, detected };
             let file =
                 FoundFile::new(file, border, line_search.asked.characters, line_search.asked.spans).counted();
             let Some(last) = file.events.last() else { break };

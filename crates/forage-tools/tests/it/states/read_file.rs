@@ -6,7 +6,6 @@ use serde_json::json;
 
 use super::tree::shop;
 use super::{Page, cancelled, with};
-use crate::support::Tree;
 
 pub(super) fn page() -> Page {
     let tree = shop();
@@ -76,9 +75,5 @@ pub(super) fn page() -> Page {
             ("a range that is none", json!({"path": "README.md", "view_range": "all"})),
         ],
     );
-    let large = Tree::new();
-    let utf16 = [b"\xff\xfe".to_vec(), b"x\0".repeat(9 << 20)].concat();
-    large.write("large.csv", utf16);
-    page.state("UTF-16 that is too large", &large.context(), json!({"path": "large.csv"}));
     page
 }

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use forage_fs::Encoding;
+use forage_search::Decoding;
+
 use crate::cli::setting_options::SettingOptions;
 use crate::config::SettingsCommand;
 
@@ -19,7 +22,8 @@ Examples:
   forage grep --engine ugrep 'foo(?=bar)'       with ugrep, where it is installed";
 
 /// The options that only a search for lines takes.
-const OF_LINES: [&str; 20] = [
+const OF_LINES: [&str; 21] = [
+    "encoding",
     "invert_match",
     "files_with_matches",
     "files_without_match",
@@ -136,6 +140,9 @@ pub(crate) struct Arguments {
     /// Search binary files, and say only that they match
     #[arg(long, overrides_with_all = ["text", "binary"], help_heading = "Files")]
     pub(super) binary: bool,
+    /// Encoding of the files: `auto` detects it, `none` searches the bytes as they are, or a name such as gbk or utf-16le
+    #[arg(short = 'E', long, value_name = "ENCODING", value_parser = parse_encoding, help_heading = "Files")]
+    pub(super) encoding: Option<Decoding>,
     /// Print the paths of the files that would be searched
     #[arg(long, help_heading = "Files")]
     pub(super) files: bool,
@@ -255,7 +262,6 @@ pub(crate) fn in_place_of(option: &str) -> Option<&'static str> {
     Some(match option {
         "-z" | "--search-zip" => "zcat FILE | forage grep PATTERN",
         "--pre" | "--pre-glob" => "COMMAND FILE | forage grep PATTERN",
-        "-E" | "--encoding" => "iconv -f ENCODING FILE | forage grep PATTERN",
         "--null-data" => "tr '\\0' '\\n' < FILE | forage grep PATTERN",
         "--type-add" | "--type-clear" => "-g GLOB",
         "--type-list" => "-t NAME, with ripgrep's names of types",
@@ -269,6 +275,17 @@ pub(crate) fn in_place_of(option: &str) -> Option<&'static str> {
         }
         _ => return None,
     })
+}
+
+fn parse_encoding(text: &str) -> Result<Decoding, String> {
+    match text {
+        "auto" => Ok(Decoding::Detected),
+        "none" => Ok(Decoding::Stored),
+        name => Encoding::named(name).map(Decoding::As).ok_or_else(|| {
+            "it is no name of an encoding; write one such as gbk, shift_jis, windows-1252 or utf-16le"
+                .to_owned()
+        }),
+    }
 }
 
 fn parse_size(text: &str) -> Result<u64, String> {

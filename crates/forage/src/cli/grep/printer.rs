@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use forage_base::Stop;
-use forage_search::{BacktrackMatcher, Case, FileBytes, Pattern, PatternOptions};
+use forage_search::{BacktrackMatcher, Case, Decoding, FileBytes, Pattern, PatternOptions};
 use forage_tools::ErrorCode;
 use grep_matcher::{LineTerminator, Matcher};
 use grep_printer::{
@@ -221,6 +221,8 @@ pub(super) struct Found {
     pub(super) is_cut: bool,
     /// The error that ended the search of the file.
     pub(super) error: Option<String>,
+    /// The encoding that was detected, unless it is UTF-8 or has a byte-order mark.
+    pub(super) detected: Option<&'static str>,
 }
 
 impl<'a> Style<'a> {
@@ -320,6 +322,7 @@ impl<'a> Style<'a> {
         let arguments = self.arguments;
         let mut builder = SearcherBuilder::new();
         builder.invert_match(arguments.invert_match).line_number(self.line_number);
+        builder.bom_sniffing(arguments.encoding != Some(Decoding::Stored));
         builder.multi_line(arguments.multiline).max_matches(arguments.max_count).passthru(arguments.passthru);
         if arguments.crlf {
             builder.line_terminator(LineTerminator::crlf());
@@ -485,7 +488,7 @@ impl FileSearch<'_, '_> {
         let is_closed = writer.passes_on_to.as_ref().is_some_and(|output| !output.is_open);
         let printed = std::mem::replace(&mut writer.buffer, Buffer::no_color()).into_inner();
         match result {
-            Ok((has_match, stats)) => Found { has_match, stats, printed, is_cut: false, error: None },
+            Ok((has_match, stats)) => Found { has_match, stats, printed, ..Found::default() },
             Err(_) if is_cut => Found { has_match: true, printed, is_cut, ..Found::default() },
             Err(_) if is_closed => Found { has_match: true, ..Found::default() },
             Err(error) => Found {
