@@ -30,7 +30,7 @@ mod workers;
 
 pub use collection::CollectionSettings;
 pub use error::{BindingError, error_codes};
-pub use method::{EachMethod, Method, methods};
+pub use method::{EachMethod, Method, MethodCalls, methods};
 pub use open::end_all;
 pub use pieces::{PieceBatch, Pieces};
 pub use settings::{FilterAnswer, IndexSetting, KeywordSettings, ModelSettings, ToolboxSettings};

@@ -1,7 +1,8 @@
 //! The methods of a workspace, one for each tool of the registry.
 
-use forage_tools::ToolNames;
+use forage_base::Hint;
 use forage_tools::registry::TOOLS;
+use forage_tools::{Manner, Plain, ToolNames};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -31,6 +32,56 @@ pub struct EachMethod {
     pub arguments: Value,
     /// One streamed result as a JSON schema.
     pub piece: Value,
+}
+
+/// Writes calls as the methods of a package.
+#[derive(Debug)]
+pub enum MethodCalls {
+    /// `read(path="a.rs")`.
+    Python,
+    /// `read({ path: "a.rs" })`, in camel case.
+    JavaScript,
+}
+
+impl MethodCalls {
+    fn method(&self, id: &str, name: &str) -> String {
+        let method = TOOLS.iter().find(|tool| tool.id() == id).map_or(name, |tool| tool.method());
+        match self {
+            Self::Python => method.to_owned(),
+            Self::JavaScript => {
+                let mut words = method.split('_');
+                let first = words.next().unwrap_or_default().to_owned();
+                words.fold(first, |name, word| name + &word[..1].to_uppercase() + &word[1..])
+            }
+        }
+    }
+}
+
+impl Manner for MethodCalls {
+    fn tool(&self, id: &str, name: &str) -> String {
+        format!("{}()", self.method(id, name))
+    }
+
+    fn call(&self, id: &str, name: &str, arguments: &[(&str, String)]) -> String {
+        let method = self.method(id, name);
+        let Self::JavaScript = self else { return Plain.call(id, &method, arguments) };
+        let fields = arguments.iter().map(|(argument, value)| match value.parse::<u64>() {
+            Ok(_) => format!("{argument}: {value}"),
+            Err(_) => format!("{argument}: {value:?}"),
+        });
+        format!("{method}({{ {} }})", fields.collect::<Vec<_>>().join(", "))
+    }
+
+    fn go_on(&self, cursor: &str) -> String {
+        match self {
+            Self::Python => Plain.go_on(cursor),
+            Self::JavaScript => format!("repeat the call with cursor: \"{cursor}\""),
+        }
+    }
+
+    fn hint(&self, hint: Hint) -> &'static str {
+        Plain.hint(hint)
+    }
 }
 
 /// Returns a method for each tool, in the order of the registry.

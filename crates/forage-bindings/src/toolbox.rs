@@ -15,12 +15,13 @@ use forage_tools::schema::{SchemaFormat, definition};
 use forage_tools::telemetry::watched;
 use forage_tools::tools::KeywordLookup;
 use forage_tools::{
-    Answer, AskedTool, CallObservers, Context, ErrorCode, FilterMode, FilterSettings, Limit, RecordReceiver,
-    Telemetry, Tool as _, ToolError, ToolNames, Workspace,
+    Answer, AskedTool, CallObservers, Context, ErrorCode, FilterMode, FilterSettings, Limit, Manner, Plain,
+    RecordReceiver, Telemetry, Tool as _, ToolError, ToolNames, Workspace,
 };
 use serde_json::{Value, json};
 
 use crate::error::BindingError;
+use crate::method::MethodCalls;
 use crate::open;
 use crate::settings::{IndexSetting, ToolboxSettings};
 use crate::workers::run_apart;
@@ -35,6 +36,8 @@ pub struct Toolbox {
     selection: ToolSelection,
     observers: CallObservers,
     models: Vec<Arc<dyn ChatModel>>,
+    /// Writes the calls that answers of methods name.
+    manner: &'static dyn Manner,
     /// Whether a time for calls was given.
     is_timed: bool,
     /// Process that opened it. Its background work does not survive a fork.
@@ -123,11 +126,18 @@ impl Toolbox {
             selection,
             observers: CallObservers::default(),
             models,
+            manner: &Plain,
             is_timed: settings.timeout_ms.is_some(),
             process: std::process::id(),
             is_closed: AtomicBool::new(false),
             ended: OnceLock::new(),
         })
+    }
+
+    /// Names methods in the answers of methods, as this package calls them.
+    pub fn naming(mut self, calls: &'static MethodCalls) -> Self {
+        self.manner = calls;
+        self
     }
 
     /// Reports each call to `to`.
@@ -291,8 +301,11 @@ impl Toolbox {
 
     fn begin(&self, name: &str, stop: &Stop) -> Result<(&'static dyn AnyTool, Context), BindingError> {
         self.check()?;
-        let context = self.context(stop);
+        let mut context = self.context(stop);
         let by_method = TOOLS.iter().copied().find(|tool| tool.method() == name);
+        if by_method.is_some() {
+            context.names = Arc::new(ToolNames::clone(&context.names).told(self.manner));
+        }
         let tool = by_method.map_or_else(|| registry::find(name), Ok);
         let tool = tool.map_err(|error| BindingError::of(&error, &context.names))?;
         if tool.is_about_roots() {

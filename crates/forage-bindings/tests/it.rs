@@ -13,9 +13,11 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use forage_bindings::{BindingError, Pieces, Toolbox, ToolboxSettings, error_codes, methods, run};
+use forage_bindings::{
+    BindingError, MethodCalls, Pieces, Toolbox, ToolboxSettings, error_codes, methods, run,
+};
 use forage_lookup::{Creation, EmbeddedStore, Encoder as _, FastEmbedBm25, Point, PointId, PointStore as _};
-use forage_tools::{Answer, ErrorCode, Stop, Telemetry};
+use forage_tools::{Answer, ErrorCode, Manner, Stop, Telemetry};
 use serde_json::{Map, Value, json};
 
 fn tree() -> tempfile::TempDir {
@@ -51,6 +53,24 @@ fn a_tool_is_found_by_its_name_and_by_that_of_its_method() {
     let call = |name: &str| toolbox.call(name, json!({ "pattern": "needle 29.$" }), &Stop::never()).unwrap();
     assert_eq!(call("grep").text, call("grep_search").text);
     assert_eq!(call("grep").records()["match_count"], 10);
+}
+
+#[test]
+fn an_answer_names_methods_as_the_package_calls_them() {
+    let tree = tree();
+    std::fs::write(tree.path().join("long.txt"), "line\n".repeat(100_000)).unwrap();
+    for (calls, by_method) in [
+        (&MethodCalls::Python, "read(path=\"long.txt\", start_line="),
+        (&MethodCalls::JavaScript, "read({ path: \"long.txt\", start_line: "),
+    ] {
+        let toolbox = open(tree.path(), &json!({ "index": false })).unwrap().naming(calls);
+        let read =
+            |name: &str| toolbox.call(name, json!({ "path": "long.txt" }), &Stop::never()).unwrap().text;
+        assert!(read("read").contains(by_method), "{}", read("read"));
+        assert!(read("read_file").contains("read_file(path="), "a model calls tools: {}", read("read_file"));
+    }
+    let manner: &dyn Manner = &MethodCalls::JavaScript;
+    assert_eq!(manner.tool("keyword_search", "keyword_search"), "keywordSearch()");
 }
 
 #[test]

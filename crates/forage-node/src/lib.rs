@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use forage_base::Stop;
 use forage_bindings::{
-    BindingError, PieceBatch, Pieces, Toolbox, ToolboxSettings, end_all, error_codes, guarded, methods, run,
-    run_apart,
+    BindingError, MethodCalls, PieceBatch, Pieces, Toolbox, ToolboxSettings, end_all, error_codes, guarded,
+    methods, run, run_apart,
 };
 use forage_tools::Answer;
 use napi::bindgen_prelude::Function;
@@ -139,7 +139,7 @@ impl NodeToolbox {
             let settings = ToolboxSettings::parse(&settings)?;
             let directories: Vec<PathBuf> = directories.into_iter().map(PathBuf::from).collect();
             Toolbox::open_for(owner.into(), &directories, settings)
-                .map(|toolbox| NodeToolbox(Arc::new(toolbox)))
+                .map(|toolbox| NodeToolbox(Arc::new(toolbox.naming(&MethodCalls::JavaScript))))
         };
         told(guarded(open))
     }

@@ -10,7 +10,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use forage_base::Stop;
-use forage_bindings::{BindingError, Toolbox, ToolboxSettings, end_all, error_codes, guarded, methods, run};
+use forage_bindings::{
+    BindingError, MethodCalls, Toolbox, ToolboxSettings, end_all, error_codes, guarded, methods, run,
+};
 use forage_tools::{Answer, Telemetry};
 use pyo3::exceptions::PyImportError;
 use pyo3::prelude::*;
@@ -101,6 +103,7 @@ impl RawToolbox {
         let settings = ToolboxSettings::parse(settings).map_err(|error| raised(py, &error))?;
         let toolbox =
             py.detach(|| Toolbox::open(&directories, settings)).map_err(|error| raised(py, &error))?;
+        let toolbox = toolbox.naming(&MethodCalls::Python);
         Ok(Self(Arc::new(match telemetry {
             Some(telemetry) => toolbox.with_telemetry(Arc::new(PyTelemetry(telemetry)), "python"),
             None => toolbox,

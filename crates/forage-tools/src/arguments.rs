@@ -215,13 +215,18 @@ pub(crate) fn refuse_pages(max_results: Option<i64>, cursor: Option<&str>) -> Re
     }
 }
 
-/// Brings numbers into their ranges, and says so.
-#[derive(Default)]
-pub(crate) struct Clamp {
+/// Brings the numbers of a call of a tool into their ranges, and says so.
+pub(crate) struct Clamp<'a> {
+    names: &'a ToolNames,
+    tool: &'static str,
     pub(crate) warnings: Vec<String>,
 }
 
-impl Clamp {
+impl<'a> Clamp<'a> {
+    pub(crate) fn new(names: &'a ToolNames, tool: &'static str) -> Self {
+        Self { names, tool, warnings: Vec::new() }
+    }
+
     pub(crate) fn number(
         &mut self,
         argument: &str,
@@ -243,6 +248,7 @@ impl Clamp {
         let value = value?;
         let clamped = u64::try_from(value).unwrap_or(0).max(least);
         if i64::try_from(clamped) != Ok(value) {
+            let argument = self.names.argument(self.tool, argument);
             self.warnings.push(format!("`{argument}`: {value} is less than {least}; {least} was used"));
         }
         Some(clamped)
@@ -252,6 +258,7 @@ impl Clamp {
     pub(crate) fn note(&mut self, argument: &str, value: impl Into<i128>, least: u64, most: u64) {
         let value: i128 = value.into();
         let used = value.clamp(least.into(), most.into());
+        let argument = self.names.argument(self.tool, argument);
         self.warnings.push(format!("`{argument}`: {value} is not within {least} to {most}; {used} was used"));
     }
 }

@@ -96,7 +96,7 @@ impl SealedCursor {
         let Some(bytes) = bytes else {
             return Err(ToolError::argument(
                 "cursor",
-                "it is invalid; copy `next_cursor` of the previous answer unchanged, or omit it to start over",
+                "it is invalid; copy the one of the previous answer unchanged, or omit it to start over",
             ));
         };
         Ok(Self { bytes, fingerprint })

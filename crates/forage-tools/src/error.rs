@@ -198,9 +198,18 @@ pub enum ErrorCode {
 }
 
 impl ToolError {
-    /// The message with what can be done about it, in the words of whoever reads.
-    pub fn told(&self, names: &ToolNames) -> String {
-        format!("{self}{}", names.hint(self.hint()))
+    /// Returns the message of a call of this tool with what can be done about it, in the words of whoever reads.
+    pub fn told(&self, tool: &str, names: &ToolNames) -> String {
+        let is_of_argument =
+            matches!(self.code(), ErrorCode::Argument | ErrorCode::Pattern | ErrorCode::Path);
+        let text = self.to_string();
+        let text = match text.strip_prefix('`').and_then(|text| text.split_once("`: ")) {
+            Some((argument, problem)) if is_of_argument => {
+                format!("`{}`: {problem}", names.argument(tool, argument))
+            }
+            _ => text,
+        };
+        text + &names.hint(self.hint())
     }
 
     /// Returns what can be done about it beside what the message says, if anything.

@@ -109,7 +109,8 @@ fn of_name(wanted: &str, name: &str) -> Option<Nearness> {
         true => usize::MAX,
         false => strsim::damerau_levenshtein(other, wanted),
     };
-    let least = edits(stem).min(edits(name));
+    // As in `__main__.py`.
+    let least = [stem, name, stem.trim_matches('_')].into_iter().map(edits).min().unwrap_or(usize::MAX);
     if least <= most {
         return Some(Nearness::Edits(least));
     }

@@ -178,7 +178,7 @@ pub(crate) fn head(
         let roots = context.roots.all().iter().map(|root| absolute(root, &RelPath::root()));
         head = Arc::new(AnswerHead { roots: roots.collect(), ..AnswerHead::clone(&head) });
     }
-    let told = result.err().map(|error| error.told(&context.names)).unwrap_or_default();
+    let told = result.err().map(|error| error.told(tool, &context.names)).unwrap_or_default();
     let text = result.map_or(told.as_str(), |answer| answer.text.as_str());
     let observers = &context.observers;
     CallHead {

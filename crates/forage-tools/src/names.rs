@@ -4,8 +4,9 @@ use std::fmt::Debug;
 
 use forage_base::Hint;
 
-/// The names by which the tools that are offered are called. A text for models is a template: `{grep_search}` stands for
-/// what that tool is called, and what stands between `[[` and `]]` is left out where it names a tool that is not offered.
+/// The names by which the tools that are offered are called. A text is a template: `{grep_search}` stands for the name of that
+/// tool, `{grep_search.path}` for that of its argument, and what is between `[[` and `]]` is left out if it names a tool that is
+/// not offered.
 #[derive(Clone, Debug)]
 pub struct ToolNames {
     /// Of tools by their own names, with what they are called.
@@ -19,6 +20,11 @@ pub trait Manner: Debug + Send + Sync {
     /// What a sentence calls the tool with this name of its own, which is called `name`.
     fn tool(&self, _id: &str, name: &str) -> String {
         name.to_owned()
+    }
+
+    /// Returns what a sentence calls an argument of the tool with this name of its own.
+    fn argument(&self, _id: &str, argument: &str) -> String {
+        argument.to_owned()
     }
 
     /// A call as whoever reads can make it. The arguments are in the order in which they are written.
@@ -87,6 +93,11 @@ impl ToolNames {
         self.manner.tool(id, self.called(id))
     }
 
+    /// Returns what a sentence calls an argument of the tool with this name of its own.
+    pub fn argument(&self, id: &str, argument: &str) -> String {
+        self.manner.argument(id, argument)
+    }
+
     /// A call of the tool with this name of its own, as whoever reads can make it.
     pub fn call(&self, id: &str, arguments: &[(&str, String)]) -> String {
         self.manner.call(id, self.called(id), arguments)
@@ -136,21 +147,22 @@ impl ToolNames {
         let (mut rest, mut are_offered) = (part, true);
         while let Some((before, behind)) = rest.split_once('{') {
             text.push_str(before);
-            let id = behind.split('}').next().unwrap_or_default();
-            let is_id = !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
-            if !is_id || id.len() == behind.len() {
+            let named = behind.split('}').next().unwrap_or_default();
+            let is_letter = |byte: u8| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'.');
+            if named.is_empty() || !named.bytes().all(is_letter) || named.len() == behind.len() {
                 text.push('{');
                 rest = behind;
                 continue;
             }
-            match self.called.iter().find(|(own, _)| *own == id) {
-                Some((_, name)) => text.push_str(&self.manner.tool(id, name)),
-                None => {
-                    are_offered = false;
-                    text.push_str(id);
-                }
+            let (id, argument) = named.split_once('.').map_or((named, None), |(id, it)| (id, Some(it)));
+            let offered = self.called.iter().find(|(own, _)| *own == id);
+            are_offered &= offered.is_some();
+            match (argument, offered) {
+                (Some(argument), _) => text.push_str(&self.manner.argument(id, argument)),
+                (None, Some((_, name))) => text.push_str(&self.manner.tool(id, name)),
+                (None, None) => text.push_str(id),
             }
-            rest = &behind[id.len() + 1..];
+            rest = &behind[named.len() + 1..];
         }
         text.push_str(rest);
         are_offered
@@ -172,6 +184,7 @@ mod tests {
             ("A.[[ Then {read_file}.]] B.", "A. Then read_file. B."),
             ("A.[[ Then {list_directory}.]] B.", "A. B."),
             ("A.[[ {read_file} or {search_index}.]]", "A."),
+            ("A[[: {read_file.start_line}]][[, {search_index.limit}]].", "A: start_line."),
             ("x{1,3} {} {", "x{1,3} {} {"),
         ];
         for (template, expected) in cases {

@@ -73,7 +73,7 @@ impl Context {
                     true => String::new(),
                     false => format!(" below {}", root.path().display()),
                 };
-                let note = format!("`path` was read as {shown}{of_root}{}", reading.note);
+                let note = format!("the path was read as {shown}{of_root}{}", reading.note);
                 let note = Some(sanitize_line(&note).into_owned());
                 return Ok(PathTarget { lines: reading.lines, note, ..PathTarget::of(root, path) });
             }
@@ -87,7 +87,7 @@ impl Context {
                 false => format!("/{}/{globs}", escaped(&path)),
             };
             let shown = sanitize_line(&clip(&globs, crate::limits::QUOTED_BYTES)).into_owned();
-            let note = Some(format!("`path` takes no globs: this was read as the glob \"{shown}\""));
+            let note = Some(format!("a path has no globs: this was read as the glob \"{shown}\""));
             // What they match may be a directory.
             let globs = Some(format!("{globs},{globs}/**"));
             return Ok(PathTarget { globs, note, ..PathTarget::of(root, path) });
@@ -164,9 +164,12 @@ pub(crate) fn no_file_fits(path: Option<&str>) -> ToolError {
     ToolError::argument("path", format!("{path} does not exist, and no file fits it as a glob"))
 }
 
-/// The error of a call with globs in `path` and others beside it, in the argument `globs`.
-pub(crate) fn globs_in_path(globs: &str) -> ToolError {
-    ToolError::argument("path", format!("it has globs; give the directory, and all globs as {globs}"))
+/// Returns the error of a call with globs in `path` and others in their own argument.
+pub(crate) fn globs_in_path() -> ToolError {
+    ToolError::argument(
+        "path",
+        "it has globs, and there are others; give the directory here, and all globs there",
+    )
 }
 
 impl PathTarget {

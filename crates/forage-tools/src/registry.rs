@@ -151,7 +151,9 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
         let mut context = context.clone();
         let pattern = sanitize_line(corrected["pattern"].as_str().unwrap_or_default()).into_owned();
         let pattern = clip(&pattern, limits::QUOTED_BYTES);
-        context.notices.push(format!("`pattern` is no regular expression: this was searched for: {pattern}"));
+        context
+            .notices
+            .push(format!("the pattern is no regular expression: this was searched for: {pattern}"));
         self.call_as_written(&context, corrected).map_err(|_| error)
     }
 
@@ -185,7 +187,7 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
 
 /// Returns what a model is told of a call that was refused: what is wrong, and what the call would have to look like.
 pub fn refusal(tool: &dyn AnyTool, context: &Context, request: Value, error: &ToolError) -> String {
-    let mut told = error.told(&context.names);
+    let mut told = error.told(tool.id(), &context.names);
     if let Some(corrected) = tool.corrected(context, request, error) {
         told += &format!("\nCall it like this: {} {corrected}", context.names.called(tool.id()));
     }

@@ -64,7 +64,7 @@ pub trait Tool {
     /// What a call that names no root is about.
     const ABOUT: AboutRoots = AboutRoots::Named;
     /// How a caller gets what is in directories of dependencies and caches, too.
-    const INCLUDES_NOISE: &'static str = "[[{grep_search} with include_ignored searches them]]";
+    const INCLUDES_NOISE: &'static str = "[[{grep_search} with {grep_search.include_ignored} searches them]]";
     /// Arguments that are taken and that agents are not told of, as what is told costs its tokens in every conversation.
     const UNADVERTISED: &'static [&'static str] = &[];
     /// Arguments that are for an answer of some results, which [`Tool::each`] refuses.

@@ -81,8 +81,9 @@ impl Api {
         }
         let context = self.look.again(head).map_err(Refusal::failed)?;
         let arguments = head.arguments.clone();
-        let answer =
-            tool.call(&context, arguments).map_err(|error| Refusal::failed(error.told(&context.names)))?;
+        let answer = tool
+            .call(&context, arguments)
+            .map_err(|error| Refusal::failed(error.told(tool.id(), &context.names)))?;
         let (same, note) = likeness(head, &answer.text);
         Ok(json!({ "id": id, "text": answer.text, "bytes": answer.text.len(), "same": same, "note": note }))
     }
@@ -91,7 +92,7 @@ impl Api {
         let context = self.beneath(query)?;
         let bounds = TreeBounds { files: limits::MAP_FILES, unsearched: limits::MAP_UNSEARCHED };
         let tree = tree_files(&context, context.roots.main(), bounds);
-        tree.map(|tree| json!(tree)).map_err(|error| Refusal::failed(error.told(&context.names)))
+        tree.map(|tree| json!(tree)).map_err(|error| Refusal::failed(error.told("", &context.names)))
     }
 
     /// A call of a tool, made for the page: its records.
@@ -106,9 +107,10 @@ impl Api {
             None => json!({}),
         };
         let context = self.beneath(query)?;
-        let answer = tool
-            .call(&context, arguments)
-            .map_err(|error| Refusal { code: error.code(), ..Refusal::failed(error.told(&context.names)) })?;
+        let answer = tool.call(&context, arguments).map_err(|error| Refusal {
+            code: error.code(),
+            ..Refusal::failed(error.told(name, &context.names))
+        })?;
         Ok(answer.records().clone())
     }
 

@@ -180,10 +180,7 @@ impl Site {
             (ClientState::SetUp { .. }, Some(text), Some(present)) => {
                 let mut wanted = client.with_command(present, command);
                 extensions.iter().for_each(|extension| extension.put(&mut wanted));
-                if wanted == *present {
-                    return Ok(FileChange::None);
-                }
-                Ok(FileChange::Update(added(client, text, &wanted)?))
+                self.update(text, present, &wanted)
             }
             (_, Some(text), _) => Ok(FileChange::Add(added(client, text, &entry)?)),
         }
@@ -197,13 +194,15 @@ impl Site {
             (ClientState::SetUp { .. }, Some(text), Some(present)) => {
                 let mut wanted = present.clone();
                 extensions.iter().for_each(|extension| extension.take(&mut wanted));
-                match wanted == *present {
-                    true => Ok(FileChange::None),
-                    false => Ok(FileChange::Update(added(self.client, text, &wanted)?)),
-                }
+                self.update(text, present, &wanted)
             }
             _ => Ok(FileChange::None),
         }
+    }
+
+    fn update(&self, text: &str, present: &Value, wanted: &Value) -> Result<FileChange, SetupRefusal> {
+        let is_said = wanted == present;
+        Ok(if is_said { FileChange::None } else { FileChange::Update(added(self.client, text, wanted)?) })
     }
 
     /// Whether one of these fields is in the entry.

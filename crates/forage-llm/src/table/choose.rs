@@ -32,6 +32,15 @@ pub struct PassedOver {
     pub reason: String,
 }
 
+impl PassedOver {
+    /// Returns whether the provider has no key or no address, as all have that the user does not use.
+    #[must_use]
+    pub fn is_not_set_up(&self) -> bool {
+        self.models.is_empty()
+            && ["no key: ", "no address: "].iter().any(|start| self.reason.starts_with(start))
+    }
+}
+
 /// The models for a role.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelChoice {

@@ -164,7 +164,7 @@ impl Tool for GrepSearch {
     const DESCRIPTION: &'static str = include_str!("grep_search.md");
     const UNADVERTISED: &'static [&'static str] = GrepRequest::UNADVERTISED;
     const ABOUT: AboutRoots = AboutRoots::Each;
-    const INCLUDES_NOISE: &'static str = "include_ignored searches them";
+    const INCLUDES_NOISE: &'static str = "{grep_search.include_ignored} searches them";
     const OF_PAGES: &'static [&'static str] = &["output", "max_results", "cursor"];
     const FOREIGN: &'static [ForeignNames] = &[
         (&["query", "regex", "search", "search_pattern"], Foreign::Same("pattern")),
@@ -239,7 +239,7 @@ fn page(
         GrepOutput::Files | GrepOutput::Counts => (ResultUnit::Files, limits::GREP_FILES),
         GrepOutput::Lines | GrepOutput::Uses => (ResultUnit::Matches, limits::GREP_MATCHES),
     };
-    let mut clamp = Clamp::default();
+    let mut clamp = Clamp::new(&context.names, GrepSearch::NAME);
     let most = limits::GREP_MATCHES_MAX;
     let max_results = clamp.number("max_results", request.max_results, default, 1, most);
     let mut search = LineSearch::new::<GrepSearch>(context, request, request.asked(context, unit, clamp))?;
@@ -266,7 +266,8 @@ pub(crate) fn each(
     }
     refuse_pages(request.max_results, request.cursor.as_deref())?;
     in_turn::<GrepSearch>(context, &request, |turn, request| {
-        let asked = request.asked(turn.context, ResultUnit::Lines, Clamp::default());
+        let asked =
+            request.asked(turn.context, ResultUnit::Lines, Clamp::new(&context.names, GrepSearch::NAME));
         let mut search = LineSearch::new::<GrepSearch>(turn.context, &request, asked)?;
         let mut is_wanted = true;
         let found = search.run(None, &mut |mut file| {

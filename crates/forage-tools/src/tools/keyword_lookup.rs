@@ -94,7 +94,7 @@ impl Tool for KeywordLookup {
     }
 
     fn run(context: &Context, request: LookupRequest) -> Result<ToolOutcome<LookupResponse>, ToolError> {
-        let mut clamp = Clamp::default();
+        let mut clamp = Clamp::new(&context.names, Self::NAME);
         let most = limits::LOOKUP_HITS_MAX;
         let limit = clamp.number("limit", request.limit, context.lookup.limit, 1, most);
         if request.query.trim().is_empty() {

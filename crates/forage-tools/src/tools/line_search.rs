@@ -25,6 +25,7 @@ use crate::border::{Border, Hidden};
 use crate::context::{Context, EngineSetting};
 use crate::cursor::{Cursor, SealedCursor, fingerprint};
 use crate::error::ToolError;
+use crate::names::ToolNames;
 use crate::other_readings::{other_readings, ranked_first};
 use crate::outcome::{Limit, ToolOutcome};
 use crate::place::{PathTarget, globs_in_path, no_file_fits};
@@ -181,7 +182,7 @@ impl<'a> LineSearch<'a> {
         let globs: Vec<String> = asked.globs.iter().filter(|glob| !glob.trim().is_empty()).cloned().collect();
         let has_globs = !globs.is_empty() || asked.file_pattern.is_some();
         if in_path.is_some() && has_globs {
-            return Err(globs_in_path(asked.globs_argument));
+            return Err(globs_in_path());
         }
         let only = match in_path.as_deref() {
             Some(in_path) => file_globs(Some(in_path), (&root, &RelPath::root()))?,
@@ -211,7 +212,8 @@ impl<'a> LineSearch<'a> {
                 None
             }
             Err(source) => {
-                return Err(ToolError::pattern_or_glob(asked.pattern, asked.globs_argument, source, &stop));
+                let globs = context.names.argument(T::NAME, asked.globs_argument);
+                return Err(ToolError::pattern_or_glob(asked.pattern, &globs, source, &stop));
             }
         };
         if pattern.as_ref().is_some_and(Pattern::is_backtracking) {
@@ -458,22 +460,22 @@ pub(super) struct NoMatches<'a> {
     pub(super) path: &'a str,
     /// There were some on the pages before.
     pub(super) continued: bool,
-    /// The argument with globs that no file fits.
+    /// The argument with globs that no file fits, as a template.
     pub(super) globs: Option<&'static str>,
     pub(super) is_cut: bool,
     pub(super) nothing_searched: bool,
     pub(super) not_searched: &'a CallVerdict,
-    /// Arguments by which all files are searched.
+    /// Arguments by which all files are searched, as a template.
     pub(super) include: &'static str,
 }
 
 impl NoMatches<'_> {
-    pub(super) fn text(&self) -> String {
+    pub(super) fn text(&self, names: &ToolNames) -> String {
         let within = if self.path == "." { String::new() } else { format!(" in {}", self.path) };
         let found = if self.continued { "No further matches" } else { "No matches found" };
         let mut text = format!("{found} for {}{within}.", quoted(self.pattern));
         if let Some(globs) = self.globs {
-            text.push_str(&format!(" No file fits {globs}."));
+            text.push_str(&names.fill(&format!(" No file fits {globs}.")));
         }
         if self.is_cut {
             text.push_str(" The search did not finish: this says nothing about what was not reached.");
@@ -483,7 +485,7 @@ impl NoMatches<'_> {
         }
         let before = format!(
             " But there are matches in files that are not searched by default (set {} to search them):",
-            self.include
+            names.fill(self.include)
         );
         text + &self.not_searched.describe(&before, "")
     }

@@ -136,7 +136,7 @@ impl Tool for ListDirectory {
     const DESCRIPTION: &'static str = include_str!("list_directory.md");
     const IS_QUICK: bool = true;
     const ABOUT: AboutRoots = AboutRoots::Each;
-    const INCLUDES_NOISE: &'static str = "include_ignored lists them";
+    const INCLUDES_NOISE: &'static str = "{list_directory.include_ignored} lists them";
     const FOREIGN: &'static [ForeignNames] = &[
         (&["directory", "directory_path", "dir", "dir_path"], Foreign::Same("path")),
         (&["target_directory", "relative_workspace_path", "folder", "uri"], Foreign::Same("path")),
@@ -154,7 +154,7 @@ impl Tool for ListDirectory {
     }
 
     fn run(context: &Context, request: ListRequest) -> Result<ToolOutcome<ListResponse>, ToolError> {
-        let mut clamp = Clamp::default();
+        let mut clamp = Clamp::new(&context.names, Self::NAME);
         let most = limits::LIST_DEPTH_MAX;
         let depth = clamp.number("max_depth", request.max_depth, limits::LIST_DEPTH, 0, most);
         let recursive = request.recursive.unwrap_or(request.max_depth.is_some());
@@ -415,9 +415,9 @@ impl Render for ListResponse {
         let directories = count(response.not_entered, "directory");
         let levels = count(response.max_depth + 1, "level");
         let deeper = (response.not_entered > 0).then(|| {
-            format!(
-                "{levels}; not listed: what is in {directories} marked …; recursive and max_depth show more"
-            )
+            let more =
+                outcome.names.fill("{list_directory.recursive} and {list_directory.max_depth} show more");
+            format!("{levels}; not listed: what is in {directories} marked …; {more}")
         });
         let about: Vec<String> = deeper.into_iter().chain(others).chain(about).collect();
         if !about.is_empty() {

@@ -144,33 +144,35 @@ impl Tool for ReadFile {
     fn run(context: &Context, request: ReadRequest) -> Result<ToolOutcome<ReadResponse>, ToolError> {
         let (target, symbol) = structure::named(context, &request)?;
         let PathTarget { root, path, lines, note, .. } = target;
+        // The answer has the path and the lines.
+        let note = note.filter(|_| lines.is_none());
         let stop = context.stop.within(context.timeout);
         let names_lines = request.start_line.is_some() || request.end_line.is_some();
         if request.outline == Some(true) {
             if names_lines || symbol.is_some() {
-                let problem = "it is of the whole file; leave start_line, end_line and symbol out";
+                let problem = "it is of the whole file; leave lines and names of definitions out";
                 return Err(ToolError::argument("outline", problem));
             }
             return structure::answer(context, (&root, &path), note, &stop);
         }
         let of_symbol = match &symbol {
             Some(_) if names_lines => {
-                return Err(ToolError::argument(
-                    "symbol",
-                    "it names the lines; leave start_line and end_line out",
-                ));
+                return Err(ToolError::argument("symbol", "it names the lines; leave their numbers out"));
             }
-            Some(symbol) => Some(structure::lines_of(&path, &whole_text(&root, &path)?.0, symbol)?),
+            Some(symbol) => {
+                let text = whole_text(&root, &path)?.0;
+                Some(structure::lines_of(&path, &text, symbol, &context.names)?)
+            }
             None => None,
         };
         let lines = of_symbol.map(|(first, last)| first.cast_signed()..=last.cast_signed()).or(lines);
         let named = lines.filter(|_| request.start_line.is_none() && request.end_line.is_none());
-        let mut clamp = Clamp::default();
+        let mut clamp = Clamp::new(&context.names, Self::NAME);
         let first = request.start_line.or(named.as_ref().map(|lines| *lines.start()));
         let mut start = clamp.at_least("start_line", first, 1).unwrap_or(1);
         let last = named.map(|lines| *lines.end()).filter(|last| *last < i64::MAX);
         let asked_end = request.end_line.or(last);
-        let mut end = Clamp::default().at_least("end_line", asked_end, start);
+        let mut end = Clamp::new(&context.names, Self::NAME).at_least("end_line", asked_end, start);
         let mut hidden = Hidden::default();
         let mut border = Border::new(&context.redactor, &mut hidden);
         let mut wanted = WantedLines::read(context, (&root, &path), (start, end), &mut border, &stop)?;

@@ -73,7 +73,7 @@ impl Tool for Search {
     const DESCRIPTION: &'static str = include_str!("search.md");
     const ON_BY_DEFAULT: bool = false;
     const ABOUT: AboutRoots = AboutRoots::Each;
-    const INCLUDES_NOISE: &'static str = "no_ignore searches them";
+    const INCLUDES_NOISE: &'static str = "{Search.no_ignore} searches them";
     const OF_PAGES: &'static [&'static str] = &["best_first", "max_results", "cursor"];
     const FOREIGN: &'static [ForeignNames] = &[
         (&["query", "regex", "search"], Foreign::Same("pattern")),

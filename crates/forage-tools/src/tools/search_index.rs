@@ -236,7 +236,7 @@ impl Tool for SearchIndex {
     }
 
     fn run(context: &Context, request: RankRequest) -> Result<ToolOutcome<RankResponse>, ToolError> {
-        let mut clamp = Clamp::default();
+        let mut clamp = Clamp::new(&context.names, Self::NAME);
         let most = limits::CODE_TOKENS_MAX;
         let asked_tokens =
             request.code_tokens.map(|tokens| clamp.number("code_tokens", Some(tokens), most, 0, most));
@@ -366,7 +366,7 @@ impl Tool for SearchIndex {
             weak: found && ranking.is_weak(),
             lead: lead(&ranking),
             strength: ranking.strength,
-            unknown_words: ranking.unknown,
+            unknown_words: ranking.unknown.into_iter().filter(|word| !is_number(word)).collect(),
             own_names: if explain { ranking.own_names } else { Vec::new() },
             understood: ranking.understood,
             ignored: ranking.ignored,
@@ -387,9 +387,11 @@ impl Tool for SearchIndex {
         outcome.warnings.extend(unmet.and_then(|tokens| code::fewer_tokens(tokens, context.text_bytes)));
         outcome.warnings.extend(about_code);
         if is_held_back && outcome.response.weak {
-            outcome
-                .warnings
-                .push("of a weak match the code is shown only if `code_tokens` asks for it".to_owned());
+            outcome.warnings.push(
+                context.names.fill(
+                    "of a weak match the code is shown only if `{search_index.code_tokens}` asks for it",
+                ),
+            );
         }
         if is_over {
             outcome.truncated_by = stop.check().map(Limit::from);
@@ -425,12 +427,18 @@ impl Tool for SearchIndex {
         }
         if is_at_end && !is_cut && ranking.matching > forage_rank::limits::RESULTS {
             let most = grouped(forage_rank::limits::RESULTS as u64);
-            outcome
-                .warnings
-                .push(format!("a ranking ends with its file {most}; narrow path, file_pattern or query"));
+            let narrow = context
+                .names
+                .fill("{search_index.path}, {search_index.file_pattern} or {search_index.query}");
+            outcome.warnings.push(format!("a ranking ends with its file {most}; narrow {narrow}"));
         }
         Ok(outcome)
     }
+}
+
+/// Whether a word is a number, such as that of a line in a report: that no file has it says nothing.
+fn is_number(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// By how much the first file of a ranking is ahead of the second.

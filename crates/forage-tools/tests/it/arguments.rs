@@ -433,6 +433,6 @@ fn lines_are_read_however_they_are_asked_for() {
     for path in ["a.txt:2-2", "a.txt#L2-L2", "a.txt:2-2:1"] {
         let (text, records) = found("read_file", json!({"path": path}));
         assert_eq!((&records["start_line"], &records["end_line"]), (&json!(2), &json!(2)), "{text}");
-        assert!(text.contains("`path` was read as a.txt"), "{text}");
+        assert!(!text.contains("was read as"), "{text}");
     }
 }

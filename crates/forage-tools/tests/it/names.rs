@@ -31,7 +31,7 @@ fn bare_names(line: &str) -> Vec<&'static str> {
         line.match_indices(id).any(|(at, _)| {
             let (before, behind) = (&line[..at], &line[at + id.len()..]);
             let is_word = !before.ends_with(is_part) && !behind.starts_with(is_part);
-            is_word && !(before.ends_with('{') && behind.starts_with('}')) && !behind.starts_with("::")
+            is_word && !(before.ends_with('{') && behind.starts_with(['}', '.'])) && !behind.starts_with("::")
         })
     })
     .collect()

@@ -128,11 +128,11 @@ fn a_name_that_does_not_say_which_is_refused_with_what_there_is() {
     let none = problem(json!({"path": "notes.txt", "symbol": "x"}));
     assert!(none.contains("no definitions are seen in it"), "{none}");
     let both = problem(json!({"path": "src/queue.rs", "symbol": "len", "start_line": 3}));
-    assert!(both.contains("leave start_line and end_line out"), "{both}");
+    assert!(both.contains("leave their numbers out"), "{both}");
     for more in [json!({"symbol": "len"}), json!({"end_line": 3})] {
         let mut request = json!({"path": "src/queue.rs", "outline": true});
         request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        assert!(problem(request).contains("leave start_line, end_line and symbol out"));
+        assert!(problem(request).contains("leave lines and names of definitions out"));
     }
     for request in [json!({"path": "binary", "outline": true}), json!({"path": "binary", "symbol": "x"})] {
         assert!(problem(request).contains("is a binary file"));

@@ -62,7 +62,7 @@ fn filters_alone_list_the_files_that_they_let_through() {
     assert_eq!(paths(&listed.records().clone()), ["src/router.rs", "src/session.rs"]);
     let text = &listed.text;
     assert!(text.contains("2 files for `path:src lang:rust`, in the order of paths. Taken as"), "{text}");
-    assert!(!text.contains("WEAK") && !text.contains("of 100 such tests"), "{text}");
+    assert!(!text.contains("Low confidence") && !text.contains("of 100 such tests"), "{text}");
     let mut all = Vec::new();
     let mut request = json!({"query": "lang:rust -path:tests", "max_results": 7});
     loop {
@@ -291,7 +291,7 @@ fn code_is_shown_by_default_where_there_is_an_answer() {
     let lines = |answer: &Answer| !answer.text.contains("@@ ") && answer.found;
     let weak = ask(&context, json!({"query": "Router quantum entanglement photon laser"}));
     assert!(
-        lines(&weak) && weak.text.contains("WEAK") && weak.text.contains("`code_tokens` asks"),
+        lines(&weak) && weak.text.contains("Low confidence") && weak.text.contains("`code_tokens` asks"),
         "{}",
         weak.text
     );

@@ -17,8 +17,9 @@ mod tree;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use forage_tools::registry::find;
-use forage_tools::{Context, ToolError};
+use forage_base::Hint;
+use forage_tools::registry::{TOOLS, find};
+use forage_tools::{Context, Manner, Plain, ToolError, ToolNames};
 use regex::Regex;
 use serde_json::{Value, json};
 
@@ -82,7 +83,15 @@ impl Page {
             result = call(context, self.tool, request.clone());
         }
         self.seen.add(self.tool, &result);
-        let (root, mut text) = (context.roots.main().path(), told_to_agent(context, &result));
+        if !is_of_json(&result) {
+            let marked = with(context, |context| {
+                context.names = Arc::new(ToolNames::clone(&context.names).told(&Marked))
+            });
+            let text = told_to_reader(self.tool, &marked, &call(&marked, self.tool, request.clone()));
+            assert_eq!(bare_names(&text), [""; 0], "{what} {request}: {text}");
+        }
+        let root = context.roots.main().path();
+        let mut text = told_to_reader(self.tool, context, &result);
         if let Err(error) = &result
             && let Ok(tool) = find(self.tool)
             && let Some(corrected) = tool.corrected(context, request, error)
@@ -142,11 +151,67 @@ fn told(result: &Result<forage_tools::Answer, ToolError>) -> String {
     result.as_ref().map_or_else(ToString::to_string, |answer| answer.text.clone())
 }
 
-fn told_to_agent(context: &Context, result: &Result<forage_tools::Answer, ToolError>) -> String {
+fn told_to_reader(tool: &str, context: &Context, result: &Result<forage_tools::Answer, ToolError>) -> String {
     match result {
         Ok(answer) => answer.text.clone(),
-        Err(error) => format!("ERROR ({}): {}", code(error), error.told(&context.names)),
+        Err(error) => format!("ERROR ({}): {}", code(error), error.told(tool, &context.names)),
     }
+}
+
+/// A front that has other names for all tools and arguments.
+#[derive(Debug)]
+struct Marked;
+
+impl Manner for Marked {
+    fn tool(&self, id: &str, _: &str) -> String {
+        id.to_uppercase()
+    }
+
+    fn argument(&self, _: &str, argument: &str) -> String {
+        argument.to_uppercase()
+    }
+
+    fn call(&self, id: &str, _: &str, arguments: &[(&str, String)]) -> String {
+        let arguments =
+            arguments.iter().map(|(argument, value)| format!("{} {value}", argument.to_uppercase()));
+        [vec![id.to_uppercase()], arguments.collect()].concat().join(" ")
+    }
+
+    fn go_on(&self, cursor: &str) -> String {
+        format!("go on at {cursor}")
+    }
+
+    fn hint(&self, hint: Hint) -> &'static str {
+        Plain.hint(hint)
+    }
+}
+
+/// Whether the message is about JSON, which only callers with JSON read.
+fn is_of_json(result: &Result<forage_tools::Answer, ToolError>) -> bool {
+    match result {
+        Ok(answer) => {
+            answer.text.contains("[warning: argument") || answer.text.contains("[warning: not an argument")
+        }
+        Err(error) => matches!(error, ToolError::Request(_) | ToolError::UnknownTool { .. }),
+    }
+}
+
+/// Returns the names of tools and arguments in a text that are not the front's, but those of JSON.
+fn bare_names(text: &str) -> Vec<String> {
+    let mut names: Vec<String> = TOOLS.iter().map(|tool| tool.id().to_owned()).collect();
+    for tool in TOOLS {
+        let schema = tool.whole_schema();
+        let arguments = schema["properties"].as_object().into_iter().flatten();
+        names.extend(arguments.map(|(name, _)| name.clone()));
+    }
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let is_word = |name: &String| match name.contains('_') {
+        true => text.split(|c| !is_part(c)).any(|word| word == name),
+        // Other words are of the language, too.
+        false => text.contains(&format!("`{name}`")),
+    };
+    names.retain(is_word);
+    names
 }
 
 /// A request of which long texts are cut: what they say is in the heading.

@@ -123,7 +123,7 @@ pub(crate) fn refusal(context: &Context, tool: &str, request: Value) -> String {
     let shown = request.to_string();
     match call(context, tool, request) {
         Ok(answer) => panic!("{tool} {shown} was not refused: {}", answer.text),
-        Err(error) => error.told(&context.names),
+        Err(error) => error.told(tool, &context.names),
     }
 }
 

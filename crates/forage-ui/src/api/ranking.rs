@@ -20,7 +20,7 @@ impl Api {
         let request = |limit| RankRequest::new(asked).code_tokens(0).explain(true).limit(limit);
         let failed = |error: forage_tools::ToolError| Refusal {
             code: error.code(),
-            ..Refusal::failed(error.told(&context.names))
+            ..Refusal::failed(error.told("search_index", &context.names))
         };
         let answer = registry::answer::<SearchIndex>(&context, request(FILES)).map_err(failed)?;
         let Some(path) = query.get("expected").filter(|path| !path.is_empty()) else {

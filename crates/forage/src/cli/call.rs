@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     };
     let (mut context, config) =
         session::open_with_config(global, CommandLineSettings::default(), needs, &[], output)?;
-    let tool = find(&config).map_err(|error| session::for_people(error, &context.names))?;
+    let tool = find(&config).map_err(|error| session::for_people(&arguments.tool, error, &context.names))?;
     session::for_agent(&mut context, &config, tool)?;
     context.observers.surface = "call";
     session::call_tool(tool, request, &context, output)

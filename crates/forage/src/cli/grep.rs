@@ -44,6 +44,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     if !is_for_tool && (arguments.cursor.is_some() || arguments.max_results.is_some()) {
         bail!("--cursor and --max-results belong to --uses and --fuzzy; -m limits the lines of each file");
     }
+    if arguments.unrestricted > 3 {
+        bail!("-u can be given at most three times");
+    }
     let (patterns, has_read_stdin) = arguments.patterns()?;
     let named = arguments.paths();
     if is_for_tool {

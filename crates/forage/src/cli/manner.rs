@@ -23,13 +23,24 @@ impl Manner for ForPeople {
         COMMANDS.get(id).map_or_else(|| name.to_owned(), |command| format!("`forage {command}`"))
     }
 
+    fn argument(&self, id: &str, argument: &str) -> String {
+        option(id, argument).map_or_else(
+            || argument.to_owned(),
+            |option| match option.get_long() {
+                Some(long) => format!("--{long}"),
+                None => option
+                    .get_value_names()
+                    .and_then(<[_]>::first)
+                    .map(ToString::to_string)
+                    .unwrap_or_default(),
+            },
+        )
+    }
+
     fn call(&self, id: &str, name: &str, arguments: &[(&str, String)]) -> String {
         let mut call = format!("forage {}", COMMANDS.get(id).map_or(name, String::as_str));
-        let commands = Cli::command();
-        let command = commands.find_subcommand(id);
         for (argument, value) in arguments {
-            let argument = command.and_then(|it| it.get_arguments().find(|other| other.get_id() == argument));
-            if let Some(option) = argument.and_then(clap::Arg::get_long) {
+            if let Some(option) = option(id, argument).as_ref().and_then(clap::Arg::get_long) {
                 call += &format!(" --{option}");
             }
             call += &format!(" {}", shell_word(value));
@@ -57,9 +68,33 @@ impl Manner for ForPeople {
                 "\nTry again, choose another model, or rank without one: `--filter lexical`, or `on_model_failure = \
                  \"lexical\"` in your configuration."
             }
+            Hint::AllowBroadRoot => {
+                ": run forage inside it, or pass --root DIR; `allow_broad_root = true` in your configuration allows all"
+            }
             other => common(other),
         }
     }
+}
+
+/// Returns the option or operand that gives a tool its argument.
+fn option(id: &str, argument: &str) -> Option<clap::Arg> {
+    let name = match (id, argument) {
+        (_, "file_pattern") => "glob",
+        ("grep_search", "context_lines") => "context",
+        ("grep_search", "include_ignored") => "unrestricted",
+        ("list_directory", "pattern") => "name",
+        ("search_index", "code_tokens") => "code",
+        ("keyword_search", "search_terms") => "terms",
+        ("keyword_lookup", "filter") => "conditions",
+        ("Search" | "grep_search", "path") => "paths",
+        _ => argument,
+    };
+    let commands = Cli::command();
+    let find = |command: &str| {
+        commands.find_subcommand(command)?.get_arguments().find(|option| option.get_id() == name).cloned()
+    };
+    // What finds files by name is a command of its own.
+    find(id).or_else(|| find(if id == "list_directory" { "files" } else { "grep" }))
 }
 
 /// The commands of the tools, by their own names.
@@ -186,6 +221,33 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Arguments that only a call in JSON takes.
+    const JSON_ONLY: &[&str] = &[
+        // `--uses`, `-l` and `-c` choose it.
+        "grep_search output",
+        "search_index explain",
+        "search_index history",
+        // `-i` and `-S` choose it.
+        "Search case",
+        "Search timeout_ms",
+    ];
+
+    #[test]
+    fn every_argument_has_an_option() {
+        let is_option = |id: &str, argument: &str| {
+            let word = ForPeople.argument(id, argument);
+            option(id, argument).is_some() && (word.starts_with("--") || !word.contains(char::is_lowercase))
+        };
+        let mut without: Vec<String> = Vec::new();
+        for tool in TOOLS {
+            let schema = tool.whole_schema();
+            let arguments = schema["properties"].as_object().unwrap().keys();
+            let missing = arguments.filter(|argument| !is_option(tool.id(), argument));
+            without.extend(missing.map(|argument| format!("{} {argument}", tool.id())));
+        }
+        assert_eq!(without, JSON_ONLY);
     }
 
     #[test]

@@ -99,7 +99,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         }
         Ok(answer)
     };
-    session::print(SearchIndex::NAME, &context, output, answer, |error| for_people(error, &context.names))
+    session::print(SearchIndex::NAME, &context, output, answer, |error| {
+        for_people(SearchIndex::NAME, error, &context.names)
+    })
 }
 
 /// Returns the paths of an answer, a line each: those below the working directory are relative to it, all others whole.

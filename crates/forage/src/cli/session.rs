@@ -127,7 +127,7 @@ pub(crate) fn open_root(config: &Config, directory: &Path) -> anyhow::Result<Arc
     let policy = RootPolicy { home: config.home.clone(), allow_broad: config.settings.allow_broad_root };
     // The message says what its source says.
     Root::open(directory, &policy, SecretPolicy::standard(&config.settings.secrets.allow))
-        .map_err(|error| anyhow::anyhow!("{error}{}", config.names().hint(error.hint())))
+        .map_err(|error| anyhow::anyhow!("{error}{}", config.names().told(&ForPeople).hint(error.hint())))
 }
 
 /// Reads the configuration with what the command line says.
@@ -287,7 +287,7 @@ pub(crate) fn answer<T: Tool>(
     output: &mut Terminal,
 ) -> anyhow::Result<Status> {
     let call = |context: &Context| registry::answer::<T>(context, request);
-    print(T::NAME, context, output, call, |error| for_people(error, &context.names))
+    print(T::NAME, context, output, call, |error| for_people(T::NAME, error, &context.names))
 }
 
 /// Prints the answer of a call of the tool with this name of its own, or returns its error as `refused` has it.
@@ -356,11 +356,11 @@ pub(crate) fn explain(context: &Context, output: &mut Terminal) {
 
 /// The message with what can be done about it: it says what its sources say. That the call was interrupted is left to be told
 /// from other errors.
-pub(super) fn for_people(error: ToolError, names: &ToolNames) -> anyhow::Error {
+pub(super) fn for_people(tool: &str, error: ToolError, names: &ToolNames) -> anyhow::Error {
     let text = match &error {
         ToolError::Cancelled => return error.into(),
-        ToolError::NoModel { looked_for, .. } => format!("{}\n{looked_for}", error.told(names)),
-        _ => error.told(names),
+        ToolError::NoModel { looked_for, .. } => format!("{}\n{looked_for}", error.told(tool, names)),
+        _ => error.told(tool, names),
     };
     ToldError { code: error.code(), text }.into()
 }

@@ -150,23 +150,24 @@ impl Config {
     }
 }
 
-/// For the error without models.
+/// Returns why no model was chosen: the providers that are not set up by name alone, the others with the reason.
 fn passed_over(choice: &ModelChoice) -> String {
-    let line = |passed: &forage_llm::PassedOver| match &passed.models[..] {
+    let (unset, others): (Vec<_>, Vec<_>) =
+        choice.passed_over.iter().partition(|passed| passed.is_not_set_up());
+    let line = |passed: &&forage_llm::PassedOver| match &passed.models[..] {
         [] => format!("\n- {}: {}", passed.provider, passed.reason),
         [one] => format!("\n- {}/{one}: {}", passed.provider, passed.reason),
-        [one, others @ ..] => {
-            format!("\n- {}/{one} and {} more: {}", passed.provider, others.len(), passed.reason)
+        [one, more @ ..] => {
+            format!("\n- {}/{one} and {} more: {}", passed.provider, more.len(), passed.reason)
         }
     };
-    let lines: String = choice.passed_over.iter().take(MOST_LINES).map(line).collect();
-    let more = choice.passed_over.len().saturating_sub(MOST_LINES);
-    let rest = if more > 0 { format!("\n- and {more} more: `forage models`") } else { String::new() };
-    format!("Providers:{lines}{rest}")
+    let lines: String = others.iter().take(MOST_LINES).map(line).collect();
+    let names: Vec<&str> = unset.iter().map(|passed| passed.provider.as_str()).collect();
+    format!("Not set up: {}; `forage models` says what each needs.{lines}", names.join(", "))
 }
 
-/// Lines of the error without models: all providers of the table, and a few models of those that have a key.
-const MOST_LINES: usize = 24;
+/// Lines of the error without models.
+const MOST_LINES: usize = 10;
 
 impl Market {
     /// Looks at the environment and at the lists that are kept, and asks nobody.

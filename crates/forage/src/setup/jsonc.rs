@@ -57,10 +57,7 @@ const DIALECT: ParseOptions = ParseOptions {
 
 /// Looks without changing anything.
 pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<FileContents, SetupRefusal> {
-    if is_blank(text) {
-        return Ok(FileContents::default());
-    }
-    let document = Document::parse(body(text))?;
+    let Some(document) = Document::open(text)? else { return Ok(FileContents::default()) };
     document.way(spot.target())?;
     contents(&value(&document.root), spot)
 }
@@ -72,21 +69,17 @@ pub(super) fn read(text: &str) -> Result<Value, SetupRefusal> {
 
 /// Finds the value at a place.
 pub(super) fn find(text: &str, target: JsonTarget<'_>) -> Result<Option<Value>, SetupRefusal> {
-    if is_blank(text) {
-        return Ok(None);
-    }
-    let document = Document::parse(body(text))?;
+    let Some(document) = Document::open(text)? else { return Ok(None) };
     Ok(document.way(target)?.get(target.path.len() + 1).map(|member| value(member.value)))
 }
 
 /// The text with a value at a place. A value that is there already is brought to say the same by small edits, so that
 /// its user's comments and layout stay.
 pub(super) fn add(text: &str, target: JsonTarget<'_>, wanted: &Value) -> Result<String, SetupRefusal> {
-    if is_blank(text) {
+    let Some(before) = Document::open(text)? else {
         // Without a final newline, which a file that was created has.
         return Ok(format!("{text}{}", whole(target, wanted, newline(text))));
-    }
-    let before = Document::parse(body(text))?;
+    };
     let mut added = before.body.to_owned();
     for _ in 0..MAX_EDITS {
         let document = Document::parse(&added)?;
@@ -107,10 +100,7 @@ pub(super) fn add(text: &str, target: JsonTarget<'_>, wanted: &Value) -> Result<
 
 /// The text without the value at a place; `None` when it is what [`created`] gives, so that the file goes, too.
 pub(super) fn remove(text: &str, target: JsonTarget<'_>) -> Result<Option<String>, SetupRefusal> {
-    if is_blank(text) {
-        return Ok(Some(text.to_owned()));
-    }
-    let document = Document::parse(body(text))?;
+    let Some(document) = Document::open(text)? else { return Ok(Some(text.to_owned())) };
     let way = document.way(target)?;
     let Some(member) = way.get(target.path.len() + 1) else { return Ok(Some(text.to_owned())) };
     let present = value(member.value);
@@ -198,6 +188,11 @@ struct Document<'t> {
 }
 
 impl<'t> Document<'t> {
+    /// Parses a file; `None` for one that holds white space alone.
+    fn open(text: &'t str) -> Result<Option<Self>, SetupRefusal> {
+        (!is_blank(text)).then(|| Self::parse(body(text))).transpose()
+    }
+
     fn parse(body: &'t str) -> Result<Self, SetupRefusal> {
         let refuse = |problem: &dyn std::fmt::Display, line: usize| {
             SetupRefusal::new(format!("it is not valid JSON: {problem}, line {line}"))

@@ -191,7 +191,7 @@ fn through_a_link(project: &Project) {
 #[test]
 fn an_error_is_said_once() {
     let run = project().run(&["read", "nope"]);
-    assert_eq!(run.stderr, "forage: error: `path`: nope does not exist\n");
+    assert_eq!(run.stderr, "forage: error: `PATH`: nope does not exist\n");
 }
 
 #[test]

@@ -159,9 +159,12 @@ fn whatever_becomes_of_the_history_the_ranking_is_that_of_an_index_made_anew() {
 fn nothing_found_and_weak_answers_are_told() {
     let project = project();
     let run = project.run(&["rank", "xyzzy", "frobnicate"]);
-    assert!(run.status == 1 && run.stdout.contains("No file has `xyzzy`, `frobnicate`"), "{run:?}");
+    assert!(
+        run.status == 1 && run.stdout.contains("Not found as whole words: `xyzzy`, `frobnicate`"),
+        "{run:?}"
+    );
     let run = project.run(&["rank", "router of quantum entanglement and photons"]);
-    assert!(run.status == 0 && run.stdout.contains("WEAK"), "{run:?}");
+    assert!(run.status == 0 && run.stdout.contains("Low confidence"), "{run:?}");
     let run = project.run(&["rank", "-t", "klingon", "router"]);
     assert!(run.status == 2 && run.stderr.contains("klingon"), "{run:?}");
 }

@@ -82,7 +82,9 @@ impl Render for GrepResponse {
         }
         let note = match (has_context, is_too_much) {
             (false, _) => None,
-            (true, true) => Some("lines of context are left out; context_lines gives them".to_owned()),
+            (true, true) => Some(
+                outcome.names.fill("lines of context are left out; {grep_search.context_lines} gives them"),
+            ),
             (true, false) => Some("lines of context are left out, as the answer was too long".to_owned()),
         };
         let matches = texts(shown, ContextDetail::Matches, note.clone());
@@ -90,9 +92,12 @@ impl Render for GrepResponse {
             return rendered(matches, has_context, ContextDetail::Matches, shown);
         }
         // As many as there is room for, and a cursor behind them.
-        let note = "the answer has room for no more; narrow `path`, `file_pattern` or `pattern`, or go on with the cursor";
+        let note = outcome.names.fill(
+            "the answer has room for no more; narrow `{grep_search.path}`, `{grep_search.file_pattern}` or \
+             `{grep_search.pattern}`, or go on with the cursor",
+        );
         let cut = |shown: u64| {
-            let (text, mut notes) = texts(shown, ContextDetail::Matches, Some(note.to_owned()));
+            let (text, mut notes) = texts(shown, ContextDetail::Matches, Some(note.clone()));
             notes.retain(|note| !note.starts_with(MORE));
             notes.extend(
                 rest::cursor(response, shown).map(|cursor| format!("{MORE}{}", outcome.names.go_on(&cursor))),
@@ -112,14 +117,14 @@ fn no_matches(outcome: &ToolOutcome<GrepResponse>) -> String {
         pattern: &response.pattern,
         path: &response.path,
         continued: response.continued,
-        globs: response.no_file_chosen.then_some("file_pattern"),
+        globs: response.no_file_chosen.then_some("{grep_search.file_pattern}"),
         // The totals of a page are never exact.
         is_cut: if response.continued { is_cut } else { !response.totals_exact },
         nothing_searched: response.files_searched == 0 && !response.no_file_chosen && !is_cut,
         not_searched: &response.not_searched,
-        include: "include_ignored",
+        include: "{grep_search.include_ignored}",
     }
-    .text()
+    .text(&outcome.names)
 }
 
 fn headline(response: &GrepResponse, shown: u64) -> String {

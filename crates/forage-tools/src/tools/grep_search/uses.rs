@@ -31,9 +31,11 @@ use crate::error::ToolError;
 use crate::file_text::whole_text;
 use crate::limits;
 use crate::lines::{ContextDetail, shown_line};
+use crate::names::ToolNames;
 use crate::outcome::{Limit, ToolOutcome};
 use crate::sanitize::sanitize_line;
 use crate::text::{around_place, clip, count, grouped, quoted};
+use crate::tool::Tool as _;
 
 /// A definition of the name.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -78,10 +80,15 @@ fn name_of(pattern: &str) -> Result<(&str, bool), ToolError> {
         return Ok((name, !qualifier.is_empty()));
     }
     let problem = format!(
-        "uses are those of one name, and {} is none; give a name such as \"parse_header\", or leave `output` out",
+        "uses are those of one name, and {} is none; give a name such as \"parse_header\", or search for lines",
         quoted(pattern)
     );
     Err(ToolError::argument("pattern", problem))
+}
+
+/// Returns how a caller gets less.
+fn narrow(names: &ToolNames) -> String {
+    names.fill("narrow {grep_search.path} or {grep_search.file_pattern}")
 }
 
 /// Returns which part of the answer a file comes in: code is first, then prose, then tests.
@@ -99,14 +106,14 @@ fn file_name(path: &RelPath) -> Cow<'_, str> {
 }
 
 pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
-    let mut clamp = Clamp::default();
+    let mut clamp = Clamp::new(&context.names, GrepSearch::NAME);
     let most = limits::GREP_MATCHES_MAX;
     let max_results = clamp.number("max_results", request.max_results, limits::GREP_MATCHES, 1, most);
     let (name, is_qualified) = name_of(&request.pattern)?;
     if request.invert_match.unwrap_or(false) {
         return Err(ToolError::argument(
             "invert_match",
-            "lines without a name are no uses of it; leave it or `output` out",
+            "lines without a name are no uses of it; leave it out, or search for lines",
         ));
     }
     let of_name = GrepRequest {
@@ -163,7 +170,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
     reader.hold(files, cursor.as_ref(), max_results);
     let mut notes = Vec::new();
     if !is_cased {
-        notes.push("`ignore_case` is not taken into account: names are compared as they are".to_owned());
+        notes.push("case is taken into account: names are compared as they are".to_owned());
     }
     let (defined, defined_count) = match cursor {
         Some(_) => (Vec::new(), 0),
@@ -208,15 +215,14 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
     outcome.skipped.add_many(SkipReason::Unreadable, page.skipped.get(SkipReason::Unreadable));
     outcome.next_cursor = next;
     outcome.hidden = hidden;
+    let narrow = narrow(&context.names);
     if report.broke_off {
         let most = grouped(limits::GREP_USES_FILES as u64);
-        outcome.warnings.push(format!("more than {most} files have the name; narrow path or file_pattern"));
+        outcome.warnings.push(format!("more than {most} files have the name; {narrow}"));
         outcome.truncated_by = Some(Limit::Entries);
     }
     if !all_known && page.is_cut {
-        outcome.warnings.push(
-            "not all files are known, so that there is no cursor; narrow path or file_pattern".to_owned(),
-        );
+        outcome.warnings.push(format!("not all files are known, so that there is no cursor; {narrow}"));
     }
     if page.is_cut {
         let limit = if page.by_bytes { Limit::FileBytes } else { Limit::MaxResults };
@@ -372,7 +378,8 @@ impl UseReader<'_> {
             if time.check().is_some() {
                 let left = count((chosen.len() - looked_at) as u64, "file");
                 notes.push(format!(
-                    "there was no time to look for definitions in {left}; narrow path or file_pattern"
+                    "there was no time to look for definitions in {left}; {}",
+                    narrow(&self.context.names)
                 ));
                 break;
             }

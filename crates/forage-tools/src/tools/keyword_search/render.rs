@@ -108,7 +108,8 @@ fn nothing(outcome: &ToolOutcome<KeywordResponse>) -> String {
         text.push_str(" The search did not finish: this says nothing about the files that were not reached.");
     }
     let before = " But there are matches in files that are not searched:";
-    let after = &outcome.names.fill("[[\nSearch those with {grep_search} and include_ignored.]]");
+    let after =
+        &outcome.names.fill("[[\nSearch those with {grep_search} and {grep_search.include_ignored}.]]");
     text.push_str(&response.not_searched.describe(before, after));
     text
 }

@@ -164,7 +164,8 @@ pub(super) fn render(outcome: &ToolOutcome<ListResponse>, name: &str, budget: us
         if let Some(hidden) = response.hidden_count {
             let names = count(hidden, "ignored or hidden name");
             let fit = if hidden == 1 { "fits" } else { "fit" };
-            let _ = write!(text, " But {names} {fit} (set include_ignored to list them).");
+            let include = outcome.names.fill("{list_directory.include_ignored}");
+            let _ = write!(text, " But {names} {fit} (set {include} to list them).");
         }
         if !is_whole {
             text.push_str(" The search did not finish: this says nothing about what was not reached.");
@@ -176,7 +177,7 @@ pub(super) fn render(outcome: &ToolOutcome<ListResponse>, name: &str, budget: us
         let names = count(response.entry_count, "name");
         let fit = if response.entry_count == 1 { "fits" } else { "fit" };
         let showing = match (shown as u64) < response.entry_count {
-            true => format!(" (showing {}; narrow name or path)", grouped(shown as u64)),
+            true => format!(" (showing {}; narrow the name or the path)", grouped(shown as u64)),
             false => String::new(),
         };
         let mut text = format!("{at_least}{names} {fit} {}{within}{showing}:\n", quoted(name));

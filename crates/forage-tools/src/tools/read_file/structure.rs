@@ -19,6 +19,7 @@ use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_text::whole_text;
 use crate::limits;
+use crate::names::ToolNames;
 use crate::notes::{notes as notes_of, notes_bytes, with_notes};
 use crate::outcome::ToolOutcome;
 use crate::place::PathTarget;
@@ -199,7 +200,12 @@ fn shown(entry: &OutlineEntry) -> String {
 }
 
 /// The lines of the definition that `symbol` names, the first and the last.
-pub(super) fn lines_of(path: &RelPath, text: &str, symbol: &str) -> Result<(u64, u64), ToolError> {
+pub(super) fn lines_of(
+    path: &RelPath,
+    text: &str,
+    symbol: &str,
+    names: &ToolNames,
+) -> Result<(u64, u64), ToolError> {
     let found = definitions(&path.display(), text);
     let segments = segments(symbol);
     let Some((name, outer)) = segments.split_last() else {
@@ -234,8 +240,9 @@ pub(super) fn lines_of(path: &RelPath, text: &str, symbol: &str) -> Result<(u64,
             false => format!(" the nearest names are {};", near.join(", ")),
         };
         let problem = format!(
-            "{shown_path} defines no {};{instead} outline = true shows what it defines",
-            quoted(symbol)
+            "{shown_path} defines no {};{instead} {} shows what it defines",
+            quoted(symbol),
+            names.fill("{read_file.outline}")
         );
         return Err(ToolError::argument("symbol", problem));
     }
@@ -250,8 +257,8 @@ pub(super) fn lines_of(path: &RelPath, text: &str, symbol: &str) -> Result<(u64,
     Err(ToolError::argument(
         "symbol",
         format!(
-            "{shown_path} has {} called {}: {}{more}; say which by what is around it (`Outer::name`), or by start_line \
-             and end_line",
+            "{shown_path} has {} called {}: {}{more}; say which by what is around it (`Outer::name`), or by \
+             its lines",
             count(chosen.len() as u64, "definition"),
             quoted(symbol),
             places.join(", "),

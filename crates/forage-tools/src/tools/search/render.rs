@@ -49,8 +49,8 @@ impl Render for SearchResponse {
         if response.count == 0 {
             return Rendered::without_files(with_notes(no_matches(outcome), &notes), false);
         }
-        let narrow = "`path`, `glob` or `pattern`";
-        let fitted = fit(|detail| body(outcome, detail), notes, narrow, &outcome.names, budget);
+        let narrow = outcome.names.fill("`{Search.path}`, `{Search.glob}` or `{Search.pattern}`");
+        let fitted = fit(|detail| body(outcome, detail), notes, &narrow, &outcome.names, budget);
         let shown = shown(response, fitted.detail);
         fitted.showing(shown)
     }
@@ -78,13 +78,13 @@ fn no_matches(outcome: &ToolOutcome<SearchResponse>) -> String {
         pattern: &response.pattern,
         path: &response.path,
         continued: response.continued,
-        globs: response.no_file_chosen.then_some("glob"),
+        globs: response.no_file_chosen.then_some("{Search.glob}"),
         is_cut,
         nothing_searched: response.files_searched == 0 && !response.no_file_chosen && !is_cut,
         not_searched: &response.not_searched,
-        include: "hidden or no_ignore",
+        include: "{Search.hidden} or {Search.no_ignore}",
     }
-    .text()
+    .text(&outcome.names)
 }
 
 fn headline(outcome: &ToolOutcome<SearchResponse>, has_context: bool) -> String {

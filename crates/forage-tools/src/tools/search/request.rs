@@ -7,9 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::super::line_search::{LineRequest, ResultUnit};
+use super::Search;
 use crate::arguments::Clamp;
 use crate::context::Context;
 use crate::limits;
+use crate::tool::Tool as _;
 
 /// The arguments of `Search`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema, Serialize)]
@@ -104,7 +106,7 @@ impl SearchRequest {
     /// enough.
     pub(super) fn asked<'a>(&'a self, context: &'a Context, all: bool) -> (LineRequest<'a>, u64) {
         let settings = &context.search;
-        let mut clamp = Clamp::default();
+        let mut clamp = Clamp::new(&context.names, Search::NAME);
         let context_lines = clamp.number("context", self.context, 0, 0, limits::SEARCH_CONTEXT_MAX);
         let around = usize::try_from(context_lines).unwrap_or(0);
         let most = limits::SEARCH_RESULTS_MAX;
@@ -125,7 +127,9 @@ impl SearchRequest {
         let best_first = self.is_fuzzy() && self.best_first.unwrap_or(false);
         if self.best_first == Some(true) && !best_first {
             clamp.warnings.push(
-                "`best_first`: without `fuzzy` all matches are equally good; path order was used".to_owned(),
+                context.names.fill(
+                    "`{Search.best_first}`: without `{Search.fuzzy}` all matches are equally good; path order was used",
+                ),
             );
         }
         let asked = LineRequest {

@@ -103,10 +103,12 @@ fn nothing(response: &RankResponse, names: &ToolNames) -> String {
         }
         false => format!("Nothing found for {}{within}.", quoted(&response.query)),
     };
-    if response.no_file_chosen {
+    if response.no_file_chosen && response.files_searched == 0 {
+        text.push_str(" There are no files to search.");
+    } else if response.no_file_chosen {
         text.push_str(&names.fill(
-            " No file of the index is chosen by path, file_pattern and languages; ignored and hidden files are not in it[[, \
-             {grep_search} with include_ignored searches them]].",
+            " No file of the index is chosen by {search_index.path}, {search_index.file_pattern} and {search_index.languages}; \
+             ignored and hidden files are not in it[[, {grep_search} with {grep_search.include_ignored} searches them]].",
         ));
     }
     push_words(&mut text, response);
@@ -119,7 +121,7 @@ fn nothing(response: &RankResponse, names: &ToolNames) -> String {
 fn push_words(text: &mut String, response: &RankResponse) {
     let list = |words: &[String]| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(", ");
     if !response.unknown_words.is_empty() {
-        let _ = write!(text, " No file has {}.", list(&response.unknown_words));
+        let _ = write!(text, " Not found as whole words: {}.", list(&response.unknown_words));
     }
     if !response.own_names.is_empty() {
         let names = list(&response.own_names);
@@ -153,7 +155,9 @@ fn headline(response: &RankResponse) -> String {
         let _ = write!(text, " History: {history}.");
     }
     if response.weak {
-        text.push_str(" WEAK: even the first has little of what is asked for, so these may be no answer.");
+        text.push_str(
+            " Low confidence: even the first has little of what is asked for, so these may be no answer.",
+        );
     }
     // The tests were of whole indexes.
     let is_measured = !response.continued && !response.provisional && !response.weak && !response.is_list;
@@ -178,8 +182,12 @@ fn how_sure(lead: f32, is_report: bool) -> String {
         0.05.. => ("is close to the second", 60, 35),
         _ => ("is as good as equal to the second", 36, 36),
     };
-    let right = if is_report { of_reports } else { of_questions };
-    format!("The first {says}: right in {right} of 100 such tests.")
+    let confidence = match if is_report { of_reports } else { of_questions } {
+        75.. => "high",
+        50.. => "medium",
+        _ => "low",
+    };
+    format!("The first {says}: {confidence} confidence.")
 }
 
 fn body(response: &RankResponse, detail: IndexDetail) -> String {

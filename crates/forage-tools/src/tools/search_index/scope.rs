@@ -67,9 +67,9 @@ impl RankScope {
         }
         let languages = request.languages.iter().flatten().map(|name| {
             known_language(name).ok_or_else(|| {
-                let problem = format!(
-                    "`{name}` is not a language that can be told; leave it out, or give file_pattern"
-                );
+                let globs = context.names.fill("{search_index.file_pattern}");
+                let problem =
+                    format!("`{name}` is not a language that can be told; leave it out, or give {globs}");
                 ToolError::argument("languages", problem)
             })
         });
@@ -103,7 +103,7 @@ impl RankScope {
         };
         let only = match (globs.as_deref(), request.file_pattern.as_deref()) {
             (Some(globs), None) => file_globs(Some(globs), (&roots[0], &RelPath::root()))?,
-            (Some(_), Some(_)) => return Err(globs_in_path("file_pattern")),
+            (Some(_), Some(_)) => return Err(globs_in_path()),
             (None, globs) => file_globs(globs, (&roots[0], &start))?,
         };
         let is_one = roots.len() == 1;
@@ -213,7 +213,8 @@ fn roots_in_query(context: &Context, query: &str) -> Result<(String, Vec<Arc<Roo
             .map_err(|problem| ToolError::argument("query", problem))?;
         if !path.is_root() {
             let name = clip(name, limits::QUOTED_BYTES);
-            let problem = format!("{name} is a path in a root; give it as `path`");
+            let path = context.names.fill("{search_index.path}");
+            let problem = format!("{name} is a path in a root; give it as `{path}`");
             return Err(ToolError::argument("query", problem));
         }
         if !roots.iter().any(|known| Arc::ptr_eq(known, &root)) {
@@ -261,7 +262,8 @@ impl RankedRoots<'_> {
         if self.stop.is_cancelled() {
             ToolError::Cancelled
         } else {
-            let message = "the time was over before the files were ranked; narrow `path`, or shorten `query`";
+            let message =
+                "the time was over before the files were ranked; name a directory, or shorten what is asked";
             ToolError::index(&message, None)
         }
     }

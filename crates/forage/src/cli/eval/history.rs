@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use forage_fs::{DecodedText, RelPath, Root, decode};
 use forage_rank::evaluation::{EvaluationTarget, KnownQuery, QuerySet};
 use forage_rank::{IndexError, RankIndex, Stamp, Writer, language_of};
@@ -68,7 +68,13 @@ struct Commit {
 pub(super) fn base(git: &Git, commits: Option<usize>) -> anyhow::Result<String> {
     let most = commits.unwrap_or(limits::COMMITS * 2) + 1;
     let count = format!("--max-count={most}");
-    let listed = git.output(&["rev-list", "--first-parent", &count, "HEAD"])?;
+    let listed = git.output(&["rev-list", "--first-parent", &count, "HEAD"]).map_err(|error| {
+        // What git calls a branch without commits; other errors, such as whose repository it is, stay as they are.
+        match error.to_string().contains("ambiguous argument 'HEAD'") {
+            true => anyhow!("there are no commits yet to make queries of"),
+            false => error,
+        }
+    })?;
     let listed = String::from_utf8_lossy(&listed);
     let line: Vec<&str> = listed.lines().collect();
     let back = commits.unwrap_or(line.len() / 2).min(line.len().saturating_sub(1));
