@@ -1,0 +1,449 @@
+//! What a text defines, found by one walk over its syntax tree.
+
+use std::borrow::Cow;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use forage_base::Stop;
+use tree_sitter::{Node, Tree};
+
+use crate::language::{Category, Language, Name, Named, NodeKind, Rule, Site, Source, child};
+use crate::limits;
+use crate::parse::{ParseError, parse};
+use crate::uses::{Use, uses};
+
+/// Something that a text defines.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// Its name, without what qualifies it.
+    pub name: String,
+    /// What it belongs to, where its own text says so: `Queue` of `func (q *Queue) Push`, `Matrix` of `Matrix::at`.
+    pub scope: Option<String>,
+    /// The language's own word for its kind, such as `struct`.
+    pub kind: &'static str,
+    /// Its kind for all languages.
+    pub category: Category,
+    /// First line of its documentation and attributes, from 1, or `line`.
+    pub start_line: u32,
+    /// Line of its name.
+    pub line: u32,
+    /// Last line.
+    pub end_line: u32,
+    /// Bytes of its name in the text.
+    pub name_range: Range<usize>,
+    /// Position of the innermost definition around it.
+    pub parent: Option<usize>,
+    /// Number of definitions around it.
+    pub depth: u32,
+    /// The grammar could not read all of it, so its last line may be wrong.
+    pub has_error: bool,
+}
+
+/// Returns what a text defines, in the order of its lines.
+///
+/// # Errors
+/// The text is larger than [`limits::PARSE_BYTES`], or parsing was stopped.
+pub fn definitions(
+    language: &'static Language,
+    text: &str,
+    stop: &Stop,
+) -> Result<Vec<Definition>, ParseError> {
+    let stop = &stop.within(limits::PARSE_TIME);
+    let read = readable(language, text);
+    let mut definitions = of_tree(language, &parse(language, &read, stop)?, &read, stop)?;
+    if let Cow::Owned(_) = read {
+        locate_names(text, &mut definitions);
+    }
+    Ok(definitions)
+}
+
+/// Returns what a text defines, and how it uses a name.
+///
+/// # Errors
+/// As [`definitions`].
+pub fn definitions_and_uses(
+    language: &'static Language,
+    text: &str,
+    name: &str,
+    stop: &Stop,
+) -> Result<(Vec<Definition>, Vec<Use>), ParseError> {
+    let stop = &stop.within(limits::PARSE_TIME);
+    let read = readable(language, text);
+    let tree = parse(language, &read, stop)?;
+    let mut definitions = of_tree(language, &tree, &read, stop)?;
+    let uses = uses(&tree, &read, name, &definitions);
+    if let Cow::Owned(_) = read {
+        locate_names(text, &mut definitions);
+    }
+    Ok((definitions, uses))
+}
+
+/// Returns the text that is parsed: that of the file, or one with the same lines.
+fn readable<'t>(language: &Language, text: &'t str) -> Cow<'t, str> {
+    match language.row.source {
+        Source::Lines(lines) => Cow::Owned(lines(text)),
+        Source::Whole | Source::Parts(_) | Source::Masked(_) => Cow::Borrowed(text),
+    }
+}
+
+fn of_tree(
+    language: &'static Language,
+    tree: &Tree,
+    text: &str,
+    stop: &Stop,
+) -> Result<Vec<Definition>, ParseError> {
+    let mut walk = Walk { language, text, found: Vec::new(), braces: Braces::default() };
+    walk.tree(tree, stop)?;
+    Ok(walk.into_definitions())
+}
+
+/// Sets the ranges of names to those in the file, whose lines are encoded. A name that its line does not have as it is
+/// gets an empty range at the line's start.
+fn locate_names(text: &str, definitions: &mut [Definition]) {
+    let mut starts = vec![0];
+    starts.extend(text.match_indices('\n').map(|(at, _)| at + 1));
+    for definition in definitions {
+        let start = starts.get(definition.line as usize - 1).copied().unwrap_or(text.len());
+        let line = text.get(start..).unwrap_or_default().split('\n').next().unwrap_or_default();
+        definition.name_range = match line.find(&definition.name) {
+            Some(at) => start + at..start + at + definition.name.len(),
+            None => start..start,
+        };
+    }
+}
+
+/// A definition with its place in the text.
+struct Found<'tree> {
+    named: Named<'tree>,
+    node: Node<'tree>,
+    kind: &'static str,
+    category: Category,
+    bytes: Range<usize>,
+    start_row: usize,
+    end_row: usize,
+    has_error: bool,
+    /// The node is within a function, apart from types there.
+    is_local: bool,
+}
+
+struct Walk<'tree> {
+    language: &'static Language,
+    text: &'tree str,
+    found: Vec<Found<'tree>>,
+    braces: Braces,
+}
+
+/// Pairs of braces of a language with [`Row::mends_by_braces`](crate::language::Row::mends_by_braces).
+#[derive(Default)]
+struct Braces {
+    open: Vec<(usize, usize)>,
+    /// Row of the opening brace, end and row of the closing one, by the start of the opening one.
+    pairs: BTreeMap<usize, (usize, usize, usize)>,
+}
+
+impl Braces {
+    fn add(&mut self, node: Node<'_>) {
+        match node.kind() {
+            "{" | "${" => self.open.push((node.start_byte(), node.start_position().row)),
+            "}" => {
+                if let Some((start, row)) = self.open.pop() {
+                    self.pairs.insert(start, (row, node.end_byte(), node.end_position().row));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the end of a definition's body and its row. A type that the grammar could not read has no body; its
+    /// brace is on the line of its name.
+    fn end_of(&self, found: &Found<'_>) -> Option<(usize, usize)> {
+        let body = found.node.child_by_field_name("body");
+        let (_, (row, end, end_row)) = match body {
+            Some(body) => self.pairs.get_key_value(&body.start_byte()),
+            None => self.pairs.range(found.named.name.end_byte()..).next(),
+        }?;
+        let is_its_own =
+            body.is_some() || found.category == Category::Type && *row == found.named.name.end_position().row;
+        is_its_own.then_some((*end, *end_row))
+    }
+}
+
+/// Adjacent comments and attributes.
+#[derive(Clone, Copy)]
+struct Lead {
+    first_row: usize,
+    last_row: usize,
+    column: usize,
+    /// The last one is a comment, which may be anywhere.
+    is_extra: bool,
+}
+
+/// State of the walk for the children of one node.
+#[derive(Clone, Copy, Default)]
+struct Level {
+    /// The comments and attributes directly before the next child.
+    lead: Option<Lead>,
+    /// First row of what leads the wrapper that these are the children of, for its definition.
+    wrapper: Option<usize>,
+    is_local: bool,
+}
+
+impl<'tree> Walk<'tree> {
+    fn tree(&mut self, tree: &'tree Tree, stop: &Stop) -> Result<(), ParseError> {
+        let mut cursor = tree.walk();
+        let mut visited = 0_u32;
+        let mut parents: Vec<Node<'tree>> = Vec::new();
+        let mut levels = vec![Level::default()];
+        loop {
+            visited = visited.wrapping_add(1);
+            // Some rules look at siblings, which are many in some files.
+            if visited.is_multiple_of(limits::NODES_PER_CHECK) && stop.check().is_some() {
+                return Err(ParseError::Stopped);
+            }
+            let node = cursor.node();
+            let level = self.visit(node, &parents, levels.last_mut());
+            if parents.len() < limits::DEPTH && cursor.goto_first_child() {
+                parents.push(node);
+                levels.push(level);
+                continue;
+            }
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return Ok(());
+                }
+                // Some grammars end a node only after the comments of its next sibling.
+                let column = parents.pop().map_or(0, |node| node.start_position().column);
+                let lead = levels.pop().and_then(|level| level.lead);
+                let lead = lead.filter(|lead| lead.is_extra && lead.column <= column);
+                if let Some(level) = levels.last_mut().filter(|_| lead.is_some()) {
+                    level.lead = lead;
+                }
+            }
+        }
+    }
+
+    /// Looks at one node, and returns the state for its children.
+    fn visit(&mut self, node: Node<'tree>, parents: &[Node<'tree>], level: Option<&mut Level>) -> Level {
+        let Some(level) = level else { return Level::default() };
+        let (first, last) = rows(node);
+        let kind = self.language.kind(node.kind_id());
+        let joined = level.lead.filter(|lead| first <= lead.last_row + 1);
+        // Modifiers and parameters of templates may stand between the start of a wrapper and its definition.
+        let wrapper = level.wrapper.filter(|_| kind.rule.is_some() || kind.is_wrapper);
+        let start_row = joined.map_or(first, |lead| lead.first_row).min(wrapper.unwrap_or(first));
+        let before = self.found.len();
+        if let Some(rule) = kind.rule.and_then(|rule| self.language.row.rules.get(usize::from(rule))) {
+            self.define(rule, Site { node, parents, text: self.text }, start_row, level.is_local);
+        }
+        let is_definition = self.found.len() > before;
+        if kind.is_leading && !is_definition {
+            if is_first_in_line(self.text, node) {
+                let (column, is_extra) = (node.start_position().column, node.is_extra());
+                let new = Lead { first_row: first, last_row: last, column, is_extra };
+                level.lead = Some(joined.map_or(new, |lead| Lead { last_row: last, is_extra, ..lead }));
+            }
+            return Level { is_local: level.is_local, ..Level::default() };
+        }
+        // Punctuation and keywords stand between an attribute and its definition, or between two definitions.
+        if !node.is_named() && node.child_count() == 0 {
+            if self.language.row.mends_by_braces && !node.is_missing() {
+                self.braces.add(node);
+            }
+            return Level::default();
+        }
+        level.lead = None;
+        if is_definition || kind.is_wrapper {
+            level.wrapper = None;
+        }
+        // A node that goes on after its definition is no scope: what follows is not in it.
+        let is_scope = |found: &&Found<'_>| found.bytes.end >= node.end_byte();
+        let scope = self.found.get(before).filter(is_scope).map(|found| found.category);
+        Level {
+            // Comments before a node lead the first definition in it, unless it is one itself.
+            lead: joined.filter(|_| !is_definition),
+            wrapper: kind.is_wrapper.then_some(start_row),
+            is_local: is_local(kind, scope, level.is_local),
+        }
+    }
+
+    fn define(&mut self, rule: &'static Rule, site: Site<'_, 'tree>, start_row: usize, is_local: bool) {
+        let node = site.node;
+        let mut names: Vec<Named<'tree>> = Vec::new();
+        match rule.name {
+            Name::Field(field) => names.extend(node.child_by_field_name(field).map(Named::new)),
+            Name::Child(kinds) => names.extend(child(node, kinds).map(Named::new)),
+            Name::WithBody(field) => {
+                let has_body = node.child_by_field_name("body").is_some();
+                let category = if has_body { rule.category } else { Category::Declaration };
+                let name = node.child_by_field_name(field).map(Named::new);
+                names.extend(name.map(|name| name.with_kind(rule.kind, category)));
+            }
+            Name::With(find) => find(site, &mut names),
+        }
+        for named in names {
+            let (kind, category) = match named.kind.unwrap_or((rule.kind, rule.category)) {
+                (kind @ ("field" | "component"), Category::Constant) => (kind, Category::Field),
+                kind => kind,
+            };
+            let first = named.first.unwrap_or(node);
+            let last = named.last.unwrap_or(first);
+            let start_row = if first == node { start_row } else { first.start_position().row };
+            self.found.push(Found {
+                bytes: first.start_byte()..last.end_byte(),
+                has_error: first.has_error() || last.has_error(),
+                end_row: self.last_row(last),
+                named,
+                node: first,
+                kind,
+                category,
+                start_row,
+                is_local,
+            });
+        }
+    }
+
+    /// Returns the last row of a definition, without comments after it that its node also holds.
+    fn last_row(&self, node: Node<'tree>) -> usize {
+        let column = node.start_position().column;
+        let (mut last, mut row) = (node, rows(node).1);
+        loop {
+            let end = last.end_byte();
+            let child = last.child_count().checked_sub(1).and_then(|at| last.child(at));
+            let Some(child) = child.filter(|child| child.end_byte() == end) else { return row };
+            let mut kept = Some(child);
+            while let Some(comment) = kept.filter(|comment| {
+                let is_outer =
+                    comment.start_position().column <= column && is_first_in_line(self.text, *comment);
+                is_outer && comment.is_extra() && self.language.kind(comment.kind_id()).is_leading
+            }) {
+                kept = comment.prev_sibling();
+            }
+            let Some(kept) = kept else { return row };
+            if kept != child {
+                row = rows(kept).1;
+            }
+            last = kept;
+        }
+    }
+
+    fn into_definitions(mut self) -> Vec<Definition> {
+        let language = self.language;
+        self.found.retain(|found| {
+            !(found.is_local && matches!(found.category, Category::Constant | Category::Field))
+        });
+        for found in &mut self.found {
+            if let Some((end, row)) = self.braces.end_of(found) {
+                (found.bytes.end, found.end_row) = (end, row);
+            }
+        }
+        self.found.sort_by_key(|found| {
+            (found.bytes.start, Reverse(found.bytes.end), found.named.name.start_byte())
+        });
+        let mut definitions: Vec<Definition> = Vec::with_capacity(self.found.len());
+        let mut arities: Vec<Option<usize>> = Vec::with_capacity(self.found.len());
+        // Positions of the definitions around the next one, with their bytes.
+        let mut open: Vec<(usize, Range<usize>)> = Vec::new();
+        for found in self.found {
+            let bytes = found.bytes.clone();
+            while open.pop_if(|(_, outer)| outer.end <= bytes.start || *outer == bytes).is_some() {}
+            let parent = open.last().map(|(at, _)| *at);
+            let name_range = found.named.name_range();
+            let text = self.text.get(name_range.clone()).unwrap_or_default();
+            let (qualifier, name) = match found.named.spelling {
+                Some(spelling) => (spelling.scope, spelling.name),
+                None if found.named.is_unqualified => (None, text.to_owned()),
+                None => unqualified(language, text),
+            };
+            let scope = found.named.scope.and_then(|bytes| self.text.get(bytes)).map(str::to_owned);
+            let definition = Definition {
+                name,
+                scope: scope.or(qualifier),
+                kind: found.kind,
+                category: found.category,
+                start_line: found.start_row as u32 + 1,
+                line: found.named.name.start_position().row as u32 + 1,
+                end_line: found.end_row as u32 + 1,
+                name_range,
+                parent,
+                depth: open.len() as u32,
+                has_error: found.has_error,
+            };
+            let clause_of = language.row.has_clauses.then(|| {
+                let sibling = definitions.iter().rposition(|before| before.parent == parent)?;
+                let is_same = is_clause(&definitions[sibling], &definition);
+                (is_same && arities[sibling] == found.named.arity).then_some(sibling)
+            });
+            match clause_of.flatten() {
+                Some(sibling) => {
+                    let before = &mut definitions[sibling];
+                    before.end_line = definition.end_line;
+                    before.has_error |= definition.has_error;
+                    open.push((sibling, bytes));
+                }
+                None => {
+                    open.push((definitions.len(), bytes));
+                    definitions.push(definition);
+                    arities.push(found.named.arity);
+                }
+            }
+        }
+        trim_blank_ends(self.text, &mut definitions);
+        definitions
+    }
+}
+
+/// Returns whether a definition is a further clause of the one before it.
+fn is_clause(before: &Definition, next: &Definition) -> bool {
+    next.category == Category::Function && (&before.name, before.category) == (&next.name, next.category)
+}
+
+/// Variables are local within functions, but not within types that are defined there.
+fn is_local(kind: NodeKind, scope: Option<Category>, is_outer_local: bool) -> bool {
+    match scope {
+        Some(Category::Function) => true,
+        Some(Category::Type | Category::Module | Category::Extension) => false,
+        _ => (is_outer_local || kind.is_local_scope) && !kind.is_member_scope,
+    }
+}
+
+/// The first and the last row of a node; a line end at its end belongs to the last one.
+fn rows(node: Node<'_>) -> (usize, usize) {
+    let (start, end) = (node.start_position(), node.end_position());
+    let last = if end.column == 0 && end.row > start.row { end.row - 1 } else { end.row };
+    (start.row, last)
+}
+
+fn is_first_in_line(text: &str, node: Node<'_>) -> bool {
+    let start = node.start_byte();
+    let line = text.get(start - node.start_position().column.min(start)..start).unwrap_or_default();
+    line.trim().is_empty()
+}
+
+/// Some nodes go on to the next token; their definitions end at the last line with text.
+fn trim_blank_ends(text: &str, definitions: &mut [Definition]) {
+    let is_blank: Vec<bool> = text.split('\n').map(|line| line.trim().is_empty()).collect();
+    for definition in definitions {
+        while definition.end_line > definition.line
+            && is_blank.get(definition.end_line as usize - 1).copied().unwrap_or(true)
+        {
+            definition.end_line -= 1;
+        }
+    }
+}
+
+/// Splits a name into what qualifies it and its last part, without quotes.
+fn unqualified(language: &Language, name: &str) -> (Option<String>, String) {
+    let unquoted = |quote: char| name.strip_prefix(quote)?.strip_suffix(quote);
+    let name = ['"', '\'', '`'].into_iter().find_map(unquoted).unwrap_or(name).trim();
+    let split = |separator: &&str| {
+        let (qualifier, last) = name.rsplit_once(separator)?;
+        // `<.>` is an operator and qualifies nothing.
+        (qualifier.contains(char::is_alphanumeric) && !last.is_empty()).then_some((qualifier, last))
+    };
+    let splits = language.row.separators.iter().filter_map(split);
+    match splits.min_by_key(|(_, last)| last.len()) {
+        Some((qualifier, last)) => (Some(qualifier.to_owned()), last.to_owned()),
+        None => (None, name.to_owned()),
+    }
+}

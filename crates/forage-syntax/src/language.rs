@@ -1,0 +1,344 @@
+//! What the crate knows of a language: its grammar, and the nodes that define something.
+
+use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
+
+use tree_sitter::Node;
+
+use crate::languages::ROWS;
+
+/// Coarse kind of a definition, the same for all languages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Category {
+    /// A class, struct, enum, interface, trait, protocol or type alias.
+    Type,
+    /// A function, method, constructor or macro.
+    Function,
+    /// A module, namespace or package.
+    Module,
+    /// A constant or a variable outside of functions.
+    Constant,
+    /// A field of a type. An outline leaves fields out.
+    Field,
+    /// Members of a type that is defined elsewhere: `impl`, `extension`, `instance`.
+    Extension,
+    /// A function or type without its body: a prototype, a forward declaration.
+    Declaration,
+    /// A heading of a document.
+    Heading,
+}
+
+/// A language that can be parsed.
+#[derive(Debug)]
+pub struct Language {
+    pub(crate) row: &'static Row,
+    loaded: OnceLock<Loaded>,
+}
+
+/// What is written down for a language.
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// Its name in lower case, such as `rust` or `csharp`.
+    pub(crate) name: &'static str,
+    /// Extensions of files that need this grammar rather than another one of the same language, such as `tsx`.
+    pub(crate) extensions: &'static [&'static str],
+    pub(crate) load: fn() -> tree_sitter::Language,
+    pub(crate) rules: &'static [Rule],
+    /// Kinds of nodes that belong to the definition after them, as comments do: attributes, decorators, signatures.
+    /// A kind that also has a rule leads only where the rule finds no name.
+    pub(crate) leading: &'static [&'static str],
+    /// Kinds of nodes that only hold a definition and begin with it: `export`, `template <…>`, decorated definitions.
+    pub(crate) wrappers: &'static [&'static str],
+    /// Kinds of nodes in which variables are local, beside the definitions of functions.
+    pub(crate) local_scopes: &'static [&'static str],
+    /// Kinds of nodes whose variables are members, even within a function: the bodies of types without a name.
+    pub(crate) member_scopes: &'static [&'static str],
+    /// Separators of a qualified name, such as `::` in `Matrix::at`.
+    pub(crate) separators: &'static [&'static str],
+    /// Adjacent functions of one name are clauses of one definition.
+    pub(crate) has_clauses: bool,
+    /// Bodies end at the brace that closes them, even where the grammar could not read what is in them.
+    pub(crate) mends_by_braces: bool,
+    pub(crate) source: Source,
+}
+
+/// Where a file has the text that the grammar reads.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Source {
+    /// The file is that text.
+    Whole,
+    /// Only these ranges of bytes, such as the scripts of a page.
+    Parts(fn(&str) -> Vec<Range<usize>>),
+    /// A text of the same length, in which something that the grammar can't read is blank.
+    Masked(fn(&str) -> String),
+    /// A text with the lines of the file, in which the lines of the language are decoded and all others are empty.
+    Lines(fn(&str) -> String),
+}
+
+/// A row without any nodes, to be completed with `..BASE`.
+pub(crate) const BASE: Row = Row {
+    name: "",
+    extensions: &[],
+    load: || unreachable!("a row names its grammar"),
+    rules: &[],
+    leading: &[],
+    wrappers: &[],
+    local_scopes: &[],
+    member_scopes: &[],
+    separators: &[],
+    has_clauses: false,
+    mends_by_braces: false,
+    source: Source::Whole,
+};
+
+/// A kind of node that defines something.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    /// The node's kind in the grammar.
+    pub(crate) node: &'static str,
+    /// The language's own word for it, such as `struct`.
+    pub(crate) kind: &'static str,
+    pub(crate) category: Category,
+    pub(crate) name: Name,
+}
+
+/// Where a definition's name is in its node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Name {
+    /// The child in this field.
+    Field(&'static str),
+    /// The child in this field. Without a child in the field `body` the node is a declaration.
+    WithBody(&'static str),
+    /// The first child of one of these kinds.
+    Child(&'static [&'static str]),
+    /// Found by a function, which may also choose the kind and leave a node out.
+    With(Find),
+}
+
+/// Finds the names that a node defines.
+pub(crate) type Find = for<'a, 'tree> fn(Site<'a, 'tree>, &mut Vec<Named<'tree>>);
+
+/// A node that a rule names, where it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Site<'a, 'tree> {
+    pub(crate) node: Node<'tree>,
+    /// The nodes around it, the root first.
+    pub(crate) parents: &'a [Node<'tree>],
+    pub(crate) text: &'tree str,
+}
+
+/// A name that a node defines.
+pub(crate) struct Named<'tree> {
+    pub(crate) name: Node<'tree>,
+    /// Bytes of the text that are the name, if not all of its node are.
+    pub(crate) bytes: Option<Range<usize>>,
+    /// `bytes` are the name as it is; otherwise it may be qualified.
+    pub(crate) is_unqualified: bool,
+    /// The name, where it is not the text of one node: the parts of `viewWithTitle:shows:`, `operator bool`.
+    pub(crate) spelling: Option<Spelling>,
+    /// Bytes of what it belongs to, where that is not around it: the type of Go's receivers.
+    pub(crate) scope: Option<Range<usize>>,
+    /// Another kind than the rule's.
+    pub(crate) kind: Option<(&'static str, Category)>,
+    /// The first node of the definition, if that is not the rule's own: one of several in it.
+    pub(crate) first: Option<Node<'tree>>,
+    /// The last node of the definition, if that is not the first: a statement around it, or the last sibling that a
+    /// header without a block covers, as Perl's `package Name;` does.
+    pub(crate) last: Option<Node<'tree>>,
+    /// Number of parameters, in languages where functions with one name and different numbers are different functions.
+    pub(crate) arity: Option<usize>,
+}
+
+/// A name that is put together, with what qualifies it.
+pub(crate) struct Spelling {
+    pub(crate) scope: Option<String>,
+    pub(crate) name: String,
+}
+
+impl<'tree> Named<'tree> {
+    pub(crate) fn new(name: Node<'tree>) -> Self {
+        Self {
+            name,
+            bytes: None,
+            is_unqualified: false,
+            spelling: None,
+            scope: None,
+            kind: None,
+            first: None,
+            last: None,
+            arity: None,
+        }
+    }
+
+    pub(crate) fn with_kind(self, kind: &'static str, category: Category) -> Self {
+        Self { kind: Some((kind, category)), ..self }
+    }
+
+    pub(crate) fn with_scope(self, scope: Option<Node<'tree>>) -> Self {
+        self.with_scope_bytes(scope.map(|scope| scope.byte_range()))
+    }
+
+    pub(crate) fn with_scope_bytes(self, scope: Option<Range<usize>>) -> Self {
+        Self { scope, ..self }
+    }
+
+    pub(crate) fn with_spelling(self, scope: Option<String>, name: String) -> Self {
+        Self { spelling: Some(Spelling { scope, name }), ..self }
+    }
+
+    /// Sets the bytes of the text that are the name as it is.
+    pub(crate) fn with_part(self, start: usize, end: usize) -> Self {
+        Self { bytes: Some(start..end), is_unqualified: true, ..self }
+    }
+
+    /// Sets the bytes of the name's node, from its start, that are the name, which may be qualified.
+    pub(crate) fn with_bytes(self, bytes: Range<usize>) -> Self {
+        let node = self.name.byte_range();
+        let bytes = node.start + bytes.start..(node.start + bytes.end).min(node.end);
+        Self { bytes: Some(bytes), ..self }
+    }
+
+    pub(crate) fn with_first(self, first: Node<'tree>) -> Self {
+        Self { first: Some(first), ..self }
+    }
+
+    pub(crate) fn with_last(self, last: Option<Node<'tree>>) -> Self {
+        Self { last, ..self }
+    }
+
+    pub(crate) fn with_span(self, first: Node<'tree>, last: Node<'tree>) -> Self {
+        self.with_first(first).with_last(Some(last))
+    }
+
+    pub(crate) fn with_arity(self, arity: usize) -> Self {
+        Self { arity: Some(arity), ..self }
+    }
+
+    /// Returns the bytes of the name in the text.
+    pub(crate) fn name_range(&self) -> Range<usize> {
+        self.bytes.clone().unwrap_or(self.name.byte_range())
+    }
+}
+
+impl<'tree> Site<'_, 'tree> {
+    /// Returns the text of a node.
+    pub(crate) fn text_of(&self, node: Node<'_>) -> &'tree str {
+        self.text.get(node.byte_range()).unwrap_or_default()
+    }
+
+    /// Returns the innermost node around this one that has one of the given kinds.
+    pub(crate) fn around(&self, kinds: &[&str]) -> Option<Node<'tree>> {
+        self.parents.iter().rev().find(|node| kinds.contains(&node.kind())).copied()
+    }
+
+    /// Returns the siblings after this node in order, without a search from its first one.
+    pub(crate) fn next_siblings(&self) -> impl Iterator<Item = Node<'tree>> {
+        let (parent, end) = (self.parents.last(), self.node.end_byte());
+        let mut cursor = parent.unwrap_or(&self.node).walk();
+        let mut is_there = parent.is_some() && cursor.goto_first_child_for_byte(end).is_some();
+        let siblings = std::iter::from_fn(move || {
+            let sibling = is_there.then(|| cursor.node())?;
+            is_there = cursor.goto_next_sibling();
+            Some(sibling)
+        });
+        siblings.skip_while(move |sibling| sibling.start_byte() < end)
+    }
+
+    /// Returns the kind of the node around this one, or of the `nth` above that.
+    pub(crate) fn parent_kind(&self, nth: usize) -> &'tree str {
+        self.parents.iter().rev().nth(nth).map_or("", Node::kind)
+    }
+}
+
+/// Returns the first child of one of the given kinds.
+pub(crate) fn child<'tree>(node: Node<'tree>, kinds: &[&str]) -> Option<Node<'tree>> {
+    children(node).find(|child| kinds.contains(&child.kind()))
+}
+
+/// Returns the children of a node in order.
+pub(crate) fn children<'tree>(node: Node<'tree>) -> impl Iterator<Item = Node<'tree>> {
+    let mut cursor = node.walk();
+    let mut is_there = cursor.goto_first_child();
+    std::iter::from_fn(move || {
+        let child = is_there.then(|| cursor.node())?;
+        is_there = cursor.goto_next_sibling();
+        Some(child)
+    })
+}
+
+/// Tables that are built once for a grammar.
+#[derive(Debug)]
+pub(crate) struct Loaded {
+    grammar: tree_sitter::Language,
+    /// By the numbers of the grammar's kinds of nodes.
+    kinds: Vec<NodeKind>,
+}
+
+/// What a kind of node means for definitions.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct NodeKind {
+    /// A number of a rule of [`Row::rules`].
+    pub(crate) rule: Option<u16>,
+    /// A comment, or one of [`Row::leading`].
+    pub(crate) is_leading: bool,
+    pub(crate) is_wrapper: bool,
+    pub(crate) is_local_scope: bool,
+    pub(crate) is_member_scope: bool,
+}
+
+static LANGUAGES: LazyLock<Vec<Language>> =
+    LazyLock::new(|| ROWS.iter().map(|row| Language { row, loaded: OnceLock::new() }).collect());
+
+impl Language {
+    /// Returns all languages that can be parsed. One name may have several grammars.
+    #[must_use]
+    pub fn all() -> &'static [Self] {
+        &LANGUAGES
+    }
+
+    /// Returns its name in lower case, such as `rust` or `csharp`.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.row.name
+    }
+
+    /// Returns the language of a name as `lang:` takes it, for the file at `path`, whose extension may choose another
+    /// grammar. `None` if it has no grammar.
+    #[must_use]
+    pub fn for_name(name: &str, path: &str) -> Option<&'static Self> {
+        let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+        let named = || LANGUAGES.iter().filter(|language| language.row.name == name);
+        let special = named().find(|language| language.row.extensions.contains(&extension));
+        special.or_else(|| named().find(|language| language.row.extensions.is_empty()))
+    }
+
+    pub(crate) fn grammar(&self) -> &tree_sitter::Language {
+        &self.loaded().grammar
+    }
+
+    /// Returns what a kind of node means.
+    pub(crate) fn kind(&self, id: u16) -> NodeKind {
+        self.loaded().kinds.get(usize::from(id)).copied().unwrap_or_default()
+    }
+
+    fn loaded(&self) -> &Loaded {
+        self.loaded.get_or_init(|| {
+            let Row { load, rules, leading, wrappers, local_scopes, member_scopes, .. } = self.row;
+            let grammar = load();
+            let kind = |id: usize| {
+                let name = grammar.node_kind_for_id(id as u16).unwrap_or_default();
+                let is_named = grammar.node_kind_is_named(id as u16);
+                let rule = rules.iter().position(|rule| rule.node == name).filter(|_| is_named);
+                NodeKind {
+                    rule: rule.map(|rule| rule as u16),
+                    is_leading: is_named && (name.contains("comment") || leading.contains(&name)),
+                    is_wrapper: wrappers.contains(&name),
+                    is_local_scope: local_scopes.contains(&name),
+                    is_member_scope: member_scopes.contains(&name),
+                }
+            };
+            let kinds = (0..grammar.node_kind_count()).map(kind).collect();
+            Loaded { grammar, kinds }
+        })
+    }
+}

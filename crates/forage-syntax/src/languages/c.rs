@@ -1,0 +1,368 @@
+//! C, C++ and Objective-C, which share declarators.
+
+use ast_grep_core::tree_sitter::LanguageExt as _;
+use ast_grep_language::SupportLang;
+use tree_sitter::Node;
+
+use crate::language::Category::{Constant, Declaration, Extension, Function, Module, Type};
+use crate::language::{BASE, Name, Named, Row, Rule, Site, Source, child, children};
+
+const NAME: Name = Name::Field("name");
+
+/// Words that the grammars take for names after an error.
+const NO_NAMES: &[&str] = &[
+    "",
+    "__catch",
+    "catch",
+    "else",
+    "for",
+    "if",
+    "namespace",
+    "return",
+    "sizeof",
+    "struct",
+    "switch",
+    "while",
+];
+
+const RULES: &[Rule] = &[
+    Rule { node: "function_definition", kind: "function", category: Function, name: Name::With(function) },
+    Rule { node: "declaration", kind: "variable", category: Constant, name: Name::With(declaration) },
+    Rule { node: "field_declaration", kind: "field", category: Constant, name: Name::With(declaration) },
+    Rule { node: "type_definition", kind: "typedef", category: Type, name: Name::With(typedef) },
+    Rule { node: "struct_specifier", kind: "struct", category: Type, name: Name::With(tagged) },
+    Rule { node: "union_specifier", kind: "union", category: Type, name: Name::With(tagged) },
+    Rule { node: "enum_specifier", kind: "enum", category: Type, name: Name::With(tagged) },
+    Rule { node: "preproc_def", kind: "macro", category: Function, name: Name::With(object_macro) },
+    Rule { node: "preproc_function_def", kind: "macro", category: Function, name: NAME },
+    // C++.
+    Rule { node: "class_specifier", kind: "class", category: Type, name: Name::With(tagged) },
+    Rule { node: "namespace_definition", kind: "namespace", category: Module, name: NAME },
+    Rule { node: "namespace_alias_definition", kind: "namespace", category: Module, name: NAME },
+    Rule { node: "alias_declaration", kind: "using", category: Type, name: NAME },
+    Rule { node: "concept_definition", kind: "concept", category: Type, name: NAME },
+    // Objective-C.
+    Rule { node: "class_interface", kind: "interface", category: Type, name: Name::With(class) },
+    Rule {
+        node: "class_implementation",
+        kind: "implementation",
+        category: Extension,
+        name: Name::With(class),
+    },
+    Rule { node: "class_declaration", kind: "class", category: Declaration, name: Name::With(forward) },
+    Rule {
+        node: "protocol_declaration",
+        kind: "protocol",
+        category: Type,
+        name: Name::Child(&["identifier"]),
+    },
+    Rule {
+        node: "protocol_forward_declaration",
+        kind: "protocol",
+        category: Declaration,
+        name: Name::With(forward),
+    },
+    Rule {
+        node: "compatibility_alias_declaration",
+        kind: "alias",
+        category: Type,
+        name: Name::Field("alias"),
+    },
+    Rule { node: "method_definition", kind: "method", category: Function, name: Name::With(method) },
+    Rule { node: "method_declaration", kind: "method", category: Declaration, name: Name::With(method) },
+    Rule { node: "property_declaration", kind: "property", category: Constant, name: Name::With(property) },
+    Rule { node: "instance_variable", kind: "field", category: Constant, name: Name::With(property) },
+];
+
+const SHARED: Row = Row {
+    rules: RULES,
+    wrappers: &[
+        "linkage_specification",
+        "template_declaration",
+        "friend_declaration",
+        "implementation_definition",
+    ],
+    local_scopes: &["lambda_expression", "block_literal"],
+    separators: &["::"],
+    source: Source::Masked(super::macros::mask),
+    ..BASE
+};
+
+pub(crate) static C: Row = Row { name: "c", load: || SupportLang::C.get_ts_language(), ..SHARED };
+
+pub(crate) static CPP: Row = Row { name: "cpp", load: || SupportLang::Cpp.get_ts_language(), ..SHARED };
+
+pub(crate) static OBJECTIVE_C: Row =
+    Row { name: "objective-c", load: || tree_sitter_objc::LANGUAGE.into(), ..SHARED };
+
+fn function<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let Some(declarator) = site.node.child_by_field_name("declarator") else { return };
+    let (name, is_function) = innermost(declarator);
+    let Some(named) = named(site, name).filter(|_| is_function) else { return };
+    if let Some(named) = test(site, declarator) {
+        names.push(named);
+        return;
+    }
+    let is_absent = child(site.node, &["delete_method_clause", "pure_virtual_clause"]).is_some();
+    names.push(if is_absent { named.with_kind("function", Declaration) } else { named });
+}
+
+/// `TEST(Suite, name) {`, or another macro that defines what its arguments name.
+fn test<'tree>(site: Site<'_, 'tree>, declarator: Node<'tree>) -> Option<Named<'tree>> {
+    let is_macro = site
+        .text_of(declarator.child_by_field_name("declarator")?)
+        .bytes()
+        .all(|byte| !byte.is_ascii_lowercase());
+    if site.node.child_by_field_name("type").is_some() || !is_macro {
+        return None;
+    }
+    let parameters = declarator.child_by_field_name("parameters")?;
+    let mut names = children(parameters).filter(|node| node.kind() == "parameter_declaration").map(|node| {
+        let is_alone = node.child_by_field_name("declarator").is_none();
+        node.child_by_field_name("type").filter(|name| is_alone && name.kind() == "type_identifier")
+    });
+    let first = names.next()??;
+    Some(match names.next() {
+        Some(Some(second)) => Named::new(second).with_scope(Some(first)),
+        _ => Named::new(first),
+    })
+}
+
+/// Variables and fields, and the prototypes of functions.
+fn declaration<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let mut cursor = site.node.walk();
+    for declarator in site.node.children_by_field_name("declarator", &mut cursor) {
+        let (name, is_function) = innermost(declarator);
+        if name.kind() == "structured_binding_declarator" {
+            names.extend(children(name).filter(|child| child.kind() == "identifier").map(Named::new));
+            continue;
+        }
+        // Within a function `T value(argument)` is a variable of C++ more often than a prototype.
+        if is_function && is_in_function(site) {
+            continue;
+        }
+        let named = named(site, name);
+        names.extend(match is_function {
+            true => named.map(|named| named.with_kind("function", Declaration)),
+            false => named,
+        });
+    }
+}
+
+/// `typedef struct { … } name;` is the only name of the type.
+fn typedef<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let defined = site.node.child_by_field_name("type");
+    let unnamed = defined.filter(|node| {
+        node.child_by_field_name("body").is_some() && node.child_by_field_name("name").is_none()
+    });
+    let kind = match unnamed.map(|node| node.kind()) {
+        Some("struct_specifier") => "struct",
+        Some("union_specifier") => "union",
+        Some("enum_specifier") => "enum",
+        Some("class_specifier") => "class",
+        _ => "typedef",
+    };
+    let mut cursor = site.node.walk();
+    for declarator in site.node.children_by_field_name("declarator", &mut cursor) {
+        names.extend(named(site, innermost(declarator).0).map(|named| named.with_kind(kind, Type)));
+    }
+}
+
+/// A type with its body, or a statement that only declares it. Elsewhere `struct name` refers to it.
+fn tagged<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let Some(named) = site.node.child_by_field_name("name").and_then(|name| named(site, name)) else {
+        return;
+    };
+    if site.node.child_by_field_name("body").is_some() {
+        names.push(named);
+        return;
+    }
+    let is_statement = match site.parent_kind(0) {
+        "translation_unit" | "declaration_list" | "template_declaration" => true,
+        "preproc_if" | "preproc_ifdef" | "preproc_else" | "preproc_elif" | "preproc_elifdef" => true,
+        "field_declaration" => {
+            site.parents.last().is_some_and(|parent| parent.child_by_field_name("declarator").is_none())
+        }
+        _ => false,
+    };
+    if is_statement {
+        let kind = match site.node.kind() {
+            "struct_specifier" => "struct",
+            "union_specifier" => "union",
+            "enum_specifier" => "enum",
+            _ => "class",
+        };
+        names.push(named.with_kind(kind, Declaration));
+    }
+}
+
+/// A macro without parameters. The guard of a header defines nothing.
+fn object_macro<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let Some(name) = site.node.child_by_field_name("name") else { return };
+    let is_guarded =
+        site.parents.last().filter(|parent| parent.kind() == "preproc_ifdef").is_some_and(|parent| {
+            let guarded = parent.child_by_field_name("name");
+            // A default has nothing else in its `#ifndef`.
+            guarded.is_some_and(|guarded| site.text_of(guarded) == site.text_of(name))
+                && children(*parent).filter(Node::is_named).nth(2).is_some()
+        });
+    if !is_guarded || site.node.child_by_field_name("value").is_some() {
+        names.push(Named::new(name));
+    }
+}
+
+/// Returns what a declarator declares, and whether that is a function: `*name(…)` is one, `(*name)(…)` points to one.
+fn innermost(declarator: Node<'_>) -> (Node<'_>, bool) {
+    let (mut name, mut is_function) = (declarator, false);
+    loop {
+        match name.kind() {
+            "function_declarator" => is_function = true,
+            "pointer_declarator"
+            | "reference_declarator"
+            | "array_declarator"
+            | "block_pointer_declarator" => {
+                is_function = false;
+            }
+            "operator_cast" => return (name, true),
+            _ => {}
+        }
+        let inner = name.child_by_field_name("declarator").or_else(|| {
+            let is_bare = matches!(
+                name.kind(),
+                "parenthesized_declarator" | "reference_declarator" | "attributed_declarator"
+            );
+            let mut inner = children(name).filter(|child| child.is_named() && !child.is_extra());
+            is_bare.then(|| inner.find(|child| child.kind() != "ms_call_modifier")).flatten()
+        });
+        match inner {
+            Some(inner) => name = inner,
+            None => return (name, is_function || is_operator_cast(name)),
+        }
+    }
+}
+
+fn is_operator_cast(mut name: Node<'_>) -> bool {
+    while let Some(inner) = name.child_by_field_name("name").filter(|_| name.kind() == "qualified_identifier")
+    {
+        name = inner;
+    }
+    name.kind() == "operator_cast"
+}
+
+/// The name of a declarator or a type, without the arguments of templates.
+fn named<'tree>(site: Site<'_, 'tree>, node: Node<'tree>) -> Option<Named<'tree>> {
+    let (mut scope, mut name) = (String::new(), node);
+    while name.kind() == "qualified_identifier" {
+        if let Some(qualifier) = name.child_by_field_name("scope") {
+            let separator = if scope.is_empty() { "" } else { "::" };
+            scope = format!("{scope}{separator}{}", site.text_of(unparameterized(qualifier)));
+        }
+        let mut cursor = name.walk();
+        // `template` before the name has the same field.
+        name = name.children_by_field_name("name", &mut cursor).filter(Node::is_named).last()?;
+    }
+    let scope = (!scope.is_empty()).then_some(scope);
+    let name = unparameterized(name);
+    // `else if (…) {` after an error looks like a function.
+    if NO_NAMES.contains(&site.text_of(name)) {
+        return None;
+    }
+    match name.kind() {
+        "identifier" | "field_identifier" | "type_identifier" | "primitive_type" | "destructor_name" => {
+            Some(Named::new(name).with_spelling(scope, site.text_of(name).to_owned()))
+        }
+        "operator_name" => {
+            let text = site.text_of(name);
+            let operator = text.strip_prefix("operator").unwrap_or(text).trim_start();
+            let separator = if operator.starts_with(char::is_alphabetic) { " " } else { "" };
+            Some(Named::new(name).with_spelling(scope, format!("operator{separator}{operator}")))
+        }
+        // `operator const char *() const`
+        "operator_cast" => {
+            let mut parameters = name;
+            while let Some(inner) = parameters.child_by_field_name("declarator") {
+                parameters = inner;
+            }
+            let parameters = parameters.child_by_field_name("parameters")?;
+            let text = site.text.get(name.start_byte()..parameters.start_byte())?;
+            Some(Named::new(name).with_spelling(scope, text.trim().to_owned()))
+        }
+        _ => None,
+    }
+}
+
+fn unparameterized(mut node: Node<'_>) -> Node<'_> {
+    while let "template_type" | "template_function" | "template_method" | "dependent_name" = node.kind() {
+        let inner = node.child_by_field_name("name").or_else(|| children(node).filter(Node::is_named).last());
+        match inner {
+            Some(inner) => node = inner,
+            None => break,
+        }
+    }
+    node
+}
+
+/// Whether a node is within the body of a function, apart from types that are defined there. The grammar of C reads
+/// `namespace name {` as a function without parameters.
+fn is_in_function(site: Site<'_, '_>) -> bool {
+    for parent in site.parents.iter().rev() {
+        match parent.kind() {
+            "field_declaration_list" => return false,
+            "function_definition" => {
+                let declarator = parent.child_by_field_name("declarator");
+                if declarator.is_none_or(|declarator| innermost(declarator).1) {
+                    return true;
+                }
+            }
+            "method_definition" | "lambda_expression" | "block_literal" => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// A class of Objective-C. One with a category adds to a class that is defined elsewhere.
+fn class<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let Some(name) = child(site.node, &["identifier"]) else { return };
+    let named = Named::new(name);
+    let is_interface = site.node.kind() == "class_interface";
+    let mut before_body = children(site.node).skip_while(|node| *node != name).skip(1);
+    names.push(if site.node.child_by_field_name("category").is_some() {
+        named.with_kind("category", Extension)
+    } else if is_interface && before_body.next().is_some_and(|node| node.kind() == "(") {
+        named.with_kind("extension", Extension)
+    } else {
+        named
+    });
+}
+
+/// `@class A, B;`
+fn forward<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    names.extend(children(site.node).filter(|child| child.kind() == "identifier").map(Named::new));
+}
+
+/// The selector of a method.
+fn method<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let mut selector = String::new();
+    for part in children(site.node) {
+        match part.kind() {
+            "identifier" => selector.push_str(site.text_of(part)),
+            // The parameters after a comma have no part in the selector.
+            "," => break,
+            "method_parameter" => selector.push(':'),
+            _ => {}
+        }
+    }
+    let name = child(site.node, &["identifier", "method_parameter"]);
+    names.extend(name.map(|name| Named::new(name).with_spelling(None, selector)));
+}
+
+/// Properties and variables of a class: `@property (nonatomic) NSString *title;`
+fn property<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let Some(declaration) = child(site.node, &["struct_declaration"]) else { return };
+    for declarator in children(declaration).filter(|child| child.kind() == "struct_declarator") {
+        if let Some(declarator) = children(declarator).find(Node::is_named) {
+            names.extend(named(site, innermost(declarator).0));
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! Dockerfiles.
+
+use crate::language::Category::{Constant, Module};
+use crate::language::{BASE, Name, Named, Row, Rule, Site};
+
+pub(crate) static DOCKERFILE: Row = Row {
+    name: "dockerfile",
+    load: || tree_sitter_containerfile::LANGUAGE.into(),
+    rules: &[
+        Rule { node: "from_instruction", kind: "stage", category: Module, name: Name::With(stage) },
+        Rule { node: "arg_pair", kind: "ARG", category: Constant, name: Name::Field("name") },
+        Rule { node: "env_pair", kind: "ENV", category: Constant, name: Name::Field("name") },
+    ],
+    wrappers: &["arg_instruction", "env_instruction"],
+    ..BASE
+};
+
+/// `FROM image AS name` begins a stage that goes on to the next one.
+fn stage<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let instructions = site.next_siblings().take_while(|node| node.kind() != "from_instruction");
+    let last = instructions.filter(|node| node.is_named() && !node.is_extra()).last();
+    let name = site.node.child_by_field_name("as").map(Named::new);
+    names.extend(name.map(|name| name.with_last(last)));
+}

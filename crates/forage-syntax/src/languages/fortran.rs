@@ -1,0 +1,102 @@
+//! Fortran.
+
+use tree_sitter::Node;
+
+use crate::language::Category::{Constant, Declaration, Function, Module, Type};
+use crate::language::{BASE, Name, Named, Row, Rule, Site, child, children};
+
+const UNIT: Name = Name::With(unit);
+const PROCEDURE: Name = Name::With(procedure);
+
+pub(crate) static FORTRAN: Row = Row {
+    name: "fortran",
+    load: || tree_sitter_fortran::LANGUAGE.into(),
+    rules: &[
+        Rule { node: "program", kind: "program", category: Module, name: UNIT },
+        Rule { node: "module", kind: "module", category: Module, name: UNIT },
+        Rule { node: "submodule", kind: "submodule", category: Module, name: UNIT },
+        Rule { node: "block_data", kind: "block data", category: Module, name: UNIT },
+        Rule { node: "derived_type_definition", kind: "type", category: Type, name: UNIT },
+        Rule { node: "interface", kind: "interface", category: Declaration, name: UNIT },
+        Rule { node: "function", kind: "function", category: Function, name: PROCEDURE },
+        Rule { node: "subroutine", kind: "subroutine", category: Function, name: PROCEDURE },
+        Rule { node: "module_procedure", kind: "procedure", category: Function, name: PROCEDURE },
+        Rule { node: "entry_statement", kind: "entry", category: Function, name: Name::Field("name") },
+        Rule {
+            node: "variable_declaration",
+            kind: "variable",
+            category: Constant,
+            name: Name::With(variables),
+        },
+        Rule {
+            node: "procedure_statement",
+            kind: "procedure",
+            category: Declaration,
+            name: Name::With(bindings),
+        },
+        Rule {
+            node: "generic_statement",
+            kind: "generic",
+            category: Declaration,
+            name: Name::With(bindings),
+        },
+        Rule { node: "preproc_def", kind: "define", category: Constant, name: Name::Field("name") },
+        Rule { node: "preproc_function_def", kind: "define", category: Function, name: Name::Field("name") },
+    ],
+    // Procedures of interfaces are declarations, but their variables are as local as those of others.
+    local_scopes: &["function", "subroutine", "block_data"],
+    ..BASE
+};
+
+/// The name in the first statement of a program unit, a type or an interface.
+fn unit<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let head = children(site.node).find(|child| child.kind().ends_with("_statement"));
+    let named = ["name", "type_name", "operator", "assignment", "defined_io_procedure"];
+    names.extend(head.and_then(|head| child(head, &named)).map(Named::new));
+}
+
+fn procedure<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let head = children(site.node).find(|child| child.kind().ends_with("_statement"));
+    let Some(name) = head.and_then(|head| head.child_by_field_name("name")) else { return };
+    let kind = if site.node.kind() == "function" { "function" } else { "subroutine" };
+    names.push(match site.parent_kind(0) {
+        "interface" => Named::new(name).with_kind(kind, Declaration),
+        _ => Named::new(name),
+    });
+}
+
+/// Variables of modules and components of types. Those of a program are local to it, as those of procedures are.
+fn variables<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let kind =
+        match site.parents.iter().rev().find(|node| !node.kind().starts_with("preproc")).map(Node::kind) {
+            Some("derived_type_definition") => "component",
+            Some("module" | "submodule") => {
+                let mut cursor = site.node.walk();
+                let mut attributes = site.node.children_by_field_name("attribute", &mut cursor);
+                let is_parameter =
+                    attributes.any(|attribute| site.text_of(attribute).eq_ignore_ascii_case("parameter"));
+                if is_parameter { "parameter" } else { "variable" }
+            }
+            _ => return,
+        };
+    let mut cursor = site.node.walk();
+    for declarator in site.node.children_by_field_name("declarator", &mut cursor) {
+        let mut name = Some(declarator);
+        while let Some(inner) = name.filter(|node| node.kind() != "identifier") {
+            name = inner.child_by_field_name("left").or_else(|| inner.named_child(0));
+        }
+        names.extend(name.map(|name| Named::new(name).with_kind(kind, Constant)));
+    }
+}
+
+/// Procedures that are bound to a type: `procedure :: name => target`, `generic :: operator(+) => …`.
+fn bindings<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    if site.parent_kind(0) != "derived_type_procedures" {
+        return;
+    }
+    let mut cursor = site.node.walk();
+    for declarator in site.node.children_by_field_name("declarator", &mut cursor) {
+        let name = child(declarator, &["binding_name"]).unwrap_or(declarator);
+        names.push(Named::new(name));
+    }
+}

@@ -1,0 +1,118 @@
+//! Groovy, and the build scripts of Gradle.
+
+use tree_sitter::Node;
+
+use crate::language::Category::{Constant, Declaration, Function, Module, Type};
+use crate::language::{BASE, Name, Named, Row, Rule, Site, child, children};
+
+const NAME: Name = Name::Field("name");
+
+const RULES: &[Rule] = &[
+    Rule { node: "package_declaration", kind: "package", category: Module, name: NAME },
+    Rule { node: "class_declaration", kind: "class", category: Type, name: NAME },
+    Rule { node: "interface_declaration", kind: "interface", category: Type, name: NAME },
+    Rule { node: "trait_declaration", kind: "trait", category: Type, name: NAME },
+    Rule { node: "enum_declaration", kind: "enum", category: Type, name: NAME },
+    Rule { node: "record_declaration", kind: "record", category: Type, name: NAME },
+    Rule { node: "annotation_type_declaration", kind: "@interface", category: Type, name: NAME },
+    Rule { node: "method_declaration", kind: "method", category: Function, name: Name::With(method) },
+    Rule { node: "constructor_declaration", kind: "constructor", category: Function, name: NAME },
+    Rule { node: "field_declaration", kind: "field", category: Constant, name: Name::With(variables) },
+    Rule {
+        node: "local_variable_declaration",
+        kind: "variable",
+        category: Constant,
+        name: Name::With(variables),
+    },
+    // Only scripts of Gradle have tasks.
+    Rule { node: "expression_statement", kind: "task", category: Function, name: Name::With(task) },
+];
+
+const SHARED: Row = Row {
+    load: || dekobon_tree_sitter_groovy::LANGUAGE.into(),
+    local_scopes: &["closure"],
+    // The grammar has no types within types, and ends the outer one where the inner one does.
+    mends_by_braces: true,
+    ..BASE
+};
+
+pub(crate) static GRADLE: Row = Row { name: "gradle", rules: RULES, ..SHARED };
+
+pub(crate) static GROOVY: Row = Row { name: "groovy", rules: RULES.split_at(RULES.len() - 1).0, ..SHARED };
+
+fn method<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let Some(name) = site.node.child_by_field_name("name") else { return };
+    names.push(match site.node.child_by_field_name("body") {
+        Some(_) => Named::new(name),
+        None => Named::new(name).with_kind("method", Declaration),
+    });
+}
+
+/// Fields, and the variables of a script itself. A closure is a function.
+fn variables<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    if site.node.kind() == "local_variable_declaration" && site.parent_kind(0) != "source_file" {
+        return;
+    }
+    let word = site.node.child_by_field_name("type").map(|word| site.text_of(word));
+    let nested =
+        ["class", "interface", "trait", "enum", "record"].into_iter().find(|kind| word == Some(kind));
+    for declarator in children(site.node).filter(|node| node.kind() == "variable_declarator") {
+        let value = declarator.child_by_field_name("value");
+        let named = declarator.child_by_field_name("name").map(Named::new);
+        names.extend(named.map(|named| match value.is_some_and(|value| value.kind() == "closure") {
+            true => named.with_kind("closure", Function),
+            false => match nested {
+                Some(kind) => named.with_kind(kind, Type),
+                None => named,
+            },
+        }));
+    }
+}
+
+/// `task name { … }`, `task name(type: …) { … }` and `tasks.register('name', …) { … }`. The grammar reads each of them
+/// as several statements on one line.
+fn task<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let Some(first) = site.node.named_child(0) else { return };
+    let row = site.node.start_position().row;
+    let mut after = site.next_siblings().filter(|node| !node.is_extra() && node.is_named());
+    // A closure that begins on the line where the statement before it ends belongs to that.
+    let closure = |after: Option<Node<'tree>>, before: Node<'tree>| {
+        after.filter(|node| {
+            let is_closure = node.named_child(0).is_some_and(|inner| inner.kind() == "closure");
+            is_closure && node.start_position().row == before.end_position().row
+        })
+    };
+    match first.kind() {
+        "identifier" if site.text_of(first) == "task" => {
+            let Some(next) = after.next().filter(|next| next.start_position().row == row) else { return };
+            let call = next.named_child(0).filter(|_| next.kind() == "expression_statement");
+            let (name, until) = match (next.kind(), call.map(|call| call.kind())) {
+                ("command_chain", _) => (next.child_by_field_name("receiver"), next),
+                (_, Some("identifier")) => (call, next),
+                (_, Some("method_invocation")) => {
+                    let name = call.and_then(|call| call.child_by_field_name("function"));
+                    (name, closure(after.next(), next).unwrap_or(next))
+                }
+                _ => return,
+            };
+            let name = name.filter(|name| name.kind() == "identifier");
+            names.extend(name.map(|name| Named::new(name).with_last(Some(until))));
+        }
+        "method_invocation" => {
+            let function =
+                first.child_by_field_name("function").map_or("", |function| site.text_of(function));
+            if !matches!(function, "tasks.register" | "tasks.create" | "task") {
+                return;
+            }
+            let arguments = first.child_by_field_name("arguments");
+            let name = arguments.and_then(|arguments| arguments.named_child(0)).filter(|name| {
+                name.kind() == "string_literal"
+                    && child(*name, &["gstring_dollar_interpolation", "gstring_brace_interpolation"])
+                        .is_none()
+            });
+            let until = closure(after.next(), site.node);
+            names.extend(name.map(|name| Named::new(name).with_last(until)));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,99 @@
+//! Make.
+
+use tree_sitter::Node;
+
+use crate::language::Category::{Constant, Function};
+use crate::language::{BASE, Name, Named, Row, Rule, Site, child, children};
+
+pub(crate) static MAKE: Row = Row {
+    name: "make",
+    load: || tree_sitter_make::LANGUAGE.into(),
+    rules: &[
+        Rule { node: "rule", kind: "target", category: Function, name: Name::With(targets) },
+        Rule { node: "define_directive", kind: "define", category: Function, name: Name::Field("name") },
+        Rule {
+            node: "variable_assignment",
+            kind: "variable",
+            category: Constant,
+            name: Name::With(variable),
+        },
+        Rule { node: "recipe_line", kind: "variable", category: Constant, name: Name::With(indented) },
+        Rule { node: "shell_assignment", kind: "variable", category: Constant, name: Name::Field("name") },
+    ],
+    wrappers: &["export_directive", "override_directive", "private_directive"],
+    ..BASE
+};
+
+/// A rule has one or more targets. Special ones such as `.PHONY` only set something.
+fn targets<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let Some(targets) = child(site.node, &["targets"]) else { return };
+    let is_special = |node: &Node<'tree>| {
+        let name = site.text_of(*node).strip_prefix('.');
+        name.is_some_and(|name| {
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+        })
+    };
+    let all = children(targets).filter(|node| node.is_named() && !is_special(node));
+    let until = last_of_recipe(site.node);
+    names.extend(all.map(|name| Named::new(name).with_last(until)));
+}
+
+/// The last node of a rule if a conditional follows that has rules or variables. The grammar takes that one into the
+/// recipe.
+fn last_of_recipe(rule: Node<'_>) -> Option<Node<'_>> {
+    let mut before = None;
+    for part in children(rule) {
+        if part.kind() != "recipe" {
+            before = Some(part);
+            continue;
+        }
+        for line in children(part) {
+            if line.kind() == "conditional" && has_statements(line, 0) {
+                return before;
+            }
+            if line.is_named() {
+                before = Some(line);
+            }
+        }
+    }
+    None
+}
+
+/// Conditionals in each other that are searched. People nest three or four.
+const NESTED: usize = 32;
+
+fn has_statements(conditional: Node<'_>, depth: usize) -> bool {
+    depth < NESTED
+        && children(conditional).any(|node| match node.kind() {
+            "else_directive" | "elsif_directive" | "conditional" => has_statements(node, depth + 1),
+            kind => {
+                matches!(kind, "rule" | "define_directive" | "include_directive")
+                    || kind.ends_with("_assignment")
+            }
+        })
+}
+
+/// Variables, but not those of one target. `+=` adds to one that is defined elsewhere.
+fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let is_added = site.node.child_by_field_name("operator").is_some_and(|sign| site.text_of(sign) == "+=");
+    if !is_added && site.node.child_by_field_name("target_or_pattern").is_none() {
+        // Special variables such as `.DEFAULT_GOAL` only set something.
+        let name = site.node.child_by_field_name("name").filter(|name| !site.text_of(*name).starts_with('.'));
+        names.extend(name.map(Named::new));
+    }
+}
+
+/// A variable in a conditional whose line begins with a tab. Make reads it as a recipe only after a rule, the grammar
+/// always.
+fn indented<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let is_statement = !site.parents.iter().any(|node| node.kind() == "recipe");
+    let Some(line) = child(site.node, &["shell_text"]).filter(|_| is_statement) else { return };
+    let text = site.text_of(line);
+    let end = text
+        .find(|sign: char| !(sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-' | '.')))
+        .unwrap_or(0);
+    let operator = text.get(end..).unwrap_or_default().trim_start();
+    if end > 0 && ["=", ":=", "::=", "?=", "!="].iter().any(|sign| operator.starts_with(sign)) {
+        names.push(Named::new(line).with_bytes(0..end));
+    }
+}

@@ -1,0 +1,32 @@
+//! MATLAB.
+
+use crate::language::Category::{Constant, Declaration, Function, Type};
+use crate::language::{BASE, Name, Named, Row, Rule, Site, children};
+
+const NAME: Name = Name::Field("name");
+
+pub(crate) static MATLAB: Row = Row {
+    name: "matlab",
+    load: || tree_sitter_matlab::LANGUAGE.into(),
+    rules: &[
+        Rule { node: "class_definition", kind: "classdef", category: Type, name: NAME },
+        Rule { node: "function_definition", kind: "function", category: Function, name: NAME },
+        Rule { node: "function_signature", kind: "function", category: Declaration, name: NAME },
+        Rule { node: "property", kind: "property", category: Constant, name: NAME },
+        Rule { node: "events", kind: "event", category: Constant, name: Name::With(events) },
+        Rule { node: "assignment", kind: "variable", category: Constant, name: Name::With(variable) },
+    ],
+    local_scopes: &["lambda"],
+    ..BASE
+};
+
+fn events<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let all = children(site.node).filter(|node| node.kind() == "identifier");
+    names.extend(all.map(|name| Named::new(name).with_first(name)));
+}
+
+/// Variables of a script. Elements, fields and what stands in blocks are not definitions.
+fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let left = site.node.child_by_field_name("left").filter(|_| site.parent_kind(0) == "source_file");
+    names.extend(left.filter(|left| left.kind() == "identifier").map(Named::new));
+}

@@ -1,0 +1,139 @@
+//! OCaml, implementations and interfaces.
+
+use tree_sitter::Node;
+
+use crate::language::Category::{Constant, Declaration, Extension, Function, Module, Type};
+use crate::language::{BASE, Name, Named, Row, Rule, Site, child, children};
+
+const RULES: &[Rule] = &[
+    Rule { node: "type_binding", kind: "type", category: Type, name: Name::With(type_binding) },
+    Rule { node: "exception_definition", kind: "exception", category: Type, name: Name::With(exception) },
+    Rule { node: "module_binding", kind: "module", category: Module, name: Name::Child(&["module_name"]) },
+    Rule {
+        node: "module_type_definition",
+        kind: "module type",
+        category: Type,
+        name: Name::Child(&["module_type_name"]),
+    },
+    Rule { node: "class_binding", kind: "class", category: Type, name: Name::Child(&["class_name"]) },
+    Rule {
+        node: "class_type_binding",
+        kind: "class type",
+        category: Type,
+        name: Name::Child(&["class_type_name"]),
+    },
+    Rule { node: "method_definition", kind: "method", category: Function, name: Name::With(method) },
+    Rule {
+        node: "method_specification",
+        kind: "method",
+        category: Declaration,
+        name: Name::Child(&["method_name"]),
+    },
+    Rule {
+        node: "instance_variable_definition",
+        kind: "val",
+        category: Constant,
+        name: Name::Child(&["instance_variable_name"]),
+    },
+    Rule { node: "let_binding", kind: "let", category: Constant, name: Name::With(binding) },
+    Rule { node: "value_specification", kind: "val", category: Declaration, name: Name::With(value) },
+    Rule { node: "external", kind: "external", category: Function, name: Name::With(value) },
+];
+
+const SHARED: Row = Row {
+    name: "ocaml",
+    rules: RULES,
+    wrappers: &[
+        "type_definition",
+        "value_definition",
+        "module_definition",
+        "class_definition",
+        "class_type_definition",
+    ],
+    separators: &["."],
+    ..BASE
+};
+
+pub(crate) static OCAML: Row = Row { load: || tree_sitter_ocaml::LANGUAGE_OCAML.into(), ..SHARED };
+
+pub(crate) static INTERFACE: Row =
+    Row { extensions: &["mli"], load: || tree_sitter_ocaml::LANGUAGE_OCAML_INTERFACE.into(), ..SHARED };
+
+/// `type t = …`, and `type M.t += …`, which adds to a type.
+fn type_binding<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let is_parameter = is_parameter(site);
+    let Some(name) = site.node.child_by_field_name("name").filter(|_| !is_parameter) else { return };
+    names.push(match child(site.node, &["+="]) {
+        Some(_) => Named::new(name).with_kind("type", Extension),
+        None => Named::new(name),
+    });
+}
+
+/// Signatures of a functor's parameters define nothing.
+fn is_parameter(site: Site<'_, '_>) -> bool {
+    site.parents.iter().any(|parent| parent.kind() == "module_parameter")
+}
+
+fn exception<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let constructor = child(site.node, &["constructor_declaration"]);
+    names.extend(constructor.and_then(|node| child(node, &["constructor_name"])).map(Named::new));
+}
+
+fn method<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let Some(name) = child(site.node, &["method_name"]) else { return };
+    names.push(match site.node.child_by_field_name("body") {
+        Some(_) => Named::new(name),
+        None => Named::new(name).with_kind("method", Declaration),
+    });
+}
+
+/// The operator in `( + )`, or the name.
+fn operator(name: Node<'_>) -> Node<'_> {
+    match name.kind() {
+        "parenthesized_operator" => name.named_child(0).unwrap_or(name),
+        _ => name,
+    }
+}
+
+fn value<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let name = child(site.node, &["value_name", "parenthesized_operator"]).filter(|_| !is_parameter(site));
+    names.extend(name.map(operator).map(Named::new));
+}
+
+/// Bindings of modules. Those of `let … in` are local.
+fn binding<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    if matches!(site.parent_kind(1), "let_expression" | "let_class_expression" | "class_binding") {
+        return;
+    }
+    let Some(pattern) = site.node.child_by_field_name("pattern") else { return };
+    let is_function = child(site.node, &["parameter"]).is_some()
+        || site
+            .node
+            .child_by_field_name("body")
+            .is_some_and(|body| matches!(body.kind(), "fun_expression" | "function_expression"));
+    let last = last_attribute(site);
+    // Patterns take values apart into several names.
+    let mut open = vec![pattern];
+    while let Some(node) = open.pop() {
+        match node.kind() {
+            "value_name" | "parenthesized_operator" | "value_pattern" => {
+                let named = Named::new(operator(node));
+                let named = match last {
+                    Some(last) => named.with_span(site.node, last),
+                    None => named,
+                };
+                names.push(if is_function { named.with_kind("let", Function) } else { named });
+            }
+            "typed_pattern" => open.extend(node.child_by_field_name("pattern")),
+            "parenthesized_pattern" | "tuple_pattern" => open.extend(children(node).filter(Node::is_named)),
+            _ => {}
+        }
+    }
+}
+
+/// The last attribute of an expression that ends a definition, which the grammar has after it: `let f x = g x [@tail]`.
+fn last_attribute<'tree>(site: Site<'_, 'tree>) -> Option<Node<'tree>> {
+    let definition = site.parents.last().filter(|parent| parent.end_byte() == site.node.end_byte())?;
+    let next = |node: &Node<'tree>| node.next_sibling().filter(|next| next.kind() == "attribute");
+    std::iter::successors(next(definition), next).last()
+}

@@ -1,0 +1,52 @@
+//! Python.
+
+use ast_grep_core::tree_sitter::LanguageExt as _;
+use ast_grep_language::SupportLang;
+
+use crate::language::Category::{Constant, Function, Type};
+use crate::language::{BASE, Name, Named, Row, Rule, Site, children};
+
+const NAME: Name = Name::Field("name");
+
+/// Cells of notebooks have it too.
+pub(crate) const PYTHON_ROW: Row = Row {
+    name: "python",
+    load: || SupportLang::Python.get_ts_language(),
+    rules: &[
+        Rule { node: "class_definition", kind: "class", category: Type, name: NAME },
+        Rule { node: "function_definition", kind: "def", category: Function, name: NAME },
+        Rule { node: "type_alias_statement", kind: "type", category: Type, name: Name::With(alias) },
+        Rule { node: "assignment", kind: "variable", category: Constant, name: Name::With(variable) },
+    ],
+    leading: &["decorator"],
+    wrappers: &["decorated_definition"],
+    local_scopes: &["lambda"],
+    ..BASE
+};
+
+pub(crate) static PYTHON: Row = PYTHON_ROW;
+
+fn alias<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let name = site.node.child_by_field_name("left").and_then(|node| node.named_child(0));
+    names.extend(
+        name.map(|name| match name.kind() {
+            "generic_type" => name.named_child(0).unwrap_or(name),
+            _ => name,
+        })
+        .map(Named::new),
+    );
+}
+
+/// Variables of a module or a class. Attributes, items and repeated assignments are not definitions.
+fn variable<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let is_statement =
+        site.parent_kind(0) == "expression_statement" && matches!(site.parent_kind(1), "module" | "block");
+    let Some(left) = site.node.child_by_field_name("left").filter(|_| is_statement) else { return };
+    match left.kind() {
+        "identifier" => names.push(Named::new(left)),
+        "pattern_list" | "tuple_pattern" => {
+            names.extend(children(left).filter(|child| child.kind() == "identifier").map(Named::new));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,138 @@
+//! SQL.
+//!
+//! Bodies of functions are mostly in PL/pgSQL, which the grammar can't read: it would lose the end of the function and
+//! what is after it. They become blank strings before the text is parsed, as do commands of psql and the data of `COPY`.
+
+use tree_sitter::Node;
+
+use crate::language::Category::{Constant, Function, Module, Type};
+use crate::language::{BASE, Name, Named, Row, Rule, Site, Source, child};
+use crate::limits;
+
+const OBJECT: Name = Name::With(object);
+const IDENTIFIER: Name = Name::Child(&["identifier"]);
+
+pub(crate) static SQL: Row = Row {
+    name: "sql",
+    load: || tree_sitter_sequel::LANGUAGE.into(),
+    rules: &[
+        Rule { node: "create_database", kind: "database", category: Module, name: IDENTIFIER },
+        Rule { node: "create_schema", kind: "schema", category: Module, name: IDENTIFIER },
+        Rule { node: "create_table", kind: "table", category: Type, name: OBJECT },
+        Rule { node: "create_view", kind: "view", category: Type, name: OBJECT },
+        Rule { node: "create_materialized_view", kind: "materialized view", category: Type, name: OBJECT },
+        Rule { node: "create_type", kind: "type", category: Type, name: OBJECT },
+        Rule { node: "create_function", kind: "function", category: Function, name: OBJECT },
+        Rule { node: "create_trigger", kind: "trigger", category: Function, name: OBJECT },
+        Rule { node: "create_sequence", kind: "sequence", category: Constant, name: OBJECT },
+        Rule { node: "create_index", kind: "index", category: Constant, name: Name::With(index) },
+        Rule { node: "create_role", kind: "role", category: Constant, name: IDENTIFIER },
+        Rule { node: "column_definition", kind: "column", category: Constant, name: Name::With(column) },
+    ],
+    leading: &["marginalia"],
+    wrappers: &["statement"],
+    source: Source::Masked(masked),
+    ..BASE
+};
+
+/// What a statement creates is the first object that it names.
+fn object<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let object = child(site.node, &["object_reference"]);
+    let schema = object.and_then(|object| object.child_by_field_name("schema"));
+    let name = object.and_then(|object| object.child_by_field_name("name"));
+    names.extend(name.map(|name| Named::new(name).with_scope(schema)));
+}
+
+/// An index may have no name; its table comes after it.
+fn index<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    let name = site.node.child_by_field_name("column");
+    names.extend(name.filter(|name: &Node<'tree>| name.kind() == "identifier").map(Named::new));
+}
+
+/// Columns of tables and types. Those that are added to a table later and those of results are none.
+fn column<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
+    if site.parent_kind(0) == "column_definitions"
+        && matches!(site.parent_kind(1), "create_table" | "create_type")
+    {
+        names.extend(site.node.child_by_field_name("name").map(Named::new));
+    }
+}
+
+/// Blanks bodies between dollar quotes, the lines of psql's commands, and `COPY … FROM stdin` with its rows.
+fn masked(text: &str) -> String {
+    let mut masked = text.as_bytes().to_vec();
+    let bytes = text.as_bytes();
+    let (mut at, mut statement) = (0, 0);
+    while let Some(byte) = bytes.get(at) {
+        let rest = &bytes[at..];
+        let is_line_start = at == 0 || bytes.get(at - 1) == Some(&b'\n');
+        let length = match byte {
+            b'-' if rest.starts_with(b"--") => until(rest, b"\n"),
+            b'/' if rest.starts_with(b"/*") => until(rest, b"*/"),
+            b'\'' | b'"' | b'`' => 1 + until(&rest[1..], &[*byte]),
+            // Names may have the sign too, as in `v$session`.
+            b'$' if at > 0 && bytes[at - 1].is_ascii_alphanumeric() => 1,
+            b'$' => match quoted(rest) {
+                Some(length) => {
+                    blank(&mut masked[at..at + length]);
+                    masked[at] = b'\'';
+                    masked[at + length - 1] = b'\'';
+                    length
+                }
+                None => 1,
+            },
+            b'\\' if is_line_start => {
+                let length = until(rest, b"\n");
+                blank(&mut masked[at..at + length]);
+                length
+            }
+            b';' => {
+                let length = if is_copy(&masked[statement..at]) { until(rest, b"\n\\.") } else { 1 };
+                if length > 1 {
+                    blank(&mut masked[statement..at + length]);
+                }
+                statement = at + length;
+                length
+            }
+            _ => 1,
+        };
+        at += length;
+    }
+    // Only whole characters were replaced.
+    String::from_utf8(masked).unwrap_or_else(|_| text.to_owned())
+}
+
+/// Returns whether a statement is followed by rows: `COPY … FROM stdin`.
+fn is_copy(statement: &[u8]) -> bool {
+    let Ok(statement) = std::str::from_utf8(statement) else { return false };
+    let code = statement.lines().filter(|line| !line.trim_start().starts_with("--"));
+    let words: Vec<&str> = code.flat_map(str::split_whitespace).collect();
+    let is = |word: Option<&&str>, other| word.is_some_and(|word| word.eq_ignore_ascii_case(other));
+    is(words.first(), "copy") && is(words.last(), "stdin")
+}
+
+/// Returns the length of a text up to and with a needle, or all of it.
+fn until(text: &[u8], needle: &[u8]) -> usize {
+    let found = text.windows(needle.len()).position(|window| window == needle);
+    found.map_or(text.len(), |at| at + needle.len())
+}
+
+/// Returns the length of a string between dollar quotes, such as `$body$ … $body$`.
+fn quoted(text: &[u8]) -> Option<usize> {
+    let tag = text
+        .iter()
+        .skip(1)
+        .take(limits::TAG_BYTES)
+        .position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')?
+        + 2;
+    let is_parameter = text.get(1).is_some_and(u8::is_ascii_digit);
+    let quote = text.get(..tag).filter(|quote| quote.ends_with(b"$") && !is_parameter)?;
+    Some(tag + until(text.get(tag..)?, quote))
+}
+
+/// Replaces all but line ends by spaces.
+fn blank(bytes: &mut [u8]) {
+    for byte in bytes.iter_mut().filter(|byte| **byte != b'\n') {
+        *byte = b' ';
+    }
+}

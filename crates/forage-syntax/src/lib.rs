@@ -1,0 +1,33 @@
+//! Definitions of source files, from tree-sitter syntax trees.
+//!
+//! [`definitions`] parses a text and returns what it defines: names, kinds in the language's own words, and exact line
+//! ranges with documentation and attributes. A language is one table of node kinds in `src/languages`. The crate reads
+//! no files; parsing is bounded by [`limits`].
+//!
+//! ```
+//! use forage_base::Stop;
+//! use forage_syntax::{Category, Language, definitions};
+//!
+//! let rust = Language::for_name("rust", "src/queue.rs").ok_or("unknown language")?;
+//! let text = "/// A queue.\nstruct Queue;\n\nimpl Queue {\n    fn push(&mut self) {}\n}\n";
+//! let found = definitions(rust, text, &Stop::never())?;
+//! let push = &found[2];
+//! assert_eq!((push.name.as_str(), push.kind, push.category), ("push", "fn", Category::Function));
+//! assert_eq!((found[0].start_line, found[0].line, found[0].end_line), (1, 2, 2));
+//! assert_eq!(push.parent, Some(1));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod definitions;
+mod language;
+mod languages;
+pub mod limits;
+mod parse;
+mod pattern;
+mod uses;
+
+pub use definitions::{Definition, definitions, definitions_and_uses};
+pub use language::{Category, Language};
+pub use parse::ParseError;
+pub use pattern::{CodePattern, CodePatternError};
+pub use uses::{Use, UseKind};

@@ -1,0 +1,25 @@
+//! Limits of parsing. Each bounds the time or the memory that one file can take.
+
+use std::time::Duration;
+
+/// Largest file that is parsed, in bytes. A syntax tree takes ten to twenty times the size of its text, several files are
+/// parsed at once, and few files that people write are larger.
+pub const PARSE_BYTES: usize = 2 << 20;
+
+/// Longest time for parsing one file and finding its definitions. Grammars read 5 to 20 MB a second, but recover slowly
+/// from some errors.
+pub const PARSE_TIME: Duration = Duration::from_secs(2);
+
+/// Nodes that are visited between two looks at the deadline.
+pub const NODES_PER_CHECK: u32 = 64;
+
+/// Depth below which nodes are not visited. Code that people write stays under 200; the limit bounds the memory of the
+/// walk on generated and hostile files.
+pub const DEPTH: usize = 2_000;
+
+/// Longest start tag of a script in a page. Quotes that are not closed would have each tag searched to the file's end.
+pub const TAG_BYTES: usize = 1 << 10;
+
+/// Longest arguments of a text macro in Verilog. Brackets that are not closed would have each macro searched to the
+/// file's end.
+pub const MACRO_BYTES: usize = 4 << 10;

@@ -1,0 +1,111 @@
+//! Parsing within limits.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::{ControlFlow, Range};
+
+use forage_base::Stop;
+use tree_sitter::{ParseOptions, ParseState, Parser, Point, Tree};
+
+use crate::language::{Language, Source};
+use crate::limits;
+
+/// Why a text has no syntax tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParseError {
+    /// It has more than [`limits::PARSE_BYTES`] bytes.
+    TooLarge,
+    /// Parsing took longer than [`limits::PARSE_TIME`], or the caller stopped it.
+    Stopped,
+    /// The grammar was built for another version of tree-sitter.
+    Grammar,
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::TooLarge => "the file is too large to parse",
+            Self::Stopped => "parsing took too long",
+            Self::Grammar => "the grammar does not fit this version of tree-sitter",
+        })
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+/// Parses a text in a language, or the parts of it that the language has there.
+pub(crate) fn parse(language: &Language, text: &str, stop: &Stop) -> Result<Tree, ParseError> {
+    let parts = match language.row.source {
+        Source::Parts(find) => Some(included(text, find(text))),
+        _ => None,
+    };
+    let text = match language.row.source {
+        // The places of what is found must be those of the text.
+        Source::Masked(mask) => Some(mask(text)).filter(|masked| masked.len() == text.len()).map(Cow::Owned),
+        _ => None,
+    }
+    .unwrap_or(Cow::Borrowed(text));
+    parse_parts(language.grammar(), &text, parts.as_deref(), stop)
+}
+
+/// Parses a text by a grammar.
+pub(crate) fn parse_with(
+    grammar: &tree_sitter::Language,
+    text: &str,
+    stop: &Stop,
+) -> Result<Tree, ParseError> {
+    parse_parts(grammar, text, None, stop)
+}
+
+fn parse_parts(
+    grammar: &tree_sitter::Language,
+    text: &str,
+    parts: Option<&[tree_sitter::Range]>,
+    stop: &Stop,
+) -> Result<Tree, ParseError> {
+    if text.len() > limits::PARSE_BYTES {
+        return Err(ParseError::TooLarge);
+    }
+    let mut parser = Parser::new();
+    parser.set_language(grammar).map_err(|_| ParseError::Grammar)?;
+    if let Some(parts) = parts {
+        parser.set_included_ranges(parts).map_err(|_| ParseError::Grammar)?;
+    }
+    let stop = stop.within(limits::PARSE_TIME);
+    let mut go_on = |_: &ParseState| match stop.check() {
+        Some(_) => ControlFlow::Break(()),
+        None => ControlFlow::Continue(()),
+    };
+    let mut read = |offset: usize, _| text.as_bytes().get(offset..).unwrap_or_default();
+    let options = ParseOptions::new().progress_callback(&mut go_on);
+    parser.parse_with_options(&mut read, None, Some(options)).ok_or(ParseError::Stopped)
+}
+
+/// Adds rows and columns to ranges of bytes in ascending order. Without any range the parser would read all of the
+/// text, so then there is an empty one.
+fn included(text: &str, ranges: Vec<Range<usize>>) -> Vec<tree_sitter::Range> {
+    let (mut at, mut row, mut line_start) = (0, 0, 0);
+    let mut point = |byte: usize| {
+        for (offset, _) in text.get(at..byte).unwrap_or_default().match_indices('\n') {
+            row += 1;
+            line_start = at + offset + 1;
+        }
+        at = byte;
+        Point { row, column: byte - line_start }
+    };
+    let mut included: Vec<tree_sitter::Range> = Vec::with_capacity(ranges.len().max(1));
+    for Range { start, end } in ranges {
+        let (start_point, end_point) = (point(start), point(end));
+        included.push(tree_sitter::Range { start_byte: start, end_byte: end, start_point, end_point });
+    }
+    if included.is_empty() {
+        let start = Point { row: 0, column: 0 };
+        included.push(tree_sitter::Range {
+            start_byte: 0,
+            end_byte: 0,
+            start_point: start,
+            end_point: start,
+        });
+    }
+    included
+}

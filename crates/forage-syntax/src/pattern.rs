@@ -1,0 +1,147 @@
+//! Code patterns with metavariables, as ast-grep writes them: `spawn($A)`, `if ($$$) { return $X }`.
+
+use std::fmt;
+use std::ops::Range;
+
+use ast_grep_core::tree_sitter::{LanguageExt as _, StrDoc};
+use ast_grep_core::{AstGrep, Language as _, Pattern};
+use ast_grep_language::SupportLang;
+use forage_base::Stop;
+
+use crate::parse::{ParseError, parse_with};
+
+/// A code pattern, compiled for one or several languages. A file is searched in its own language.
+#[derive(Clone)]
+pub struct CodePattern {
+    patterns: Vec<(SupportLang, Pattern)>,
+}
+
+/// Why a text is no code pattern.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CodePatternError {
+    /// There are no patterns for this language.
+    Language(String),
+    /// The text is not one expression, statement or declaration of any of the languages; the reason for the first.
+    Pattern {
+        /// The first language.
+        language: String,
+        /// The reason.
+        reason: String,
+    },
+}
+
+impl fmt::Display for CodePatternError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Language(name) => write!(
+                formatter,
+                "there are no code patterns for {name}; languages are {}",
+                CodePattern::languages().join(", ")
+            ),
+            Self::Pattern { language, reason } => {
+                write!(formatter, "it is no pattern of {language}: {reason}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for CodePatternError {}
+
+impl fmt::Debug for CodePattern {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(self.patterns.iter().map(|(language, _)| language)).finish()
+    }
+}
+
+impl CodePattern {
+    /// Returns the names of the languages that have code patterns, in lower case.
+    #[must_use]
+    pub fn languages() -> Vec<String> {
+        SupportLang::all_langs().iter().map(|language| language.to_string().to_lowercase()).collect()
+    }
+
+    /// Returns whether a name or an alias, such as `rs`, is that of a language with code patterns.
+    #[must_use]
+    pub fn knows(language: &str) -> bool {
+        language.parse::<SupportLang>().is_ok()
+    }
+
+    /// Compiles a pattern for the named languages, or if there are none, for all in which it is one.
+    ///
+    /// # Errors
+    /// A name is unknown, or the pattern is none in any of the languages.
+    pub fn new(source: &str, languages: &[&str]) -> Result<Self, CodePatternError> {
+        let mut chosen: Vec<SupportLang> = Vec::new();
+        for name in languages {
+            let language = name.parse().map_err(|_| CodePatternError::Language((*name).to_owned()))?;
+            chosen.push(language);
+            // Both are meant by `typescript`, and files say which they are.
+            if language == SupportLang::TypeScript {
+                chosen.push(SupportLang::Tsx);
+            }
+        }
+        if chosen.is_empty() {
+            chosen = SupportLang::all_langs().to_vec();
+        }
+        let mut first: Option<CodePatternError> = None;
+        let mut patterns = Vec::new();
+        for language in chosen {
+            let reason = match Pattern::try_new(source, language) {
+                // A pattern with an error in it may match what has the same error, as in ast-grep.
+                Ok(pattern) => {
+                    patterns.push((language, pattern));
+                    continue;
+                }
+                Err(error) => error.to_string(),
+            };
+            let language = language.to_string();
+            first.get_or_insert(CodePatternError::Pattern { language, reason });
+        }
+        match first {
+            Some(error) if patterns.is_empty() => Err(error),
+            _ => Ok(Self { patterns }),
+        }
+    }
+
+    /// Returns a text that every match holds in one of its languages; `None` if there is none for all of them.
+    #[must_use]
+    pub fn literals(&self) -> Option<Vec<String>> {
+        let literals = self.patterns.iter().map(|(_, pattern)| pattern.fixed_string().into_owned());
+        let mut literals: Vec<String> = literals.collect();
+        literals.sort();
+        literals.dedup();
+        (!literals.iter().any(String::is_empty)).then_some(literals)
+    }
+
+    /// Returns whether a file can match, by the language of its path.
+    #[must_use]
+    pub fn fits(&self, path: &str) -> bool {
+        self.of_path(path).is_some()
+    }
+
+    /// Returns the bytes of all matches in a file in the order of their starts. They may overlap.
+    ///
+    /// # Errors
+    /// The text is too large, or parsing was stopped.
+    pub fn find_all(&self, path: &str, text: &str, stop: &Stop) -> Result<Vec<Range<usize>>, ParseError> {
+        let Some((language, pattern)) = self.of_path(path) else { return Ok(Vec::new()) };
+        if !text.contains(&*pattern.fixed_string()) {
+            return Ok(Vec::new());
+        }
+        let tree = parse_with(&language.get_ts_language(), text, stop)?;
+        let root = AstGrep::doc(StrDoc { src: text.to_owned(), lang: *language, tree });
+        let mut found = Vec::new();
+        for node in root.root().find_all(pattern) {
+            found.push(node.range());
+            if stop.check().is_some() {
+                return Err(ParseError::Stopped);
+            }
+        }
+        Ok(found)
+    }
+
+    fn of_path(&self, path: &str) -> Option<&(SupportLang, Pattern)> {
+        let language = SupportLang::from_path(path)?;
+        self.patterns.iter().find(|(other, _)| *other == language)
+    }
+}

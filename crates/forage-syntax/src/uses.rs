@@ -1,0 +1,279 @@
+//! How a text uses a name: calls it, imports it, implements it, mentions it in a comment.
+//!
+//! The kinds of nodes that say so have much the same names in all grammars, so one table serves every language.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use tree_sitter::{Node, Tree, TreeCursor};
+
+use crate::definitions::Definition;
+use crate::language::Category;
+use crate::limits;
+
+/// How a name is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum UseKind {
+    /// A definition of the name.
+    Definition,
+    /// A type that implements or extends the name: `impl Name for X`, `class X extends Name`, `class X(Name)`.
+    Implementation,
+    /// A call, or the construction of a value.
+    Call,
+    /// An import, include or re-export.
+    Import,
+    /// The type of something.
+    Type,
+    /// Other code.
+    Code,
+    /// Text in a string.
+    String,
+    /// Text in a comment.
+    Comment,
+}
+
+impl UseKind {
+    /// Returns the word for records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Definition => "definition",
+            Self::Implementation => "implementation",
+            Self::Call => "call",
+            Self::Import => "import",
+            Self::Type => "type",
+            Self::Code => "code",
+            Self::String => "string",
+            Self::Comment => "comment",
+        }
+    }
+}
+
+/// An occurrence of a name as a whole word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// Its bytes in the text.
+    pub range: Range<usize>,
+    /// Its line, from 1.
+    pub line: u32,
+    /// How the name is used there.
+    pub kind: UseKind,
+}
+
+/// Nodes whose names are imported.
+const IMPORTS: &[&str] = &[
+    "import",
+    "use_declaration",
+    "using_directive",
+    "namespace_use",
+    "preproc_include",
+    "extern_crate",
+    "open_module",
+    "open_statement",
+    "module_import",
+    "export_clause",
+];
+
+/// Nodes that hold what a type extends or implements.
+const IMPLEMENTATIONS: &[&str] = &[
+    "base_class_clause",
+    "base_clause",
+    "base_list",
+    "class_heritage",
+    "class_interface_clause",
+    "delegation_specifier",
+    "extends_clause",
+    "extends_interfaces",
+    "extends_type_clause",
+    "implements_clause",
+    "inheritance_specifier",
+    "interfaces",
+    "mixins",
+    "protocol_reference_list",
+    "super_interfaces",
+    "superclass",
+];
+
+/// Fields that hold what a definition extends or implements.
+const IMPLEMENTATION_FIELDS: &[&str] = &["superclass", "superclasses", "interfaces", "extends"];
+
+/// Fields of a call that hold what is called.
+const CALLED_FIELDS: &[&str] =
+    &["function", "method", "name", "constructor", "type", "macro", "callee", "target"];
+
+/// Parts of the kinds of nodes that reach a member of something, whose last part is the name.
+const MEMBERS: &[&str] = &[
+    "member",
+    "field_expression",
+    "attribute",
+    "selector",
+    "navigation",
+    "scoped",
+    "qualified",
+    "dot",
+    "access",
+    "generic",
+    "remote",
+    "path",
+    "subscript_expression",
+];
+
+/// What the nodes around a leaf say of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Around {
+    Code,
+    Comment,
+    String,
+    Import,
+    Implementation,
+    Type,
+}
+
+/// Returns how a text uses a name, in the order of the text. `definitions` are those of the same text.
+pub(crate) fn uses(tree: &Tree, text: &str, name: &str, definitions: &[Definition]) -> Vec<Use> {
+    // What adds members to a type does not define it.
+    let is_defined = |it: &&Definition| it.name == name && it.category != Category::Extension;
+    let named = definitions.iter().filter(is_defined);
+    let named: HashSet<usize> = named.map(|definition| definition.name_range.end).collect();
+    let mut uses = Vec::new();
+    let mut cursor = tree.walk();
+    // The nodes around the next one, with their fields in their parents.
+    let mut path: Vec<(Node<'_>, Option<&str>)> = Vec::new();
+    let mut around = vec![Around::Code];
+    loop {
+        let node = cursor.node();
+        let has_name = text.get(node.byte_range()).is_some_and(|text| text.contains(name));
+        let outer = around.last().copied().unwrap_or(Around::Code);
+        let inner = of_node(&cursor, &path, outer);
+        if has_name && node.child_count() > 0 && path.len() < limits::DEPTH {
+            path.push((node, cursor.field_name()));
+            around.push(inner);
+            cursor.goto_first_child();
+            continue;
+        }
+        if has_name {
+            for at in whole_words(text, node.byte_range(), name) {
+                let range = at..at + name.len();
+                let kind = match inner {
+                    // A qualified name ends with the name.
+                    _ if named.contains(&range.end) => UseKind::Definition,
+                    Around::Comment => UseKind::Comment,
+                    Around::String => UseKind::String,
+                    Around::Implementation => UseKind::Implementation,
+                    Around::Import => UseKind::Import,
+                    _ if is_called(&cursor, &path) => UseKind::Call,
+                    Around::Type => UseKind::Type,
+                    Around::Code => UseKind::Code,
+                };
+                let line = text[node.start_byte()..at].matches('\n').count() + node.start_position().row + 1;
+                uses.push(Use { range, line: line as u32, kind });
+            }
+        }
+        while !cursor.goto_next_sibling() {
+            if !cursor.goto_parent() {
+                return uses;
+            }
+            path.pop();
+            around.pop();
+        }
+    }
+}
+
+/// Returns what a node says of its leaves.
+fn of_node(cursor: &TreeCursor<'_>, path: &[(Node<'_>, Option<&str>)], outer: Around) -> Around {
+    let node = cursor.node();
+    let kind = node.kind();
+    let field = cursor.field_name();
+    let holds = |words: &[&str]| words.iter().any(|word| kind.contains(word));
+    if holds(&["interpolation", "substitution", "embedded"]) {
+        return Around::Code;
+    }
+    if outer == Around::Comment || kind.contains("comment") {
+        return Around::Comment;
+    }
+    let is_string =
+        node.is_named() && holds(&["string", "heredoc", "char_literal", "regex", "quoted_content"]);
+    if outer == Around::Import {
+        return outer;
+    }
+    if outer == Around::String || is_string {
+        return Around::String;
+    }
+    let parent = path.last().map_or("", |(parent, _)| parent.kind());
+    let is_implementation = IMPLEMENTATIONS.contains(&kind)
+        || field.is_some_and(|field| IMPLEMENTATION_FIELDS.contains(&field))
+        // `impl Name for X`, unlike `dyn Name`.
+        || parent == "impl_item" && field == Some("trait")
+        // Go embeds a type by a field without a name.
+        || parent == "field_declaration" && field == Some("type") && is_embedded(path)
+        || kind == "type_elem" && parent == "interface_type";
+    if is_implementation {
+        return Around::Implementation;
+    }
+    // Arguments of types and of calls in a heritage clause are not what is extended.
+    if outer == Around::Implementation
+        && holds(&["arguments", "body", "block", "parameters"])
+        && field != Some("superclasses")
+    {
+        return Around::Type;
+    }
+    if node.is_named() && IMPORTS.iter().any(|import| kind.contains(import)) && kind != "import_meta" {
+        return Around::Import;
+    }
+    let is_type =
+        holds(&["type_identifier", "type_annotation", "type_arguments", "type_parameter", "type_constraint"])
+            || kind.ends_with("_type")
+            || kind == "type"
+            || field == Some("type") && !parent.contains("new") && !parent.contains("creation");
+    match outer {
+        Around::Implementation => outer,
+        _ if is_type => Around::Type,
+        _ if holds(&["body", "block", "arguments"]) => Around::Code,
+        _ => outer,
+    }
+}
+
+fn is_embedded(path: &[(Node<'_>, Option<&str>)]) -> bool {
+    let has = |field: Node<'_>, name| field.child_by_field_name(name).is_some();
+    path.last().is_some_and(|(field, _)| !has(*field, "name") && !has(*field, "declarator"))
+}
+
+/// Returns whether the leaf at the cursor is the name of what a call calls.
+fn is_called(cursor: &TreeCursor<'_>, path: &[(Node<'_>, Option<&str>)]) -> bool {
+    let (mut node, mut field) = (cursor.node(), cursor.field_name());
+    for (parent, parent_field) in path.iter().rev().take(4) {
+        let kind = parent.kind();
+        let is_call =
+            ["call", "invocation", "creation_expression", "new_expression", "command", "macro_invocation"]
+                .iter()
+                .any(|word| kind.contains(word));
+        if is_call && !kind.contains("arguments") {
+            let is_first = parent.named_child(0).is_some_and(|first| first.id() == node.id());
+            return match field {
+                Some(field) => CALLED_FIELDS.contains(&field),
+                None => is_first && !kind.ends_with("suffix"),
+            };
+        }
+        let is_member =
+            MEMBERS.iter().any(|word| kind.contains(word)) || kind == "command_name" || kind == "identifier";
+        if !is_member || parent.end_byte() != node.end_byte() {
+            return false;
+        }
+        (node, field) = (*parent, *parent_field);
+    }
+    false
+}
+
+/// The places in a range of a text where a name is a whole word.
+fn whole_words<'t>(text: &'t str, range: Range<usize>, name: &'t str) -> impl Iterator<Item = usize> + 't {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
+    let places = text[range.clone()].match_indices(name);
+    places.map(move |(at, _)| range.start + at).filter(move |at| {
+        let before = text[..*at].chars().next_back();
+        let after = text[*at + name.len()..].chars().next();
+        let begins = name.chars().next().is_some_and(is_word);
+        let ends = name.chars().next_back().is_some_and(is_word);
+        let touches = begins && before.is_some_and(is_word) || ends && after.is_some_and(is_word);
+        !touches
+    })
+}

@@ -1,0 +1,102 @@
+//! Sources with damage: whatever a text is, parsing ends, and places are within the text.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::disallowed_macros,
+    reason = "tests read their fixtures, print what differs, and fail by panicking"
+)]
+
+use std::path::Path;
+
+use forage_base::Stop;
+use forage_syntax::{Language, definitions_and_uses};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+
+/// Damages of one fixture.
+const CASES: u32 = 24;
+
+fn check(language: &'static Language, text: &str) -> Result<(), TestCaseError> {
+    let (definitions, uses) = match definitions_and_uses(language, text, "a", &Stop::never()) {
+        Ok(found) => found,
+        // A slow machine may need too long for what a grammar recovers from slowly.
+        Err(error) => return Err(TestCaseError::reject(error.to_string())),
+    };
+    let lines = text.split('\n').count() as u32;
+    for (position, it) in definitions.iter().enumerate() {
+        let name = language.name();
+        prop_assert!(
+            1 <= it.start_line && it.start_line <= it.end_line && it.end_line <= lines,
+            "{name}: {it:?}"
+        );
+        prop_assert!((it.start_line..=it.end_line).contains(&it.line), "{name}: {it:?}");
+        prop_assert!(text.get(it.name_range.clone()).is_some(), "{name}: {it:?}");
+        prop_assert!(it.parent.is_none_or(|parent| parent < position), "{name}: {it:?}");
+        let depth = it.parent.map_or(0, |parent| definitions[parent].depth + 1);
+        prop_assert_eq!(it.depth, depth, "{}: {:?}", name, it);
+    }
+    prop_assert!(uses.is_sorted_by_key(|used| used.range.start), "{}", language.name());
+    prop_assert!(uses.iter().all(|used| used.line <= lines), "{}", language.name());
+    Ok(())
+}
+
+/// Cuts a part out of a text, puts another text in its place, and ends it early.
+fn damaged(text: &str, (from, length, end): (usize, usize, usize), put: &str) -> String {
+    let at = |place: usize| text.floor_char_boundary(place % (text.len() + 1));
+    let (from, end) = (at(from), at(end).max(at(from)));
+    let behind = text.floor_char_boundary((from + length).min(end));
+    format!("{}{put}{}", &text[..from], &text[behind.max(from)..end])
+}
+
+#[test]
+fn damage_moves_nothing_out_of_the_text() -> Result<(), Box<dyn std::error::Error>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    for directory in std::fs::read_dir(root)? {
+        let directory = directory?;
+        let name = directory.file_name().to_string_lossy().into_owned();
+        for file in std::fs::read_dir(directory.path())? {
+            let path = file?.path();
+            if path.extension().is_some_and(|extension| extension == "outline") {
+                continue;
+            }
+            let text = std::fs::read_to_string(&path)?;
+            let language = Language::for_name(&name, &path.to_string_lossy()).ok_or("no grammar")?;
+            let damages = (any::<(usize, usize, usize)>(), "[ -~\\n\\t\u{0}äß\u{1F600}]{0,12}");
+            let config = Config { cases: CASES, failure_persistence: None, ..Config::default() };
+            TestRunner::new(config)
+                .run(&damages, |(places, put)| {
+                    let (from, length, end) = places;
+                    check(language, &damaged(&text, (from, length % 400, end), &put))
+                })
+                .map_err(|error| format!("{}: {error}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn deep_and_long_texts_end() -> Result<(), TestCaseError> {
+    for language in Language::all() {
+        for text in [
+            "(".repeat(4_000),
+            "{".repeat(4_000),
+            "a ".repeat(9_000),
+            "/*".repeat(4_000),
+            "'\"`".repeat(2_000),
+        ] {
+            // Some of these are given up after the time that a file may take.
+            let started = std::time::Instant::now();
+            let _ = definitions_and_uses(language, &text, "a", &Stop::never());
+            let most = forage_syntax::limits::PARSE_TIME * 10;
+            prop_assert!(
+                started.elapsed() < most,
+                "{} {}: {:?}",
+                language.name(),
+                &text[..2],
+                started.elapsed()
+            );
+        }
+    }
+    Ok(())
+}
