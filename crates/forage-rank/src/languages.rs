@@ -5,6 +5,7 @@ mod table;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use crate::limits;
 pub(crate) use table::LANGUAGES;
 use table::{DATA_NAME, OTHER};
 
@@ -185,6 +186,75 @@ pub(crate) fn language(path: &str) -> &'static LanguageRow {
     }
 }
 
+/// The language of a file whose text is at hand. Where an extension has two languages, or a script has no extension, the
+/// text decides.
+#[must_use]
+pub(crate) fn language_of_text(path: &str, text: &str) -> &'static LanguageRow {
+    let named = language(path);
+    let head = &text[..text.floor_char_boundary(limits::LANGUAGE_HEAD_BYTES)];
+    let has_line = |starts: &[&str]| {
+        head.lines().any(|line| starts.iter().any(|start| line.trim_start().starts_with(start)))
+    };
+    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let other = match extension {
+        "h" if has_line(&["@interface", "@protocol", "@class", "#import"]) => "objective-c",
+        "h" if head.lines().any(is_cpp) => "cpp",
+        "m" if !has_line(&["@", "#import", "#include", "//"])
+            && has_line(&["%", "function ", "classdef "]) =>
+        {
+            "matlab"
+        }
+        // Coq and Prolog, for which nothing else is known.
+        "v" if has_line(&["Require ", "From ", "Theorem ", "Lemma ", "Definition ", "(*"]) => {
+            return &UNKNOWN;
+        }
+        "pl" if has_line(&[":- ", "?- ", "% "]) && !has_line(&["use ", "#!", "sub "]) => return &UNKNOWN,
+        _ if named.name.is_empty() => head.lines().next().and_then(interpreted).unwrap_or_default(),
+        _ => return named,
+    };
+    called(other).unwrap_or(named)
+}
+
+/// Returns whether a line of a header is C++ and not C. Words such as `class` may begin a line of a comment.
+fn is_cpp(line: &str) -> bool {
+    let line = line.trim();
+    let begins = |starts: &[&str]| starts.iter().any(|start| line.starts_with(start));
+    begins(&["template <", "template<", "public:", "private:", "protected:", "using namespace "])
+        || begins(&["namespace ", "class ", "enum class ", "struct "]) && line.ends_with('{') && {
+            begins(&["namespace ", "class ", "enum class "]) || line.contains(" : ")
+        }
+}
+
+/// The language of the interpreter that a script names in its first line: `#!/usr/bin/env python3 -u`.
+fn interpreted(line: &str) -> Option<&'static str> {
+    let mut words = line.strip_prefix("#!")?.split_ascii_whitespace();
+    let program = words.next()?.rsplit('/').next()?;
+    let program = match program {
+        "env" => words.find(|word| !word.starts_with('-') && !word.contains('='))?,
+        program => program,
+    };
+    let bare = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    Some(match bare {
+        "sh" | "bash" | "dash" | "zsh" | "ksh" | "ash" | "bats" => "bash",
+        "python" | "pypy" => "python",
+        "node" | "nodejs" | "bun" => "javascript",
+        "deno" | "ts-node" | "tsx" => "typescript",
+        "ruby" | "jruby" => "ruby",
+        "perl" => "perl",
+        "php" => "php",
+        "lua" | "luajit" => "lua",
+        "Rscript" => "r",
+        "julia" => "julia",
+        "elixir" => "elixir",
+        "escript" => "erlang",
+        "groovy" => "groovy",
+        "swift" => "swift",
+        "pwsh" => "powershell",
+        "make" => "make",
+        _ => return None,
+    })
+}
+
 /// Extensions that stand behind that of what a file is a template or a sample of.
 const TEMPLATES: &[&str] = &["in", "tmpl", "tpl", "template", "dist", "example", "sample", "j2"];
 
@@ -195,6 +265,22 @@ pub(crate) fn called(name: &str) -> Option<&'static LanguageRow> {
     let is_called = |language: &&LanguageRow| language.name == lower || language.aliases.contains(&lower);
     let found = LANGUAGES.iter().find(is_called).or_else(|| BY_EXTENSION.get(lower).copied());
     found.filter(|language| language.name != DATA_NAME)
+}
+
+/// Returns the names of all languages that are known, in order, and how their definitions are found: `parsed`, `by line`,
+/// `headings`, or `text` for data without definitions.
+#[must_use]
+pub fn languages() -> Vec<(&'static str, &'static str)> {
+    let named = LANGUAGES.iter().filter(|language| !language.name.is_empty() && language.name != DATA_NAME);
+    let reading = |language: &LanguageRow| match language {
+        language if forage_syntax::Language::for_name(language.name, "").is_some() => "parsed",
+        language if language.style == CommentStyle::Prose => "headings",
+        language if language.is_data && language.keywords.is_empty() => "text",
+        _ => "by line",
+    };
+    let mut languages: Vec<(&str, &str)> = named.map(|language| (language.name, reading(language))).collect();
+    languages.sort_unstable();
+    languages
 }
 
 /// Returns the name of the language of a file, by its path, in lower case (`rust`, `cpp`, `csharp`, `markdown`,

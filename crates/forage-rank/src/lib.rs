@@ -49,12 +49,13 @@ pub mod tree;
 
 pub use error::IndexError;
 
+pub use forage_syntax::{Use, UseKind};
 pub use index::{FORMAT, RankIndex, Stamp, Writer};
-pub use languages::{DefinitionKind, is_prose, known_language, language_of};
+pub use languages::{DefinitionKind, is_prose, known_language, language_of, languages};
 pub use lines::QueryWords;
 pub use mentions::{MentionKind, mentions};
 pub use model_tokens::model_tokens;
-pub use outline::{Definition, definitions, may_define};
+pub use outline::{Definition, FileOutline, may_define, outline, outline_and_uses};
 pub use passages::{PassageBudget, PassageFile, passages};
 pub use query::QueryWeights;
 pub use retrieve::FieldWeights;

@@ -253,7 +253,8 @@ fn runs(own: &[Option<usize>]) -> Vec<Range<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outline::definitions;
+    use crate::outline::outline;
+    use forage_base::Stop;
 
     fn hit(path: &str, score: f32, chunks: &[(u32, u32, f32)]) -> FileHit {
         let chunk = |&(start_line, end_line, score): &(u32, u32, f32)| ChunkHit {
@@ -282,7 +283,7 @@ mod tests {
         tokens: usize,
     ) -> Vec<Vec<RangeInclusive<u32>>> {
         let definitions: Vec<Vec<Definition>> =
-            files.iter().map(|(hit, text, _)| definitions(&hit.path, text)).collect();
+            files.iter().map(|(hit, text, _)| outline(&hit.path, text, &Stop::never()).definitions).collect();
         let files: Vec<PassageFile<'_>> = files
             .iter()
             .zip(&definitions)

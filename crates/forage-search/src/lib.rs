@@ -38,6 +38,7 @@
 mod backtracking;
 mod beside;
 mod buffer;
+mod code;
 mod error;
 mod event;
 pub mod external;
@@ -61,6 +62,7 @@ mod whole_text;
 pub use backtracking::{BacktrackError, BacktrackMatcher};
 pub use error::PatternError;
 pub use event::{CutLine, EventKind, FileEvents, SearchEvent, Span, word_bytes};
+pub use forage_syntax::CodePattern;
 pub use key_blocks::KeyBlocks;
 pub use options::{Delivered, ScanOptions};
 pub use pattern::{Case, Pattern, PatternOptions};

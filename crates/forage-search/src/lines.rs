@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::time::Instant;
 
 use forage_base::{Pace, Stop};
-use forage_fs::Encoding;
+use forage_fs::{Encoding, RelPath};
 use grep_matcher::{LineMatchKind, Matcher};
 use grep_regex::RegexMatcher;
 use regex_automata::util::iter::Searcher;
@@ -102,6 +102,14 @@ impl<'p> LineFinder<'p> {
         Self { invert, ..self }
     }
 
+    /// Begins with another file. Returns whether it can match.
+    pub(crate) fn begin(&self, path: &RelPath) -> bool {
+        match &self.engine {
+            LineEngine::WholeText(finder) => finder.begin(path),
+            LineEngine::Exact(_) | LineEngine::Fuzzy(_) => true,
+        }
+    }
+
     /// Whether a search had to end within a line: that it found nothing there means nothing.
     pub(crate) fn is_stopped(&self) -> bool {
         match &self.engine {
@@ -142,7 +150,8 @@ impl<'p> LineFinder<'p> {
         match &self.engine {
             LineEngine::Exact(exact) => exact.find(line, 0),
             LineEngine::Fuzzy(finder) => finder.best_span(line).map(|span| span.start..span.end),
-            LineEngine::WholeText(finder) => finder.find_at(line, 0),
+            LineEngine::WholeText(finder) if finder.finds_in_lines() => finder.find_at(line, 0),
+            LineEngine::WholeText(_) => None,
         }
     }
 
@@ -168,6 +177,7 @@ impl<'p> LineFinder<'p> {
                 exact.find_each(line, |found| add(Span { start: found.start, end: found.end, distance: 0 }));
             }
             // Of a match that spans lines no place is known.
+            LineEngine::WholeText(finder) if !finder.finds_in_lines() => {}
             LineEngine::WholeText(finder) => {
                 let mut at = 0;
                 while at <= line.len()

@@ -3,12 +3,14 @@
 use std::sync::{Arc, OnceLock};
 
 use forage_base::{Pace, Stop};
+use forage_syntax::CodePattern;
 use grep_regex::RegexMatcherBuilder;
 use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::{Hir, Look};
 
 use crate::backtracking::BacktrackMatcher;
 use crate::beside;
+use crate::code::required;
 use crate::error::PatternError;
 use crate::fuzzy::{Fuzzy, FuzzyError};
 use crate::limits;
@@ -139,6 +141,33 @@ impl Pattern {
             confirmed: false,
             insensitive: false,
             word: options.word,
+            positions: 1,
+            stepped: Arc::default(),
+        })
+    }
+
+    /// Compiles a code pattern: lines match that a match of its syntax touches. `languages` are those of the files in which
+    /// it is looked for; none means all in which it is a pattern.
+    pub fn of_code(pattern: &str, languages: &[&str]) -> Result<Self, PatternError> {
+        if pattern.trim().is_empty() {
+            return Err(PatternError::Empty);
+        }
+        if pattern.len() > limits::PATTERN_BYTES {
+            return Err(PatternError::TooLong { bytes: pattern.len() });
+        }
+        let code = CodePattern::new(pattern, languages)
+            .map_err(|error| PatternError::Syntax { message: one_line(&error.to_string()) })?;
+        let required = required(&code);
+        Ok(Self {
+            matcher: PatternMatcher::Code(code),
+            spans_lines: true,
+            hir: Hir::empty(),
+            outline: required,
+            prefilter: None,
+            fuzzy: None,
+            confirmed: false,
+            insensitive: false,
+            word: false,
             positions: 1,
             stepped: Arc::default(),
         })

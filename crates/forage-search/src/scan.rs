@@ -264,6 +264,9 @@ pub fn search(
         && options.after.is_none()
         && !options.invert;
     let find = |worker: &mut ScanWorker<'_, LineFinder<'_>>, entry: &Entry<'_>, skipped: &mut Skipped| {
+        if !worker.state.begin(&entry.path) {
+            return None;
+        }
         let mut file = open(worker, entry, 1, options.max_file_bytes, skipped)?;
         if by_passages && let Some(places) = worker.read_passages(entry, &mut file) {
             let passages = places.into_iter().map(|(place, feeds)| (&worker.buffer[place], feeds));

@@ -1,13 +1,16 @@
 //! Patterns that the line engine can't take: those whose matches span lines, and those with look-around or backreferences.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ops::Range;
 
 use forage_base::Stop;
+use forage_fs::RelPath;
+use forage_syntax::CodePattern;
 use grep_matcher::Matcher as _;
 use grep_regex::RegexMatcher;
 
 use crate::backtracking::{BacktrackError, BacktrackMatcher};
+use crate::code::CodeMatches;
 use crate::lines::{line_at, lines};
 
 /// The matcher of a pattern.
@@ -15,6 +18,7 @@ use crate::lines::{line_at, lines};
 pub(crate) enum PatternMatcher {
     Regex(RegexMatcher),
     Backtracking(BacktrackMatcher),
+    Code(CodePattern),
 }
 
 impl PatternMatcher {
@@ -22,6 +26,8 @@ impl PatternMatcher {
         let found = match self {
             Self::Regex(matcher) => matcher.find_at(text, at).ok().flatten(),
             Self::Backtracking(matcher) => matcher.find_at(text, at)?,
+            // Its matches are those of a file.
+            Self::Code(_) => None,
         };
         // `$` matches before CR LF.
         let found = match (found, self, text.strip_suffix(b"\r")) {
@@ -40,6 +46,8 @@ pub(crate) struct WholeTextFinder {
     matcher: PatternMatcher,
     /// Matches may span lines.
     spans_lines: bool,
+    /// Those of a code pattern in the file that is searched.
+    code: RefCell<CodeMatches>,
     stop: Stop,
     is_stopped: Cell<bool>,
     /// A text took more steps than it may take since this was asked last.
@@ -48,12 +56,26 @@ pub(crate) struct WholeTextFinder {
 
 impl WholeTextFinder {
     pub(crate) fn new(matcher: PatternMatcher, spans_lines: bool, stop: &Stop) -> Self {
-        let (is_stopped, is_too_slow) = Default::default();
-        Self { matcher, spans_lines, stop: stop.clone(), is_stopped, is_too_slow }
+        let (code, is_stopped, is_too_slow) = Default::default();
+        Self { matcher, spans_lines, code, stop: stop.clone(), is_stopped, is_too_slow }
     }
 
     pub(crate) fn is_stopped(&self) -> bool {
         self.is_stopped.get()
+    }
+
+    /// Begins with another file. Returns whether it can match.
+    pub(crate) fn begin(&self, path: &RelPath) -> bool {
+        let PatternMatcher::Code(pattern) = &self.matcher else { return true };
+        let matches = CodeMatches::of_file(path);
+        let fits = matches.fits(pattern);
+        self.code.replace(matches);
+        fits
+    }
+
+    /// Returns whether matches are found in single lines as well.
+    pub(crate) fn finds_in_lines(&self) -> bool {
+        !matches!(self.matcher, PatternMatcher::Code(_))
     }
 
     /// Returns whether a search ended because its text took too many steps, and forgets it.
@@ -70,7 +92,11 @@ impl WholeTextFinder {
             self.is_stopped.set(true);
             return None;
         }
-        self.matcher.find_at(text, at).unwrap_or_else(|error| {
+        let found = match &self.matcher {
+            PatternMatcher::Code(pattern) => self.code.borrow_mut().find_at(pattern, (text, at), &self.stop),
+            matcher => matcher.find_at(text, at),
+        };
+        found.unwrap_or_else(|error| {
             match error {
                 BacktrackError::Stopped => self.is_stopped.set(true),
                 BacktrackError::TooSlow | BacktrackError::Syntax(_) => self.is_too_slow.set(true),

@@ -21,6 +21,7 @@ use crate::indexes::{Indexes, Ranked};
 use crate::limits;
 use crate::models::Models;
 use crate::names::ToolNames;
+use crate::outlines::OutlineCache;
 use crate::sanitize::sanitize_line;
 use crate::shown_earlier::ShownEarlier;
 use crate::telemetry::{CallObservers, Telemetry};
@@ -348,6 +349,8 @@ pub struct Context {
     pub shown_earlier: Option<Arc<ShownEarlier>>,
     /// Keeps the files with a name whose uses the caller goes through page by page. `None` for one that asks once.
     pub gathered_uses: Option<Arc<GatheredUses>>,
+    /// Outlines of files that were parsed.
+    pub outlines: Arc<OutlineCache>,
     /// Takes secrets out of answers: of lines, names and messages, in text and records. All rules unless it is changed,
     /// because whoever calls tools for an agent hands on what they answer; [`Redactor::off`] for a person, who sees files
     /// as they are. What goes to a filter model has a redactor of its own, in [`FilterSettings`].
@@ -385,6 +388,7 @@ impl Context {
             indexes: None,
             shown_earlier: None,
             gathered_uses: None,
+            outlines: Arc::default(),
             redactor: Arc::new(Redactor::standard()),
             observers: CallObservers::default(),
             names: ToolNames::own(),

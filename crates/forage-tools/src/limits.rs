@@ -293,6 +293,9 @@ pub const ANSWER_BEGINNINGS: usize = 64;
 /// a few braces in its reason.
 pub const ANSWER_REPAIRS: usize = 16;
 
+/// Definitions of the outlines that are kept; some 200 bytes each. Then all of them make room.
+pub const OUTLINES_KEPT_DEFINITIONS: usize = 100_000;
+
 /// Files that a warning names of those that only the text around a model's list mentions.
 pub const MENTIONED_FILES: usize = 8;
 

@@ -395,8 +395,9 @@ mod tests {
     }
 
     /// Letters that stand for options of several commands, each with the names of these.
-    const LETTERS: [(char, &[&str]); 7] = [
+    const LETTERS: [(char, &[&str]); 8] = [
         ('d', &["max-depth"]),
+        ('C', &["context"]),
         ('g', &["glob"]),
         ('l', &["files-with-matches", "paths"]),
         ('m', &["max-count", "limit"]),

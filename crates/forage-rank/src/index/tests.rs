@@ -185,7 +185,7 @@ proptest::proptest! {
     fn any_text_of_any_language_is_a_document(text in crate::chunk::any_text()) {
         let (_, fields) = Fields::schema();
         for language in crate::languages::LANGUAGES {
-            let path = format!("a.{}", language.extensions[0]);
+            let path = format!("a.{}", language.extensions.first().unwrap_or(&"m"));
             let document = document(&fields, &path, &text);
             let stored = |field| tantivy::schema::Value::as_str(&document.get_first(field).unwrap()).unwrap();
             let record = StoredFile::from_text(stored(fields.record)).expect("what was written is read");

@@ -311,6 +311,12 @@ pub(crate) const LANGUAGES: &[LanguageRow] = &[
         keywords: &[(Function, &["proc", "func", "template", "macro", "iterator"]), (Type, &["type"])],
         ..HASHED
     },
+    // Their definitions are only known from syntax trees.
+    LanguageRow { name: "ada", extensions: &["adb", "ads"], ..OTHER },
+    LanguageRow { name: "fortran", extensions: &["f77", "f90", "f95", "f03", "f08"], ..OTHER },
+    LanguageRow { name: "jupyter", aliases: &["notebook"], extensions: &["ipynb"], ..OTHER },
+    LanguageRow { name: "matlab", ..OTHER },
+    LanguageRow { name: "pascal", aliases: &["delphi"], extensions: &["pas", "dpr", "lpr"], ..OTHER },
     LanguageRow { name: "vue", extensions: &["vue"], ..MARKED_UP },
     LanguageRow { name: "svelte", extensions: &["svelte", "astro"], ..MARKED_UP },
     LanguageRow {

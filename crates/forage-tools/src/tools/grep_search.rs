@@ -149,7 +149,8 @@ pub struct GrepLine {
     /// Bytes that are left out behind `text`.
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
     pub cut_after: usize,
-    /// Where uses are asked for, what a matching line has the name in: `code`, `string`, `comment`, or `definition`.
+    /// Where uses are asked for, how a matching line uses the name: `definition`, `implementation`, `call`, `type`, `import`,
+    /// `code`, `string` or `comment`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mention: Option<&'static str>,
     /// Where uses are asked for, the innermost definition around the line.
@@ -205,6 +206,7 @@ impl Tool for GrepSearch {
     }
 
     fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
+        request.refuse_options_of_text()?;
         let (path, glob) = (request.path.clone(), request.file_pattern.clone());
         let mut outcome = match request.output.unwrap_or_default() {
             GrepOutput::Uses => uses::run(context, request),
@@ -264,6 +266,7 @@ pub(crate) fn each(
     if request.output.is_some_and(|output| output != GrepOutput::Lines) {
         return Err(ToolError::argument("output", "all there is comes as lines; leave it out"));
     }
+    request.refuse_options_of_text()?;
     refuse_pages(request.max_results, request.cursor.as_deref())?;
     in_turn::<GrepSearch>(context, &request, |turn, request| {
         let asked =

@@ -37,6 +37,8 @@ use crate::verdict::{CallVerdict, unseen_matches};
 pub(super) struct LineRequest<'a> {
     pub(super) pattern: &'a str,
     pub(super) options: PatternOptions,
+    /// Languages of a code pattern, any if there are none; `None` for a regular expression or a text.
+    pub(super) languages: Option<Vec<&'a str>>,
     pub(super) path: Option<&'a str>,
     /// The name of the argument with globs.
     pub(super) globs_argument: &'static str,
@@ -203,7 +205,11 @@ impl<'a> LineSearch<'a> {
         };
         // To compile a fuzzy pattern can take as long as to open the index.
         let index = if asked.options.fuzzy > 0 { open() } else { None };
-        let pattern = match Pattern::new_within(asked.pattern, &asked.options, &stop) {
+        let compiled = match &asked.languages {
+            Some(languages) => Pattern::of_code(asked.pattern, languages),
+            None => Pattern::new_within(asked.pattern, &asked.options, &stop),
+        };
+        let pattern = match compiled {
             Ok(pattern) => Some(pattern),
             // ugrep reads a richer language than ours.
             Err(PatternError::LookAround { .. } | PatternError::Backreference { .. })
@@ -422,6 +428,10 @@ impl<'a> LineSearch<'a> {
             }
             None => CallVerdict::none(),
         };
+        // These are readings of a regular expression.
+        if asked.languages.is_some() {
+            return Ok(verdict);
+        }
         verdict.other_readings =
             other_readings(context, (root, start), walk, (asked.pattern, &asked.options), stop);
         verdict.ranked_first = ranked_first(context, start, asked.pattern, stop);

@@ -47,8 +47,10 @@ pub struct ReadRequest {
     pub start_line: Option<i64>,
     /// Last line, inclusive (default: the last that fits).
     pub end_line: Option<i64>,
-    /// Definition to read, such as "Client::send".
+    /// Definitions to read, such as "Client::send, close".
     pub symbol: Option<String>,
+    /// Lines around each definition (default: 0).
+    pub context_lines: Option<i64>,
     /// Show what the file defines.
     pub outline: Option<bool>,
 }
@@ -56,13 +58,21 @@ pub struct ReadRequest {
 impl ReadRequest {
     /// Returns the request for what is asked for by default: the whole file, as far as there is room.
     pub fn new(path: impl Into<String>) -> Self {
-        Self { path: path.into(), start_line: None, end_line: None, symbol: None, outline: None }
+        Self {
+            path: path.into(),
+            start_line: None,
+            end_line: None,
+            symbol: None,
+            context_lines: None,
+            outline: None,
+        }
     }
 
     setters! {
         start_line: i64,
         end_line: i64,
         symbol: String,
+        context_lines: i64,
         outline: bool,
     }
 }
@@ -90,12 +100,19 @@ pub struct ReadResponse {
     /// Lines as they are in the file, without line ends; U+FFFD for what is not UTF-8, and what hides or reorders text
     /// written out.
     pub lines: Vec<String>,
+    /// Where several definitions were asked for, those after the first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<ReadPart>,
     /// What the file defines, in the order of lines, where an outline was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outline: Vec<OutlineEntry>,
     /// Definitions that the outline leaves out, the deepest.
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
     pub outline_left_out: usize,
+    /// The outline was read by line, because there is no parser for the language or the file is too large for it:
+    /// definitions may be missing or end elsewhere.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub outline_by_line: bool,
     /// Of lines that are not wholly in `lines`, by their number, the bytes in base64.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, String>")]
@@ -114,6 +131,17 @@ pub struct ReadResponse {
     /// An outline was asked for.
     #[serde(skip)]
     is_outline: bool,
+}
+
+/// A further definition that was asked for.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct ReadPart {
+    /// The first line of `lines`, from 1.
+    pub start_line: u64,
+    /// The last line shown.
+    pub end_line: u64,
+    /// As in [`ReadResponse::lines`].
+    pub lines: Vec<String>,
 }
 
 impl Tool for ReadFile {
@@ -155,48 +183,65 @@ impl Tool for ReadFile {
             }
             return structure::answer(context, (&root, &path), note, &stop);
         }
-        let of_symbol = match &symbol {
+        let mut clamp = Clamp::new(&context.names, Self::NAME);
+        let most = limits::GREP_CONTEXT_MAX;
+        let around = clamp.number("context_lines", request.context_lines, 0, 0, most);
+        let mut of_symbols = match &symbol {
             Some(_) if names_lines => {
                 return Err(ToolError::argument("symbol", "it names the lines; leave their numbers out"));
             }
             Some(symbol) => {
                 let text = whole_text(&root, &path)?.0;
-                Some(structure::lines_of(&path, &text, symbol, &context.names)?)
+                structure::lines_of_all(context, (&path, &text), symbol, around, &stop)?
             }
-            None => None,
-        };
-        let lines = of_symbol.map(|(first, last)| first.cast_signed()..=last.cast_signed()).or(lines);
+            None => Vec::new(),
+        }
+        .into_iter();
+        let of_symbol = of_symbols.next();
+        let lines = of_symbol.as_ref().map(|of| of.start.cast_signed()..=of.end.cast_signed()).or(lines);
         let named = lines.filter(|_| request.start_line.is_none() && request.end_line.is_none());
-        let mut clamp = Clamp::new(&context.names, Self::NAME);
         let first = request.start_line.or(named.as_ref().map(|lines| *lines.start()));
-        let mut start = clamp.at_least("start_line", first, 1).unwrap_or(1);
+        let start = clamp.at_least("start_line", first, 1).unwrap_or(1);
         let last = named.map(|lines| *lines.end()).filter(|last| *last < i64::MAX);
         let asked_end = request.end_line.or(last);
-        let mut end = Clamp::new(&context.names, Self::NAME).at_least("end_line", asked_end, start);
+        let end = Clamp::new(&context.names, Self::NAME).at_least("end_line", asked_end, start);
         let mut hidden = Hidden::default();
         let mut border = Border::new(&context.redactor, &mut hidden);
-        let mut wanted = WantedLines::read(context, (&root, &path), (start, end), &mut border, &stop)?;
-        let all = wanted.reader.lines_seen.max(1);
-        let is_behind = wanted.reader.complete && start > all;
-        if is_behind {
-            clamp.note("start_line", start, 1, all);
-            start = all;
-        }
+        let mut room = context.text_bytes;
+        let wanted = WantedLines::read(room, (&root, &path), (start, end), &mut border, &stop)?;
+        let all = wanted.reader.lines_seen;
+        let is_behind = wanted.reader.complete && start > all.max(1);
         // What is said of the end is held against the line that is shown first.
         clamp.at_least("end_line", asked_end, start);
-        if is_behind {
-            end = end.map(|_| all);
-            wanted = WantedLines::read(context, (&root, &path), (start, end), &mut border, &stop)?;
-        } else if wanted.reader.complete
-            && let Some(beyond) = end.filter(|&end| end > all)
+        if !is_behind
+            && wanted.reader.complete
+            && let Some(beyond) = end.filter(|&end| end > all.max(1))
         {
-            clamp.note("end_line", beyond, 1, all);
+            clamp.note("end_line", beyond, 1, all.max(1));
         }
         let WantedLines { reader, shown, encoding, size } = wanted;
         let shown_path = path.display().into_owned();
         let lines = shown.lines.len() as u64;
         let last = (start + lines).saturating_sub(1);
-        let (cut, reader_complete) = (reader.out_of_room, reader.complete);
+        let (mut cut, reader_complete) = (reader.out_of_room, reader.complete);
+        let mut symbol_notes: Vec<String> = of_symbol.and_then(|of| of.note).into_iter().collect();
+        let (mut further, mut redacted) = (Vec::new(), shown.redacted);
+        room = room.saturating_sub(shown.lines.iter().map(String::len).sum());
+        for of in of_symbols {
+            if cut {
+                break;
+            }
+            let range = (of.start, Some(of.end));
+            let WantedLines { reader, shown, .. } =
+                WantedLines::read(room, (&root, &path), range, &mut border, &stop)?;
+            room = room.saturating_sub(shown.lines.iter().map(String::len).sum());
+            cut = reader.out_of_room;
+            redacted.extend(shown.redacted);
+            symbol_notes.extend(of.note);
+            let end_line = (of.start + shown.lines.len() as u64).saturating_sub(1);
+            further.push(ReadPart { start_line: of.start, end_line, lines: shown.lines });
+        }
+        symbol_notes.dedup();
         let mut outcome = ToolOutcome::new(
             ReadResponse {
                 path: shown_path,
@@ -211,10 +256,12 @@ impl Tool for ReadFile {
                 crlf: reader.crlf,
                 not_utf8: shown.not_utf8,
                 lines: shown.lines,
+                further,
                 outline: Vec::new(),
                 outline_left_out: 0,
+                outline_by_line: false,
                 line_bytes: shown.bytes,
-                redacted_lines: shown.redacted,
+                redacted_lines: redacted,
                 wanted_end: end,
                 is_outline: false,
             },
@@ -224,6 +271,7 @@ impl Tool for ReadFile {
         outcome.hidden = hidden;
         outcome.warnings = clamp.warnings;
         outcome.warnings.extend(note);
+        outcome.warnings.extend(symbol_notes);
         let is_shown = reader_complete || end.is_some_and(|end| last >= end);
         if let Some(stopped) = stop.check().filter(|_| !is_shown) {
             outcome.truncated_by = Some(stopped.into());
@@ -243,8 +291,9 @@ struct WantedLines {
 }
 
 impl WantedLines {
+    /// Reads lines of a file, in so many bytes at the most.
     fn read(
-        context: &Context,
+        room: usize,
         (root, path): (&Arc<Root>, &RelPath),
         (start, end): (u64, Option<u64>),
         border: &mut Border<'_>,
@@ -252,7 +301,7 @@ impl WantedLines {
     ) -> Result<Self, ToolError> {
         let mut file = root.open_file(path)?;
         let size = file.size();
-        let mut reader = LineReader::new(start, end, context.text_bytes, border.margin());
+        let mut reader = LineReader::new(start, end, room, border.margin());
         let encoding = read(&mut file, &mut reader, stop)?.ok_or_else(|| is_binary(path, size))?;
         let shown = reader.finish(border);
         Ok(Self { reader, shown, encoding, size })
@@ -542,8 +591,14 @@ impl Render for ReadResponse {
             return structure::render(outcome, budget);
         }
         let mut text = String::new();
-        for (number, line) in (response.start_line..).zip(&response.lines) {
-            let _ = writeln!(text, "{number:>6}\t{}", line_text(line.as_bytes()));
+        let mut write = |start: u64, lines: &[String]| {
+            for (number, line) in (start..).zip(lines) {
+                let _ = writeln!(text, "{number:>6}\t{}", line_text(line.as_bytes()));
+            }
+        };
+        write(response.start_line, &response.lines);
+        for part in &response.further {
+            write(part.start_line, &part.lines);
         }
         if response.size == 0 || response.total_lines == 0 {
             text.push_str("(empty file)");
@@ -552,7 +607,11 @@ impl Render for ReadResponse {
         let at_least = if response.total_exact { "" } else { "at least " };
         let total = format!("{at_least}{}", count(response.total_lines, "line"));
         let last = response.end_line;
-        if last < response.total_lines && response.wanted_end.is_none_or(|end| last < end) && last > 0 {
+        if response.further.is_empty()
+            && last < response.total_lines
+            && response.wanted_end.is_none_or(|end| last < end)
+            && last > 0
+        {
             let mut next = vec![("path", response.path.clone()), ("start_line", (last + 1).to_string())];
             next.extend(response.wanted_end.map(|end| ("end_line", end.to_string())));
             notes.insert(
@@ -563,8 +622,13 @@ impl Render for ReadResponse {
                     outcome.names.call(ReadFile::NAME, &next)
                 ),
             );
+        } else if response.total_lines > 0 && response.start_line > response.total_lines {
+            notes.insert(0, format!("no lines from {} on: the file has {total}", response.start_line));
         } else if response.total_lines > 0 && (response.start_line > 1 || last < response.total_lines) {
-            notes.insert(0, format!("lines {} to {last} of {total}", response.start_line));
+            let further = response.further.iter();
+            let further: String =
+                further.map(|part| format!(", {} to {}", part.start_line, part.end_line)).collect();
+            notes.insert(0, format!("lines {} to {last}{further} of {total}", response.start_line));
         }
         if !response.redacted_lines.is_empty() {
             let lines = if response.redacted_lines.len() == 1 { "line" } else { "lines" };
@@ -580,6 +644,9 @@ impl Render for ReadResponse {
             notes.push("lines end with CR LF".to_owned());
         }
         let mut shown = ShownFiles::default();
+        for part in &response.further {
+            shown.read(&response.path, part.start_line, part.end_line);
+        }
         if response.lines.is_empty() {
             shown.named(&response.path, 0);
         } else {

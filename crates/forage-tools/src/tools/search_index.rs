@@ -160,16 +160,16 @@ pub struct RankedFile {
     pub reasons: Vec<RankedReason>,
 }
 
-/// A part of a file, cut at definitions.
+/// Lines of one definition, or of a part of a file outside of all.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct RankedChunk {
     /// The first line, from 1.
     pub start_line: u32,
     /// The last line.
     pub end_line: u32,
-    /// What is defined first in these lines.
+    /// The innermost definition that holds the lines, after the names of those around it.
     pub symbol: Option<String>,
-    /// What the symbol is, such as `function`.
+    /// Its kind in the language's own word, such as `struct`.
     pub kind: Option<&'static str>,
     /// Lines that have most of what is asked for, in order.
     pub lines: Vec<RankedLine>,
@@ -318,6 +318,7 @@ impl Tool for SearchIndex {
                 },
                 shown: context.shown_earlier.as_ref(),
                 words: &ranking.words,
+                outlines: &context.outlines,
                 threads: context.walk_options().thread_count(),
                 stop,
             };
@@ -363,7 +364,8 @@ impl Tool for SearchIndex {
             matching_files: ranking.matching as u64,
             files_searched: ranked.indexes().map(RankIndex::files).sum(),
             provisional: ranked.is_provisional(),
-            weak: found && ranking.is_weak(),
+            // Before the whole tree was read nothing is known of what it lacks.
+            weak: found && !ranked.is_provisional() && ranking.is_weak(),
             lead: lead(&ranking),
             strength: ranking.strength,
             unknown_words: ranking.unknown.into_iter().filter(|word| !is_number(word)).collect(),

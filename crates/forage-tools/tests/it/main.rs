@@ -10,6 +10,7 @@
 mod answers;
 mod arguments;
 mod border;
+mod code_patterns;
 mod confinement;
 #[cfg(unix)]
 mod engines;

@@ -114,17 +114,51 @@ fn one_definition_is_read_by_its_name() {
 }
 
 #[test]
+fn several_definitions_are_read_with_lines_around_them() {
+    let (_tree, workspace) = tree();
+    let request = json!({"path": "src/queue.rs", "symbol": "Queue::len, Stack::push", "context_lines": 1});
+    assert_eq!(
+        text(workspace.context(), request.clone()),
+        "    19\t\n    20\t    fn len(&self) -> usize {\n    21\t        self.items.len()\n    22\t    }\n    23\t}\n    \
+         27\timpl<T> Stack<T> {\n    28\t    pub fn push(&mut self, item: T) {\n    29\t        self.0.push(item);\n    \
+         30\t    }\n    31\t}\n\n[lines 19 to 23, 27 to 31 of 31 lines]\n"
+    );
+    let records = answer(workspace.context(), "read_file", request).records().clone();
+    assert_eq!(
+        (&records["further"][0]["start_line"], &records["further"][0]["end_line"]),
+        (&json!(27), &json!(31))
+    );
+    let one_missing = json!({"path": "src/queue.rs", "symbol": "MOST, LEAST"});
+    assert!(refusal(workspace.context(), "read_file", one_missing).contains("no definition of `LEAST`"));
+}
+
+#[test]
+fn a_file_without_a_parser_is_read_by_line_and_says_so() {
+    let (tree, workspace) = tree();
+    tree.write("legacy.nim", "proc greet(name: string) =\n  echo name\n");
+    let shown = text(workspace.context(), json!({"path": "legacy.nim", "outline": true}));
+    assert!(shown.contains("proc greet") && shown.contains("read by line, without a parser"), "{shown}");
+    let shown = text(workspace.context(), json!({"path": "legacy.nim", "symbol": "greet"}));
+    assert!(shown.contains("read by line"), "{shown}");
+    let shown = text(workspace.context(), json!({"path": "src/queue.rs", "symbol": "MOST"}));
+    assert!(!shown.contains("read by line"), "{shown}");
+}
+
+#[test]
 fn a_name_that_does_not_say_which_is_refused_with_what_there_is() {
     let (_tree, workspace) = tree();
     let problem = |request| refusal(workspace.context(), "read_file", request);
     let ambiguous = problem(json!({"path": "src/queue.rs", "symbol": "push"}));
     assert!(
-        ambiguous
-            .contains("2 definitions called `push`: function in Queue (15-18), function in Stack (28-30)"),
+        ambiguous.contains("2 definitions called `push`: fn in Queue (15-18), fn in Stack (28-30)"),
         "{ambiguous}"
     );
     let unknown = problem(json!({"path": "src/queue.rs", "symbol": "Queue::pusj"}));
-    assert!(unknown.contains("defines no `Queue::pusj`; the nearest names are `push`"), "{unknown}");
+    assert!(
+        unknown
+            .contains("no definition of `Queue::pusj` is seen in src/queue.rs; the nearest names are `push`"),
+        "{unknown}"
+    );
     let none = problem(json!({"path": "notes.txt", "symbol": "x"}));
     assert!(none.contains("no definitions are seen in it"), "{none}");
     let both = problem(json!({"path": "src/queue.rs", "symbol": "len", "start_line": 3}));
@@ -151,7 +185,7 @@ fn a_file_of_very_many_definitions_is_answered_soon() {
     assert_eq!((header.outline.len(), header.outline[7].end_line), (300_000, 8));
     let all = problem(json!({"path": "many.py", "symbol": "A.b"}));
     assert!(all.contains("200,000 definitions called `A.b`"), "{all}");
-    assert!(problem(json!({"path": "many.h", "symbol": "x".repeat(20_000)})).contains("defines no"));
+    assert!(problem(json!({"path": "many.h", "symbol": "x".repeat(20_000)})).contains("no definition of"));
     // Minutes, if each definition looked at all others.
     assert!(began.elapsed() < std::time::Duration::from_secs(30), "{:?}", began.elapsed());
 }

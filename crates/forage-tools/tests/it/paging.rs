@@ -290,6 +290,7 @@ fn a_cursor_is_bound_to_every_argument_that_changes_what_is_asked_for() {
                 ("languages", _) => json!(["rust"]),
                 ("case", _) => json!("insensitive"),
                 ("output", _) => json!("uses"),
+                ("syntax", _) => json!("rust"),
                 (_, "string") => json!("needle()"),
                 (_, "array") => json!(["*.rs"]),
                 (_, "integer") => json!(1),

@@ -42,7 +42,7 @@ fn a_question_leads_to_files_ranges_symbols_and_lines() {
     let found = answer(&tree.context(), "search_index", json!({"query": "Router", "code_tokens": 0}));
     assert_eq!(paths(&found.records().clone())[0], "src/router.rs");
     let chunk = &found.records()["files"][0]["chunks"][0];
-    assert_eq!((&chunk["symbol"], &chunk["kind"]), (&json!("Router"), &json!("type")), "{chunk}");
+    assert_eq!((&chunk["symbol"], &chunk["kind"]), (&json!("Router"), &json!("struct")), "{chunk}");
     // Neither what is ignored nor what has no text.
     assert!(
         !paths(&found.records().clone())
@@ -268,7 +268,7 @@ fn a_small_budget_shows_the_best_and_tells_what_else_there_is() {
     assert!(shown.iter().any(|(_, line)| line.starts_with("fn connect_router")), "{}", found.text);
     assert!(!shown.iter().any(|(_, line)| line.starts_with("fn epsilon")), "{}", found.text);
     assert!(found.text.contains("@@ src/long.rs has more: "), "{}", found.text);
-    assert!(found.text.contains("has more: function alpha 1-32; 3 definitions more\n"), "{}", found.text);
+    assert!(found.text.contains("has more: fn alpha 1-32; 3 definitions more\n"), "{}", found.text);
     assert!(forage_rank::model_tokens(&found.text) < 900, "{}", found.text);
     // What is not shown is named.
     assert!(found.text.contains("@@ further files\n"), "{}", found.text);

@@ -195,9 +195,9 @@ fn what_is_told_follows_an_edit() {
     // Code is first, then prose, and tests are last.
     let expected = [
         "src/a.c:1 definition ",
-        "src/a.c:8 code both",
+        "src/a.c:8 call both",
         "README.md:1 comment ",
-        "tests/take_test.c:2 code test_take",
+        "tests/take_test.c:2 call test_take",
     ];
     assert_eq!(used, expected);
     tree.write("src/a.c", "// take\nstatic int take(int n) {\n\treturn n;\n}\n");

@@ -14,7 +14,7 @@ use anyhow::bail;
 use forage_fs::{
     Encoding, FileTypes, Globs, RelPath, Root, SkipReason, WalkOptions, WalkReport, WalkStep, walk,
 };
-use forage_search::{Decoding, FileBytes, FileScan, Pattern, ScannedFile};
+use forage_search::{CodePattern, Decoding, FileBytes, FileScan, Pattern, ScannedFile};
 use forage_tools::tools::{CaseRule, GrepOutput, GrepRequest, GrepSearch, Search, SearchRequest};
 use forage_tools::{
     Context, ErrorCode, ROOT, Tool as _, ToolError, hidden_matches, limits, other_readings, telemetry,
@@ -40,9 +40,12 @@ const STREAM: &str = "-";
 const MAPPED_PATHS: usize = 10;
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
-    let is_for_tool = arguments.uses || arguments.fuzzy.is_some() || arguments.settings.has_any;
+    let is_for_tool =
+        arguments.uses || arguments.ast || arguments.fuzzy.is_some() || arguments.settings.has_any;
     if !is_for_tool && (arguments.cursor.is_some() || arguments.max_results.is_some()) {
-        bail!("--cursor and --max-results belong to --uses and --fuzzy; -m limits the lines of each file");
+        bail!(
+            "--cursor and --max-results belong to --uses, --ast and --fuzzy; -m limits the lines of each file"
+        );
     }
     if arguments.unrestricted > 3 {
         bail!("-u can be given at most three times");
@@ -567,12 +570,12 @@ fn by_tool(
     global: &Global,
     output: &mut Terminal,
 ) -> anyhow::Result<Status> {
-    let [pattern] = patterns else { bail!("--uses and --fuzzy take one pattern") };
+    let [pattern] = patterns else { bail!("--uses, --ast and --fuzzy take one pattern") };
     let path = match paths {
         [] => None,
-        [STREAM] => bail!("--uses and --fuzzy search files, not standard input"),
+        [STREAM] => bail!("--uses, --ast and --fuzzy search files, not standard input"),
         [path] => Some(*path),
-        _ => bail!("--uses and --fuzzy take one path"),
+        _ => bail!("--uses, --ast and --fuzzy take one path"),
     };
     let globs = || {
         let mut globs = arguments.glob.clone();
@@ -589,14 +592,21 @@ fn by_tool(
     let (hidden, no_ignore) =
         (arguments.hidden || arguments.unrestricted > 1, arguments.no_ignore || arguments.unrestricted > 0);
     let lines = |lines: Option<usize>| lines.and_then(|lines| i64::try_from(lines).ok());
-    if arguments.uses {
+    if arguments.uses || arguments.ast {
         let context = session::open(global, CommandLineSettings::default(), GrepSearch::NAME, path, output)?;
         let mut request = GrepRequest::new(pattern);
         let globs = globs()?;
         request.file_pattern = (!globs.is_empty()).then(|| globs.join(","));
-        request.output = Some(GrepOutput::Uses);
+        match arguments.ast {
+            // The types of `-t` choose the files; the index looks for less if they are languages, too.
+            true if arguments.types.iter().all(|name| CodePattern::knows(name)) => {
+                request.syntax = Some(arguments.types.join(","));
+            }
+            true => request.syntax = Some("any".to_owned()),
+            false => request.output = Some(GrepOutput::Uses),
+        }
         request.max_results = arguments.max_results;
-        request.ignore_case = Some(arguments.ignore_case);
+        request.ignore_case = arguments.ignore_case.then_some(true);
         request.context_lines = lines(arguments.context);
         request.after_context = lines(arguments.after_context);
         request.before_context = lines(arguments.before_context);

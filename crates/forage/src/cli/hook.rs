@@ -6,14 +6,14 @@ mod query;
 use std::io::Read as _;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root};
 use forage_rank::{FileHit, RankedSearch, Ranking, search};
 use forage_tools::registry::advertised;
-use forage_tools::{Context, FilterSettings, sanitize};
+use forage_tools::{Context, FilterSettings, enclosing_definition, sanitize};
 use serde_json::{Value, json};
 
 use super::output::Terminal;
@@ -156,7 +156,7 @@ fn advise(client: &str, global: &Own, stop: &Stop) -> Option<Value> {
 }
 
 /// The best files of a root, a line each.
-fn ranked(config: &Config, context: &Context, root: &Root, query: &str, stop: &Stop) -> Option<String> {
+fn ranked(config: &Config, context: &Context, root: &Arc<Root>, query: &str, stop: &Stop) -> Option<String> {
     let index = config.index_store(root).ok()?.ranked_as_it_is(stop)?;
     let is_over = || stop.check().is_some();
     let is_left_out = |path: &str| {
@@ -176,17 +176,20 @@ fn ranked(config: &Config, context: &Context, root: &Root, query: &str, stop: &S
     let is_there = |hit: &&FileHit| {
         RelPath::parse(&hit.path, &RelPath::root()).is_ok_and(|path| root.locate(&path).is_ok())
     };
-    let lines: String = ranking.files.iter().filter(is_there).take(FILES).map(line).collect();
+    let lines: String =
+        ranking.files.iter().filter(is_there).take(FILES).map(|hit| line(context, root, hit)).collect();
     (!lines.is_empty()).then_some(lines)
 }
 
-/// A file with its best chunk: no text of it but the name of what is defined there.
-fn line(hit: &FileHit) -> String {
+/// A file with its best chunk: no text of it but the name of the definition that it begins in.
+fn line(context: &Context, root: &Arc<Root>, hit: &FileHit) -> String {
     let chunk = hit.chunks.first();
     let lines = chunk.map(|chunk| format!(":{}-{}", chunk.start_line, chunk.end_line)).unwrap_or_default();
-    let symbol = chunk.and_then(|chunk| chunk.symbol.as_ref()).map(|(name, kind)| {
-        let name = &name[..name.floor_char_boundary(SYMBOL_BYTES)];
-        format!(" {} {}", kind.name(), forage_tools::sanitize_line(name))
+    let path = RelPath::parse(&hit.path, &RelPath::root()).ok();
+    let symbol = chunk.zip(path).and_then(|(chunk, path)| {
+        let symbol = enclosing_definition(context, root, &path, chunk.start_line)?;
+        let symbol = &symbol[..symbol.floor_char_boundary(SYMBOL_BYTES)];
+        Some(format!(" {}", forage_tools::sanitize_line(symbol)))
     });
     format!("- {}{lines}{}\n", forage_tools::sanitize_line(&hit.path), symbol.unwrap_or_default())
 }

@@ -80,7 +80,7 @@ impl Manner for ForPeople {
 fn option(id: &str, argument: &str) -> Option<clap::Arg> {
     let name = match (id, argument) {
         (_, "file_pattern") => "glob",
-        ("grep_search", "context_lines") => "context",
+        ("grep_search" | "read_file", "context_lines") => "context",
         ("grep_search", "include_ignored") => "unrestricted",
         ("list_directory", "pattern") => "name",
         ("search_index", "code_tokens") => "code",
@@ -227,6 +227,8 @@ mod tests {
     const JSON_ONLY: &[&str] = &[
         // `--uses`, `-l` and `-c` choose it.
         "grep_search output",
+        // `--ast` says that it is one, and `-t` and names of files the language.
+        "grep_search syntax",
         "search_index explain",
         "search_index history",
         // `-i` and `-S` choose it.

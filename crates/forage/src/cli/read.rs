@@ -26,9 +26,12 @@ pub(crate) struct Arguments {
     /// Last line, inclusive
     #[arg(long, value_name = "LINE")]
     end_line: Option<i64>,
-    /// Definition to read instead of lines: a name, or a qualified one, such as Client::send
+    /// Definitions to read instead of lines, between commas: names, or qualified ones, such as Client::send
     #[arg(long, value_name = "NAME", conflicts_with_all = ["start_line", "end_line"])]
     symbol: Option<String>,
+    /// With --symbol: lines around each definition
+    #[arg(short = 'C', long, value_name = "LINES", requires = "symbol")]
+    context: Option<i64>,
     /// Show what the file defines, with ranges of lines, instead of its text
     #[arg(long, conflicts_with_all = ["start_line", "end_line", "symbol"])]
     outline: bool,
@@ -40,6 +43,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let mut request = ReadRequest::new(path_argument(&context, Some(&arguments.path))?);
     (request.start_line, request.end_line) = (arguments.start_line, arguments.end_line);
     request.symbol.clone_from(&arguments.symbol);
+    request.context_lines = arguments.context;
     request.outline = arguments.outline.then_some(true);
     session::call::<ReadFile>(request, &context, output)
 }

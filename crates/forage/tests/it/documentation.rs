@@ -83,6 +83,19 @@ fn run_page(name: &str) -> usize {
     page.examples.len()
 }
 
+/// The page on structure names every language, and how it is read.
+#[test]
+fn every_language_has_its_row() {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/structure.md"))
+        .unwrap();
+    for reading in ["parsed", "by line", "headings", "text"] {
+        let languages = forage_rank::languages();
+        let names = languages.iter().filter(|language| language.1 == reading).map(|language| language.0);
+        let row = format!("| {reading} | {} |", names.collect::<Vec<_>>().join(", "));
+        assert!(page.lines().any(|line| line == row), "{row}");
+    }
+}
+
 /// Every `console` block of every page: `console no-run: WHY` says why one is not.
 #[test]
 #[cfg(unix)]

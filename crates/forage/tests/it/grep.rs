@@ -352,7 +352,7 @@ fn what_can_not_be_read_is_named_and_an_error() {
         (&["grep", "--uses", "-o", "needle"], "cannot be used with"),
         (&["grep", "--uses", "--max-results", "99999", "needle"], "10000"),
         (&["grep", "--best-first", "needle"], "--fuzzy"),
-        (&["grep", "--cursor", "1.2.3", "needle"], "--uses and --fuzzy"),
+        (&["grep", "--cursor", "1.2.3", "needle"], "--uses, --ast and --fuzzy"),
         (&["grep", "--engine", "ag", "needle"], "embedded"),
         (&["grep", "--engine", "ugrep", "needle"], "`ugrep` was not found"),
         (&["grep", "-t", "klingon", "needle"], "klingon"),

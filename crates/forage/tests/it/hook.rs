@@ -73,10 +73,7 @@ fn a_search_is_answered_with_what_forage_ranks() {
         let output = &answer["hookSpecificOutput"];
         assert_eq!(output["hookEventName"], "PreToolUse");
         let text = output["additionalContext"].as_str().unwrap();
-        assert!(
-            text.contains("- src/backoff.rs:1-") && text.contains("function retry_with_backoff"),
-            "{text}"
-        );
+        assert!(text.contains("- src/backoff.rs:1-") && text.contains("fn retry_with_backoff"), "{text}");
         assert!(text.contains("mcp__forage__search_index") && !text.contains("hunter2"), "{text}");
         // It advises: nothing that decides on the call.
         assert_eq!((answer.as_object().unwrap().len(), output.as_object().unwrap().len()), (1, 2));

@@ -230,15 +230,14 @@ fn body(response: &GrepResponse, (detail, budget): (ContextDetail, usize), shown
     } else {
         (headline(response, shown), &[][..])
     };
+    if is_of_uses {
+        uses::used(response, shown, listed, detail, &mut text);
+        return text;
+    }
     let mut left = shown;
     for file in response.files.iter() {
         if left == 0 {
             break;
-        }
-        if is_of_uses {
-            uses::used(file, left, listed, detail, &mut text);
-            left -= left.min(file.match_count);
-            continue;
         }
         let _ = write!(text, "\n{}:\n", file.path);
         let mut previous: Option<u64> = None;

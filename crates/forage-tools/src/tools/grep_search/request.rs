@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::super::line_search::{LineRequest, ResultUnit};
 use crate::arguments::Clamp;
 use crate::context::Context;
+use crate::error::ToolError;
 use crate::limits;
 
 /// What `grep_search` tells of files with matches.
@@ -37,6 +38,8 @@ pub struct GrepRequest {
     pub file_pattern: Option<String>,
     /// "uses": the definitions of a name, then its uses by function (default: "lines").
     pub output: Option<GrepOutput>,
+    /// The pattern is code of this language ("rust", or "any") with metavariables: `spawn($A)`.
+    pub syntax: Option<String>,
     /// Lines around each match, 0 to 50 (default: 2).
     pub context_lines: Option<i64>,
     /// Lines of context before each match, in place of `context_lines`.
@@ -82,6 +85,7 @@ impl GrepRequest {
         path: String,
         file_pattern: String,
         output: GrepOutput,
+        syntax: String,
         context_lines: i64,
         before_context: i64,
         after_context: i64,
@@ -118,6 +122,7 @@ impl GrepRequest {
                 look_around: true,
                 ..PatternOptions::default()
             },
+            languages: self.syntax.as_deref().map(languages),
             path: self.path.as_deref(),
             globs_argument: "file_pattern",
             file_pattern: self.file_pattern.as_deref(),
@@ -140,8 +145,27 @@ impl GrepRequest {
         }
     }
 
+    /// Refuses options of regular expressions and texts beside a code pattern.
+    pub(super) fn refuse_options_of_text(&self) -> Result<(), ToolError> {
+        let given = [self.ignore_case, self.word_regexp, self.fixed_strings, self.multiline];
+        let is_of_text = given.contains(&Some(true)) || self.output == Some(GrepOutput::Uses);
+        match self.syntax.is_some() && is_of_text {
+            true => Err(ToolError::argument(
+                "syntax",
+                "a code pattern matches nodes of a syntax tree; leave options of regular expressions, texts and names out",
+            )),
+            false => Ok(()),
+        }
+    }
+
     /// Whether the caller has said how many lines of context there are to be.
     pub(super) fn asks_for_context(&self) -> bool {
         [self.context_lines, self.before_context, self.after_context].iter().any(Option::is_some)
     }
+}
+
+/// The languages that `syntax` names; none means any.
+fn languages(syntax: &str) -> Vec<&str> {
+    let names = syntax.split([',', ' ']).map(str::trim).filter(|name| !name.is_empty());
+    names.filter(|name| !name.eq_ignore_ascii_case("any")).collect()
 }

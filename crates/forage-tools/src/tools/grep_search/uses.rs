@@ -1,7 +1,7 @@
 //! `grep_search` for a name: its definitions, then the lines that use it, by the definitions that these stand in.
 //!
-//! It is syntactic: names are compared as whole words, and nothing is resolved. All lines with the name are found, whatever they
-//! are; what is told of them beside that comes from `forage_rank`'s outline of their files.
+//! Names are compared as whole words, and nothing is resolved. All lines with the name are found, whatever they are; the
+//! definitions around them come from `forage_rank`'s outline of their files.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use forage_base::{Stop, map_in_threads};
 use forage_fs::{RelPath, Root, SkipReason, Skipped, WalkOptions};
 use forage_rank::{
-    Definition, DefinitionKind, MentionKind, definitions, is_prose, is_test, may_define, mentions,
+    Definition, DefinitionKind, FileOutline, MentionKind, Use, UseKind, is_prose, is_test, may_define,
+    mentions, outline_and_uses,
 };
 use forage_search::{Delivered, EventKind, Pattern, ScanOptions, SearchEvent, search};
 use schemars::JsonSchema;
@@ -45,7 +46,7 @@ pub struct GrepDefinition {
     /// The path's own bytes in base64, where `path` quotes them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path_bytes: Option<String>,
-    /// `type`, `function`, `module`, `constant` or `declaration`.
+    /// The language's own word, such as `struct`, or a general one, such as `function`.
     pub kind: &'static str,
     /// The first line of the comments and attributes above it, from 1.
     pub start_line: u32,
@@ -71,12 +72,17 @@ pub struct GrepWithin {
 /// The name that a pattern is, and whether something in front of it is left out.
 fn name_of(pattern: &str) -> Result<(&str, bool), ToolError> {
     let bare = pattern.trim().trim_start_matches(r"\b").trim_end_matches(r"\b");
-    let bare = bare.strip_suffix("()").unwrap_or(bare);
-    let name = bare.rsplit([':', '.', '>', '#', '/']).next().unwrap_or(bare);
-    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    let qualifier = &bare[..bare.len() - name.len()];
+    let bare = bare.strip_suffix("()").unwrap_or(bare).trim_start_matches([':', '.', '#', '/']);
+    // What begins with a separator is a name with it, such as `->cart` in Clojure.
+    let behind = |separator: &&str| Some(bare.rfind(separator).filter(|at| *at > 0)? + separator.len());
+    let start = ["::", "->", ".", "#", "/", ":"].iter().filter_map(behind).max().unwrap_or_default();
+    let (qualifier, name) = bare.split_at(start);
+    // `empty?`, `save!`, `a-b`, `foo'`, `$name` are names in some languages.
+    let is_sign = |c: char| "_-?!='$@%~>".contains(c);
+    let is_name = name.chars().all(|c| c.is_alphanumeric() || is_sign(c))
+        && name.contains(|c: char| c.is_alphanumeric() || c == '_');
     let qualifies = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.' | '-' | '>' | '#' | '/');
-    if is_name(name) && qualifier.chars().all(qualifies) {
+    if is_name && qualifier.chars().all(qualifies) {
         return Ok((name, !qualifier.is_empty()));
     }
     let problem = format!(
@@ -267,14 +273,16 @@ struct HeldFiles(HashMap<RelPath, Arc<OutlinedFile>>);
 
 struct OutlinedFile {
     text: String,
-    definitions: Vec<Definition>,
+    outline: FileOutline,
+    /// Uses of the name in a syntax tree.
+    uses: Option<Vec<Use>>,
 }
 
 impl OutlinedFile {
-    fn read(root: &Arc<Root>, path: &RelPath) -> Option<Self> {
+    fn read(root: &Arc<Root>, path: &RelPath, name: &str, stop: &Stop) -> Option<Self> {
         let (text, ..) = whole_text(root, path).ok()?;
-        let definitions = definitions(&file_name(path), &text);
-        Some(Self { text, definitions })
+        let (outline, uses) = outline_and_uses(&file_name(path), &text, name, stop);
+        Some(Self { text, outline, uses })
     }
 }
 
@@ -349,7 +357,8 @@ impl UseReader<'_> {
         let bytes = AtomicUsize::new(0);
         let held = map_in_threads(&paths, self.context.walk_options().thread_count(), |path| {
             let has_room = self.stop.check().is_none() && bytes.load(Ordering::Relaxed) < most_bytes;
-            let file = has_room.then(|| OutlinedFile::read(self.root, path)).flatten()?;
+            let file =
+                has_room.then(|| OutlinedFile::read(self.root, path, self.name, self.stop)).flatten()?;
             bytes.fetch_add(file.text.len(), Ordering::Relaxed);
             Some(((*path).clone(), Arc::new(file)))
         });
@@ -360,7 +369,7 @@ impl UseReader<'_> {
     fn outlined(&self, path: &RelPath) -> Option<Arc<OutlinedFile>> {
         match self.held.0.get(path) {
             Some(file) => Some(Arc::clone(file)),
-            None => OutlinedFile::read(self.root, path).map(Arc::new),
+            None => OutlinedFile::read(self.root, path, self.name, self.stop).map(Arc::new),
         }
     }
 
@@ -388,8 +397,10 @@ impl UseReader<'_> {
                 continue;
             };
             let mut own: Vec<Definition> = file
+                .outline
                 .definitions
                 .iter()
+                .chain(&file.outline.fields)
                 .filter(|definition| definition.name == self.name && defines(definition.kind))
                 .cloned()
                 .collect();
@@ -423,7 +434,7 @@ impl UseReader<'_> {
         GrepDefinition {
             path,
             path_bytes,
-            kind: definition.kind.name(),
+            kind: definition.word,
             start_line: definition.start_line,
             line: definition.line,
             end_line: definition.end_line,
@@ -525,41 +536,44 @@ fn defines(kind: DefinitionKind) -> bool {
 
 /// Says of each line what it has the name in, and in which definition it stands.
 fn tell(record: &mut GrepFile, path: &RelPath, file: &OutlinedFile, name: &str) {
-    let OutlinedFile { text, definitions: outline } = file;
+    let OutlinedFile { text, outline, uses } = file;
+    let definitions = &outline.definitions;
     let path = file_name(path);
     let is_own = |definition: &&Definition| definition.name == name && defines(definition.kind);
-    let own: HashSet<u32> = outline.iter().filter(is_own).map(|definition| definition.line).collect();
+    let own: HashSet<u32> =
+        definitions.iter().chain(&outline.fields).filter(is_own).map(|definition| definition.line).collect();
     let numbers: Vec<u32> = record.lines.iter().map(|line| line.line_number as u32).collect();
-    let kinds = mentions(&path, text, name, &numbers);
-    // The definitions around a line, the innermost last.
-    let mut around: Vec<&Definition> = Vec::new();
-    let mut next = outline.iter().peekable();
+    let kinds: Vec<&'static str> = match uses {
+        Some(uses) => numbers.iter().map(|number| kind_of_line(uses, *number)).collect(),
+        None => mentions(&path, text, name, &numbers).into_iter().map(MentionKind::name).collect(),
+    };
     for (line, kind) in record.lines.iter_mut().zip(kinds) {
         let number = line.line_number as u32;
-        while let Some(definition) = next.next_if(|definition| definition.start_line <= number) {
-            while around.pop_if(|outer| outer.end_line < definition.start_line).is_some() {}
-            around.push(definition);
-        }
-        while around.pop_if(|definition| definition.end_line < number).is_some() {}
         let is_definition = own.contains(&number);
-        line.mention = (line.kind == "match").then(|| if is_definition { "definition" } else { kind.name() });
-        // Of a line that defines the name itself, the one around that.
-        let is_itself = around.last().is_some_and(|definition| is_definition && definition.line == number);
-        line.within = within(&around[..around.len() - usize::from(is_itself)]);
+        line.mention = (line.kind == "match").then_some(if is_definition { "definition" } else { kind });
+        // A line that defines the name itself is shown in the definition around that.
+        let innermost = outline.innermost(number).and_then(|at| match is_definition {
+            true if definitions[at].line == number => definitions[at].parent,
+            _ => Some(at),
+        });
+        line.within = innermost.map(|at| within(outline, at));
     }
 }
 
-/// The innermost of the definitions around a line, with the names of the nearest of them.
-fn within(around: &[&Definition]) -> Option<GrepWithin> {
-    let innermost = around.last()?;
-    let nearest = &around[around.len().saturating_sub(limits::GREP_WITHIN)..];
-    let names: Vec<String> =
-        nearest.iter().map(|definition| clip(&definition.name, limits::GREP_WITHIN_BYTES)).collect();
-    Some(GrepWithin {
-        symbol: sanitize_line(&names.join(" > ")).into_owned(),
-        start_line: innermost.start_line,
-        end_line: innermost.end_line,
-    })
+/// The kind of the uses of a line; of several the one that says most.
+fn kind_of_line(uses: &[Use], line: u32) -> &'static str {
+    let first = uses.partition_point(|used| used.line < line);
+    let on_line = uses[first..].iter().take_while(|used| used.line == line);
+    on_line.map(|used| used.kind).min().unwrap_or(UseKind::Code).name()
+}
+
+/// A definition with the names of the nearest ones around it.
+fn within(outline: &FileOutline, at: usize) -> GrepWithin {
+    let names = outline.qualified(at);
+    let nearest = &names[names.len().saturating_sub(limits::GREP_WITHIN)..];
+    let names: Vec<String> = nearest.iter().map(|name| clip(name, limits::GREP_WITHIN_BYTES)).collect();
+    let Definition { start_line, end_line, .. } = outline.definitions[at];
+    GrepWithin { symbol: sanitize_line(&names.join(" > ")).into_owned(), start_line, end_line }
 }
 
 /// The headline of an answer with so many lines.
@@ -616,45 +630,84 @@ pub(super) fn is_listed(listed: &[GrepDefinition], path: &str, line: &GrepLine) 
     line.mention == Some("definition") && listed.iter().any(is_it)
 }
 
-/// The first `left` matches of a file, by the definitions that they stand in; those for people behind the others, and those that
-/// are listed not again.
+/// Headings of the kinds of uses, in the order in which they are shown.
+const KINDS: [(&[&str], &str); 7] = [
+    (&["definition"], "definitions"),
+    (&["implementation"], "implementations and subclasses"),
+    (&["call"], "calls"),
+    (&["type"], "types"),
+    (&["import"], "imports"),
+    (&["code"], "other code"),
+    (&["string", "comment"], "comments and strings"),
+];
+
+/// Writes the first `shown` matches, by kind, file and enclosing definition; those of tests last, and without those that
+/// are listed as definitions.
 pub(super) fn used(
-    file: &GrepFile,
-    left: u64,
+    response: &GrepResponse,
+    shown: u64,
     listed: &[GrepDefinition],
     detail: ContextDetail,
     text: &mut String,
 ) {
-    let mut shown: Vec<&GrepLine> = Vec::new();
+    let mut lines: Vec<(&GrepFile, &GrepLine)> = Vec::new();
     let mut matches = 0;
-    for line in &file.lines {
+    for (file, line) in response.files.iter().flat_map(|file| file.lines.iter().map(move |line| (file, line)))
+    {
         matches += u64::from(line.kind == "match");
-        if matches > left {
+        if matches > shown {
             break;
         }
         let is_wanted = detail == ContextDetail::Context || line.kind == "match";
         if is_wanted && !is_listed(listed, &file.path, line) {
-            shown.push(line);
+            lines.push((file, line));
         }
     }
-    if shown.is_empty() {
-        return;
+    for is_of_tests in [false, true] {
+        for (kinds, heading) in KINDS {
+            // Lines of context go with the match before them, or else with the one after.
+            let group = group(&lines, |file, mention| {
+                kinds.contains(&mention) && (part(&file.place) == 2) == is_of_tests
+            });
+            let matches = group.iter().filter(|(_, line)| line.kind == "match").count();
+            if matches > 0 {
+                let tests = if is_of_tests { ", in tests" } else { "" };
+                let _ = writeln!(text, "\n{heading}{tests} ({}):", grouped(matches as u64));
+                write_group(&group, text);
+            }
+        }
     }
-    let _ = writeln!(text, "\n{}:", file.path);
-    let for_people = |line: &&GrepLine| {
-        [MentionKind::Comment, MentionKind::String].iter().any(|kind| line.mention == Some(kind.name()))
-    };
-    let (aside, code): (Vec<&GrepLine>, Vec<&GrepLine>) = shown.into_iter().partition(for_people);
-    let write = |line: &GrepLine, text: &mut String| {
-        let mark = if line.kind == "match" { ':' } else { '-' };
-        let end = if line.mention == Some("definition") { " [definition]" } else { "" };
-        let shown = shown_line(&line.text, line.cut_before, line.cut_after);
-        let _ = writeln!(text, "  {}{mark} {}{end}", line.line_number, shown.trim_start());
-    };
-    let mut last: Option<&Option<GrepWithin>> = None;
-    for line in code {
-        if last != Some(&line.within) {
-            last = Some(&line.within);
+}
+
+/// The lines whose match is of a kind, with their context.
+fn group<'r>(
+    lines: &[(&'r GrepFile, &'r GrepLine)],
+    is_wanted: impl Fn(&GrepFile, &str) -> bool,
+) -> Vec<(&'r GrepFile, &'r GrepLine)> {
+    let mut group = Vec::new();
+    for run in lines
+        .chunk_by(|(before, a), (file, b)| std::ptr::eq(*before, *file) && a.line_number + 1 == b.line_number)
+    {
+        let mut mentions = run.iter().map(|(_, line)| line.mention);
+        let mut last = mentions.clone().find_map(|mention| mention).unwrap_or("code");
+        for (file, line) in run {
+            last = mentions.next().flatten().unwrap_or(last);
+            if is_wanted(file, last) {
+                group.push((*file, *line));
+            }
+        }
+    }
+    group
+}
+
+fn write_group(group: &[(&GrepFile, &GrepLine)], text: &mut String) {
+    let mut last: Option<(&str, &Option<GrepWithin>)> = None;
+    for (file, line) in group {
+        if last.is_none_or(|(path, _)| path != file.path) {
+            let _ = writeln!(text, "{}:", file.path);
+        }
+        if last != Some((&file.path, &line.within)) {
+            last = Some((&file.path, &line.within));
             match &line.within {
                 Some(GrepWithin { symbol, start_line, end_line }) => {
                     let symbol = clip(symbol, limits::QUOTED_BYTES);
@@ -663,11 +716,9 @@ pub(super) fn used(
                 None => text.push_str(" outside definitions\n"),
             }
         }
-        write(line, text);
-    }
-    if !aside.is_empty() {
-        text.push_str(" in comments and strings\n");
-        aside.into_iter().for_each(|line| write(line, text));
+        let mark = if line.kind == "match" { ':' } else { '-' };
+        let shown = shown_line(&line.text, line.cut_before, line.cut_after);
+        let _ = writeln!(text, "  {}{mark} {}", line.line_number, shown.trim_start());
     }
 }
 
@@ -683,6 +734,11 @@ mod tests {
             ("Client::send", Some(("send", true))),
             ("client->send()", Some(("send", true))),
             ("größe", Some(("größe", false))),
+            ("::spawn", Some(("spawn", false))),
+            ("empty?", Some(("empty?", false))),
+            ("Account#save!", Some(("save!", true))),
+            ("kebab-case", Some(("kebab-case", false))),
+            ("->cart", Some(("->cart", false))),
             ("a b", None),
             ("send|receive", None),
             ("", None),

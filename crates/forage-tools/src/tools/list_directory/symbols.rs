@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_fs::Root;
-use forage_rank::{Definition, DefinitionKind, definitions};
+use forage_rank::{Definition, DefinitionKind};
 
 use super::ListEntry;
 use crate::border::{Border, Hidden};
@@ -48,9 +48,9 @@ pub(super) fn tell(
                     DefinitionKind::Extension | DefinitionKind::Declaration | DefinitionKind::Heading
                 )
         };
-        let found = definitions(&entry.path, &text);
+        let outline = context.outlines.outline(&entry.path, &text, stop);
         let mut seen: HashSet<&str> = HashSet::new();
-        for definition in found.iter().filter(|definition| is_told(definition)) {
+        for definition in outline.definitions.iter().filter(|definition| is_told(definition)) {
             if !seen.insert(&definition.name) {
                 continue;
             }

@@ -1,6 +1,6 @@
 //! What a file defines: its outline, and the lines of one definition.
 //!
-//! Both are syntactic: a definition is told by its first line and its indentation (`forage_rank::definitions`).
+//! Both come from the file's syntax tree where its language has a grammar (`forage_rank::outline`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use forage_base::{Stop, Stopped};
 use forage_fs::{RelPath, Root};
-use forage_rank::{Definition, DefinitionKind, definitions};
+use forage_rank::{Definition, DefinitionKind};
 use forage_search::shown_part;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -19,7 +19,6 @@ use crate::context::Context;
 use crate::error::ToolError;
 use crate::file_text::whole_text;
 use crate::limits;
-use crate::names::ToolNames;
 use crate::notes::{notes as notes_of, notes_bytes, with_notes};
 use crate::outcome::ToolOutcome;
 use crate::place::PathTarget;
@@ -32,7 +31,7 @@ use crate::text::{count, quoted};
 pub struct OutlineEntry {
     /// The name, without what qualifies it.
     pub name: String,
-    /// `type`, `function`, `module`, `constant`, `extension`, `declaration` or `heading`.
+    /// The language's own word, such as `struct` or `def`; a general one, such as `function`, if `by_line`.
     pub kind: &'static str,
     /// The first line of the comments and attributes above it, from 1.
     pub start_line: u32,
@@ -75,7 +74,9 @@ pub(super) fn answer(
 ) -> Result<ToolOutcome<ReadResponse>, ToolError> {
     let (text, encoding, size) = whole_text(root, path)?;
     let mut hidden = Hidden::default();
-    let (entries, left_out) = outline(path, &text, &mut Border::new(&context.redactor, &mut hidden));
+    let found = context.outlines.outline(&path.display(), &text, stop);
+    let (entries, left_out) =
+        outline(&found.definitions, &text, &mut Border::new(&context.redactor, &mut hidden));
     let total_lines = text.lines().count() as u64;
     let mut outcome = ToolOutcome::new(
         ReadResponse {
@@ -91,8 +92,10 @@ pub(super) fn answer(
             crlf: false,
             not_utf8: false,
             lines: Vec::new(),
+            further: Vec::new(),
             outline: entries,
             outline_left_out: left_out,
+            outline_by_line: found.is_by_line,
             line_bytes: BTreeMap::new(),
             redacted_lines: Vec::new(),
             wanted_end: None,
@@ -110,10 +113,10 @@ pub(super) fn answer(
 
 /// The outline of a text in the bytes that an outline may have, and how many definitions are left out of it. Lines give way
 /// first, then, as an outline without its names is none, the deepest definitions of a file that has very many.
-fn outline(path: &RelPath, text: &str, border: &mut Border<'_>) -> (Vec<OutlineEntry>, usize) {
-    let found = definitions(&path.display(), text);
+fn outline(found: &[Definition], text: &str, border: &mut Border<'_>) -> (Vec<OutlineEntry>, usize) {
     let excerpt = Excerpt::new(text);
     let mut lines: Vec<usize> = found.iter().map(|definition| definition.line as usize - 1).collect();
+    lines.sort_unstable();
     lines.dedup();
     let texts = border.chosen(&excerpt, &lines);
     let entries = |most: usize| -> Vec<OutlineEntry> {
@@ -147,7 +150,7 @@ fn entry(definition: &Definition, line: &str, most: usize) -> OutlineEntry {
     let mark = if part.end < line.len() { "…" } else { "" };
     OutlineEntry {
         name: definition.name.clone(),
-        kind: definition.kind.name(),
+        kind: definition.word,
         start_line: definition.start_line,
         line: definition.line,
         end_line: definition.end_line,
@@ -156,12 +159,17 @@ fn entry(definition: &Definition, line: &str, most: usize) -> OutlineEntry {
     }
 }
 
+/// Added to an outline without a syntax tree.
+const BY_LINE: &str = "read by line, without a parser: definitions may be missing or end elsewhere";
+
 /// The text of an outline.
 pub(super) fn render(outcome: &ToolOutcome<ReadResponse>, budget: usize) -> Rendered {
     let response = &outcome.response;
     let mut notes = vec![format!("{} of {}", response.path, count(response.total_lines, "line"))];
     if response.outline.is_empty() {
         notes.push("no definitions are seen in it".to_owned());
+    } else if response.outline_by_line {
+        notes.push(BY_LINE.to_owned());
     }
     if response.outline_left_out > 0 {
         let left_out = count(response.outline_left_out as u64, "deeper definition");
@@ -199,57 +207,108 @@ fn shown(entry: &OutlineEntry) -> String {
     line
 }
 
-/// The lines of the definition that `symbol` names, the first and the last.
-pub(super) fn lines_of(
-    path: &RelPath,
-    text: &str,
-    symbol: &str,
-    names: &ToolNames,
-) -> Result<(u64, u64), ToolError> {
-    let found = definitions(&path.display(), text);
-    let segments = segments(symbol);
-    let Some((name, outer)) = segments.split_last() else {
-        return Err(ToolError::argument("symbol", "it names nothing; give the name of a definition"));
+/// Lines of a definition that was asked for by name.
+pub(super) struct SymbolLines {
+    pub(super) start: u64,
+    pub(super) end: u64,
+    /// Why `end` may be wrong.
+    pub(super) note: Option<String>,
+}
+
+/// Returns the lines of the definitions that `symbols` names, between commas, with so many lines around each.
+pub(super) fn lines_of_all(
+    context: &Context,
+    (path, text): (&RelPath, &str),
+    symbols: &str,
+    around: u64,
+    stop: &Stop,
+) -> Result<Vec<SymbolLines>, ToolError> {
+    let total = text.lines().count() as u64;
+    let widened = |symbol: &str| {
+        let of = lines_of(context, (path, text), symbol, stop)?;
+        let (start, end) = (of.start.saturating_sub(around).max(1), of.end.saturating_add(around));
+        Ok(SymbolLines { start, end: end.min(total.max(of.end)), note: of.note })
     };
-    let parents = parents(&found);
-    let around = |at: usize| std::iter::successors(parents[at], |at| parents[*at]).map(|at| &found[at]);
+    let mut depth = 0_usize;
+    // Commas within brackets belong to a name: `Map<K, V>`.
+    let parts = symbols.split(|c: char| {
+        depth += usize::from(matches!(c, '(' | '<' | '['));
+        depth = depth.saturating_sub(usize::from(matches!(c, ')' | '>' | ']')));
+        c == ',' && depth == 0
+    });
+    let mut names = parts.map(str::trim).filter(|name| !name.is_empty()).peekable();
+    if names.peek().is_none() {
+        return Ok(vec![widened(symbols)?]);
+    }
+    names.map(widened).collect()
+}
+
+/// Returns the lines of the definition that `symbol` names.
+fn lines_of(
+    context: &Context,
+    (path, text): (&RelPath, &str),
+    symbol: &str,
+    stop: &Stop,
+) -> Result<SymbolLines, ToolError> {
+    let outline = context.outlines.outline(&path.display(), text, stop);
+    let found = &outline.definitions;
+    // A name as it is written comes first: `ns::method` is one in a shell, `a-b` in Lisp.
+    let whole: Vec<usize> = (0..found.len()).filter(|at| found[*at].name == symbol).collect();
+    let segments = segments(symbol);
+    let (name, outer) = match segments.split_last() {
+        _ if !whole.is_empty() => (symbol, &[] as &[String]),
+        Some((name, outer)) => (name.as_str(), outer),
+        None => return Err(ToolError::argument("symbol", "it names nothing; give the name of a definition")),
+    };
+    let around = |at: usize| outline.around(at).skip(1);
     // The innermost first; names between may be left out.
     let is_within = |at: &usize| {
         let mut names = outer.iter().rev().peekable();
-        around(*at).for_each(|definition| {
-            names.next_if(|name| **name == definition.name);
+        let scope = found[*at].scope.as_deref();
+        let around = around(*at).map(|definition| definition.name.as_str());
+        scope.into_iter().chain(around).for_each(|outer| {
+            names.next_if(|name| outer == **name || outer.rsplit(['.', ':']).next() == Some(name));
         });
         names.peek().is_none()
     };
-    let named: Vec<usize> =
-        (0..found.len()).filter(|at| found[*at].name == *name).filter(is_within).collect();
+    let named: Vec<usize> = match whole.is_empty() {
+        true => (0..found.len()).filter(|at| found[*at].name == *name).filter(is_within).collect(),
+        false => whole,
+    };
     let is_lesser =
         |kind: DefinitionKind| matches!(kind, DefinitionKind::Declaration | DefinitionKind::Extension);
     // A type is meant before what extends it, and a function before its prototype.
     let main: Vec<usize> = named.iter().copied().filter(|at| !is_lesser(found[*at].kind)).collect();
     let chosen = if main.is_empty() { &named } else { &main };
     if let [only] = chosen[..] {
-        return Ok((found[only].start_line.into(), found[only].end_line.into()));
+        let Definition { start_line, end_line, has_error, .. } = found[only];
+        let note = match (outline.is_by_line, has_error) {
+            (true, _) => Some(BY_LINE),
+            (false, true) => Some("the parser met an error in this definition, so it may end elsewhere"),
+            (false, false) => None,
+        };
+        let note = note.map(str::to_owned);
+        return Ok(SymbolLines { start: start_line.into(), end: end_line.into(), note });
     }
     let shown_path = path.display();
     if chosen.is_empty() {
-        let near = nearest(&found, name);
+        let near = nearest(found, name);
         let instead = match near.is_empty() {
             true if found.is_empty() => " no definitions are seen in it;".to_owned(),
             true => String::new(),
             false => format!(" the nearest names are {};", near.join(", ")),
         };
         let problem = format!(
-            "{shown_path} defines no {};{instead} {} shows what it defines",
+            "no definition of {} is seen in {shown_path};{instead} {} lists its definitions",
             quoted(symbol),
-            names.fill("{read_file.outline}")
+            context.names.fill("{read_file.outline}")
         );
         return Err(ToolError::argument("symbol", problem));
     }
     let place = |at: &usize| {
         let within = around(*at).next().map(|outer| format!(" in {}", outer.name)).unwrap_or_default();
-        let Definition { kind, start_line, end_line, .. } = &found[*at];
-        format!("{}{within} ({start_line}-{end_line})", kind.name())
+        let Definition { word, start_line, end_line, .. } = &found[*at];
+        format!("{word}{within} ({start_line}-{end_line})")
     };
     let places: Vec<String> = chosen.iter().take(limits::SYMBOL_PLACES).map(place).collect();
     let more = chosen.len().saturating_sub(limits::SYMBOL_PLACES);
@@ -264,18 +323,6 @@ pub(super) fn lines_of(
             places.join(", "),
         ),
     ))
-}
-
-/// The definition around each, by its place.
-fn parents(found: &[Definition]) -> Vec<Option<usize>> {
-    let mut open: Vec<usize> = Vec::new();
-    let parent = |(at, definition): (usize, &Definition)| {
-        open.truncate(definition.depth as usize);
-        let parent = open.last().copied();
-        open.push(at);
-        parent
-    };
-    found.iter().enumerate().map(parent).collect()
 }
 
 /// The names of a qualified one, however its language writes it, without arguments and parameters.

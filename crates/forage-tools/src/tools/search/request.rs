@@ -141,6 +141,7 @@ impl SearchRequest {
                 fuzzy: u8::try_from(fuzzy).unwrap_or(0),
                 ..PatternOptions::default()
             },
+            languages: None,
             path: self.path.as_deref(),
             globs_argument: "glob",
             file_pattern: None,

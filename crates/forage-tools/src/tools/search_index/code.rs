@@ -7,7 +7,7 @@ use std::sync::Arc;
 use forage_base::{Stop, map_in_threads};
 use forage_fs::Root;
 use forage_rank::{
-    Definition, FileHit, PassageBudget, PassageFile, QueryWords, definitions, model_tokens, passages,
+    Definition, FileHit, FileOutline, PassageBudget, PassageFile, QueryWords, model_tokens, passages,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,6 +16,7 @@ use super::RankedFile;
 use crate::border::{Border, Excerpt};
 use crate::limits;
 use crate::names::ToolNames;
+use crate::outlines::OutlineCache;
 use crate::sanitize::sanitize_line;
 use crate::shown_earlier::{ShownEarlier, text_hash};
 use crate::text::{clip, count, grouped};
@@ -59,6 +60,7 @@ pub(super) struct CodeReader<'a> {
     pub(super) budget: PassageBudget,
     pub(super) shown: Option<&'a Arc<ShownEarlier>>,
     pub(super) words: &'a QueryWords,
+    pub(super) outlines: &'a OutlineCache,
     pub(super) threads: usize,
     /// Ends it: files that are not looked at by then have no code.
     pub(super) stop: &'a Stop,
@@ -79,10 +81,15 @@ impl CodeReader<'_> {
             self.shown.map(|shown| shown.of(root.path(), &hit.path, text)).unwrap_or_default()
         };
         let earlier: Vec<Vec<RangeInclusive<u32>>> = pairs().map(earlier).collect();
-        let definitions = self.definitions(hits, texts);
+        let outlines = self.outlines(hits, texts);
         let sources: Vec<PassageFile<'_>> = pairs()
-            .zip(definitions.iter().zip(&earlier))
-            .map(|(((_, hit), text), (definitions, known))| PassageFile { hit, text, definitions, known })
+            .zip(outlines.iter().zip(&earlier))
+            .map(|(((_, hit), text), (outline, known))| PassageFile {
+                hit,
+                text,
+                definitions: &outline.definitions,
+                known,
+            })
             .collect();
         let part = |all: usize| all / limits::CODE_OUTLINE_PART;
         // Each file with lines that were shown has a line of them.
@@ -121,11 +128,11 @@ impl CodeReader<'_> {
     }
 
     /// What the files with a text define, in their order, as far as there is time.
-    fn definitions(&self, hits: &[(&Root, &FileHit)], texts: &[String]) -> Vec<Vec<Definition>> {
+    fn outlines(&self, hits: &[(&Root, &FileHit)], texts: &[String]) -> Vec<Arc<FileOutline>> {
         let files: Vec<(&str, &String)> =
             hits.iter().zip(texts).map(|((_, hit), text)| (hit.path.as_str(), text)).collect();
         let found = map_in_threads(&files, self.threads, |(path, text)| {
-            self.stop.check().is_none().then(|| definitions(path, text))
+            self.stop.check().is_none().then(|| self.outlines.outline(path, text, self.stop))
         });
         // Without a gap.
         found.into_iter().map_while(|found| found).collect()
@@ -193,8 +200,8 @@ fn outline(
         }
         border.text(&mut name);
         tokens += cost;
-        let Definition { kind, start_line, end_line, .. } = *definition;
-        file.unshown.push(UnshownDefinition { name, kind: kind.name(), start_line, end_line });
+        let Definition { word: kind, start_line, end_line, .. } = *definition;
+        file.unshown.push(UnshownDefinition { name, kind, start_line, end_line });
     }
     tokens
 }

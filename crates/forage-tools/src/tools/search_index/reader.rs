@@ -3,7 +3,7 @@
 use std::cell::LazyCell;
 
 use forage_fs::{Contents, DecodedText, ReadBuffer, RelPath, SkipReason, Skipped, decode};
-use forage_rank::{ChunkHit, Effect, FileHit, QueryWords, RULES};
+use forage_rank::{ChunkHit, Effect, FileHit, FileOutline, QueryWords, RULES};
 
 use super::scope::RankedPlace;
 use super::{RankedChunk, RankedFile, RankedLine, RankedReason};
@@ -59,7 +59,12 @@ impl ChunkReader<'_> {
     ) -> RankedFile {
         // Of a file whose code is shown nothing is taken here.
         let excerpt = LazyCell::new(|| Excerpt::new(text));
-        let chunks = hit.chunks.iter().take(chunks).map(|chunk| self.chunk(chunk, &excerpt, lines)).collect();
+        let context = self.context;
+        let outline = LazyCell::new(|| context.outlines.outline(&hit.path, text, &context.stop));
+        let mut shown: Vec<RankedChunk> = Vec::new();
+        for chunk in hit.chunks.iter().take(chunks) {
+            self.chunk(chunk, (&excerpt, &outline), lines, &mut shown);
+        }
         let (mut path, path_bytes) = match RelPath::parse(&hit.path, &RelPath::root()) {
             Ok(path) => self.border.path(&path),
             Err(_) => (self.border.uncounted(&hit.path), None),
@@ -69,7 +74,7 @@ impl ChunkReader<'_> {
             path,
             path_bytes,
             score: hit.score,
-            chunks,
+            chunks: shown,
             code: Vec::new(),
             shown_earlier: Vec::new(),
             unshown: Vec::new(),
@@ -78,23 +83,60 @@ impl ChunkReader<'_> {
         }
     }
 
-    fn chunk(&mut self, chunk: &ChunkHit, excerpt: &Excerpt<'_>, most: usize) -> RankedChunk {
-        let best = self.words.best_of_chunk(chunk, &excerpt.lines, most);
+    /// Adds the best lines of a chunk, grouped by the innermost definition that each is in.
+    fn chunk(
+        &mut self,
+        chunk: &ChunkHit,
+        (excerpt, outline): (&Excerpt<'_>, &FileOutline),
+        max_lines: usize,
+        shown: &mut Vec<RankedChunk>,
+    ) {
+        let words = self.words;
+        let best = words.best_of_chunk(chunk, &excerpt.lines, max_lines);
         let texts = self.border.chosen(excerpt, &best);
-        let record = |(at, text): (usize, String)| {
-            let text = sanitize_line(text.trim());
-            let place = self.words.place(&text);
-            let text = around_place(&text, limits::RANKED_LINE_CHARACTERS, place.as_ref());
-            RankedLine { line_number: at as u32 + 1, text }
+        let mut add = |at: usize, line: Option<RankedLine>| {
+            let group = self.group(chunk, outline, at as u32 + 1);
+            let is_same = |other: &&mut RankedChunk| {
+                (other.start_line, other.end_line, &other.symbol)
+                    == (group.start_line, group.end_line, &group.symbol)
+            };
+            match shown.iter_mut().find(is_same) {
+                Some(before) => {
+                    before.lines.extend(line);
+                    before.lines.sort_by_key(|line| line.line_number);
+                    before.lines.dedup_by_key(|line| line.line_number);
+                }
+                None => shown.push(RankedChunk { lines: line.into_iter().collect(), ..group }),
+            }
         };
-        let mut symbol = chunk.symbol.as_ref().map(|(name, _)| sanitize_line(name).into_owned());
-        symbol.iter_mut().for_each(|name| self.border.text(name));
+        if best.is_empty() {
+            // No lines are shown: the best one says which definition is named.
+            let best = words.best_of_chunk(chunk, &excerpt.lines, 1);
+            add(best.first().copied().unwrap_or(chunk.start_line as usize - 1), None);
+        }
+        for (at, text) in best.into_iter().zip(texts) {
+            let text = sanitize_line(text.trim());
+            let place = words.place(&text);
+            let text = around_place(&text, limits::RANKED_LINE_CHARACTERS, place.as_ref());
+            add(at, Some(RankedLine { line_number: at as u32 + 1, text }));
+        }
+    }
+
+    /// The definition that a line is in, or its chunk if it is in none.
+    fn group(&mut self, chunk: &ChunkHit, outline: &FileOutline, line: u32) -> RankedChunk {
+        let ChunkHit { start_line, end_line, .. } = *chunk;
+        let Some(at) = outline.innermost(line) else {
+            return RankedChunk { start_line, end_line, symbol: None, kind: None, lines: Vec::new() };
+        };
+        let definition = &outline.definitions[at];
+        let mut symbol = sanitize_line(&outline.qualified(at).join(" > ")).into_owned();
+        self.border.text(&mut symbol);
         RankedChunk {
-            start_line: chunk.start_line,
-            end_line: chunk.end_line,
-            symbol,
-            kind: chunk.symbol.as_ref().map(|(_, kind)| kind.name()),
-            lines: best.into_iter().zip(texts).map(record).collect(),
+            start_line: definition.start_line,
+            end_line: definition.end_line,
+            symbol: Some(symbol),
+            kind: Some(definition.word),
+            lines: Vec::new(),
         }
     }
 

@@ -240,6 +240,9 @@ pub(crate) struct Arguments {
     /// The pattern is a name: print where it is defined, then the lines that use it, by enclosing definition
     #[arg(long, conflicts_with_all = OF_LINES, conflicts_with_all = ["fuzzy", "best_first"], help_heading = "Forage's own")]
     pub(super) uses: bool,
+    /// The pattern is code with metavariables, as ast-grep writes it: `spawn($A)`, `if $A { $$$ }`
+    #[arg(long, conflicts_with_all = OF_LINES, conflicts_with_all = ["uses", "fuzzy", "best_first"], help_heading = "Forage's own")]
+    pub(super) ast: bool,
     /// Allow up to this many edits (characters inserted, deleted or replaced)
     #[arg(short = 'Z', long, value_name = "EDITS", value_parser = clap::value_parser!(u8).range(1..=4))]
     #[arg(conflicts_with_all = OF_LINES, help_heading = "Forage's own")]
@@ -247,10 +250,10 @@ pub(crate) struct Arguments {
     /// With --fuzzy: the results with the fewest edits first, not in path order
     #[arg(long, requires = "fuzzy", help_heading = "Forage's own")]
     pub(super) best_first: bool,
-    /// With --uses or --fuzzy: lines to show, 1 to 10,000
+    /// With --uses, --ast or --fuzzy: lines to show, 1 to 10,000
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..=10_000), help_heading = "Forage's own")]
     pub(super) max_results: Option<i64>,
-    /// With --uses or --fuzzy: go on where a previous answer ended
+    /// With --uses, --ast or --fuzzy: go on where a previous answer ended
     #[arg(long, value_name = "CURSOR", help_heading = "Forage's own")]
     pub(super) cursor: Option<String>,
     #[command(flatten)]

@@ -1,0 +1,73 @@
+//! Code patterns: matches are nodes of a file's syntax tree.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use forage_base::Stop;
+use forage_fs::RelPath;
+use forage_syntax::{CodePattern, ParseError};
+use regex_syntax::hir::Hir;
+
+use crate::backtracking::BacktrackError;
+
+/// The matches of a code pattern in one file.
+#[derive(Debug, Default)]
+pub(crate) struct CodeMatches {
+    /// The file: its path says its language.
+    path: String,
+    /// The matches in its text, from when the first was asked for.
+    found: Option<Vec<Range<usize>>>,
+}
+
+impl CodeMatches {
+    /// Returns those of a file that is not searched yet.
+    pub(crate) fn of_file(path: &RelPath) -> Self {
+        Self { path: String::from_utf8_lossy(path.as_bytes()).into_owned(), found: None }
+    }
+
+    /// Returns whether the file can match.
+    pub(crate) fn fits(&self, pattern: &CodePattern) -> bool {
+        pattern.fits(&self.path)
+    }
+
+    /// Returns the leftmost match in the file's text from `at`.
+    pub(crate) fn find_at(
+        &mut self,
+        pattern: &CodePattern,
+        (text, at): (&[u8], usize),
+        stop: &Stop,
+    ) -> Result<Option<Range<usize>>, BacktrackError> {
+        let found = match &self.found {
+            Some(found) => found,
+            None => {
+                let text = match std::str::from_utf8(text) {
+                    Ok(text) => Cow::Borrowed(text),
+                    // Replacement characters would move what follows.
+                    Err(_) => text
+                        .iter()
+                        .map(|byte| if byte.is_ascii() { char::from(*byte) } else { '?' })
+                        .collect(),
+                };
+                let found = pattern.find_all(&self.path, &text, stop).map_err(|error| match error {
+                    ParseError::Stopped if stop.check().is_some() => BacktrackError::Stopped,
+                    ParseError::Stopped | ParseError::TooLarge | ParseError::Grammar => {
+                        BacktrackError::TooSlow
+                    }
+                })?;
+                self.found.insert(found)
+            }
+        };
+        Ok(found
+            .get(found.partition_point(|range| range.start < at)..)
+            .and_then(|rest| rest.first())
+            .cloned())
+    }
+}
+
+/// Returns what every match holds, as the index looks for it.
+pub(crate) fn required(pattern: &CodePattern) -> Hir {
+    let literal = |text: String| Hir::literal(text.into_bytes());
+    pattern
+        .literals()
+        .map_or_else(Hir::empty, |texts| Hir::alternation(texts.into_iter().map(literal).collect()))
+}

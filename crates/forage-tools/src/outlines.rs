@@ -1,0 +1,90 @@
+//! Outlines of files that were parsed, kept by content.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use forage_base::{Hash64, Stop};
+use forage_fs::{RelPath, Root};
+use forage_rank::FileOutline;
+
+use crate::context::Context;
+use crate::file_text::whole_text;
+use crate::limits;
+
+/// Outlines by the names and the texts of their files. They are correct for as long as they are kept.
+#[derive(Debug, Default)]
+pub struct OutlineCache(Mutex<KeptOutlines>);
+
+#[derive(Debug, Default)]
+struct KeptOutlines {
+    outlines: HashMap<u64, Arc<FileOutline>>,
+    /// Definitions of all of them.
+    definitions: usize,
+}
+
+impl OutlineCache {
+    /// Returns what a file defines.
+    pub(crate) fn outline(&self, path: &str, text: &str, stop: &Stop) -> Arc<FileOutline> {
+        // The language depends on the name and on the text.
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let key = Hash64::of(&[name.as_bytes(), text.as_bytes()]);
+        if let Some(outline) = self.lock().outlines.get(&key) {
+            return Arc::clone(outline);
+        }
+        let outline = Arc::new(forage_rank::outline(path, text, stop));
+        // At a deadline a file is read by line.
+        if stop.check().is_none() {
+            self.lock().insert(key, &outline);
+        }
+        outline
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, KeptOutlines> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl KeptOutlines {
+    fn insert(&mut self, key: u64, outline: &Arc<FileOutline>) {
+        let definitions = outline.definitions.len();
+        if self.definitions + definitions > limits::OUTLINES_KEPT_DEFINITIONS {
+            *self = Self::default();
+        }
+        if self.outlines.insert(key, Arc::clone(outline)).is_none() {
+            self.definitions += definitions;
+        }
+    }
+}
+
+/// Returns the kind and the qualified name of the innermost definition that a line of a file, counted from 1, is in.
+#[must_use]
+pub fn enclosing_definition(
+    context: &Context,
+    root: &Arc<Root>,
+    path: &RelPath,
+    line: u32,
+) -> Option<String> {
+    let (text, ..) = whole_text(root, path).ok()?;
+    let outline = context.outlines.outline(&path.display(), &text, &context.stop);
+    let at = outline.innermost(line)?;
+    Some(format!("{} {}", outline.definitions[at].word, outline.qualified(at).join(" > ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outlines_are_kept_by_content() {
+        let cache = OutlineCache::default();
+        let names = |path: &str, text: &str| {
+            let outline = cache.outline(path, text, &Stop::never());
+            outline.definitions.iter().map(|it| it.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(names("src/a.rs", "fn a() {}\n"), ["a"]);
+        assert_eq!(names("src/a.rs", "fn b() {}\n"), ["b"]);
+        assert_eq!(names("src/a.py", "def c(): pass\n"), ["c"]);
+        assert_eq!(names("other/a.rs", "fn a() {}\n"), ["a"]);
+        assert_eq!(cache.lock().outlines.len(), 3);
+    }
+}

@@ -1,0 +1,67 @@
+//! `grep_search` with `syntax`: patterns of code.
+
+use serde_json::{Value, json};
+
+use crate::support::{Tree, answer, refusal};
+
+fn tree() -> Tree {
+    let tree = Tree::new();
+    tree.write(
+        "src/a.rs",
+        "fn a() {\n    spawn(move || {\n        work();\n    });\n    // spawn(b)\n    x.spawn(c);\n    let d = \"spawn(e)\";\n}\n",
+    );
+    tree.write("src/b.py", "spawn(1)\nother.spawn(2)\n");
+    tree.write("notes.txt", "spawn(text)\n");
+    tree
+}
+
+fn lines(answer: &Value) -> Vec<String> {
+    let files = answer["files"].as_array().unwrap().iter();
+    let lines = |file: &Value| {
+        let path = file["path"].as_str().unwrap().to_owned();
+        let lines = file["lines"].as_array().unwrap().iter().filter(|line| line["type"] == "match");
+        lines.map(|line| format!("{path}:{}", line["line_number"])).collect::<Vec<_>>()
+    };
+    files.flat_map(lines).collect()
+}
+
+#[test]
+fn code_is_found_by_its_syntax() {
+    let tree = tree();
+    let context = tree.context();
+    let found = |request: Value| lines(&answer(&context, "grep_search", request).records().clone());
+    // All lines that a match touches, and neither comments, nor strings, nor methods.
+    let rust = ["src/a.rs:2", "src/a.rs:3", "src/a.rs:4"];
+    assert_eq!(found(json!({"pattern": "spawn($A)", "syntax": "rust"})), rust);
+    assert_eq!(
+        found(json!({"pattern": "spawn($A)", "syntax": "any"})),
+        [&rust[..], &["src/b.py:1"]].concat()
+    );
+    assert_eq!(
+        found(json!({"pattern": "$X.spawn($A)", "syntax": "rust, python"})),
+        ["src/a.rs:6", "src/b.py:2"]
+    );
+    // Page after page.
+    let mut request = json!({"pattern": "spawn($A)", "syntax": "any", "max_results": 2});
+    let first = answer(&context, "grep_search", request.clone()).records().clone();
+    request["cursor"] = first["next_cursor"].clone();
+    let second = answer(&context, "grep_search", request).records().clone();
+    assert_eq!([lines(&first), lines(&second)].concat(), [&rust[..], &["src/b.py:1"]].concat());
+    let counts = json!({"pattern": "spawn($A)", "syntax": "any", "output": "counts"});
+    let counts = answer(&context, "grep_search", counts).text;
+    assert!(counts.contains("src/a.rs: 3\nsrc/b.py: 1\n"), "{counts}");
+    let nothing = answer(&context, "grep_search", json!({"pattern": "spawn($A, $B)", "syntax": "any"}));
+    assert!(!nothing.found && nothing.text.contains("No matches found"), "{}", nothing.text);
+}
+
+#[test]
+fn what_is_no_code_pattern_is_refused() {
+    let tree = tree();
+    let problem = |request: Value| refusal(&tree.context(), "grep_search", request);
+    let unknown = problem(json!({"pattern": "f($A)", "syntax": "klingon"}));
+    assert!(unknown.contains("no code patterns for klingon; languages are bash, c, cpp, "), "{unknown}");
+    let several = problem(json!({"pattern": "a(); b()", "syntax": "rust"}));
+    assert!(several.contains("no pattern of Rust"), "{several}");
+    let mixed = problem(json!({"pattern": "f($A)", "syntax": "rust", "ignore_case": true}));
+    assert!(mixed.contains("leave options of regular expressions"), "{mixed}");
+}
