@@ -257,12 +257,8 @@ mod tests {
     use forage_base::Stop;
 
     fn hit(path: &str, score: f32, chunks: &[(u32, u32, f32)]) -> FileHit {
-        let chunk = |&(start_line, end_line, score): &(u32, u32, f32)| ChunkHit {
-            start_line,
-            end_line,
-            symbol: None,
-            score,
-        };
+        let chunk =
+            |&(start_line, end_line, score): &(u32, u32, f32)| ChunkHit { start_line, end_line, score };
         let values = [0.0; crate::rules::RULES.len()];
         FileHit { index: 0, path: path.to_owned(), score, chunks: chunks.iter().map(chunk).collect(), values }
     }

@@ -3,7 +3,6 @@
 use crate::error::IndexError;
 use crate::halt::{HaltPace, HaltReason};
 use crate::index::{JoinedIndexes, RankIndex};
-use crate::languages::DefinitionKind;
 use crate::limits;
 use crate::lines::QueryWords;
 use crate::project::weigh_no_own_name;
@@ -136,8 +135,6 @@ pub struct ChunkHit {
     pub start_line: u32,
     /// The last line.
     pub end_line: u32,
-    /// The symbol that it defines first, with its kind, if it defines any.
-    pub symbol: Option<(String, DefinitionKind)>,
     /// Comparable within one answer.
     pub score: f32,
 }
@@ -290,12 +287,7 @@ fn file_hit(candidate: &FileCandidate, evidence: &Evidence, score: f32, most: us
     let record = &candidate.record;
     let hit = |nth: usize, share: f32| {
         let chunk = &record.chunks[nth];
-        let symbol = record
-            .symbols
-            .iter()
-            .find(|symbol| (chunk.start_line..=chunk.end_line).contains(&(symbol.line + 1)))
-            .map(|symbol| (record.name(symbol).to_owned(), symbol.kind));
-        ChunkHit { start_line: chunk.start_line, end_line: chunk.end_line, symbol, score: share }
+        ChunkHit { start_line: chunk.start_line, end_line: chunk.end_line, score: share }
     };
     let mut chunks: Vec<ChunkHit> =
         evidence.chunks.iter().take(most).map(|chunk| hit(chunk.chunk, chunk.score)).collect();
