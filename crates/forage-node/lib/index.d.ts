@@ -929,6 +929,8 @@ export interface ReadRecords {
   outline_left_out?: number;
   /** The outline was read by line, because there is no parser for the language or the file is too large for it: definitions may be missing or end elsewhere. */
   outline_by_line?: boolean;
+  /** The parser met errors in the file: definitions near them are read by line, may end elsewhere or be missing. */
+  outline_has_errors?: boolean;
   /** Of lines that are not wholly in `lines`, by their number, the bytes in base64. */
   line_bytes?: Record<string, string>;
   /** Numbers of the lines in which a secret is hidden: the file has another text there. */

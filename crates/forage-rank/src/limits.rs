@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::time::Duration;
 
 /// Bytes at the beginning of a file in which its language is looked for where its name does not say it.
-pub const LANGUAGE_HEAD_BYTES: usize = 8 << 10;
+pub const LANGUAGE_HEAD_BYTES: usize = 256 << 10;
 
 /// Bytes of a line in which strings and comments are told apart.
 pub const MENTION_BYTES: usize = 16 << 10;

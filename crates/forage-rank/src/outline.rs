@@ -4,6 +4,10 @@
 //! and files that are too large to parse, are read by line: a definition begins where the ranking sees one, and ends where
 //! its indentation does.
 
+use std::cmp::Reverse;
+use std::collections::HashSet;
+use std::ops::RangeInclusive;
+
 use forage_base::Stop;
 use forage_syntax::{Category, Language, Use};
 
@@ -19,6 +23,8 @@ pub struct FileOutline {
     pub fields: Vec<Definition>,
     /// They were found by line, not in a syntax tree: some may be missing, and their last lines may be wrong.
     pub is_by_line: bool,
+    /// The parser met errors: definitions near them were found by line, too, or may be missing.
+    pub has_errors: bool,
 }
 
 /// A definition of a file with its lines, counted from 1.
@@ -64,7 +70,63 @@ impl FileOutline {
 
     fn by_line(row: &LanguageRow, text: &str) -> Self {
         let is_by_line = row.style != CommentStyle::Prose;
-        Self { definitions: by_line(row, text), fields: Vec::new(), is_by_line }
+        Self { definitions: by_line(row, text), fields: Vec::new(), is_by_line, has_errors: false }
+    }
+
+    /// Adds the definitions that are seen by line where the parser met errors, which may have lost them, and ends a
+    /// function that an error made swallow the next one.
+    fn mended(mut self, row: &LanguageRow, text: &str, errors: &[RangeInclusive<u32>]) -> Self {
+        if errors.is_empty() && !self.definitions.iter().any(|definition| definition.has_error) {
+            return self;
+        }
+        self.has_errors = true;
+        let lines: Vec<&str> = forage_fs::lines(text).collect();
+        let in_error = covered(lines.len(), errors.iter().map(|error| (*error.start(), *error.end())));
+        self.definitions.retain(|it| !(in_error[it.line as usize] && CONTROL.contains(&it.name.as_str())));
+        let ranges = |has_error: bool| {
+            let of = self.definitions.iter().filter(move |it| it.has_error == has_error);
+            covered(lines.len(), of.map(|it| (it.start_line, it.end_line)))
+        };
+        let (in_doubt, in_clean) = (ranges(true), ranges(false));
+        let known: HashSet<u32> = self.definitions.iter().map(|it| it.line).collect();
+        let indent = |line: u32| lines.get(line as usize - 1).map_or(0, |line| chunk::indent(line));
+        let seen = by_line(row, text);
+        let begins = |kind| matches!(kind, DefinitionKind::Function | DefinitionKind::Type);
+        for it in self.definitions.iter_mut().filter(|it| it.has_error && it.kind == DefinitionKind::Function)
+        {
+            let first = seen.partition_point(|other| other.line <= it.line);
+            let next = seen[first..]
+                .iter()
+                .take_while(|other| other.line <= it.end_line)
+                .find(|other| begins(other.kind) && indent(other.line) <= indent(it.line));
+            if let Some(next) = next {
+                let end = next.start_line.max(it.line + 1) - 1;
+                let is_blank =
+                    |line: u32| lines.get(line as usize - 1).is_none_or(|line| line.trim().is_empty());
+                it.end_line = (it.line..=end).rev().find(|line| !is_blank(*line)).unwrap_or(it.line);
+            }
+        }
+        let is_lost = |it: &Definition| {
+            let line = it.line as usize;
+            (in_error[line] || in_doubt[line]) && !in_clean[line] && !known.contains(&it.line)
+        };
+        let lost = seen.into_iter().filter(is_lost).map(|it| Definition { has_error: true, ..it });
+        self.definitions.extend(lost);
+        self.definitions.sort_by_key(|it| (it.start_line, Reverse(it.end_line), it.line));
+        let mut open: Vec<(usize, u32)> = Vec::new();
+        for (at, it) in self.definitions.iter_mut().enumerate() {
+            while open.pop_if(|(_, end)| *end < it.end_line || *end < it.start_line).is_some() {}
+            (it.parent, it.depth) = (open.last().map(|(at, _)| *at), open.len() as u32);
+            open.push((at, it.end_line));
+        }
+        // Their positions have changed; what holds them is found by lines.
+        let mut fields = std::mem::take(&mut self.fields);
+        for field in &mut fields {
+            field.parent = self.innermost(field.line);
+            field.depth = field.parent.map_or(0, |at| self.definitions[at].depth + 1);
+        }
+        self.fields = fields;
+        self
     }
 
     /// Returns the position of the innermost definition that a line, counted from 1, is in.
@@ -95,13 +157,37 @@ impl FileOutline {
     }
 }
 
+/// Words that a parser takes for names after an error.
+const CONTROL: &[&str] = &[
+    "case", "catch", "class", "const", "do", "else", "export", "for", "function", "if", "import", "let",
+    "new", "return", "switch", "throw", "try", "var", "while",
+];
+
+/// Returns for each line, counted from 1, whether a range has it.
+fn covered(lines: usize, ranges: impl Iterator<Item = (u32, u32)>) -> Vec<bool> {
+    let mut changes = vec![0_i32; lines + 3];
+    for (start, end) in ranges {
+        changes[(start as usize).min(lines + 1)] += 1;
+        changes[(end as usize + 1).min(lines + 2)] -= 1;
+    }
+    let mut depth = 0;
+    let is_covered = |change: &i32| {
+        depth += change;
+        depth > 0
+    };
+    changes.iter().map(is_covered).collect()
+}
+
 /// Returns what a file defines. `path` is only looked at for its name.
 #[must_use]
 pub fn outline(path: &str, text: &str, stop: &Stop) -> FileOutline {
     let row = language_of_text(path, text);
     let parsed = Language::for_name(row.name, path)
-        .and_then(|language| forage_syntax::definitions(language, text, stop).ok());
-    parsed.map_or_else(|| FileOutline::by_line(row, text), FileOutline::from_tree)
+        .and_then(|language| forage_syntax::parsed(language, text, None, stop).ok());
+    match parsed {
+        Some(found) => FileOutline::from_tree(found.definitions).mended(row, text, &found.errors),
+        None => FileOutline::by_line(row, text),
+    }
 }
 
 /// Returns what a file defines and how it uses a name; `None` instead of uses if the file was read by line.
@@ -109,9 +195,11 @@ pub fn outline(path: &str, text: &str, stop: &Stop) -> FileOutline {
 pub fn outline_and_uses(path: &str, text: &str, name: &str, stop: &Stop) -> (FileOutline, Option<Vec<Use>>) {
     let row = language_of_text(path, text);
     let parsed = Language::for_name(row.name, path)
-        .and_then(|language| forage_syntax::definitions_and_uses(language, text, name, stop).ok());
+        .and_then(|language| forage_syntax::parsed(language, text, Some(name), stop).ok());
     match parsed {
-        Some((found, uses)) => (FileOutline::from_tree(found), Some(uses)),
+        Some(found) => {
+            (FileOutline::from_tree(found.definitions).mended(row, text, &found.errors), Some(found.uses))
+        }
         None => (FileOutline::by_line(row, text), None),
     }
 }
@@ -205,7 +293,8 @@ pub fn may_define(path: &str, line: &str, name: &str) -> bool {
         LineKind::Code(end) => &line[..end],
     };
     let is_seen = || chunk::definition(code, language).is_some_and(|definition| definition.name == name);
-    let is_parsed = || Language::for_name(language.name, path).is_some();
+    // A file without a known name may be a script.
+    let is_parsed = || language.name.is_empty() || Language::for_name(language.name, path).is_some();
     is_seen() || is_parsed() && code.match_indices(name).any(|(at, _)| may_begin_name(&code[..at]))
 }
 
@@ -222,7 +311,6 @@ fn may_begin_name(before: &str) -> bool {
         "in",
         "is",
         "not",
-        "and",
         "or",
         "if",
         "else",
@@ -385,6 +473,21 @@ mod tests {
         assert_eq!(shown("a.rb", ruby), "type A 1-9\n  function b 2-6\n  function e 8-8\n");
         let page = "# A\n\ntext\n\n## B\n\nmore\n\n## C\n\n# D\n";
         assert_eq!(shown("a.md", page), "heading A 1-9\n  heading B 5-7\n  heading C 9-9\nheading D 11-11\n");
+    }
+
+    #[test]
+    fn definitions_near_errors_are_read_by_line() {
+        let names = |path: &str, text: &str| {
+            let outline = outline(path, text, &Stop::never());
+            let names = outline.definitions.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
+            (names, outline.has_errors, outline.is_by_line)
+        };
+        let unfinished = "fn before() {}\n\nfn unfinished() {\n    if x {\n\nfn after() {\n    y();\n}\n";
+        let found = ["before", "unfinished", "after"].map(str::to_owned).to_vec();
+        assert_eq!(names("a.rs", unfinished), (found, true, false));
+        assert_eq!(names("a.rs", "fn a() {}\n"), (vec!["a".to_owned()], false, false));
+        // Scanners that nothing can stop are not begun.
+        assert!(names("a.dart", &"`".repeat(60_000)).2);
     }
 
     proptest::proptest! {

@@ -38,6 +38,12 @@ pub enum PatternError {
     /// It can match a line feed only.
     #[error("a pattern can't match across lines ({0}); search for one of the lines")]
     LineFeed(String),
+    /// The text is no code pattern.
+    #[error("{message}")]
+    Code {
+        /// What is wrong.
+        message: String,
+    },
     /// The syntax is wrong.
     #[error(
         "the regex is not valid: {message}; escape special characters with `\\` or search for literal text"

@@ -156,7 +156,7 @@ impl Pattern {
             return Err(PatternError::TooLong { bytes: pattern.len() });
         }
         let code = CodePattern::new(pattern, languages)
-            .map_err(|error| PatternError::Syntax { message: one_line(&error.to_string()) })?;
+            .map_err(|error| PatternError::Code { message: error.to_string() })?;
         let required = required(&code);
         Ok(Self {
             matcher: PatternMatcher::Code(code),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use forage_base::Stop;
 use tree_sitter::{Node, Tree};
@@ -40,6 +40,17 @@ pub struct Definition {
     pub has_error: bool,
 }
 
+/// What a text defines, and how it uses a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Parsed {
+    /// Definitions in the order of their lines.
+    pub definitions: Vec<Definition>,
+    /// Uses of the name that was asked for.
+    pub uses: Vec<Use>,
+    /// Ranges of lines that the grammar could not read. Definitions in them may be missing.
+    pub errors: Vec<RangeInclusive<u32>>,
+}
+
 /// Returns what a text defines, in the order of its lines.
 ///
 /// # Errors
@@ -49,34 +60,32 @@ pub fn definitions(
     text: &str,
     stop: &Stop,
 ) -> Result<Vec<Definition>, ParseError> {
-    let stop = &stop.within(limits::PARSE_TIME);
-    let read = readable(language, text);
-    let mut definitions = of_tree(language, &parse(language, &read, stop)?, &read, stop)?;
-    if let Cow::Owned(_) = read {
-        locate_names(text, &mut definitions);
-    }
-    Ok(definitions)
+    Ok(parsed(language, text, None, stop)?.definitions)
 }
 
-/// Returns what a text defines, and how it uses a name.
+/// Returns what a text defines, how it uses a name, and where the grammar could not read it.
 ///
 /// # Errors
-/// As [`definitions`].
-pub fn definitions_and_uses(
+/// As [`definitions()`].
+pub fn parsed(
     language: &'static Language,
     text: &str,
-    name: &str,
+    name: Option<&str>,
     stop: &Stop,
-) -> Result<(Vec<Definition>, Vec<Use>), ParseError> {
+) -> Result<Parsed, ParseError> {
     let stop = &stop.within(limits::PARSE_TIME);
     let read = readable(language, text);
     let tree = parse(language, &read, stop)?;
-    let mut definitions = of_tree(language, &tree, &read, stop)?;
-    let uses = uses(&tree, &read, name, &definitions);
+    let mut walk =
+        Walk { language, text: &read, found: Vec::new(), errors: Vec::new(), braces: Braces::default() };
+    walk.tree(&tree, stop)?;
+    let errors = std::mem::take(&mut walk.errors);
+    let mut definitions = walk.into_definitions();
+    let uses = name.map(|name| uses(&tree, &read, name, &definitions)).unwrap_or_default();
     if let Cow::Owned(_) = read {
         locate_names(text, &mut definitions);
     }
-    Ok((definitions, uses))
+    Ok(Parsed { definitions, uses, errors })
 }
 
 /// Returns the text that is parsed: that of the file, or one with the same lines.
@@ -85,17 +94,6 @@ fn readable<'t>(language: &Language, text: &'t str) -> Cow<'t, str> {
         Source::Lines(lines) => Cow::Owned(lines(text)),
         Source::Whole | Source::Parts(_) | Source::Masked(_) => Cow::Borrowed(text),
     }
-}
-
-fn of_tree(
-    language: &'static Language,
-    tree: &Tree,
-    text: &str,
-    stop: &Stop,
-) -> Result<Vec<Definition>, ParseError> {
-    let mut walk = Walk { language, text, found: Vec::new(), braces: Braces::default() };
-    walk.tree(tree, stop)?;
-    Ok(walk.into_definitions())
 }
 
 /// Sets the ranges of names to those in the file, whose lines are encoded. A name that its line does not have as it is
@@ -131,6 +129,8 @@ struct Walk<'tree> {
     language: &'static Language,
     text: &'tree str,
     found: Vec<Found<'tree>>,
+    /// Lines of nodes that are errors, the outermost ones.
+    errors: Vec<RangeInclusive<u32>>,
     braces: Braces,
 }
 
@@ -227,6 +227,9 @@ impl<'tree> Walk<'tree> {
     fn visit(&mut self, node: Node<'tree>, parents: &[Node<'tree>], level: Option<&mut Level>) -> Level {
         let Some(level) = level else { return Level::default() };
         let (first, last) = rows(node);
+        if node.is_error() && self.errors.last().is_none_or(|error| *error.end() <= first as u32) {
+            self.errors.push(first as u32 + 1..=last as u32 + 1);
+        }
         let kind = self.language.kind(node.kind_id());
         let joined = level.lead.filter(|lead| first <= lead.last_row + 1);
         // Modifiers and parameters of templates may stand between the start of a wrapper and its definition.

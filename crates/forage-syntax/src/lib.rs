@@ -26,7 +26,7 @@ mod parse;
 mod pattern;
 mod uses;
 
-pub use definitions::{Definition, definitions, definitions_and_uses};
+pub use definitions::{Definition, Parsed, definitions, parsed};
 pub use language::{Category, Language};
 pub use parse::ParseError;
 pub use pattern::{CodePattern, CodePatternError};

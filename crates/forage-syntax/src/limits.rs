@@ -6,6 +6,11 @@ use std::time::Duration;
 /// parsed at once, and few files that people write are larger.
 pub const PARSE_BYTES: usize = 2 << 20;
 
+/// Most back quotes of a file that is parsed. Scanners of some grammars, Dart's for one, look for the end of every string
+/// to the end of the file, and nothing can stop them: 30,000 quotes without an end take 2.5 s, twice as many four times as
+/// long.
+pub const PARSE_BACK_QUOTES: usize = 10_000;
+
 /// Longest time for parsing one file and finding its definitions. Grammars read 5 to 20 MB a second, but recover slowly
 /// from some errors.
 pub const PARSE_TIME: Duration = Duration::from_secs(2);

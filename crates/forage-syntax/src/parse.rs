@@ -13,7 +13,7 @@ use crate::limits;
 /// Why a text has no syntax tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseError {
-    /// It has more than [`limits::PARSE_BYTES`] bytes.
+    /// It has more than [`limits::PARSE_BYTES`] bytes, or [`limits::PARSE_BACK_QUOTES`] back quotes.
     TooLarge,
     /// Parsing took longer than [`limits::PARSE_TIME`], or the caller stopped it.
     Stopped,
@@ -63,7 +63,7 @@ fn parse_parts(
     parts: Option<&[tree_sitter::Range]>,
     stop: &Stop,
 ) -> Result<Tree, ParseError> {
-    if text.len() > limits::PARSE_BYTES {
+    if text.len() > limits::PARSE_BYTES || text.matches('`').count() > limits::PARSE_BACK_QUOTES {
         return Err(ParseError::TooLarge);
     }
     let mut parser = Parser::new();

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 
 use ast_grep_core::tree_sitter::{LanguageExt as _, StrDoc};
-use ast_grep_core::{AstGrep, Language as _, Pattern};
+use ast_grep_core::{AstGrep, Language as _, Pattern, PatternError};
 use ast_grep_language::SupportLang;
 use forage_base::Stop;
 
@@ -91,6 +91,13 @@ impl CodePattern {
                 Ok(pattern) => {
                     patterns.push((language, pattern));
                     continue;
+                }
+                Err(PatternError::MultipleNode(_)) => {
+                    "it is several statements or expressions; give one".to_owned()
+                }
+                Err(PatternError::NoContent(_)) => "it has no code".to_owned(),
+                Err(PatternError::RootMultiMetaVar(_)) => {
+                    "`$$$` alone matches nothing; put it in a pattern".to_owned()
                 }
                 Err(error) => error.to_string(),
             };

@@ -10,7 +10,7 @@
 use std::path::Path;
 
 use forage_base::Stop;
-use forage_syntax::{Language, definitions_and_uses};
+use forage_syntax::{Language, Parsed, parsed};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -18,7 +18,7 @@ use proptest::test_runner::{Config, TestRunner};
 const CASES: u32 = 24;
 
 fn check(language: &'static Language, text: &str) -> Result<(), TestCaseError> {
-    let (definitions, uses) = match definitions_and_uses(language, text, "a", &Stop::never()) {
+    let Parsed { definitions, uses, errors } = match parsed(language, text, Some("a"), &Stop::never()) {
         Ok(found) => found,
         // A slow machine may need too long for what a grammar recovers from slowly.
         Err(error) => return Err(TestCaseError::reject(error.to_string())),
@@ -36,6 +36,7 @@ fn check(language: &'static Language, text: &str) -> Result<(), TestCaseError> {
         let depth = it.parent.map_or(0, |parent| definitions[parent].depth + 1);
         prop_assert_eq!(it.depth, depth, "{}: {:?}", name, it);
     }
+    prop_assert!(errors.iter().all(|error| *error.end() <= lines), "{}: {errors:?}", language.name());
     prop_assert!(uses.is_sorted_by_key(|used| used.range.start), "{}", language.name());
     prop_assert!(uses.iter().all(|used| used.line <= lines), "{}", language.name());
     Ok(())
@@ -87,7 +88,7 @@ fn deep_and_long_texts_end() -> Result<(), TestCaseError> {
         ] {
             // Some of these are given up after the time that a file may take.
             let started = std::time::Instant::now();
-            let _ = definitions_and_uses(language, &text, "a", &Stop::never());
+            let _ = parsed(language, &text, Some("a"), &Stop::never());
             let most = forage_syntax::limits::PARSE_TIME * 10;
             prop_assert!(
                 started.elapsed() < most,

@@ -8,14 +8,14 @@
 )]
 
 use forage_base::Stop;
-use forage_syntax::{Language, definitions_and_uses};
+use forage_syntax::{Language, parsed};
 
 /// Compares the uses of `Name` with the comments at the ends of their lines: each line of a source ends with a mark and
 /// the kinds of its uses in order.
 fn assert_uses(language: &str, path: &str, source: &[(&str, &str)]) {
     let language = Language::for_name(language, path).unwrap();
     let text: String = source.iter().map(|(line, _)| format!("{line}\n")).collect();
-    let (_, uses) = definitions_and_uses(language, &text, "Name", &Stop::never()).unwrap();
+    let uses = parsed(language, &text, Some("Name"), &Stop::never()).unwrap().uses;
     for (number, (line, expected)) in (1..).zip(source) {
         let found = uses.iter().filter(|used| used.line == number).map(|used| used.kind.name());
         assert_eq!(found.collect::<Vec<_>>().join(" "), *expected, "{path}:{number}: {line}");

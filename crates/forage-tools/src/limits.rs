@@ -109,9 +109,9 @@ pub const GREP_FILES: u64 = 200;
 pub const GREP_USES_FILES: usize = 100_000;
 
 /// Names of the definitions around a use, and bytes of each.
-pub const GREP_WITHIN: usize = 4;
+pub const GREP_WITHIN: usize = 8;
 /// See [`GREP_WITHIN`].
-pub const GREP_WITHIN_BYTES: usize = 60;
+pub const GREP_WITHIN_BYTES: usize = 100;
 
 /// Names whose files are kept for further pages, for each caller.
 pub const GREP_USES_KEPT: usize = 4;

@@ -46,7 +46,8 @@ impl OutlineCache {
 
 impl KeptOutlines {
     fn insert(&mut self, key: u64, outline: &Arc<FileOutline>) {
-        let definitions = outline.definitions.len();
+        // One more for the outline itself.
+        let definitions = outline.definitions.len() + outline.fields.len() + 1;
         if self.definitions + definitions > limits::OUTLINES_KEPT_DEFINITIONS {
             *self = Self::default();
         }
@@ -65,7 +66,7 @@ pub fn enclosing_definition(
     line: u32,
 ) -> Option<String> {
     let (text, ..) = whole_text(root, path).ok()?;
-    let outline = context.outlines.outline(&path.display(), &text, &context.stop);
+    let outline = context.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), &text, &context.stop);
     let at = outline.innermost(line)?;
     Some(format!("{} {}", outline.definitions[at].word, outline.qualified(at).join(" > ")))
 }

@@ -1409,6 +1409,9 @@ class ReadAnswer(Answer):
     def outline_by_line(self) -> bool | None:
         """The outline was read by line, because there is no parser for the language or the file is too large for it: definitions may be missing or end elsewhere."""
     @property
+    def outline_has_errors(self) -> bool | None:
+        """The parser met errors in the file: definitions near them are read by line, may end elsewhere or be missing."""
+    @property
     def line_bytes(self) -> dict[str, str] | None:
         """Of lines that are not wholly in `lines`, by their number, the bytes in base64."""
     @property
@@ -1504,6 +1507,9 @@ class ReadAnswerOfRoot(Record):
     @property
     def outline_by_line(self) -> bool | None:
         """The outline was read by line, because there is no parser for the language or the file is too large for it: definitions may be missing or end elsewhere."""
+    @property
+    def outline_has_errors(self) -> bool | None:
+        """The parser met errors in the file: definitions near them are read by line, may end elsewhere or be missing."""
     @property
     def line_bytes(self) -> dict[str, str] | None:
         """Of lines that are not wholly in `lines`, by their number, the bytes in base64."""

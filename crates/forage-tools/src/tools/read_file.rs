@@ -113,6 +113,9 @@ pub struct ReadResponse {
     /// definitions may be missing or end elsewhere.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub outline_by_line: bool,
+    /// The parser met errors in the file: definitions near them are read by line, may end elsewhere or be missing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub outline_has_errors: bool,
     /// Of lines that are not wholly in `lines`, by their number, the bytes in base64.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, String>")]
@@ -260,6 +263,7 @@ impl Tool for ReadFile {
                 outline: Vec::new(),
                 outline_left_out: 0,
                 outline_by_line: false,
+                outline_has_errors: false,
                 line_bytes: shown.bytes,
                 redacted_lines: redacted,
                 wanted_end: end,

@@ -592,6 +592,9 @@ fn by_tool(
     let (hidden, no_ignore) =
         (arguments.hidden || arguments.unrestricted > 1, arguments.no_ignore || arguments.unrestricted > 0);
     let lines = |lines: Option<usize>| lines.and_then(|lines| i64::try_from(lines).ok());
+    if arguments.ast && arguments.settings.has_any {
+        bail!("--ast searches with the embedded engine; leave --engine and the like out");
+    }
     if arguments.uses || arguments.ast {
         let context = session::open(global, CommandLineSettings::default(), GrepSearch::NAME, path, output)?;
         let mut request = GrepRequest::new(pattern);
@@ -599,7 +602,9 @@ fn by_tool(
         request.file_pattern = (!globs.is_empty()).then(|| globs.join(","));
         match arguments.ast {
             // The types of `-t` choose the files; the index looks for less if they are languages, too.
-            true if arguments.types.iter().all(|name| CodePattern::knows(name)) => {
+            true if !arguments.types.is_empty()
+                && arguments.types.iter().all(|name| CodePattern::knows(name)) =>
+            {
                 request.syntax = Some(arguments.types.join(","));
             }
             true => request.syntax = Some("any".to_owned()),

@@ -147,7 +147,8 @@ impl GrepRequest {
 
     /// Refuses options of regular expressions and texts beside a code pattern.
     pub(super) fn refuse_options_of_text(&self) -> Result<(), ToolError> {
-        let given = [self.ignore_case, self.word_regexp, self.fixed_strings, self.multiline];
+        let given =
+            [self.ignore_case, self.word_regexp, self.fixed_strings, self.multiline, self.invert_match];
         let is_of_text = given.contains(&Some(true)) || self.output == Some(GrepOutput::Uses);
         match self.syntax.is_some() && is_of_text {
             true => Err(ToolError::argument(

@@ -597,7 +597,9 @@ pub(super) fn defined(response: &GrepResponse, room: usize) -> (String, &[GrepDe
         return (String::new(), &[]);
     }
     if response.definitions.is_empty() {
-        return ("\nNo definition of it is seen.\n".to_owned(), &[]);
+        let is_definition = |line: &GrepLine| line.mention == Some("definition");
+        let is_seen = response.files.iter().flat_map(|file| &file.lines).any(is_definition);
+        return (if is_seen { "" } else { "\nNo definition of it is seen.\n" }.to_owned(), &[]);
     }
     let (mut list, mut shown, mut path) = (String::new(), 0, "");
     for definition in &response.definitions {

@@ -74,7 +74,7 @@ pub(super) fn answer(
 ) -> Result<ToolOutcome<ReadResponse>, ToolError> {
     let (text, encoding, size) = whole_text(root, path)?;
     let mut hidden = Hidden::default();
-    let found = context.outlines.outline(&path.display(), &text, stop);
+    let found = context.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), &text, stop);
     let (entries, left_out) =
         outline(&found.definitions, &text, &mut Border::new(&context.redactor, &mut hidden));
     let total_lines = text.lines().count() as u64;
@@ -96,6 +96,7 @@ pub(super) fn answer(
             outline: entries,
             outline_left_out: left_out,
             outline_by_line: found.is_by_line,
+            outline_has_errors: found.has_errors,
             line_bytes: BTreeMap::new(),
             redacted_lines: Vec::new(),
             wanted_end: None,
@@ -170,6 +171,11 @@ pub(super) fn render(outcome: &ToolOutcome<ReadResponse>, budget: usize) -> Rend
         notes.push("no definitions are seen in it".to_owned());
     } else if response.outline_by_line {
         notes.push(BY_LINE.to_owned());
+    } else if response.outline_has_errors {
+        notes.push(
+            "the parser met errors: definitions near them are read by line, may end elsewhere or be missing"
+                .to_owned(),
+        );
     }
     if response.outline_left_out > 0 {
         let left_out = count(response.outline_left_out as u64, "deeper definition");
@@ -250,7 +256,7 @@ fn lines_of(
     symbol: &str,
     stop: &Stop,
 ) -> Result<SymbolLines, ToolError> {
-    let outline = context.outlines.outline(&path.display(), text, stop);
+    let outline = context.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), text, stop);
     let found = &outline.definitions;
     // A name as it is written comes first: `ns::method` is one in a shell, `a-b` in Lisp.
     let whole: Vec<usize> = (0..found.len()).filter(|at| found[*at].name == symbol).collect();

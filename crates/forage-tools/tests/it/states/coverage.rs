@@ -35,7 +35,7 @@ variants!(TOOL_ERRORS, tool_error, ToolError:
 variants!(OPEN_ERRORS, open_error, OpenError:
     NotFound, OutsideRoot, Secret, IsDirectory, NotDirectory, NotRegular, KernelFileSystem, Io);
 variants!(PATTERN_ERRORS, pattern_error, PatternError:
-    Empty, TooLong, LookAround, Backreference, LineFeed, Syntax, TooLarge, TooManyClasses, FuzzyEdits, FuzzyTooShort,
+    Empty, TooLong, LookAround, Backreference, LineFeed, Code, Syntax, TooLarge, TooManyClasses, FuzzyEdits, FuzzyTooShort,
     FuzzyTooLarge, Stopped);
 variants!(LIMITS, limit, Limit:
     MaxResults, FileBytes, TextBytes, Timeout, Cancelled, Entries, Engine, Root, Unavailable);

@@ -42,6 +42,9 @@ pub(super) fn page() -> Page {
             ("files", json!({"pattern": "retry", "output": "files"})),
             ("counts, on two pages", json!({"pattern": "retry", "output": "counts", "max_results": 2})),
             ("uses of a name", json!({"pattern": "with_retries", "output": "uses"})),
+            ("code", json!({"pattern": "with_retries($A)", "syntax": "rust", "context_lines": 0})),
+            ("code that is no pattern", json!({"pattern": "a(); b()", "syntax": "rust"})),
+            ("code of a language without patterns", json!({"pattern": "a($B)", "syntax": "cobol"})),
             (
                 "uses of a name behind another",
                 json!({"pattern": "retry::backoff", "output": "uses", "-C": 1}),

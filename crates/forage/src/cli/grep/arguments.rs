@@ -241,7 +241,7 @@ pub(crate) struct Arguments {
     #[arg(long, conflicts_with_all = OF_LINES, conflicts_with_all = ["fuzzy", "best_first"], help_heading = "Forage's own")]
     pub(super) uses: bool,
     /// The pattern is code with metavariables, as ast-grep writes it: `spawn($A)`, `if $A { $$$ }`
-    #[arg(long, conflicts_with_all = OF_LINES, conflicts_with_all = ["uses", "fuzzy", "best_first"], help_heading = "Forage's own")]
+    #[arg(long, conflicts_with_all = OF_LINES, conflicts_with_all = ["uses", "fuzzy", "best_first", "word_regexp", "fixed_strings", "ignore_case", "smart_case"], help_heading = "Forage's own")]
     pub(super) ast: bool,
     /// Allow up to this many edits (characters inserted, deleted or replaced)
     #[arg(short = 'Z', long, value_name = "EDITS", value_parser = clap::value_parser!(u8).range(1..=4))]
