@@ -181,21 +181,19 @@ fn covered(lines: usize, ranges: impl Iterator<Item = (u32, u32)>) -> Vec<bool> 
 /// Returns what a file defines. `path` is only looked at for its name.
 #[must_use]
 pub fn outline(path: &str, text: &str, stop: &Stop) -> FileOutline {
-    let row = language_of_text(path, text);
-    let parsed = Language::for_name(row.name, path)
-        .and_then(|language| forage_syntax::parsed(language, text, None, stop).ok());
-    match parsed {
-        Some(found) => FileOutline::from_tree(found.definitions).mended(row, text, &found.errors),
-        None => FileOutline::by_line(row, text),
-    }
+    read(path, text, None, stop).0
 }
 
 /// Returns what a file defines and how it uses a name; `None` instead of uses if the file was read by line.
 #[must_use]
 pub fn outline_and_uses(path: &str, text: &str, name: &str, stop: &Stop) -> (FileOutline, Option<Vec<Use>>) {
+    read(path, text, Some(name), stop)
+}
+
+fn read(path: &str, text: &str, name: Option<&str>, stop: &Stop) -> (FileOutline, Option<Vec<Use>>) {
     let row = language_of_text(path, text);
     let parsed = Language::for_name(row.name, path)
-        .and_then(|language| forage_syntax::parsed(language, text, Some(name), stop).ok());
+        .and_then(|language| forage_syntax::parsed(language, text, name, stop).ok());
     match parsed {
         Some(found) => {
             (FileOutline::from_tree(found.definitions).mended(row, text, &found.errors), Some(found.uses))
@@ -230,7 +228,6 @@ impl From<Category> for DefinitionKind {
             Category::Constant | Category::Field => Self::Constant,
             Category::Extension => Self::Extension,
             Category::Declaration => Self::Declaration,
-            Category::Heading => Self::Heading,
         }
     }
 }
@@ -501,6 +498,14 @@ mod tests {
                 proptest::prop_assert!(definition.line <= definition.end_line && definition.end_line <= lines);
             }
             proptest::prop_assert!(found.is_sorted_by_key(|definition| definition.line));
+            // By its grammar, which any text has errors for.
+            let path = format!("a.{}", row.extensions.first().unwrap_or(&"m"));
+            let parsed = outline(&path, &text, &Stop::never());
+            for (at, definition) in parsed.definitions.iter().enumerate() {
+                proptest::prop_assert!(1 <= definition.start_line && definition.start_line <= definition.end_line);
+                proptest::prop_assert!((definition.start_line..=definition.end_line).contains(&definition.line));
+                proptest::prop_assert!(definition.end_line <= lines.max(1) && definition.parent.is_none_or(|it| it < at));
+            }
         }
     }
 }

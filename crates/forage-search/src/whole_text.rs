@@ -1,4 +1,5 @@
-//! Patterns that the line engine can't take: those whose matches span lines, and those with look-around or backreferences.
+//! Patterns that the line engine can't take: those whose matches span lines, those with look-around or backreferences, and
+//! code patterns.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;

@@ -24,8 +24,6 @@ pub enum Category {
     Extension,
     /// A function or type without its body: a prototype, a forward declaration.
     Declaration,
-    /// A heading of a document.
-    Heading,
 }
 
 /// A language that can be parsed.
@@ -49,7 +47,7 @@ pub(crate) struct Row {
     pub(crate) leading: &'static [&'static str],
     /// Kinds of nodes that only hold a definition and begin with it: `export`, `template <…>`, decorated definitions.
     pub(crate) wrappers: &'static [&'static str],
-    /// Kinds of nodes in which variables are local, beside the definitions of functions.
+    /// Kinds of nodes in which variables are local, in addition to the definitions of functions.
     pub(crate) local_scopes: &'static [&'static str],
     /// Kinds of nodes whose variables are members, even within a function: the bodies of types without a name.
     pub(crate) member_scopes: &'static [&'static str],

@@ -66,10 +66,10 @@ impl CodePattern {
         language.parse::<SupportLang>().is_ok()
     }
 
-    /// Compiles a pattern for the named languages, or if there are none, for all in which it is one.
+    /// Compiles a pattern for the named languages. Without names it is compiled for every language that accepts it.
     ///
     /// # Errors
-    /// A name is unknown, or the pattern is none in any of the languages.
+    /// A name is unknown, or no language accepts the pattern.
     pub fn new(source: &str, languages: &[&str]) -> Result<Self, CodePatternError> {
         let mut chosen: Vec<SupportLang> = Vec::new();
         for name in languages {
@@ -110,7 +110,8 @@ impl CodePattern {
         }
     }
 
-    /// Returns a text that every match holds in one of its languages; `None` if there is none for all of them.
+    /// Returns one literal for each language, which every match in that language contains; `None` if a language has no
+    /// such literal.
     #[must_use]
     pub fn literals(&self) -> Option<Vec<String>> {
         let literals = self.patterns.iter().map(|(_, pattern)| pattern.fixed_string().into_owned());

@@ -1,4 +1,4 @@
-//! The definitions of the files in `fixtures`, one or more for each language, against those that stand beside them.
+//! The definitions of the files in `fixtures`, one or more for each language, against the `.outline` file of each.
 
 #![allow(
     clippy::unwrap_used,

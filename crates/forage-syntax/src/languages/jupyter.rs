@@ -8,7 +8,7 @@ use crate::languages::python;
 
 pub(crate) static JUPYTER: Row = Row { name: "jupyter", source: Source::Lines(cells), ..python::PYTHON_ROW };
 
-/// Returns a text with the lines of the notebook, of which only those with a line of Python are not empty.
+/// Returns a text with as many lines as the notebook: each line of Python at its place, and empty lines elsewhere.
 fn cells(text: &str) -> String {
     let mut reader = Reader::new(text);
     reader.read();

@@ -49,7 +49,7 @@ fn index<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     names.extend(name.filter(|name: &Node<'tree>| name.kind() == "identifier").map(Named::new));
 }
 
-/// Columns of tables and types. Those that are added to a table later and those of results are none.
+/// Columns of tables and types. Columns that are added later and columns of results are left out.
 fn column<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     if site.parent_kind(0) == "column_definitions"
         && matches!(site.parent_kind(1), "create_table" | "create_type")
