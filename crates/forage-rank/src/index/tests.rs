@@ -437,3 +437,13 @@ fn a_name_is_found_where_code_writes_it_as_one_word() {
         assert_eq!(paths(&search(&index, query, 10).unwrap()), ["a.rs"], "{query}");
     }
 }
+
+#[test]
+fn a_full_disk_is_no_damage() {
+    let io = std::io::Error::from(std::io::ErrorKind::StorageFull);
+    let internal = tantivy::TantivyError::InternalError(io.to_string());
+    for error in [io.into(), internal] {
+        let error = writer::failure(error);
+        assert!(matches!(error, IndexError::Write(_)) && !error.is_damage(), "{error}");
+    }
+}

@@ -90,10 +90,13 @@ fn lock<T>(mutex: &Mutex<T>) -> Result<MutexGuard<'_, T>, IndexError> {
     mutex.lock().map_err(|_| IndexError::Panicked("while the index was written".to_owned()))
 }
 
-/// Whose fault it is that a segment could not be written.
-fn failure(error: TantivyError) -> IndexError {
+/// Whose fault it is that a segment could not be written. The engine's writers of stored fields and of columns give an error
+/// of the system, such as that of a full disk, as an internal one.
+pub(super) fn failure(error: TantivyError) -> IndexError {
     match error {
-        TantivyError::IoError(_) | TantivyError::OpenWriteError(_) => IndexError::Write(error),
+        TantivyError::IoError(_) | TantivyError::OpenWriteError(_) | TantivyError::InternalError(_) => {
+            IndexError::Write(error)
+        }
         error => IndexError::Engine(error),
     }
 }
