@@ -2,6 +2,7 @@
 
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 
+use clap::ColorChoice;
 use forage_tools::records::ErrorRecord;
 use forage_tools::{Answer, ErrorCode, sanitize};
 use serde::Serialize;
@@ -35,7 +36,7 @@ impl Terminal {
             stdout: BufWriter::with_capacity(64 << 10, io::stdout()),
             json,
             explain,
-            painter: Painter::default(),
+            painter: Painter::of_errors(ColorChoice::Auto),
             quiet: false,
             documents: Vec::new(),
             answers_several: false,
@@ -172,7 +173,7 @@ impl Terminal {
     /// An error that doesn't end the command, on stderr.
     pub(crate) fn tell(&mut self, text: &str) {
         let _ = self.stdout.flush();
-        let _ = writeln!(io::stderr(), "forage: error: {}", sanitize(text));
+        let _ = writeln!(io::stderr(), "forage: {} {}", self.painter.error(), sanitize(text));
     }
 
     /// A reader that went away (`forage … | head`) is no error.

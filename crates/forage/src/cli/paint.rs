@@ -4,7 +4,7 @@
 //! matches, directories and notes, and changes nothing else. The records tell it which words are paths and what matched.
 
 use std::collections::{BTreeSet, HashMap};
-use std::io::IsTerminal as _;
+use std::io::IsTerminal;
 use std::path::Path;
 
 use clap::ColorChoice;
@@ -29,20 +29,32 @@ pub(crate) fn link_format(text: &str) -> Result<HyperlinkFormat, HyperlinkFormat
 pub(crate) struct Painter {
     pub(crate) has_colors: bool,
     pub(crate) links: HyperlinkFormat,
+    has_error_colors: bool,
 }
 
 impl Painter {
     /// Creates a painter. Links need a terminal that takes colours.
     pub(crate) fn new(colors: ColorChoice, links: Option<&HyperlinkFormat>) -> Self {
-        let is_terminal = || std::io::stdout().is_terminal() && anstyle_query::term_supports_color();
         let has_colors = match colors {
             ColorChoice::Always => true,
             ColorChoice::Never => false,
             ColorChoice::Auto if anstyle_query::no_color() => false,
             ColorChoice::Auto if anstyle_query::clicolor_force() => true,
-            ColorChoice::Auto => is_terminal() && anstyle_query::clicolor() != Some(false),
+            ColorChoice::Auto => takes_colors(&std::io::stdout()),
         };
-        Self { has_colors, links: links.filter(|_| has_colors).cloned().unwrap_or_default() }
+        let links = links.filter(|_| has_colors).cloned().unwrap_or_default();
+        Self { has_colors, links, ..Self::of_errors(colors) }
+    }
+
+    /// Creates a painter of errors alone, which have colours on a terminal.
+    pub(crate) fn of_errors(colors: ColorChoice) -> Self {
+        let is_wanted = colors != ColorChoice::Never && !anstyle_query::no_color();
+        Self { has_error_colors: is_wanted && takes_colors(&std::io::stderr()), ..Self::default() }
+    }
+
+    /// Returns the word in front of an error.
+    pub(crate) fn error(&self) -> String {
+        if self.has_error_colors { format!("{MATCH}error:{RESET}") } else { "error:".to_owned() }
     }
 
     /// Returns an answer with its colours.
@@ -85,6 +97,11 @@ impl Painter {
         let address = address.replace("{host}", "").replace("{wslprefix}", "");
         Some(address.replace("{path}", &absolute.bytes().map(encode).collect::<String>()))
     }
+}
+
+/// Whether a stream is a terminal with colours.
+fn takes_colors(stream: &impl IsTerminal) -> bool {
+    stream.is_terminal() && anstyle_query::term_supports_color() && anstyle_query::clicolor() != Some(false)
 }
 
 /// An answer while it is painted.

@@ -361,7 +361,9 @@ fn what_can_not_be_read_is_named_and_an_error() {
         (&["grep", "-P", "(?<!", "src"], "-F"),
         (&["grep", "-z", "needle"], "zcat FILE | forage grep PATTERN"),
         (&["grep", "--pre", "cat", "needle"], "COMMAND FILE | forage grep PATTERN"),
-        (&["grep", "--sortr", "path", "needle"], "--sort path"),
+        (&["grep", "--sortr", "path", "needle"], "`| sort -r`"),
+        (&["grep", "--sort", "modified", "needle"], "`forage grep -l PATTERN | xargs ls -t`"),
+        (&["grep", "--sort", "size", "needle"], "`path` and `none`"),
     ] {
         let run = project.run(arguments);
         assert!(run.status == 2 && run.stderr.contains(expected), "{arguments:?}: {run:?}");

@@ -82,6 +82,20 @@ fn colours_are_for_terminals_and_change_nothing_else() {
 }
 
 #[test]
+fn errors_are_red_on_a_terminal() {
+    let project = project();
+    for arguments in
+        [&["grep", "("][..], &["grep", "needle", "nowhere"], &["read", "nowhere"], &["grep", "--nonsense"]]
+    {
+        let (_, shown) = on_a_terminal_with(&project, arguments, &[XTERM]);
+        assert!(shown.contains("forage: \x1b[1m\x1b[31merror:\x1b[0m "), "{arguments:?}: {shown}");
+        let (_, shown) = on_a_terminal_with(&project, arguments, &[XTERM, ("NO_COLOR", "1")]);
+        assert!(shown.contains("forage: error: ") && !shown.contains('\x1b'), "{arguments:?}: {shown}");
+        assert!(!project.run(arguments).stderr.contains('\x1b'), "{arguments:?}");
+    }
+}
+
+#[test]
 fn paths_lead_to_files_where_that_is_wanted() {
     let project = project();
     let root = project.root.display();

@@ -228,7 +228,7 @@ pub(crate) struct Arguments {
     #[arg(long, overrides_with = "trim", help_heading = "Output")]
     pub(super) trim: bool,
     /// Order of files: `path` (the default) or `none`, which is the same
-    #[arg(long, value_name = "ORDER", value_parser = ["path", "none"], help_heading = "Output")]
+    #[arg(long, value_name = "ORDER", value_parser = parse_sort, help_heading = "Output")]
     pub(super) sort: Option<String>,
     /// Print sums at the end; every file is read
     #[arg(long, overrides_with = "stats", help_heading = "Output")]
@@ -269,7 +269,7 @@ pub(crate) fn in_place_of(option: &str) -> Option<&'static str> {
         "--type-add" | "--type-clear" => "-g GLOB",
         "--type-list" => "-t NAME, with ripgrep's names of types",
         "--ignore-file" => "an .ignore file in the directory, or `search.exclude` in the configuration",
-        "--sortr" => "--sort path, and `tac` or `sort -r` behind it",
+        "--sortr" => "-l with `| sort -r` for paths, or with `| xargs ls -t` for the newest files first",
         "--debug" | "--trace" => "--explain",
         "--pretty" | "-p" => "--color always --heading --line-number",
         "--no-messages" => "2>/dev/null",
@@ -288,6 +288,18 @@ fn parse_encoding(text: &str) -> Result<Decoding, String> {
             "it is no name of an encoding; write one such as gbk, shift_jis, windows-1252 or utf-16le"
                 .to_owned()
         }),
+    }
+}
+
+fn parse_sort(text: &str) -> Result<String, String> {
+    match text {
+        "path" | "none" => Ok(text.to_owned()),
+        "modified" | "accessed" | "created" => {
+            Err("files are printed in the order of their paths; `forage grep -l PATTERN | xargs ls -t` has the newest first \
+                 (`ls -tu` the last accessed, `ls -t --time=birth` the last created)"
+                .to_owned())
+        }
+        _ => Err("the orders are `path` and `none`".to_owned()),
     }
 }
 
