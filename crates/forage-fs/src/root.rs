@@ -1,6 +1,6 @@
 //! Roots: the directories beneath which files may be read.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -201,6 +201,18 @@ impl Root {
             }
         }
         Err(OpenError::Io { path: shown(), source: io::Error::other("it keeps changing while it is opened") })
+    }
+
+    /// Returns the system's reason why a file that a walk came to could not be opened or read, in words.
+    pub(crate) fn why_unreadable(&self, path: &RelPath) -> String {
+        let read = |mut file: OpenedFile| file.reader().read(&mut [0]);
+        match self.open_file(path) {
+            Err(error) => error.to_string(),
+            Ok(file) => match read(file) {
+                Err(source) => format!("can't read {}: {source}", path.display()),
+                Ok(_) => format!("can't read {}: it changed while it was read", path.display()),
+            },
+        }
     }
 
     /// Opens a file by the path of the file itself, without following a link.

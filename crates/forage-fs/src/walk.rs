@@ -376,6 +376,9 @@ pub struct WalkReport {
     pub warnings: Vec<String>,
     /// Warnings beyond those.
     pub more_warnings: u64,
+    /// The first files and directories that could not be read, [`limits::WARNINGS_KEPT`] at the most, each with the
+    /// system's reason. [`SkipReason::Unreadable`] counts all of them.
+    pub unreadable: Vec<String>,
     /// The reason for which the walk ended early, if it did.
     pub stopped: Option<Stopped>,
     /// The receiver had enough.
@@ -396,6 +399,7 @@ impl WalkReport {
         self.skipped.merge(&next.skipped);
         self.hiding.merge(next.hiding);
         self.warnings.extend(next.warnings);
+        self.unreadable.extend(next.unreadable);
         self.more_warnings += next.more_warnings;
         self.stopped = next.stopped;
         self.broke_off = next.broke_off;

@@ -67,5 +67,5 @@ pub use key_blocks::KeyBlocks;
 pub use options::{Delivered, ScanOptions};
 pub use pattern::{Case, Pattern, PatternOptions};
 pub use regex_syntax::escape;
-pub use scan::{Decoding, FileBytes, FileScan, ScannedFile, search};
+pub use scan::{Decoding, FileBytes, FileScan, search};
 pub use shown_part::{CHARACTER_BYTES, shown_part};

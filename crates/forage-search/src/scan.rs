@@ -345,15 +345,6 @@ pub enum FileBytes<'a> {
     Pieces(&'a mut dyn Read),
 }
 
-/// A file that a [`FileScan`] came to.
-#[derive(Debug)]
-pub enum ScannedFile<T> {
-    /// The result for a file that was read.
-    Read(T),
-    /// The path of a file that could not be opened or read.
-    Unreadable(RelPath),
-}
-
 /// The files of a tree that can match, for a caller that searches their bytes with an engine of its own.
 pub struct FileScan<'a> {
     /// The root.
@@ -386,7 +377,7 @@ impl FileScan<'_> {
         &self,
         state: impl Fn() -> S + Sync,
         visit: impl Fn(&mut S, &RelPath, FileBytes<'_>, Encoding) -> Option<(T, usize)> + Sync,
-        receive: impl FnMut(ScannedFile<T>) -> ControlFlow<()> + Send,
+        receive: impl FnMut(T) -> ControlFlow<()> + Send,
     ) -> Result<WalkReport, OpenError> {
         let Self { root, start, walk, sieve, index, max_file_bytes, stop, .. } = *self;
         let finder = || sieve.map(|pattern| LineFinder::new(pattern, stop));
@@ -400,14 +391,8 @@ impl FileScan<'_> {
             })
         };
         let visit = |worker: &mut ScanWorker<'_, _>, entry: &Entry<'_>, skipped: &mut Skipped| {
-            let unreadable = skipped.get(SkipReason::Unreadable);
-            match read(worker, entry, skipped) {
-                Some((item, weight)) => WalkStep::Item(ScannedFile::Read(item), weight),
-                None if skipped.get(SkipReason::Unreadable) > unreadable => {
-                    WalkStep::Item(ScannedFile::Unreadable(entry.path.clone()), entry.path.as_bytes().len())
-                }
-                None => WalkStep::Nothing,
-            }
+            read(worker, entry, skipped)
+                .map_or(WalkStep::Nothing, |(item, weight)| WalkStep::Item(item, weight))
         };
         let scope =
             ScanScope { root, start, walk_options: walk, index, exhaustive: true, max_file_bytes, stop };

@@ -120,7 +120,7 @@ impl<R> ToolOutcome<R> {
     pub(crate) fn add_report(&mut self, report: &WalkReport) {
         self.skipped.merge(&report.skipped);
         self.noise_directories.extend(noise_of(&report.pruned).cloned());
-        self.warnings.extend(report.warnings.iter().cloned());
+        self.warnings.extend(report.warnings.iter().chain(&report.unreadable).cloned());
         if report.more_warnings > 0 {
             self.warnings.push(format!("{} more warnings of this kind", report.more_warnings));
         }

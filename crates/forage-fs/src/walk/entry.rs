@@ -283,7 +283,11 @@ fn visit_in<T, W>(
     }
     for FoundEntry { path, kind, real, hidden_by, number } in batch {
         let entry = Entry { path, kind, hidden_by, number, root, real, directory };
+        let unreadable = done.skipped.get(SkipReason::Unreadable);
         let step = visit(&entry, &mut done.skipped);
+        if done.skipped.get(SkipReason::Unreadable) > unreadable {
+            done.unreadable.push(root.why_unreadable(&entry.path));
+        }
         // Behind each and not before it: the visit may have been ended in its middle, and nothing behind that place may
         // be handed over as if it followed on it.
         done.stopped = stop.check();

@@ -59,6 +59,8 @@ pub(super) struct TaskOutput<T, W> {
     /// Links that were left out, which `skipped` counts too.
     pub(super) links: Vec<RelPath>,
     pub(super) warnings: Vec<String>,
+    /// As [`WalkReport::unreadable`].
+    pub(super) unreadable: Vec<String>,
     pub(super) stopped: Option<Stopped>,
 }
 
@@ -86,6 +88,7 @@ impl<T, W> Default for TaskOutput<T, W> {
             pruned: Vec::new(),
             links: Vec::new(),
             warnings: Vec::new(),
+            unreadable: Vec::new(),
             stopped: None,
         }
     }
@@ -240,6 +243,8 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> WalkFrontier<T, W,
             report.visited += done.visited;
             report.hiding.merge(done.hiding);
             done.warnings.into_iter().for_each(|warning| report.warn(warning));
+            let room = limits::WARNINGS_KEPT.saturating_sub(report.unreadable.len());
+            report.unreadable.extend(done.unreadable.into_iter().take(room));
             for name in done.pruned {
                 if report.pruned.len() < limits::PRUNED_NAMES && !report.pruned.contains(&name) {
                     report.pruned.push(name);

@@ -245,7 +245,7 @@ impl<'a> ListPlan<'a> {
             }
             Err(error) => {
                 done.skipped.add(SkipReason::Unreadable);
-                done.warnings.push(format!("{} can't be listed: {error}", path.display()));
+                done.unreadable.push(format!("{} can't be listed: {error}", path.display()));
             }
         }
     }
@@ -656,7 +656,7 @@ impl<'a> ListPlan<'a> {
             }
             Err(error) => {
                 done.skipped.add(SkipReason::Unreadable);
-                done.warnings.push(error.to_string());
+                done.unreadable.push(error.to_string());
                 None
             }
         }

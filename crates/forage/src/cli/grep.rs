@@ -14,7 +14,7 @@ use anyhow::bail;
 use forage_fs::{
     Encoding, FileTypes, Globs, RelPath, Root, SkipReason, WalkOptions, WalkReport, WalkStep, walk,
 };
-use forage_search::{CodePattern, Decoding, FileBytes, FileScan, Pattern, ScannedFile};
+use forage_search::{CodePattern, Decoding, FileBytes, FileScan, Pattern};
 use forage_tools::tools::{CaseRule, GrepOutput, GrepRequest, GrepSearch, Search, SearchRequest};
 use forage_tools::{
     Context, ErrorCode, ROOT, Tool as _, ToolError, hidden_matches, limits, other_readings, telemetry,
@@ -403,20 +403,13 @@ impl LineSearch<'_> {
         let report = scan.run(
             || style.worker(),
             visit,
-            |file| {
-                match file {
-                    ScannedFile::Unreadable(path) => {
-                        self.failure(&format!("{}: it can't be read", shown(&path).display()))
-                    }
-                    ScannedFile::Read((path, found)) => {
-                        self.output.next_file();
-                        self.output.write(&found.printed);
-                        let (is_cut, skip) = (found.is_cut, found.printed.len());
-                        self.add(&shown(&path), found);
-                        if is_cut {
-                            self.print_rest(&scan, &path, &shown(&path), access, skip);
-                        }
-                    }
+            |(path, found)| {
+                self.output.next_file();
+                self.output.write(&found.printed);
+                let (is_cut, skip) = (found.is_cut, found.printed.len());
+                self.add(&shown(&path), found);
+                if is_cut {
+                    self.print_rest(&scan, &path, &shown(&path), access, skip);
                 }
                 if self.is_done() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             },
@@ -491,6 +484,13 @@ impl LineSearch<'_> {
             for warning in &report.warnings {
                 self.output.note(warning);
             }
+            report.unreadable.iter().for_each(|text| self.output.failure(text));
+            let unreadable = report.skipped.get(SkipReason::Unreadable);
+            let more = unreadable.saturating_sub(report.unreadable.len() as u64);
+            if more > 0 {
+                self.output.failure(&format!("{} more can't be read", files(more)));
+            }
+            self.has_failed |= unreadable > 0;
             let denied = report.skipped.get(SkipReason::Denied);
             if denied > 0 {
                 self.output.note(&format!("not opened: {} that may hold secrets", files(denied)));

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context as _;
-use forage_fs::{Globs, RelPath, Root, RootError, RootPolicy, Roots, SecretPolicy, project_around};
+use forage_fs::{
+    Globs, RelPath, Root, RootError, RootPolicy, Roots, SecretPolicy, SkipReason, project_around,
+};
 use forage_llm::Redactor;
 use forage_mcp::Profile;
 use forage_tools::kept::{self, Lifetime};
@@ -310,7 +312,13 @@ pub(crate) fn print(
     } else {
         output.answer(&answer)?;
     }
-    Ok(ended(context, (answer.found, answer.partial()), answer.problem.as_ref(), output))
+    let status = ended(context, (answer.found, answer.partial()), answer.problem.as_ref(), output);
+    let is_unread = answer.head.skipped.contains_key(SkipReason::Unreadable.name());
+    // As ripgrep has it: what could not be read is an error, whatever was found.
+    Ok(match status {
+        Status::Found | Status::NothingFound if is_unread => Status::Failed,
+        status => status,
+    })
 }
 
 /// The status of a call that came to its answer, whether it found anything and whether that is a part; says what kept it from

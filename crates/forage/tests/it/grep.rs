@@ -7,7 +7,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::Project;
+use crate::{Project, Run};
 
 fn ripgrep() -> Command {
     let mut command = Command::new(std::env::var_os("FORAGE_TEST_RG").unwrap_or_else(|| "rg".into()));
@@ -367,6 +367,63 @@ fn what_can_not_be_read_is_named_and_an_error() {
     ] {
         let run = project.run(arguments);
         assert!(run.status == 2 && run.stderr.contains(expected), "{arguments:?}: {run:?}");
+    }
+}
+
+/// Runs without the capability by which root reads everything.
+#[cfg(target_os = "linux")]
+fn without_override(command: &Command) -> Run {
+    let mut limited = Command::new("/usr/bin/setpriv");
+    let capabilities = "-dac_override,-dac_read_search";
+    limited.args(["--bounding-set", capabilities, "--inh-caps", capabilities]);
+    limited.arg(command.get_program()).args(command.get_args()).env_clear();
+    limited.envs(std::env::var_os("PATH").map(|path| ("PATH", path)));
+    limited.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    Run::of(limited.current_dir(command.get_current_dir().unwrap()).stdin(Stdio::null()).output().unwrap())
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_may_not_be_read_is_named_with_the_systems_reason() {
+    use std::fs::{Permissions, read, set_permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+    let project = project();
+    project.write("closed.txt", "needle closed\n");
+    project.write("shut/b.txt", "needle shut\n");
+    let places = ["closed.txt", "shut"].map(|name| project.root.join(name));
+    for path in &places {
+        set_permissions(path, Permissions::from_mode(0)).unwrap();
+    }
+    let run = |command: &mut Command| match read(&places[0]) {
+        Ok(_) => without_override(command),
+        Err(_) => Run::of(command.output().unwrap()),
+    };
+    let ours = |arguments: &[&str]| run(&mut project.command(&project.root, arguments, &[]));
+    for arguments in [&["needle"][..], &["absent"], &["-l", "needle"], &["needle", "closed.txt", "README.md"]]
+    {
+        let mut theirs = ripgrep();
+        theirs.args(["--sort", "path"]).args(arguments).arg(".").current_dir(&project.root);
+        let theirs = run(&mut theirs);
+        let found = ours(&[&["grep"], arguments, &["."]].concat());
+        assert_eq!((found.status, &found.stdout), (2, &theirs.stdout), "{arguments:?}: {found:?} {theirs:?}");
+        assert!(found.stderr.contains("error: can't open closed.txt: Permission denied"), "{found:?}");
+        assert!(found.stderr.contains("error: shut can't be listed: Permission denied"), "{found:?}");
+    }
+    for arguments in [
+        &["grep", "--uses", "needle"][..],
+        &["grep", "-Z", "1", "needle"],
+        &["files", "*.txt"],
+        &["list", "--recursive"],
+        &["rank", "needle"],
+        &["read", "closed.txt"],
+        &["read", "shut/b.txt"],
+    ] {
+        let found = ours(arguments);
+        let shown = [found.stdout.as_str(), &found.stderr].concat();
+        assert!(found.status == 2 && shown.contains("Permission denied"), "{arguments:?}: {found:?}");
+    }
+    for path in &places {
+        set_permissions(path, Permissions::from_mode(0o755)).unwrap();
     }
 }
 
