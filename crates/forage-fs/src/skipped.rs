@@ -34,10 +34,12 @@ pub enum SkipReason {
     TooSlow,
     /// It lies on a file system that the kernel makes of itself, such as procfs. A directory counts once.
     KernelFileSystem,
+    /// The part of a notebook that is no line of a cell, such as outputs.
+    NotebookOutputs,
 }
 
 /// All reasons, in the order in which they are shown.
-pub(crate) const REASONS: [SkipReason; 14] = [
+pub(crate) const REASONS: [SkipReason; 15] = [
     SkipReason::Ignored,
     SkipReason::Hidden,
     SkipReason::Pruned,
@@ -52,6 +54,7 @@ pub(crate) const REASONS: [SkipReason; 14] = [
     SkipReason::LineTooLong,
     SkipReason::TooSlow,
     SkipReason::KernelFileSystem,
+    SkipReason::NotebookOutputs,
 ];
 
 impl SkipReason {
@@ -75,6 +78,7 @@ impl SkipReason {
             Self::LineTooLong => "line_too_long",
             Self::TooSlow => "too_slow",
             Self::KernelFileSystem => "kernel_file_system",
+            Self::NotebookOutputs => "notebook_outputs",
         }
     }
 }
@@ -130,6 +134,9 @@ impl fmt::Display for Skipped {
             let comma = if i > 0 { ", " } else { "" };
             match reason {
                 SkipReason::Denied => write!(f, "{comma}{count} that may hold secrets")?,
+                SkipReason::NotebookOutputs => {
+                    write!(f, "{comma}outputs of {count} notebook{}", if count == 1 { "" } else { "s" })?;
+                }
                 _ => write!(f, "{comma}{count} {}", reason.name().replace('_', " "))?,
             }
         }

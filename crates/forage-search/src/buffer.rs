@@ -155,6 +155,7 @@ impl<'a> EventBuilder<'a> {
             more: false,
             hidden_by: None,
             detected: None,
+            is_stored_notebook: false,
         };
         let delivered = options.lines_delivered(path);
         Self { finder, options, delivered, delivered_match: 0, starts: Vec::new(), bytes: 0, file }

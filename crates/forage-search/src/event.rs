@@ -108,6 +108,8 @@ pub struct FileEvents {
     pub hidden_by: Option<std::sync::Arc<str>>,
     /// The encoding that was detected, unless the text is UTF-8 or has a byte-order mark.
     pub detected: Option<&'static str>,
+    /// The file is a notebook, and some lines of its cells were searched as they are stored.
+    pub is_stored_notebook: bool,
 }
 
 impl FileEvents {

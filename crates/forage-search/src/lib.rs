@@ -50,6 +50,7 @@ mod large;
 #[doc(hidden)]
 pub mod limits;
 mod lines;
+mod notebook;
 mod options;
 mod pattern;
 mod prefilter;
@@ -67,5 +68,5 @@ pub use key_blocks::KeyBlocks;
 pub use options::{Delivered, ScanOptions};
 pub use pattern::{Case, Pattern, PatternOptions};
 pub use regex_syntax::escape;
-pub use scan::{Decoding, FileBytes, FileScan, search};
+pub use scan::{Decoding, FileBytes, FileReading, FileScan, search};
 pub use shown_part::{CHARACTER_BYTES, shown_part};

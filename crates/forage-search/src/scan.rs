@@ -19,6 +19,7 @@ use crate::key_blocks::KeyBlocks;
 use crate::large::{LineMatcher, LineSink, search_reader};
 use crate::limits;
 use crate::lines::{LineFinder, MatchingLines};
+use crate::notebook::{SearchedNotebook, is_notebook};
 use crate::options::ScanOptions;
 use crate::pattern::Pattern;
 
@@ -106,7 +107,7 @@ pub(crate) fn with_text<S: TextSearch, T>(
     search: impl FnOnce(&mut S, ScanText<'_>, &mut Skipped) -> Option<T>,
 ) -> Option<T> {
     let file = open(worker, entry, wanted, max_file_bytes, skipped)?;
-    read(worker, file, skipped, search)
+    read(worker, file, false, skipped, search)
 }
 
 /// The first half of [`with_text`].
@@ -133,10 +134,11 @@ fn open<S>(
     Some(file)
 }
 
-/// The second half of [`with_text`].
+/// The second half of [`with_text`]. The stored bytes of a notebook rule nothing out.
 fn read<S: TextSearch, T>(
     worker: &mut ScanWorker<'_, S>,
     mut file: OpenedFile,
+    is_notebook: bool,
     skipped: &mut Skipped,
     search: impl FnOnce(&mut S, ScanText<'_>, &mut Skipped) -> Option<T>,
 ) -> Option<T> {
@@ -145,7 +147,7 @@ fn read<S: TextSearch, T>(
             skipped.add(SkipReason::Unreadable);
             None
         }
-        Ok(Contents::Whole) if worker.state.rules_out(&worker.buffer) => None,
+        Ok(Contents::Whole) if !is_notebook && worker.state.rules_out(&worker.buffer) => None,
         Ok(Contents::Whole) => {
             let encoding = worker.state.encoding(&worker.buffer);
             match decode_head_as(&worker.buffer, encoding) {
@@ -268,7 +270,11 @@ pub fn search(
             return None;
         }
         let mut file = open(worker, entry, 1, options.max_file_bytes, skipped)?;
-        if by_passages && let Some(places) = worker.read_passages(entry, &mut file) {
+        let is_notebook = is_notebook(entry.path.as_bytes());
+        if by_passages
+            && !is_notebook
+            && let Some(places) = worker.read_passages(entry, &mut file)
+        {
             let passages = places.into_iter().map(|(place, feeds)| (&worker.buffer[place], feeds));
             let found = search_passages(&worker.state, &entry.path, passages, options, stop);
             // What is around a match, and the beginning of a key that it is in, may be in no passage.
@@ -276,14 +282,19 @@ pub fn search(
                 return found;
             }
         }
-        read(worker, file, skipped, |finder, text, skipped| match text {
+        read(worker, file, is_notebook, skipped, |finder, text, skipped| match text {
             // A match in it may span pieces.
             ScanText::Pieces(..) if pattern.spans_lines() => {
                 skipped.add(SkipReason::TooLarge);
                 None
             }
             ScanText::Whole(text, encoding) => {
+                let notebook = is_notebook.then(|| SearchedNotebook::new(text));
+                let text = notebook.as_ref().map_or(text, |notebook| &notebook.text);
                 let found = search_text(finder, Some(finder), &entry.path, text, options, stop);
+                if notebook.as_ref().is_some_and(|notebook| notebook.leaves_out) {
+                    skipped.add(SkipReason::NotebookOutputs);
+                }
                 if finder.take_too_slow() {
                     skipped.add(SkipReason::TooSlow);
                 }
@@ -293,14 +304,16 @@ pub fn search(
                     skipped.add(SkipReason::Binary);
                     return None;
                 }
-                Some(FileEvents { detected: encoding.detected(), ..found })
+                let is_stored_notebook = notebook.is_some_and(|notebook| notebook.is_stored);
+                Some(FileEvents { detected: encoding.detected(), is_stored_notebook, ..found })
             }
             ScanText::Pieces(text, encoding) => {
                 let found = search_pieces(finder, Some(finder), text, &entry.path, options, stop, skipped);
                 if finder.take_too_slow() {
                     skipped.add(SkipReason::TooSlow);
                 }
-                found.map(|found| FileEvents { detected: encoding.detected(), ..found })
+                let (detected, is_stored_notebook) = (encoding.detected(), is_notebook);
+                found.map(|found| FileEvents { detected, is_stored_notebook, ..found })
             }
         })
     };
@@ -345,6 +358,15 @@ pub enum FileBytes<'a> {
     Pieces(&'a mut dyn Read),
 }
 
+/// How a [`FileScan`] read a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileReading {
+    /// The encoding that it was decoded from.
+    pub encoding: Encoding,
+    /// It is a notebook, and some lines of its cells are as they are stored.
+    pub is_stored_notebook: bool,
+}
+
 /// The files of a tree that can match, for a caller that searches their bytes with an engine of its own.
 pub struct FileScan<'a> {
     /// The root.
@@ -359,6 +381,8 @@ pub struct FileScan<'a> {
     pub binary: bool,
     /// How files are decoded.
     pub decoding: Decoding,
+    /// Reads the lines of their cells from notebooks.
+    pub cells: bool,
     /// Passes over files that can't match without reading them.
     pub index: Option<&'a Arc<Index>>,
     /// Bytes of a file; larger ones are counted and left out. `None` for no limit.
@@ -376,7 +400,7 @@ impl FileScan<'_> {
     pub fn run<S, T: Send>(
         &self,
         state: impl Fn() -> S + Sync,
-        visit: impl Fn(&mut S, &RelPath, FileBytes<'_>, Encoding) -> Option<(T, usize)> + Sync,
+        visit: impl Fn(&mut S, &RelPath, FileBytes<'_>, FileReading) -> Option<(T, usize)> + Sync,
         receive: impl FnMut(T) -> ControlFlow<()> + Send,
     ) -> Result<WalkReport, OpenError> {
         let Self { root, start, walk, sieve, index, max_file_bytes, stop, .. } = *self;
@@ -386,8 +410,8 @@ impl FileScan<'_> {
                     skipped: &mut Skipped| {
             let mut file = open(worker, entry, 1, max_file_bytes, skipped)?;
             let ScanWorker { buffer, state: (state, finder), .. } = worker;
-            self.read(&mut file, buffer, finder.as_ref(), skipped, |bytes, encoding| {
-                visit(state, &entry.path, bytes, encoding)
+            self.read((&entry.path, &mut file), buffer, finder.as_ref(), skipped, |bytes, reading| {
+                visit(state, &entry.path, bytes, reading)
             })
         };
         let visit = |worker: &mut ScanWorker<'_, _>, entry: &Entry<'_>, skipped: &mut Skipped| {
@@ -410,24 +434,25 @@ impl FileScan<'_> {
         visit: impl FnOnce(FileBytes<'_>) -> T,
     ) -> Result<Option<T>, OpenError> {
         let mut file = self.root.open_file(path)?;
-        let mut skipped = Skipped::default();
-        Ok(self
-            .read(&mut file, &mut ReadBuffer::default(), None, &mut skipped, |bytes, _| Some(visit(bytes))))
+        let (mut buffer, mut skipped) = (ReadBuffer::default(), Skipped::default());
+        Ok(self.read((path, &mut file), &mut buffer, None, &mut skipped, |bytes, _| Some(visit(bytes))))
     }
 
     fn read<T>(
         &self,
-        file: &mut OpenedFile,
+        (path, file): (&RelPath, &mut OpenedFile),
         buffer: &mut ReadBuffer,
         finder: Option<&LineFinder<'_>>,
         skipped: &mut Skipped,
-        visit: impl FnOnce(FileBytes<'_>, Encoding) -> Option<T>,
+        visit: impl FnOnce(FileBytes<'_>, FileReading) -> Option<T>,
     ) -> Option<T> {
+        let is_notebook = self.cells && is_notebook(path.as_bytes());
         let Ok(contents) = file.read_into(buffer, limits::WHOLE_FILE_BYTES) else {
             skipped.add(SkipReason::Unreadable);
             return None;
         };
-        if contents == Contents::Whole && finder.is_some_and(|finder| finder.rules_out(buffer)) {
+        let is_whole = contents == Contents::Whole;
+        if is_whole && !is_notebook && finder.is_some_and(|finder| finder.rules_out(buffer)) {
             return None;
         }
         let encoding = match (self.decoding, Encoding::by_mark(buffer)) {
@@ -435,16 +460,26 @@ impl FileScan<'_> {
             (Decoding::As(encoding), Encoding::Utf8) => encoding,
             (_, by_mark) => by_mark,
         };
+        let mut reading = FileReading { encoding, is_stored_notebook: is_notebook };
         // Marks are left to whoever gets the bytes.
         let is_marked = matches!(encoding, Encoding::Utf8Bom | Encoding::Utf16Le | Encoding::Utf16Be);
-        if contents == Contents::TooLarge {
+        if !is_whole {
             let mut raw = Read::chain(&buffer[..], file.reader());
             return match is_marked {
-                true => visit(FileBytes::Pieces(&mut raw), encoding),
-                false => visit(FileBytes::Pieces(&mut encoding.reader(raw)), encoding),
+                true => visit(FileBytes::Pieces(&mut raw), reading),
+                false => visit(FileBytes::Pieces(&mut encoding.reader(raw)), reading),
             };
         }
-        let text = if is_marked { Cow::Borrowed(&buffer[..]) } else { encoding.decode(buffer) };
+        let is_marked = is_marked && !is_notebook;
+        let mut text = if is_marked { Cow::Borrowed(&buffer[..]) } else { encoding.decode(buffer) };
+        if is_notebook {
+            let notebook = SearchedNotebook::new(&text);
+            reading.is_stored_notebook = notebook.is_stored;
+            if notebook.leaves_out {
+                skipped.add(SkipReason::NotebookOutputs);
+            }
+            text = Cow::Owned(notebook.text.into_owned());
+        }
         let has_match = |finder: &LineFinder<'_>| {
             let mut has_match = false;
             finder.each(&text, self.stop, |_| {
@@ -462,7 +497,7 @@ impl FileScan<'_> {
             skipped.add(SkipReason::Binary);
             return None;
         }
-        visit(FileBytes::Whole(&text), encoding)
+        visit(FileBytes::Whole(&text), reading)
     }
 }
 

@@ -22,12 +22,14 @@ mod definitions;
 mod language;
 mod languages;
 pub mod limits;
+mod notebook;
 mod parse;
 mod pattern;
 mod uses;
 
 pub use definitions::{Definition, Parsed, definitions, parsed};
 pub use language::{Category, Language};
+pub use notebook::NotebookText;
 pub use parse::ParseError;
 pub use pattern::{CodePattern, CodePatternError};
 pub use uses::{Use, UseKind};

@@ -62,6 +62,7 @@ fn unread(report: &WalkReport) -> Skipped {
         SkipReason::Unreadable,
         SkipReason::LineTooLong,
         SkipReason::TooSlow,
+        SkipReason::NotebookOutputs,
     ] {
         unread.add_many(reason, report.skipped.get(reason));
     }

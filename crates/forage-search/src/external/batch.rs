@@ -28,6 +28,7 @@ struct BatchPart {
     path: RelPath,
     hidden_by: Option<Arc<str>>,
     detected: Option<&'static str>,
+    is_stored_notebook: bool,
     /// Its text, without the line feed that was added to a last line that had none.
     text: Range<usize>,
 }
@@ -69,7 +70,7 @@ impl FileBatch {
     pub(super) fn push(
         &mut self,
         path: RelPath,
-        (hidden_by, detected): (Option<Arc<str>>, Option<&'static str>),
+        (hidden_by, detected, is_stored_notebook): (Option<Arc<str>>, Option<&'static str>, bool),
         text: &[u8],
     ) {
         let start = self.text.len();
@@ -79,7 +80,7 @@ impl FileBatch {
         if text.last().is_some_and(|&byte| byte != b'\n') {
             self.text.push(b'\n');
         }
-        self.files.push(BatchPart { path, hidden_by, detected, text: start..end });
+        self.files.push(BatchPart { path, hidden_by, detected, is_stored_notebook, text: start..end });
     }
 
     pub(super) fn search(
@@ -120,6 +121,7 @@ impl FileBatch {
                 continue;
             }
             (file.hidden_by, file.detected) = (part.hidden_by.clone(), part.detected);
+            file.is_stored_notebook = part.is_stored_notebook;
             found.files.push(file);
         }
         found.cut |= finder.is_some_and(LineFinder::is_cut);

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::ScopedJoinHandle;
 
 use forage_base::Stop;
-use forage_fs::{Encoding, Entry, RelPath, Root, Skipped, WalkOptions, WalkReport, WalkStep, walk};
+use forage_fs::{
+    Encoding, Entry, RelPath, Root, SkipReason, Skipped, WalkOptions, WalkReport, WalkStep, walk,
+};
 
 use super::batch::{BatchMatches, BatchOutcome, FileBatch};
 use super::engine::ExternalEngine;
@@ -18,6 +20,7 @@ use super::{ExternalError, ExternalReport, ExternalRequest, Program};
 use crate::event::FileEvents;
 use crate::limits;
 use crate::lines::LineFinder;
+use crate::notebook::{SearchedNotebook, is_notebook};
 use crate::options::ScanOptions;
 use crate::scan::{ScanText, ScanWorker, TextSearch, with_text};
 
@@ -141,18 +144,32 @@ impl ExternalSession<'_> {
                      skipped: &mut Skipped| {
             with_text(worker, entry, 0, self.scan.max_file_bytes, skipped, |finder, text, skipped| {
                 let (path, hidden_by) = (entry.path.clone(), entry.hidden_by.clone());
+                let is_notebook = is_notebook(path.as_bytes());
                 match text {
                     ScanText::Whole([], _) => None,
                     ScanText::Whole(text, encoding) => {
-                        let (detected, text) = (encoding.detected(), text.to_vec());
-                        Some(OutputPiece::Text { path, hidden_by, detected, text })
+                        let (detected, mut is_stored_notebook) = (encoding.detected(), false);
+                        let text = match is_notebook {
+                            true => {
+                                let notebook = SearchedNotebook::new(text);
+                                if notebook.leaves_out {
+                                    skipped.add(SkipReason::NotebookOutputs);
+                                }
+                                is_stored_notebook = notebook.is_stored;
+                                notebook.text.into_owned()
+                            }
+                            false => text.to_vec(),
+                        };
+                        Some(OutputPiece::Text { path, hidden_by, detected, is_stored_notebook, text })
                     }
                     ScanText::Pieces(reader, encoding) => {
                         let finder = finder.as_ref();
                         let mut outcome =
                             search_large(&self.engine, finder, entry, reader, self.scan, self.halt, skipped);
                         let files = outcome.iter_mut().flat_map(|outcome| &mut outcome.files);
-                        files.for_each(|file| file.detected = encoding.detected());
+                        files.for_each(|file| {
+                            (file.detected, file.is_stored_notebook) = (encoding.detected(), is_notebook);
+                        });
                         Some(OutputPiece::Searched(Box::new(outcome)))
                     }
                 }
@@ -183,8 +200,8 @@ impl ExternalSession<'_> {
         let receive = |piece: OutputPiece| {
             sent += 1;
             match piece {
-                OutputPiece::Text { path, hidden_by, detected, text } => {
-                    batch.push(path, (hidden_by, detected), &text);
+                OutputPiece::Text { path, hidden_by, detected, is_stored_notebook, text } => {
+                    batch.push(path, (hidden_by, detected, is_stored_notebook), &text);
                     if batch.bytes() < enough {
                         return ControlFlow::Continue(());
                     }
@@ -213,7 +230,13 @@ impl ExternalSession<'_> {
 
 /// A file that the walk has read, in path order.
 enum OutputPiece {
-    Text { path: RelPath, hidden_by: Option<Arc<str>>, detected: Option<&'static str>, text: Vec<u8> },
+    Text {
+        path: RelPath,
+        hidden_by: Option<Arc<str>>,
+        detected: Option<&'static str>,
+        is_stored_notebook: bool,
+        text: Vec<u8>,
+    },
     Searched(Box<BatchOutcome>),
 }
 

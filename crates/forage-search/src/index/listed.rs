@@ -9,6 +9,7 @@ use forage_fs::{Entry, FileListing, ListingFilter, SkipReason};
 use super::candidates::{LayerCandidates, may_match};
 use super::numbers::NumberSet;
 use super::segment::{Content, Segment};
+use crate::notebook::is_notebook;
 
 /// What the layers of an index know of the files of a listing, as they are now.
 #[derive(Debug)]
@@ -52,7 +53,8 @@ impl Listed {
                 (state == Some(seen)).then_some((layer, file, content))
             });
             match known {
-                Some((layer, file, content @ (Content::Indexed | Content::Binary))) => {
+                // The index has a notebook's JSON, and a search looks at its cells.
+                Some((layer, file, content @ (Content::Indexed | Content::Binary))) if !is_notebook(path) => {
                     listed.numbers[layer][file as usize] = number;
                     listed.sizes.push((Reverse(state.map_or(0, |state| state.size)), number));
                     if content == Content::Binary {
@@ -68,7 +70,7 @@ impl Listed {
                     listed.strangers += u64::from(state.is_some() && !is_hidden);
                 }
             }
-            let text = known.filter(|(.., content)| *content == Content::Indexed);
+            let text = known.filter(|(.., content)| *content == Content::Indexed && !is_notebook(path));
             listed.places.push(text.and_then(|(layer, file, _)| Some((u8::try_from(layer).ok()?, file))));
             number += 1;
         });

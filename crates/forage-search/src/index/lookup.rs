@@ -32,6 +32,7 @@ use super::listed::{Listed, ListedFiles};
 use super::plan::TrigramQuery;
 use super::segment::{Content, Segment, Stretch, TrigramIndexError};
 use crate::limits;
+use crate::notebook::is_notebook;
 
 /// The index of a root: what its files were when it was built, and, over that, those that have changed since.
 ///
@@ -446,6 +447,8 @@ impl<'a> LookupCursor<'a> {
     ) -> Result<UnchangedFile<'a>, Unknown> {
         let layers = self.index.layers.get().ok_or(Unknown::Open)?;
         let candidates = match self.selection {
+            // The index has a notebook's JSON, and a search looks at its cells.
+            Some(_) if is_notebook(path) => return Err(Unknown::Open),
             Some(selection) => Some(selection.candidates(layers).ok_or(Unknown::Open)?),
             None => None,
         };

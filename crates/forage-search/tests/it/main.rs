@@ -22,6 +22,8 @@ mod index;
 mod injection;
 mod keyword;
 #[cfg(target_os = "linux")]
+mod notebooks;
+#[cfg(target_os = "linux")]
 mod parts;
 #[cfg(target_os = "linux")]
 mod processes;

@@ -144,6 +144,8 @@ pub(super) struct LinesFound {
     pub(super) hidden: Hidden,
     /// Files by the encoding that was detected, unless that is UTF-8: the first and how many there are.
     detected: BTreeMap<&'static str, (String, u64)>,
+    /// The first notebook with matches that was searched as it is stored, and how many there are.
+    stored_notebooks: (String, u64),
 }
 
 /// A search whose arguments are checked.
@@ -367,7 +369,7 @@ impl<'a> LineSearch<'a> {
         let goes_on = found.last.as_ref().is_some_and(|last| last.path == file.path);
         let is_full = cut.is_some();
         let has_more = file.more && !is_of_files;
-        let encoding = file.detected;
+        let (encoding, is_stored_notebook) = (file.detected, file.is_stored_notebook);
         let mut file = FoundFile::new(file, border, self.asked.characters, self.asked.spans);
         if !is_of_files {
             file = file.counted();
@@ -385,6 +387,12 @@ impl<'a> LineSearch<'a> {
             }
             if let Some(encoding) = encoding.filter(|_| !goes_on) {
                 found.detected.entry(encoding).or_insert_with(|| (file.path.clone(), 0)).1 += 1;
+            }
+            if is_stored_notebook && !goes_on {
+                if found.stored_notebooks.1 == 0 {
+                    found.stored_notebooks.0.clone_from(&file.path);
+                }
+                found.stored_notebooks.1 += 1;
             }
             found.lines += file.events.len() as u64;
             found.matches += file.matches;
@@ -452,6 +460,13 @@ impl<'a> LineSearch<'a> {
             1 => format!("{first} is not UTF-8 and was searched as {encoding}"),
             _ => format!("{files} files, such as {first}, are not UTF-8 and were searched as {encoding}"),
         }));
+        let (first, notebooks) = &found.stored_notebooks;
+        let reason = "some line has several lines of a cell, or it can't be parsed";
+        outcome.warnings.extend(match notebooks {
+            0 => None,
+            1 => Some(format!("{first} was searched as JSON: {reason}")),
+            _ => Some(format!("{notebooks} notebooks, such as {first}, were searched as JSON: {reason}")),
+        });
         outcome.add_report(&found.end.walk);
         if found.limit.is_some() {
             outcome.truncated_by = found.limit;

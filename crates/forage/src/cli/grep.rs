@@ -11,10 +11,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::bail;
-use forage_fs::{
-    Encoding, FileTypes, Globs, RelPath, Root, SkipReason, WalkOptions, WalkReport, WalkStep, walk,
-};
-use forage_search::{CodePattern, Decoding, FileBytes, FileScan, Pattern};
+use forage_fs::{FileTypes, Globs, RelPath, Root, SkipReason, WalkOptions, WalkReport, WalkStep, walk};
+use forage_search::{CodePattern, Decoding, FileBytes, FileReading, FileScan, Pattern};
 use forage_tools::tools::{CaseRule, GrepOutput, GrepRequest, GrepSearch, Search, SearchRequest};
 use forage_tools::{
     Context, ErrorCode, ROOT, Tool as _, ToolError, hidden_matches, limits, other_readings, telemetry,
@@ -123,6 +121,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         has_match: false,
         has_failed: false,
         detected: BTreeMap::new(),
+        stored_notebooks: 0,
         reports: Vec::new(),
     };
     let began = Instant::now();
@@ -195,6 +194,8 @@ struct LineSearch<'a> {
     has_failed: bool,
     /// The encodings that were detected, with their files.
     detected: BTreeMap<&'static str, u64>,
+    /// Notebooks that were searched as they are stored.
+    stored_notebooks: u64,
     /// The places that were searched, for the remarks at the end.
     reports: Vec<(Arc<Root>, RelPath, WalkOptions, WalkReport)>,
 }
@@ -364,8 +365,8 @@ impl LineSearch<'_> {
     ) -> anyhow::Result<WalkReport> {
         let (style, context) = (self.style, self.context);
         let arguments = style.arguments;
-        let reads_binary =
-            arguments.text || arguments.binary || arguments.unrestricted > 2 || access.is_explicit;
+        let reads_bytes = arguments.text || arguments.binary || arguments.unrestricted > 2;
+        let reads_binary = reads_bytes || access.is_explicit;
         let sieve = self.sieve.take();
         let decoding = match &arguments.encoding {
             Some(decoding) => *decoding,
@@ -383,6 +384,7 @@ impl LineSearch<'_> {
             sieve: sieve.as_ref().filter(|_| !reads_binary && is_detected),
             binary: reads_binary,
             decoding,
+            cells: !reads_bytes && arguments.encoding != Some(Decoding::Stored),
             index: index.as_ref(),
             max_file_bytes: arguments.max_filesize.filter(|_| !access.is_explicit).or(context.max_file_bytes),
             stop: &context.stop,
@@ -390,9 +392,10 @@ impl LineSearch<'_> {
         let visit = |worker: &mut printer::FileSearch<'_, '_>,
                      path: &RelPath,
                      bytes: FileBytes<'_>,
-                     encoding: Encoding| {
+                     reading: FileReading| {
             let mut found = worker.hold(&shown(path), bytes, access);
-            found.detected = encoding.detected().filter(|_| is_detected && found.has_match);
+            found.detected = reading.encoding.detected().filter(|_| is_detected && found.has_match);
+            found.is_stored_notebook = reading.is_stored_notebook && found.has_match;
             let is_news = found.has_match
                 || found.stats.is_some()
                 || found.error.is_some()
@@ -434,6 +437,7 @@ impl LineSearch<'_> {
         if let Some(encoding) = found.detected {
             *self.detected.entry(encoding).or_default() += 1;
         }
+        self.stored_notebooks += u64::from(found.is_stored_notebook);
         if let (Some(sums), Some(stats)) = (&mut self.stats, &found.stats) {
             *sums += &**stats;
         }
@@ -480,6 +484,12 @@ impl LineSearch<'_> {
                 "not UTF-8: {files}, searched as {encoding}; -E names another encoding, or none"
             ));
         }
+        if self.stored_notebooks > 0 {
+            let files = files(self.stored_notebooks);
+            self.output.note(&format!(
+                "notebooks searched as JSON: {files} with several lines of a cell on a line, or that can't be parsed"
+            ));
+        }
         for (_, _, _, report) in &self.reports {
             for warning in &report.warnings {
                 self.output.note(warning);
@@ -506,6 +516,14 @@ impl LineSearch<'_> {
         let Some(pattern) = &self.sieve else { return Ok(()) };
         if self.reports.iter().any(|(.., report)| report.skipped.get(SkipReason::Binary) > 0) {
             self.output.note("binary files were not searched; -a searches them");
+        }
+        let outputs = |report: &WalkReport| report.skipped.get(SkipReason::NotebookOutputs);
+        let notebooks: u64 = self.reports.iter().map(|(.., report)| outputs(report)).sum();
+        if notebooks > 0 {
+            let notebooks = files(notebooks);
+            self.output.note(&format!(
+                "of notebooks ({notebooks}) only the cells were searched; -a searches their outputs"
+            ));
         }
         for (root, start, walk, report) in &self.reports {
             for line in hidden_matches(self.context, root, start, walk, pattern, report) {

@@ -75,6 +75,59 @@ fn files_in_another_encoding_are_decoded() {
 }
 
 #[test]
+fn notebooks_are_searched_by_their_cells() {
+    let project = project();
+    let cells = r##"{
+ "cells": [
+  {
+   "cell_type": "markdown",
+   "source": ["# A needle\n"]
+  },
+  {
+   "cell_type": "code",
+   "outputs": [{"text": ["needle in an output\n"]}],
+   "source": [
+    "x = \"needle\"\n",
+    "y = 'größer \u00e9'"
+   ]
+  }
+ ],
+ "metadata": {}, "nbformat": 4, "nbformat_minor": 5
+}
+"##;
+    project.write("n.ipynb", cells);
+    let lines = "n.ipynb:5:# A needle\nn.ipynb:11:x = \"needle\"\n";
+    for index in ["auto", "off"] {
+        let ours = |arguments: &[&str]| {
+            let arguments = [&["grep", "-n"], arguments, &["-g", "*.ipynb"]].concat();
+            project.run_in(&project.root, &arguments, &[("FORAGE_INDEX", index)])
+        };
+        let found = ours(&["needle"]);
+        assert_eq!((found.status, found.stdout.as_str(), found.stderr.as_str()), (0, lines, ""));
+        assert_eq!(ours(&["-u", "needle", "."]).stdout, lines.replace("n.ipynb", "./n.ipynb"));
+        assert_eq!(ours(&["x = \"needle\"$|größer é"]).stdout.lines().count(), 2);
+        assert_eq!(ours(&["-c", "needle"]).stdout, "n.ipynb:2\n");
+        let found = ours(&["in an output"]);
+        let remark = "of notebooks (1 file) only the cells were searched; -a searches their outputs";
+        assert!(found.status == 1 && found.stderr.contains(remark), "{found:?}");
+    }
+    assert_eq!(project.run(&["grep", "-n", "needle", "n.ipynb"]).stdout, lines.replace("n.ipynb:", ""));
+    for arguments in [["-a", "-n", "needle"], ["-uuu", "-n", "needle"], ["-E", "none", "needle"]] {
+        let [ours, theirs] = both(&project, &[&arguments[..], &["-g", "*.ipynb"]].concat());
+        assert_eq!(ours.stdout, theirs.stdout, "{arguments:?}");
+        assert!(ours.stdout.contains("in an output"), "{ours:?}");
+    }
+    // A line that holds more than a line of a cell is ripgrep's, and so is what can't be parsed.
+    let one_line = serde_json::from_str::<Value>(cells).unwrap().to_string();
+    for (name, text) in [("one.ipynb", one_line.as_str()), ("cut.ipynb", &cells[..200])] {
+        project.write(name, text);
+        let [ours, theirs] = both(&project, &["-n", "needle", "-g", name]);
+        assert_eq!((ours.status, &ours.stdout), (0, &theirs.stdout), "{name}");
+        assert!(ours.stderr.contains("notebooks searched as JSON: 1 file"), "{ours:?}");
+    }
+}
+
+#[test]
 fn git_directories_are_not_entered() {
     let project = project();
     project.write(".git/config", "needle\n");

@@ -133,8 +133,8 @@ impl<'a> BestPage<'a> {
             group.events.append(&mut group.around);
             group.events.sort_by_key(|event| event.line_number);
             let (path, events) = (group.path, group.events);
-            let (matches, more, hidden_by, detected) = (0, false, None, None);
-            let file = FileEvents { path, events, matches, more, hidden_by, detected };
+            let (matches, more, hidden_by, detected, is_stored_notebook) = (0, false, None, None, false);
+            let file = FileEvents { path, events, matches, more, hidden_by, detected, is_stored_notebook };
             let file =
                 FoundFile::new(file, border, line_search.asked.characters, line_search.asked.spans).counted();
             let Some(last) = file.events.last() else { break };

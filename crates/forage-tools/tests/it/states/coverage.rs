@@ -41,7 +41,7 @@ variants!(LIMITS, limit, Limit:
     MaxResults, FileBytes, TextBytes, Timeout, Cancelled, Entries, Engine, Root, Unavailable);
 variants!(SKIPPED, skipped, SkipReason:
     Ignored, Hidden, Pruned, Binary, TooLarge, Unreadable, Denied, OutsideRoot, Symlink, Special, TooDeep, LineTooLong,
-    TooSlow, KernelFileSystem);
+    TooSlow, KernelFileSystem, NotebookOutputs);
 variants!(FATES, fate, TermFate: Kept, NoHits, TooBroad, Dropped, Invalid);
 /// What `keyword_search` was filtered by; words of its records.
 const FILTERS: [&str; 4] = ["model", "lexical", "lexical_after_model_failure", "model_in_part"];

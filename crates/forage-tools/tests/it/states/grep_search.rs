@@ -72,6 +72,16 @@ pub(super) fn page() -> Page {
             ("in an empty directory", json!({"pattern": "retry", "path": "empty"})),
         ],
     );
+    let notebooks = Tree::new();
+    let cell = r#"{"cell_type": "code", "source": ["retry(\"größer\")\n"],"#;
+    let output = r#""outputs": [{"text": ["only in an output"]}]}"#;
+    notebooks.write("a.ipynb", format!("{{\"cells\": [\n{cell}\n{output}\n]}}\n"));
+    notebooks.write("one_line.ipynb", format!("{{\"cells\": [{cell} {output}, {cell} {output}]}}\n"));
+    notebooks.write("broken.ipynb", "{\"cells\": [\n\"retry later\"\n");
+    let of_notebooks = notebooks.context();
+    page.state("in outputs of a notebook alone", &of_notebooks, {
+        json!({"pattern": "^only|in an output$", "file_pattern": "a.ipynb"})
+    });
     let excluding = excluding(&context, "!web");
     page.state("in files that the configuration leaves out", &excluding, json!({"pattern": "checkout"}));
     let as_told = json!({"pattern": "checkout", "include_ignored": true});
@@ -153,6 +163,7 @@ pub(super) fn page() -> Page {
     page.state("one root of two", &both, json!({"pattern": "mug"}));
 
     page.chapter("Warnings");
+    page.state("notebooks", &of_notebooks, json!({"pattern": "retry", "context_lines": 0}));
     page.state("look-around", &context, json!({"pattern": r"fn (?!retry)\w+", "path": "src"}));
     let warned = Tree::new();
     warned.write(".ignore", "{a\n");

@@ -223,6 +223,8 @@ pub(super) struct Found {
     pub(super) error: Option<String>,
     /// The encoding that was detected, unless it is UTF-8 or has a byte-order mark.
     pub(super) detected: Option<&'static str>,
+    /// The file is a notebook, and some lines of its cells were searched as they are stored.
+    pub(super) is_stored_notebook: bool,
 }
 
 impl<'a> Style<'a> {
