@@ -71,5 +71,5 @@ pub use text::{
 pub use walk::{
     Below, Dismissal, Entry, EntryKind, FileListing, FileTypes, Globs, HidingDirectories, ListingFilter,
     Mounts, NOISE, Snapshot, Unvisited, Walk, WalkOptions, WalkReport, WalkStep, WatchedTree,
-    files_of_worktree, globs_of_type, walk,
+    files_of_worktree, glob_of_type, walk,
 };

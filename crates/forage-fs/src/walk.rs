@@ -138,11 +138,14 @@ impl Globs {
     }
 }
 
-/// The globs of a type of files, as ripgrep names them: `rust`, `py`.
-pub fn globs_of_type(name: &str) -> Option<Vec<String>> {
+/// The glob of a type of files, as ripgrep names them: `rust`, `py`.
+pub fn glob_of_type(name: &str) -> Option<String> {
     let definitions = TypesBuilder::new().add_defaults().definitions();
     let definition = definitions.iter().find(|definition| definition.name() == name.trim())?;
-    Some(definition.globs().to_vec())
+    Some(match definition.globs() {
+        [one] => one.clone(),
+        several => format!("{{{}}}", several.join(",")),
+    })
 }
 
 /// Types of files, chosen as with ripgrep's `-t` and `-T`.

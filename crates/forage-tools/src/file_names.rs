@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use forage_base::Stop;
-use forage_fs::{EntryKind, OpenError, RelPath, Root, WalkOptions, WalkReport, WalkStep, walk};
+use forage_fs::{EntryKind, Globs, OpenError, RelPath, Root, WalkOptions, WalkReport, WalkStep, walk};
 use unicode_normalization::UnicodeNormalization as _;
 
 use crate::arguments::{globs_at, split};
@@ -13,6 +13,7 @@ use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
 use crate::place::PathTarget;
+use crate::text::quoted;
 
 /// A name as somebody remembers it: a name, a part of one, a path's end, or words of a path.
 pub(crate) struct FileName {
@@ -196,6 +197,66 @@ pub(crate) fn fits_elsewhere(
         "`{argument}` with `/` begins at {}; did you mean `{meant}`, which {path} fits?",
         start.display()
     ))
+}
+
+/// Returns a warning that names those of several globs that no file fits which a walk with these options comes to. The
+/// argument that has the globs is given with its template.
+pub(crate) fn unfit_globs(
+    context: &Context,
+    (root, start): (&Arc<Root>, &RelPath),
+    mut options: WalkOptions,
+    (argument, template): (&'static str, &str),
+    globs: &[&str],
+) -> Option<String> {
+    let globs =
+        globs.iter().map(|glob| glob.trim()).filter(|glob| !glob.is_empty() && !glob.starts_with('!'));
+    let globs: Vec<String> = globs.map(str::to_owned).collect();
+    if globs.len() < 2 {
+        return None;
+    }
+    let compile = |globs: &[String]| globs_at(argument, globs, (root, start)).ok();
+    let compiled = globs.iter().map(|glob| Some((glob.clone(), compile(std::slice::from_ref(glob))?)));
+    let each: Vec<(String, Globs)> = compiled.collect::<Option<_>>()?;
+    // A file that another glob excludes fits nevertheless.
+    match &mut options.only {
+        Some(only) => *only = compile(&globs)?,
+        None => options.globs = compile(&globs),
+    }
+    let options = context.known_to_index(root, options);
+    let unfit = globs_without_files((root, start), &options, &each, &context.stop);
+    let list: Vec<String> = unfit.into_iter().map(quoted).collect();
+    (!list.is_empty()).then(|| {
+        format!("no file that is searched fits {} in {}", list.join(", "), context.names.fill(template))
+    })
+}
+
+/// Returns those of several globs that no file fits which a walk with these options comes to. Returns none if that can't be
+/// found out in [`limits::NEAREST_TIME`], or if no file fits any of them.
+pub fn globs_without_files<'g>(
+    (root, start): (&Arc<Root>, &RelPath),
+    options: &WalkOptions,
+    globs: &'g [(String, Globs)],
+    stop: &Stop,
+) -> Vec<&'g str> {
+    let mut unfit: Vec<&(String, Globs)> = globs.iter().collect();
+    let options = WalkOptions { from: None, ..options.clone() };
+    let report = walk(
+        root,
+        start,
+        &options,
+        &stop.within(limits::NEAREST_TIME),
+        || (),
+        |(), entry, _| WalkStep::Item(entry.path.clone(), entry.path.as_bytes().len()),
+        |path| {
+            unfit.retain(|(_, globs)| !globs.choose(&path));
+            if unfit.is_empty() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        },
+    );
+    let is_known = report.is_ok_and(|report| report.stopped.is_none() && !report.too_many_entries);
+    match is_known && unfit.len() < globs.len() {
+        true => unfit.into_iter().map(|(glob, _)| glob.as_str()).collect(),
+        false => Vec::new(),
+    }
 }
 
 /// The error of a call whose path is not there, with the paths that may be meant.

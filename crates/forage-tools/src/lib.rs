@@ -86,6 +86,7 @@ pub use context::{
     FilterMode, FilterSettings, LookupSettings, OnModelFailure, SearchSettings, WaitingFor,
 };
 pub use error::{ErrorCode, ToolError};
+pub use file_names::globs_without_files;
 pub use forage_base::Stop;
 pub use forage_search::external::Program;
 pub use head::{AnswerHead, FunnelStep};

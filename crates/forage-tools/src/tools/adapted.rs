@@ -121,12 +121,12 @@ fn globs(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
     {
         let names = texts("type", kind)?;
         for name in &names {
-            let Some(globs) = forage_fs::globs_of_type(name) else {
+            let Some(glob) = forage_fs::glob_of_type(name) else {
                 let problem =
                     format!("`type`: {name} is not a type of files that is known; give file_pattern");
                 return Err(ToolError::Request(problem));
             };
-            added.extend(globs);
+            added.push(glob);
         }
         fields.remove("type");
         fields.remove("file_type");

@@ -20,11 +20,12 @@ use serde::Serialize;
 use self::best::BestPage;
 pub(super) use self::engine::SearchEnd;
 use self::engine::SearchEngine;
-use crate::arguments::{file_globs, globs_at};
+use crate::arguments::{file_globs, globs_at, split};
 use crate::border::{Border, Hidden};
 use crate::context::{Context, EngineSetting};
 use crate::cursor::{Cursor, SealedCursor, fingerprint};
 use crate::error::ToolError;
+use crate::file_names::unfit_globs;
 use crate::names::ToolNames;
 use crate::other_readings::{other_readings, ranked_first};
 use crate::outcome::{Limit, ToolOutcome};
@@ -451,6 +452,20 @@ impl<'a> LineSearch<'a> {
         self.has_globs && report.visited == 0
     }
 
+    /// A warning that names those of several globs that no file fits.
+    pub(super) fn unfit_globs(&self) -> Option<String> {
+        if !self.has_globs || self.cursor.is_some() {
+            return None;
+        }
+        let (globs, template) = match self.asked.file_pattern {
+            Some(globs) => (split(globs), "{grep_search.file_pattern}"),
+            None => (self.asked.globs.iter().map(String::as_str).collect(), "{Search.glob}"),
+        };
+        let argument = (self.asked.globs_argument, template);
+        let place = (&self.root, &self.start);
+        unfit_globs(self.context, place, self.walk.clone(), argument, &globs)
+    }
+
     /// Makes an outcome of the response and of how the search ended.
     pub(super) fn outcome<R>(&self, response: R, found: LinesFound) -> ToolOutcome<R> {
         let mut outcome = ToolOutcome::new(response, found.lines > 0 || found.matches > 0);
@@ -460,6 +475,7 @@ impl<'a> LineSearch<'a> {
             1 => format!("{first} is not UTF-8 and was searched as {encoding}"),
             _ => format!("{files} files, such as {first}, are not UTF-8 and were searched as {encoding}"),
         }));
+        outcome.warnings.extend(self.unfit_globs());
         let (first, notebooks) = &found.stored_notebooks;
         let reason = "some line has several lines of a cell, or it can't be parsed";
         outcome.warnings.extend(match notebooks {

@@ -9,7 +9,7 @@ mod scope;
 use std::time::Instant;
 
 use forage_base::Stop;
-use forage_fs::{RelPath, Root, SkipReason, Skipped};
+use forage_fs::{RelPath, Root, SkipReason, Skipped, WalkOptions};
 use forage_rank::{FileHit, PassageBudget, RankIndex, Ranking, model_tokens};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,11 +20,12 @@ pub use self::code::{EarlierLines, RankedCode, UnshownDefinition};
 use self::reader::ChunkReader;
 use self::scope::{RankScope, RankedPlace, RankedRoot, RankedRoots};
 use super::adapted;
-use crate::arguments::{Clamp, Foreign, ForeignNames};
+use crate::arguments::{Clamp, Foreign, ForeignNames, split};
 use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::cursor::{Cursor, SealedCursor, fingerprint};
 use crate::error::ToolError;
+use crate::file_names::unfit_globs;
 use crate::limits;
 use crate::names::ToolNames;
 use crate::outcome::{Limit, ToolOutcome};
@@ -338,6 +339,15 @@ impl Tool for SearchIndex {
         if no_file_chosen && globs.is_some() {
             return Err(no_file_fits(request.path.as_deref()));
         }
+        let unfit = match request.file_pattern.as_deref().filter(|_| found && cursor.is_none() && is_one) {
+            Some(globs) => {
+                let options = WalkOptions { only: first_place.only.clone(), ..context.walk_options() };
+                let argument = ("file_pattern", "{search_index.file_pattern}");
+                let place = (&first_place.root, &first_place.start);
+                unfit_globs(context, place, options, argument, &split(globs))
+            }
+            None => None,
+        };
         let excluded = ranked.count_excluded()?;
         let mut not_searched = match found || cursor.is_some() || excluded == 0 {
             true => CallVerdict::none(),
@@ -400,7 +410,7 @@ impl Tool for SearchIndex {
             outcome.warnings.push("there was no time to look at the code of all of these files".to_owned());
         }
         outcome.root = (is_one && first_place.is_other).then(|| (first_place.root_path(), true));
-        outcome.warnings.extend(note.clone());
+        outcome.warnings.extend(note.iter().cloned().chain(unfit));
         for RankedRoot { place, ranked, .. } in &ranked.roots {
             let before = outcome.warnings.len();
             outcome.add_report(&ranked.report);

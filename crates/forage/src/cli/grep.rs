@@ -15,7 +15,8 @@ use forage_fs::{FileTypes, Globs, RelPath, Root, SkipReason, WalkOptions, WalkRe
 use forage_search::{CodePattern, Decoding, FileBytes, FileReading, FileScan, Pattern};
 use forage_tools::tools::{CaseRule, GrepOutput, GrepRequest, GrepSearch, Search, SearchRequest};
 use forage_tools::{
-    Context, ErrorCode, ROOT, Tool as _, ToolError, hidden_matches, limits, other_readings, telemetry,
+    Context, ErrorCode, ROOT, Tool as _, ToolError, globs_without_files, hidden_matches, limits,
+    other_readings, telemetry,
 };
 use grep_printer::{HyperlinkEnvironment, PathPrinterBuilder, Stats};
 use serde_json::json;
@@ -285,13 +286,41 @@ impl LineSearch<'_> {
         Ok(())
     }
 
+    /// The directory below a root at which globs with a slash begin.
+    fn base(&self, root: &Arc<Root>) -> RelPath {
+        let roots = &self.context.roots;
+        if Arc::ptr_eq(root, roots.main()) { roots.base().clone() } else { RelPath::root() }
+    }
+
+    /// Those of several globs that no file fits in any of the places. A file that another glob excludes fits nevertheless.
+    fn unfit_globs(&self) -> Vec<String> {
+        let Arguments { glob, iglob, .. } = self.style.arguments;
+        let [exact, any_case] = [glob, iglob].map(|globs| {
+            globs.iter().filter(|glob| !glob.starts_with('!')).cloned().collect::<Vec<String>>()
+        });
+        if exact.len() + any_case.len() < 2 {
+            return Vec::new();
+        }
+        let mut unfit = [exact.clone(), any_case.clone()].concat();
+        for (root, start, options, report) in &self.reports {
+            let base = self.base(root);
+            let compile = |exact: &[String], any_case: &[String]| Globs::below(&base, exact, any_case).ok();
+            let one = std::slice::from_ref::<String>;
+            let each = exact.iter().map(|glob| Some((glob.clone(), compile(one(glob), &[])?)));
+            let of_any_case = any_case.iter().map(|glob| Some((glob.clone(), compile(&[], one(glob))?)));
+            let each: Option<Vec<(String, Globs)>> = each.chain(of_any_case).collect();
+            let Some(each) = each.filter(|_| report.stopped.is_none()) else { return Vec::new() };
+            let options = WalkOptions { globs: compile(&exact, &any_case), ..options.clone() };
+            let here = globs_without_files((root, start), &options, &each, &self.context.stop);
+            unfit.retain(|glob| here.contains(&glob.as_str()));
+        }
+        unfit
+    }
+
     fn walk_options(&self, root: &Arc<Root>) -> anyhow::Result<WalkOptions> {
         let arguments = self.style.arguments;
         let context = self.context;
-        let base = match Arc::ptr_eq(root, context.roots.main()) {
-            true => context.roots.base().clone(),
-            false => RelPath::root(),
-        };
+        let base = self.base(root);
         let has_globs = !(arguments.glob.is_empty() && arguments.iglob.is_empty());
         let globs = has_globs.then(|| Globs::below(&base, &arguments.glob, &arguments.iglob)).transpose();
         let has_types = !(arguments.types.is_empty() && arguments.types_not.is_empty());
@@ -478,6 +507,11 @@ impl LineSearch<'_> {
         if let Some(error) = self.output.error.take() {
             return Err(error);
         }
+        if !self.style.quiet {
+            for glob in self.unfit_globs() {
+                self.output.note(&format!("no file that is searched fits -g '{glob}'"));
+            }
+        }
         for (encoding, count) in &self.detected {
             let files = files(*count);
             self.output.note(&format!(
@@ -599,10 +633,10 @@ fn by_tool(
         let mut globs = arguments.glob.clone();
         for (names, mark) in [(&arguments.types, ""), (&arguments.types_not, "!")] {
             for name in names {
-                let Some(of_type) = forage_fs::globs_of_type(name) else {
+                let Some(of_type) = forage_fs::glob_of_type(name) else {
                     bail!("{name} is not a type of files that is known; give -g GLOB");
                 };
-                globs.extend(of_type.into_iter().map(|glob| format!("{mark}{glob}")));
+                globs.push(format!("{mark}{of_type}"));
             }
         }
         Ok(globs)

@@ -427,6 +427,31 @@ fn what_may_not_be_read_is_named_with_the_systems_reason() {
     }
 }
 
+#[test]
+fn a_glob_that_no_file_fits_is_named_if_others_are_fitted() {
+    let project = project();
+    let named = "no file that is searched fits -g '*.java'";
+    let run = project.run(&["grep", "needle", "-l", "-g", "*.java", "-g", "*.md", "-g", "!*.rs"]);
+    assert_eq!((run.status, run.stdout.as_str()), (0, "README.md\n"));
+    assert!(run.stderr.contains(named), "{run:?}");
+    for arguments in [
+        &["grep", "needle", "-l", "-g", "*.md", "-g", "!*.java"][..],
+        &["grep", "needle", "-l", "-g", "README*", "-g", "*.md"],
+        &["grep", "needle", "-q", "-g", "*.java", "-g", "*.md"],
+    ] {
+        assert_eq!(project.run(arguments).stderr, "", "{arguments:?}");
+    }
+    for arguments in [
+        &["grep", "-Z", "1", "needle", "-g", "*.java", "-g", "*.md"][..],
+        &["grep", "--uses", "needle", "-g", "*.java", "-g", "*.md"],
+        &["files", "*.java,*.md"],
+        &["rank", "needle", "-g", "*.java,*.md"],
+    ] {
+        let run = project.run(arguments);
+        assert!(run.stdout.contains("no file that is searched fits `*.java`"), "{arguments:?}: {run:?}");
+    }
+}
+
 /// The places are those of GNU grep, whose `-P` is PCRE.
 #[test]
 fn look_around_and_backreferences_match_as_pcre_has_them() {

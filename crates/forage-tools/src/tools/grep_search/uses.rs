@@ -213,6 +213,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
             .warnings
             .push(format!("only {name} is looked for: names are compared, and nothing is resolved"));
     }
+    outcome.warnings.extend(line_search.unfit_globs());
     outcome.add_report(report);
     // The look for all files may have met the same.
     if outcome.skipped.get(SkipReason::LineTooLong) == 0 {

@@ -11,7 +11,7 @@ use super::{ListEntry, ListResponse};
 use crate::arguments::{globs_at, split};
 use crate::context::Context;
 use crate::error::ToolError;
-use crate::file_names::{FileName, near};
+use crate::file_names::{FileName, near, unfit_globs};
 use crate::limits;
 use crate::notes::{most_that_fits, notes, notes_bytes, with_notes};
 use crate::outcome::{Limit, ToolOutcome};
@@ -144,6 +144,18 @@ pub(super) fn run(
         all > 0,
     );
     outcome.warnings = warnings;
+    if let (NameQuery::Globs(globs), Some(name)) = (&query, &outcome.response.name)
+        && all > 0
+    {
+        let options = WalkOptions {
+            hidden: include_ignored,
+            no_ignore: include_ignored,
+            only: Some(globs.clone()),
+            ..context.walk_options()
+        };
+        let argument = ("name", "{list_directory.name}");
+        outcome.warnings.extend(unfit_globs(context, (root, start), options, argument, &split(name)));
+    }
     outcome.add_report(&report);
     if report.broke_off {
         outcome.truncated_by = Some(Limit::Entries);

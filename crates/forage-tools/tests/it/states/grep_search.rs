@@ -69,6 +69,10 @@ pub(super) fn page() -> Page {
             ("in a secrets file alone, of which nothing is said", json!({"pattern": "only_in_env"})),
             ("everything was searched", json!({"pattern": "absent", "include_ignored": true})),
             ("no file fits", json!({"pattern": "retry", "file_pattern": "*.java"})),
+            (
+                "no file fits one of several globs",
+                json!({"pattern": "absent", "file_pattern": "*.java,*.ts"}),
+            ),
             ("in an empty directory", json!({"pattern": "retry", "path": "empty"})),
         ],
     );
@@ -164,6 +168,9 @@ pub(super) fn page() -> Page {
 
     page.chapter("Warnings");
     page.state("notebooks", &of_notebooks, json!({"pattern": "retry", "context_lines": 0}));
+    page.state("one of several globs that no file fits", &context, {
+        json!({"pattern": "mug", "file_pattern": "*.java,*.csv,!*.md", "output": "files"})
+    });
     page.state("look-around", &context, json!({"pattern": r"fn (?!retry)\w+", "path": "src"}));
     let warned = Tree::new();
     warned.write(".ignore", "{a\n");
