@@ -11,6 +11,7 @@ use tree_sitter::{Node, Tree};
 use crate::language::{Category, Language, Name, Named, NodeKind, Rule, Site, Source, child};
 use crate::limits;
 use crate::parse::{ParseError, parse};
+use crate::test_code::mark_tests;
 use crate::uses::{Use, uses};
 
 /// Something that a text defines.
@@ -38,6 +39,8 @@ pub struct Definition {
     pub depth: u32,
     /// The grammar could not read all of it, so its last line may be wrong.
     pub has_error: bool,
+    /// It is a test, or is within one: an attribute, a macro or a class of a test framework says so.
+    pub is_test: bool,
 }
 
 /// What a text defines, and how it uses a name.
@@ -47,6 +50,8 @@ pub struct Parsed {
     pub definitions: Vec<Definition>,
     /// Uses of the name that was asked for.
     pub uses: Vec<Use>,
+    /// Adjacent lines that hold nothing but comments or documentation strings.
+    pub comments: Vec<RangeInclusive<u32>>,
     /// Ranges of lines that the grammar could not read. Definitions in them may be missing.
     pub errors: Vec<RangeInclusive<u32>>,
 }
@@ -76,16 +81,23 @@ pub fn parsed(
     let stop = &stop.within(limits::PARSE_TIME);
     let read = readable(language, text);
     let tree = parse(language, &read, stop)?;
-    let mut walk =
-        Walk { language, text: &read, found: Vec::new(), errors: Vec::new(), braces: Braces::default() };
+    let mut walk = Walk {
+        language,
+        text: &read,
+        found: Vec::new(),
+        comments: Vec::new(),
+        errors: Vec::new(),
+        braces: Braces::default(),
+    };
     walk.tree(&tree, stop)?;
-    let errors = std::mem::take(&mut walk.errors);
+    let (comments, errors) = (std::mem::take(&mut walk.comments), std::mem::take(&mut walk.errors));
     let mut definitions = walk.into_definitions();
+    mark_tests(&read, &mut definitions);
     let uses = name.map(|name| uses(&tree, &read, name, &definitions)).unwrap_or_default();
     if let Cow::Owned(_) = read {
         locate_names(text, &mut definitions);
     }
-    Ok(Parsed { definitions, uses, errors })
+    Ok(Parsed { definitions, uses, comments, errors })
 }
 
 /// Returns the text that is parsed: that of the file, or one with the same lines.
@@ -129,6 +141,7 @@ struct Walk<'tree> {
     language: &'static Language,
     text: &'tree str,
     found: Vec<Found<'tree>>,
+    comments: Vec<RangeInclusive<u32>>,
     /// Lines of nodes that are errors, the outermost ones.
     errors: Vec<RangeInclusive<u32>>,
     braces: Braces,
@@ -231,13 +244,17 @@ impl<'tree> Walk<'tree> {
             self.errors.push(first as u32 + 1..=last as u32 + 1);
         }
         let kind = self.language.kind(node.kind_id());
+        let site = Site { node, parents, text: self.text };
+        if kind.is_comment || kind.is_documentation && (self.language.row.is_documentation)(site) {
+            self.comment(node, first as u32 + 1..=last as u32 + 1);
+        }
         let joined = level.lead.filter(|lead| first <= lead.last_row + 1);
         // Modifiers and parameters of templates may stand between the start of a wrapper and its definition.
         let wrapper = level.wrapper.filter(|_| kind.rule.is_some() || kind.is_wrapper);
         let start_row = joined.map_or(first, |lead| lead.first_row).min(wrapper.unwrap_or(first));
         let before = self.found.len();
         if let Some(rule) = kind.rule.and_then(|rule| self.language.row.rules.get(usize::from(rule))) {
-            self.define(rule, Site { node, parents, text: self.text }, start_row, level.is_local);
+            self.define(rule, site, start_row, level.is_local);
         }
         let is_definition = self.found.len() > before;
         if kind.is_leading && !is_definition {
@@ -267,6 +284,22 @@ impl<'tree> Walk<'tree> {
             lead: joined.filter(|_| !is_definition),
             wrapper: kind.is_wrapper.then_some(start_row),
             is_local: is_local(kind, scope, level.is_local),
+        }
+    }
+
+    /// Adds the lines of a comment, if nothing else is on them.
+    fn comment(&mut self, node: Node<'tree>, lines: RangeInclusive<u32>) {
+        let after = self.text.get(node.end_byte()..).and_then(|text| text.split('\n').next());
+        let ends_line = node.end_position().column == 0 || after.is_none_or(|rest| rest.trim().is_empty());
+        if !(ends_line && is_first_in_line(self.text, node)) {
+            return;
+        }
+        match self.comments.last_mut() {
+            // Parts of a comment may be nodes of their own.
+            Some(last) if *lines.start() <= last.end() + 1 => {
+                *last = *last.start()..=*last.end().max(lines.end());
+            }
+            _ => self.comments.push(lines),
         }
     }
 
@@ -371,6 +404,7 @@ impl<'tree> Walk<'tree> {
                 parent,
                 depth: open.len() as u32,
                 has_error: found.has_error,
+                is_test: false,
             };
             let clause_of = language.row.has_clauses.then(|| {
                 let sibling = definitions.iter().rposition(|before| before.parent == parent)?;

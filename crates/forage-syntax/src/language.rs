@@ -53,6 +53,9 @@ pub(crate) struct Row {
     pub(crate) member_scopes: &'static [&'static str],
     /// Separators of a qualified name, such as `::` in `Matrix::at`.
     pub(crate) separators: &'static [&'static str],
+    /// Kinds of nodes that may be documentation without being comments, as [`Row::is_documentation`] decides.
+    pub(crate) documentation: &'static [&'static str],
+    pub(crate) is_documentation: fn(Site<'_, '_>) -> bool,
     /// Adjacent functions of one name are clauses of one definition.
     pub(crate) has_clauses: bool,
     /// Bodies end at the brace that closes them, even where the grammar could not read what is in them.
@@ -84,6 +87,8 @@ pub(crate) const BASE: Row = Row {
     local_scopes: &[],
     member_scopes: &[],
     separators: &[],
+    documentation: &[],
+    is_documentation: |_| false,
     has_clauses: false,
     mends_by_braces: false,
     source: Source::Whole,
@@ -279,6 +284,9 @@ pub(crate) struct NodeKind {
     pub(crate) rule: Option<u16>,
     /// A comment, or one of [`Row::leading`].
     pub(crate) is_leading: bool,
+    pub(crate) is_comment: bool,
+    /// One of [`Row::documentation`].
+    pub(crate) is_documentation: bool,
     pub(crate) is_wrapper: bool,
     pub(crate) is_local_scope: bool,
     pub(crate) is_member_scope: bool,
@@ -321,7 +329,8 @@ impl Language {
 
     fn loaded(&self) -> &Loaded {
         self.loaded.get_or_init(|| {
-            let Row { load, rules, leading, wrappers, local_scopes, member_scopes, .. } = self.row;
+            let Row { load, rules, leading, documentation, wrappers, local_scopes, member_scopes, .. } =
+                self.row;
             let grammar = load();
             let kind = |id: usize| {
                 let name = grammar.node_kind_for_id(id as u16).unwrap_or_default();
@@ -330,6 +339,8 @@ impl Language {
                 NodeKind {
                     rule: rule.map(|rule| rule as u16),
                     is_leading: is_named && (name.contains("comment") || leading.contains(&name)),
+                    is_comment: is_named && name.contains("comment"),
+                    is_documentation: documentation.contains(&name),
                     is_wrapper: wrappers.contains(&name),
                     is_local_scope: local_scopes.contains(&name),
                     is_member_scope: member_scopes.contains(&name),

@@ -25,6 +25,7 @@ pub mod limits;
 mod notebook;
 mod parse;
 mod pattern;
+mod test_code;
 mod uses;
 
 pub use definitions::{Definition, Parsed, definitions, parsed};

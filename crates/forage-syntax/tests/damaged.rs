@@ -7,6 +7,7 @@
     reason = "tests read their fixtures, print what differs, and fail by panicking"
 )]
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 
 use forage_base::Stop;
@@ -18,11 +19,12 @@ use proptest::test_runner::{Config, TestRunner};
 const CASES: u32 = 24;
 
 fn check(language: &'static Language, text: &str) -> Result<(), TestCaseError> {
-    let Parsed { definitions, uses, errors } = match parsed(language, text, Some("a"), &Stop::never()) {
-        Ok(found) => found,
-        // A slow machine may need too long for what a grammar recovers from slowly.
-        Err(error) => return Err(TestCaseError::reject(error.to_string())),
-    };
+    let Parsed { definitions, uses, comments, errors } =
+        match parsed(language, text, Some("a"), &Stop::never()) {
+            Ok(found) => found,
+            // A slow machine may need too long for what a grammar recovers from slowly.
+            Err(error) => return Err(TestCaseError::reject(error.to_string())),
+        };
     let lines = text.split('\n').count() as u32;
     for (position, it) in definitions.iter().enumerate() {
         let name = language.name();
@@ -37,6 +39,13 @@ fn check(language: &'static Language, text: &str) -> Result<(), TestCaseError> {
         prop_assert_eq!(it.depth, depth, "{}: {:?}", name, it);
     }
     prop_assert!(errors.iter().all(|error| *error.end() <= lines), "{}: {errors:?}", language.name());
+    let is_apart = |pair: &[RangeInclusive<u32>]| pair[0].end() + 1 < *pair[1].start();
+    prop_assert!(comments.windows(2).all(is_apart), "{}: {comments:?}", language.name());
+    prop_assert!(
+        comments.last().is_none_or(|last| *last.end() <= lines),
+        "{}: {comments:?}",
+        language.name()
+    );
     prop_assert!(uses.is_sorted_by_key(|used| used.range.start), "{}", language.name());
     prop_assert!(uses.iter().all(|used| used.line <= lines), "{}", language.name());
     Ok(())

@@ -17,8 +17,16 @@ pub(crate) static ELIXIR: Row = Row {
     // `@doc`, `@spec` and `@impl` belong to the next definition.
     leading: &["unary_operator"],
     separators: &["."],
+    documentation: &["unary_operator"],
+    is_documentation,
     ..BASE
 };
+
+/// `@doc "…"`, `@moduledoc "…"` and `@typedoc "…"`.
+fn is_documentation(site: Site<'_, '_>) -> bool {
+    let text = site.text_of(site.node);
+    ["@doc ", "@moduledoc ", "@typedoc "].iter().any(|start| text.starts_with(start))
+}
 
 /// Macros of the language that define something.
 const MACROS: &[(&str, Category)] = &[

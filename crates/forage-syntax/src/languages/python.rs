@@ -21,10 +21,21 @@ pub(crate) const PYTHON_ROW: Row = Row {
     leading: &["decorator"],
     wrappers: &["decorated_definition"],
     local_scopes: &["lambda"],
+    documentation: &["expression_statement"],
+    is_documentation: is_doc_string,
     ..BASE
 };
 
 pub(crate) static PYTHON: Row = PYTHON_ROW;
+
+/// A string that is the first statement of a module, a class or a function.
+fn is_doc_string(site: Site<'_, '_>) -> bool {
+    let is_string = site.node.named_child(0).is_some_and(|child| child.kind() == "string");
+    let before = site.node.prev_named_sibling();
+    is_string
+        && before.is_none_or(|before| before.kind() == "comment")
+        && matches!(site.parent_kind(0), "module" | "block")
+}
 
 fn alias<'tree>(site: Site<'_, 'tree>, names: &mut Vec<Named<'tree>>) {
     let name = site.node.child_by_field_name("left").and_then(|node| node.named_child(0));
