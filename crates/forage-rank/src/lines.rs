@@ -5,12 +5,18 @@ use std::ops::Range;
 
 use crate::query::RankQuery;
 use crate::retrieve::Retrieved;
+use crate::rules::asks_for_tests;
 use crate::search::ChunkHit;
 use crate::tokens::{TokenParts, stem, words};
 
 /// The words of a query as lines have them, with what each is worth.
 #[derive(Clone, Debug, Default)]
-pub struct QueryWords(BTreeMap<String, (usize, f32)>);
+pub struct QueryWords {
+    words: BTreeMap<String, (usize, f32)>,
+    /// The name that is the whole query.
+    pub(crate) name: Option<String>,
+    pub(crate) asks_for_tests: bool,
+}
 
 impl QueryWords {
     pub(crate) fn new(query: &RankQuery, retrieved: &Retrieved) -> Self {
@@ -24,7 +30,9 @@ impl QueryWords {
                 }
             }
         }
-        Self(words)
+        let name = query.names.first().filter(|_| query.is_symbol).cloned();
+        let asked: Vec<&str> = query.asked_words().collect();
+        Self { words, name, asks_for_tests: asks_for_tests(&asked) }
     }
 
     /// Returns the worth of a line: the sum over distinct words of the query; 0 for none of them.
@@ -33,7 +41,7 @@ impl QueryWords {
         let mut met: Vec<(usize, f32)> = Vec::new();
         let mut parts = TokenParts::default();
         let mut meet = |token: &str| {
-            let Some(&(concept, worth)) = self.0.get(token) else { return };
+            let Some(&(concept, worth)) = self.words.get(token) else { return };
             match met.iter_mut().find(|(other, _)| *other == concept) {
                 Some(known) => known.1 = known.1.max(worth),
                 None => met.push((concept, worth)),

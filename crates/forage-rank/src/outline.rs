@@ -13,6 +13,7 @@ use forage_syntax::{Category, Language, Use};
 
 use crate::chunk::{self, ChunkSymbol, LineKind};
 use crate::languages::{CommentStyle, DefinitionKind, LanguageRow, language_of_text};
+use crate::limits;
 
 /// What a file defines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub struct FileOutline {
     pub definitions: Vec<Definition>,
     /// Fields of types.
     pub fields: Vec<Definition>,
+    /// Adjacent lines that hold nothing but comments or documentation strings.
+    pub comments: Vec<RangeInclusive<u32>>,
     /// They were found by line, not in a syntax tree: some may be missing, and their last lines may be wrong.
     pub is_by_line: bool,
     /// The parser met errors: definitions near them were found by line, too, or may be missing.
@@ -50,11 +53,13 @@ pub struct Definition {
     pub depth: u32,
     /// The parser met an error in it, so its last line may be wrong.
     pub has_error: bool,
+    /// It is a test among other code, or is within one.
+    pub is_test: bool,
 }
 
 impl FileOutline {
-    fn from_tree(found: Vec<forage_syntax::Definition>) -> Self {
-        let mut outline = Self::default();
+    fn from_tree(found: Vec<forage_syntax::Definition>, comments: Vec<RangeInclusive<u32>>) -> Self {
+        let mut outline = Self { comments, ..Self::default() };
         // Positions among those that are not fields. A field holds nothing but types without a name.
         let mut positions: Vec<Option<usize>> = Vec::with_capacity(found.len());
         for definition in found {
@@ -70,7 +75,8 @@ impl FileOutline {
 
     fn by_line(row: &LanguageRow, text: &str) -> Self {
         let is_by_line = row.style != CommentStyle::Prose;
-        Self { definitions: by_line(row, text), fields: Vec::new(), is_by_line, has_errors: false }
+        let (definitions, comments) = by_line(row, text);
+        Self { definitions, fields: Vec::new(), comments, is_by_line, has_errors: false }
     }
 
     /// Adds the definitions that are seen by line where the parser met errors, which may have lost them, and ends a
@@ -90,7 +96,7 @@ impl FileOutline {
         let (in_doubt, in_clean) = (ranges(true), ranges(false));
         let known: HashSet<u32> = self.definitions.iter().map(|it| it.line).collect();
         let indent = |line: u32| lines.get(line as usize - 1).map_or(0, |line| chunk::indent(line));
-        let seen = by_line(row, text);
+        let (seen, _) = by_line(row, text);
         let begins = |kind| matches!(kind, DefinitionKind::Function | DefinitionKind::Type);
         for it in self.definitions.iter_mut().filter(|it| it.has_error && it.kind == DefinitionKind::Function)
         {
@@ -119,6 +125,10 @@ impl FileOutline {
             (it.parent, it.depth) = (open.last().map(|(at, _)| *at), open.len() as u32);
             open.push((at, it.end_line));
         }
+        for at in 0..self.definitions.len() {
+            let parent = self.definitions[at].parent;
+            self.definitions[at].is_test |= parent.is_some_and(|parent| self.definitions[parent].is_test);
+        }
         // Their positions have changed; what holds them is found by lines.
         let mut fields = std::mem::take(&mut self.fields);
         for field in &mut fields {
@@ -127,6 +137,19 @@ impl FileOutline {
         }
         self.fields = fields;
         self
+    }
+
+    /// Returns the lines of long comments but for their first words: answers leave them out.
+    pub fn folded<'a>(&'a self, lines: &'a [&'a str]) -> impl Iterator<Item = RangeInclusive<u32>> + 'a {
+        let is_long = |run: &&RangeInclusive<u32>| run.end() - run.start() >= limits::COMMENT_LINES;
+        let has_words = move |line: &u32| {
+            let line = lines.get(*line as usize - 1);
+            line.is_some_and(|line| line.contains(char::is_alphanumeric))
+        };
+        self.comments.iter().filter(is_long).map(move |run| {
+            let first = run.clone().find(has_words).unwrap_or(*run.start());
+            first + 1..=*run.end()
+        })
     }
 
     /// Returns the position of the innermost definition that a line, counted from 1, is in.
@@ -196,7 +219,8 @@ fn read(path: &str, text: &str, name: Option<&str>, stop: &Stop) -> (FileOutline
         .and_then(|language| forage_syntax::parsed(language, text, name, stop).ok());
     match parsed {
         Some(found) => {
-            (FileOutline::from_tree(found.definitions).mended(row, text, &found.errors), Some(found.uses))
+            let outline = FileOutline::from_tree(found.definitions, found.comments);
+            (outline.mended(row, text, &found.errors), Some(found.uses))
         }
         None => (FileOutline::by_line(row, text), None),
     }
@@ -215,6 +239,7 @@ impl From<forage_syntax::Definition> for Definition {
             parent: found.parent,
             depth: found.depth,
             has_error: found.has_error,
+            is_test: found.is_test,
         }
     }
 }
@@ -232,8 +257,8 @@ impl From<Category> for DefinitionKind {
     }
 }
 
-/// Returns the definitions that are seen in single lines.
-fn by_line(language: &LanguageRow, text: &str) -> Vec<Definition> {
+/// Returns the definitions that are seen in single lines, and adjacent lines of comments.
+fn by_line(language: &LanguageRow, text: &str) -> (Vec<Definition>, Vec<RangeInclusive<u32>>) {
     let mut lines: Vec<OutlineLine<'_>> = Vec::new();
     let symbols = chunk::outline_with(text, language, |line, kind, is_quoted| {
         let sort = match kind {
@@ -273,10 +298,16 @@ fn by_line(language: &LanguageRow, text: &str) -> Vec<Definition> {
             parent: around.last().map(|(at, _)| *at),
             depth: around.len() as u32,
             has_error: false,
+            is_test: false,
         });
         around.push((found.len() - 1, end as u32));
     }
-    found
+    let numbered: Vec<(u32, LineSort)> =
+        (1..).zip(&lines).map(|(number, line)| (number, line.sort)).collect();
+    let runs = numbered.chunk_by(|(_, before), (_, next)| before == next);
+    let comments =
+        runs.filter(|run| run[0].1 == LineSort::Comment).map(|run| run[0].0..=run[run.len() - 1].0);
+    (found, comments.collect())
 }
 
 /// Returns whether a line, looked at by itself, may define a name. Only files with such a line are parsed to find
@@ -439,7 +470,7 @@ mod tests {
             let indent = "  ".repeat(it.depth as usize);
             format!("{indent}{} {} {}-{}\n", it.kind.name(), it.name, it.start_line, it.end_line)
         };
-        by_line(crate::languages::language(path), text).iter().map(show).collect()
+        by_line(crate::languages::language(path), text).0.iter().map(show).collect()
     }
 
     #[test]
@@ -492,7 +523,7 @@ mod tests {
         fn definitions_of_any_text_are_in_order_and_nested(text in crate::chunk::any_text(), language in 0..crate::languages::LANGUAGES.len()) {
             let row = &crate::languages::LANGUAGES[language];
             let lines = text.lines().count() as u32;
-            let found = by_line(row, &text);
+            let (found, _) = by_line(row, &text);
             for definition in &found {
                 proptest::prop_assert!(1 <= definition.start_line && definition.start_line <= definition.line);
                 proptest::prop_assert!(definition.line <= definition.end_line && definition.end_line <= lines);

@@ -1,21 +1,24 @@
 //! Which lines of ranked files help most within a budget.
 //!
 //! A file is cut into units: the lines that have the same innermost definition, with its comments. For each unit the chance
-//! is estimated that a line of it is wanted, from where its file stands in the ranking, what its chunk has of the query and
-//! how near it is to the chunks that have most. Units are taken by that chance until the budget is spent, or the odds are
-//! a four-hundredth of the best one's. So a first file that is far ahead is shown nearly whole, and of ten that are
-//! alike the best definitions of each.
+//! is estimated that a line of it is wanted: from the score of its file, from what its lines and its name have of the query,
+//! and from its distance to the chunks that have most. Units are taken by that chance as long as they are earned: until
+//! further lines would lower the expected F1 of the answer too much ([`limits::EARNED_SHARE`]), or the budget is spent. So a
+//! first file that is far ahead is shown nearly whole and alone, and of ten that are alike the best definitions of each.
 //!
-//! The weights are those of a logistic regression on what 251 fixes of 18 projects in 14 languages changed
-//! (`bench/lines.py`). Of the lines that fixes of seven other projects are about it shows .81 in 8,000 tokens, and whole files
-//! in the order of the ranking show .58.
+//! Tests among other code have no units unless the query asks for tests, and long comments are folded. The definition of a name that is the whole query comes before all else.
+//!
+//! The weights are those of a logistic regression on what 198 fixes of 18 projects in 12 languages changed
+//! (`bench/lines.py`). Whether a unit is called by one of the best, or calls one, was tried and tells nothing more.
 
 use std::ops::{Range, RangeInclusive};
 
 use crate::languages::DefinitionKind;
 use crate::limits;
+use crate::lines::QueryWords;
 use crate::model_tokens::model_tokens;
-use crate::outline::Definition;
+use crate::outline::{Definition, FileOutline};
+use crate::rules::Aside;
 use crate::search::{ChunkHit, FileHit};
 
 /// A ranked file of which lines may be chosen.
@@ -26,7 +29,7 @@ pub struct PassageFile<'a> {
     /// Its text.
     pub text: &'a str,
     /// What it defines.
-    pub definitions: &'a [Definition],
+    pub outline: &'a FileOutline,
     /// Lines, from 1, that need not be chosen, because they are known.
     pub known: &'a [RangeInclusive<u32>],
 }
@@ -47,57 +50,210 @@ impl PassageBudget {
     }
 }
 
-/// Returns the lines of each file, from 1, that help most within a budget, in order. `files` are the first of a ranking. Of a
-/// line [`limits::PASSAGE_LINE_BYTES`] count at the most; a run of lines costs its file's path and
-/// [`limits::PASSAGE_HEAD_TOKENS`] beside its lines.
-#[must_use]
-pub fn passages(files: &[PassageFile<'_>], budget: PassageBudget) -> Vec<Vec<RangeInclusive<u32>>> {
-    let texts: Vec<PassageText<'_>> = files.iter().map(PassageText::of).collect();
-    let mut units = units(files, &texts);
-    units.sort_by(|left, right| {
-        right
-            .chance
-            .total_cmp(&left.chance)
-            .then_with(|| (left.file, left.first).cmp(&(right.file, right.first)))
-    });
-    let mut chosen: Vec<Vec<bool>> = texts.iter().map(|text| vec![false; text.lines.len()]).collect();
-    let mut left = budget;
-    // What has room in less is not worth looking for.
-    let least = limits::PASSAGE_HEAD_TOKENS.max(budget.tokens / limits::PASSAGE_LEFT_PART);
-    let least_log_odds = units.first().map_or(0.0, |best| best.chance - limits::PASSAGE_LOG_ODDS);
-    for unit in units {
-        if left.tokens < least || unit.chance < least_log_odds {
-            break;
+/// A choice of lines.
+#[derive(Clone, Copy, Debug)]
+pub struct PassageSearch<'a> {
+    /// The first files of a ranking.
+    pub files: &'a [PassageFile<'a>],
+    /// The words of its query.
+    pub words: &'a QueryWords,
+    /// What the lines may cost. Of a line [`limits::PASSAGE_LINE_BYTES`] count at the most; a run of lines costs its
+    /// file's path and [`limits::PASSAGE_HEAD_TOKENS`] in addition.
+    pub budget: PassageBudget,
+    /// The budget is what was asked for, so less likely lines are chosen, too.
+    pub is_asked_for: bool,
+}
+
+/// What is chosen of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Passages {
+    /// Lines from 1, in order.
+    pub ranges: Vec<RangeInclusive<u32>>,
+    /// Positions of definitions of which no line is chosen or known, the most likely first; without tests that are left out.
+    pub unshown: Vec<usize>,
+}
+
+impl PassageSearch<'_> {
+    /// Returns the lines that help most, for each file.
+    #[must_use]
+    pub fn choose(&self) -> Vec<Passages> {
+        let texts: Vec<PassageText<'_>> = self.files.iter().map(PassageText::of).collect();
+        let mut units = self.units(&texts);
+        units.sort_by(|left, right| {
+            right
+                .chance
+                .total_cmp(&left.chance)
+                .then_with(|| (left.file, left.first).cmp(&(right.file, right.first)))
+        });
+        let chosen = self.take(&units, &texts);
+        let mut passages: Vec<Passages> = texts
+            .iter()
+            .zip(&chosen)
+            .map(|(text, chosen)| Passages { ranges: text.ranges(chosen), unshown: Vec::new() })
+            .collect();
+        for unit in &units {
+            let Some(at) = unit.definition else { continue };
+            let (file, passages) = (&self.files[unit.file], &mut passages[unit.file]);
+            let definition = &file.outline.definitions[at];
+            let meets = |range: &RangeInclusive<u32>| {
+                *range.start() <= definition.end_line && definition.start_line <= *range.end()
+            };
+            let is_shown = passages.ranges.iter().chain(file.known).any(meets);
+            if !is_shown && !passages.unshown.contains(&at) {
+                passages.unshown.push(at);
+            }
         }
-        let (text, lines) = (&texts[unit.file], &mut chosen[unit.file]);
-        let new = |at: &usize| !text.is_known[*at];
-        let begins = |at: &usize| new(at) && (*at == unit.first || text.is_known[*at - 1]);
-        let runs = (unit.first..=unit.last).filter(begins).count();
-        // Of what is known, the blank lines around it may not be.
-        if (unit.first..=unit.last).filter(new).all(|at| text.lines[at].trim().is_empty()) {
-            continue;
-        }
-        let goes_on = new(&unit.first) && unit.first > 0 && lines[unit.first - 1]
-            || new(&unit.last) && lines.get(unit.last + 1) == Some(&true);
-        let heads = runs - usize::from(goes_on);
-        let head = PassageBudget { tokens: text.head.tokens * heads, bytes: text.head.bytes * heads };
-        // Most units have no room in what is left, which some of their lines tell.
-        let mut lines_of_unit = (unit.first..=unit.last).filter(new);
-        let rest = left.checked_sub(head);
-        let rest =
-            rest.and_then(|rest| lines_of_unit.try_fold(rest, |rest, at| rest.checked_sub(text.cost(at))));
-        let Some(rest) = rest else { continue };
-        left = rest;
-        (unit.first..=unit.last).filter(new).for_each(|at| lines[at] = true);
+        passages
     }
-    texts.iter().zip(&chosen).map(|(text, chosen)| text.ranges(chosen)).collect()
+
+    /// Returns which lines of each text are chosen from units that are in the order of their chances.
+    fn take(&self, units: &[PassageUnit], texts: &[PassageText<'_>]) -> Vec<Vec<bool>> {
+        let mut chosen: Vec<Vec<bool>> = texts.iter().map(|text| vec![false; text.lines.len()]).collect();
+        let mut left = self.budget;
+        // What has room in less is not worth looking for.
+        let least = limits::PASSAGE_HEAD_TOKENS.max(self.budget.tokens / limits::PASSAGE_LEFT_PART);
+        let expected = |unit: &PassageUnit| unit.chance * (unit.last + 1 - unit.first) as f32;
+        let wanted = units.iter().map(expected).sum::<f32>() * limits::EXPECTED_ELSEWHERE;
+        let (mut met, mut shown) = (0.0, 0.0);
+        for unit in units {
+            let f1 = 2.0 * met / (shown + wanted);
+            // A short answer costs nearly nothing.
+            let is_short = self.budget.tokens - left.tokens < limits::EARNED_TOKENS;
+            let share =
+                if self.is_asked_for || is_short { limits::ASKED_SHARE } else { limits::EARNED_SHARE };
+            if left.tokens < least || unit.chance < share * f1 {
+                break;
+            }
+            let (text, lines) = (&texts[unit.file], &mut chosen[unit.file]);
+            let new = |at: &usize| !text.is_known[*at];
+            let begins = |at: &usize| new(at) && (*at == unit.first || text.is_known[*at - 1]);
+            let runs = (unit.first..=unit.last).filter(begins).count();
+            // Of what is known, the blank lines around it may not be.
+            if (unit.first..=unit.last).filter(new).all(|at| text.lines[at].trim().is_empty()) {
+                continue;
+            }
+            let goes_on = new(&unit.first) && unit.first > 0 && lines[unit.first - 1]
+                || new(&unit.last) && lines.get(unit.last + 1) == Some(&true);
+            let heads = runs - usize::from(goes_on);
+            let head = PassageBudget { tokens: text.head.tokens * heads, bytes: text.head.bytes * heads };
+            // Most units have no room in what is left, which some of their lines tell.
+            let mut lines_of_unit = (unit.first..=unit.last).filter(new);
+            let rest = left.checked_sub(head);
+            let rest = rest
+                .and_then(|rest| lines_of_unit.try_fold(rest, |rest, at| rest.checked_sub(text.cost(at))));
+            let Some(rest) = rest else { continue };
+            left = rest;
+            met += expected(unit);
+            shown += (unit.last + 1 - unit.first) as f32;
+            (unit.first..=unit.last).filter(new).for_each(|at| lines[at] = true);
+            // What closes the definitions around the unit.
+            for at in unit.last + 1..text.lines.len() {
+                let line = text.lines[at];
+                let closes = !line.trim().is_empty() && !line.contains(char::is_alphanumeric);
+                let Some(rest) = left.checked_sub(text.cost(at)).filter(|_| closes && new(&at)) else {
+                    break;
+                };
+                if !lines[at] {
+                    (left, lines[at]) = (rest, true);
+                }
+            }
+        }
+        chosen
+    }
+
+    fn units(&self, texts: &[PassageText<'_>]) -> Vec<PassageUnit> {
+        let best = self.files.first().map_or(1.0, |file| file.hit.score.max(f32::MIN_POSITIVE));
+        let chunks = self.files.iter().flat_map(|file| &file.hit.chunks);
+        let most = chunks.map(|chunk| chunk.score).fold(f32::MIN_POSITIVE, f32::max);
+        let worths: Vec<Vec<f32>> = self.files.iter().zip(texts).map(|pair| self.worths(pair)).collect();
+        let most_worth = worths.iter().flatten().copied().fold(f32::MIN_POSITIVE, f32::max);
+        let mut units = Vec::new();
+        for (nth, (file, text)) in self.files.iter().zip(texts).enumerate() {
+            let definitions = &file.outline.definitions;
+            let owners = owners(definitions, &text.lines);
+            let mut scores = vec![0.0; owners.len()];
+            for chunk in &file.hit.chunks {
+                let last = (chunk.end_line as usize).min(scores.len());
+                scores[(chunk.start_line as usize).saturating_sub(1).min(last)..last].fill(chunk.score);
+            }
+            let hot = &file.hit.chunks[..file.hit.chunks.len().min(HOT_CHUNKS)];
+            let name_worth = |at: usize| self.words.worth(&definitions[at].name) / most_worth;
+            for unit in runs(&owners) {
+                let (first, last) = (unit.start as u32 + 1, unit.end as u32);
+                let distance = |chunk: &ChunkHit| {
+                    // One of the two is nothing, and for those that meet both are.
+                    first.saturating_sub(chunk.end_line).max(chunk.start_line.saturating_sub(last))
+                };
+                let owner = owners[unit.start];
+                let definition = owner.map(|at| &definitions[at]);
+                let is_named = owner.is_some_and(|at| self.is_named(file.outline, at));
+                if definition.is_some_and(|it| it.is_test) && !is_named && !self.shows_tests(file) {
+                    continue;
+                }
+                let worths = &worths[nth][unit.clone()];
+                let evidence = UnitEvidence {
+                    file: file.hit.score / best,
+                    log_lines: (owners.len() as f32).ln(),
+                    chunk: scores[unit.clone()].iter().copied().fold(0.0, f32::max) / most,
+                    log_distance: (1.0 + hot.iter().map(distance).min().unwrap_or(FAR) as f32).ln(),
+                    is_function: definition.is_some_and(|it| it.kind == DefinitionKind::Function),
+                    name: owner.map_or(0.0, name_worth),
+                    outer_name: definition.and_then(|it| it.parent).map_or(0.0, name_worth),
+                    best_line: worths.iter().copied().fold(0.0, f32::max) / most_worth,
+                    log_words: (1.0 + worths.iter().sum::<f32>() / most_worth).ln(),
+                };
+                let chance = evidence.chance();
+                units.push(PassageUnit {
+                    file: nth,
+                    first: unit.start,
+                    last: unit.end - 1,
+                    // What only declares the name comes after what defines it.
+                    chance: match definition.map(|it| it.kind) {
+                        Some(DefinitionKind::Declaration) if is_named => (chance + 1.0) / 2.0,
+                        _ if is_named => 1.0 + chance,
+                        _ => chance,
+                    },
+                    definition: owner,
+                });
+            }
+        }
+        units
+    }
+
+    /// Returns what the lines of a file are worth, 0 where none of them is shown.
+    fn worths(&self, (file, text): (&PassageFile<'_>, &PassageText<'_>)) -> Vec<f32> {
+        if file.hit.chunks.iter().all(|chunk| chunk.score <= 0.0) {
+            return vec![0.0; text.lines.len()];
+        }
+        text.lines.iter().map(|line| self.words.worth(shown_part(line))).collect()
+    }
+
+    /// Returns whether a definition has the name that is the whole query, or is within a short one that has it.
+    fn is_named(&self, outline: &FileOutline, at: usize) -> bool {
+        let Some(name) = &self.words.name else { return false };
+        outline.around(at).enumerate().any(|(distance, it)| {
+            let is_short = it.end_line - it.start_line < limits::NAMED_WHOLE_LINES;
+            it.name == *name && (distance == 0 || is_short)
+        })
+    }
+
+    /// Returns whether the tests in a file may be chosen: those of a file of tests are what it is.
+    fn shows_tests(&self, file: &PassageFile<'_>) -> bool {
+        self.words.asks_for_tests || file.hit.aside == Some(Aside::Test)
+    }
+}
+
+/// The part of a line that counts: where one is longer, another part may be shown.
+fn shown_part(line: &str) -> &str {
+    &line[..line.floor_char_boundary(limits::PASSAGE_LINE_BYTES)]
 }
 
 /// The lines of a file.
 struct PassageText<'a> {
     lines: Vec<&'a str>,
+    /// Lines that are known or folded.
     is_known: Vec<bool>,
-    /// What a run of lines costs beside these.
+    /// What a run of lines costs in addition to them.
     head: PassageBudget,
 }
 
@@ -105,7 +261,7 @@ impl<'a> PassageText<'a> {
     fn of(file: &PassageFile<'a>) -> Self {
         let lines: Vec<&str> = forage_fs::lines(file.text).collect();
         let mut is_known = vec![false; lines.len()];
-        for range in file.known {
+        for range in file.known.iter().cloned().chain(file.outline.folded(&lines)) {
             let last = (*range.end() as usize).min(lines.len());
             is_known[(*range.start() as usize).saturating_sub(1).min(last)..last].fill(true);
         }
@@ -119,9 +275,9 @@ impl<'a> PassageText<'a> {
 
     fn cost(&self, at: usize) -> PassageBudget {
         let line = self.lines[at];
-        let shown = &line[..line.floor_char_boundary(limits::PASSAGE_LINE_BYTES)];
+        let shown = shown_part(line);
         if shown.len() < line.len() {
-            // Another part of it may be shown, with what is told of the line.
+            // The whole length of the line is shown with a part of it.
             let tokens = model_tokens(shown).max(shown.len() / 4) + limits::PASSAGE_CUT_TOKENS;
             return PassageBudget { tokens, bytes: shown.len() + limits::PASSAGE_CUT_BYTES };
         }
@@ -152,46 +308,10 @@ struct PassageUnit {
     /// From 0.
     first: usize,
     last: usize,
-    /// The logarithm of the odds that a line of it is wanted.
+    /// The chance that a line of it is wanted; above 1 for what comes first.
     chance: f32,
-}
-
-fn units(files: &[PassageFile<'_>], texts: &[PassageText<'_>]) -> Vec<PassageUnit> {
-    let best = files.first().map_or(1.0, |file| file.hit.score.max(f32::MIN_POSITIVE));
-    let chunks = files.iter().flat_map(|file| &file.hit.chunks);
-    let most = chunks.map(|chunk| chunk.score).fold(f32::MIN_POSITIVE, f32::max);
-    let mut units = Vec::new();
-    for (nth, (file, text)) in files.iter().zip(texts).enumerate() {
-        let owners = owners(file.definitions, &text.lines);
-        let mut scores = vec![0.0; owners.len()];
-        for chunk in &file.hit.chunks {
-            let last = (chunk.end_line as usize).min(scores.len());
-            scores[(chunk.start_line as usize).saturating_sub(1).min(last)..last].fill(chunk.score);
-        }
-        let hot = &file.hit.chunks[..file.hit.chunks.len().min(HOT_CHUNKS)];
-        for unit in runs(&owners) {
-            let (first, last) = (unit.start as u32 + 1, unit.end as u32);
-            let distance = |chunk: &ChunkHit| {
-                // One of the two is nothing, and for those that meet both are.
-                first.saturating_sub(chunk.end_line).max(chunk.start_line.saturating_sub(last))
-            };
-            let kind = owners[unit.start].map(|at| file.definitions[at].kind);
-            let evidence = UnitEvidence {
-                file: file.hit.score / best,
-                log_lines: (owners.len() as f32).ln(),
-                chunk: scores[unit.clone()].iter().copied().fold(0.0, f32::max) / most,
-                log_distance: (1.0 + hot.iter().map(distance).min().unwrap_or(FAR) as f32).ln(),
-                is_function: f32::from(u8::from(kind == Some(DefinitionKind::Function))),
-            };
-            units.push(PassageUnit {
-                file: nth,
-                first: unit.start,
-                last: unit.end - 1,
-                chance: evidence.log_odds(),
-            });
-        }
-    }
-    units
+    /// The innermost definition that they are in.
+    definition: Option<usize>,
 }
 
 /// Chunks of a file that have most of the query.
@@ -209,14 +329,29 @@ struct UnitEvidence {
     chunk: f32,
     /// The logarithm of one more than the lines from it to a hot chunk.
     log_distance: f32,
-    is_function: f32,
+    is_function: bool,
+    /// Worth of the definition's name, as all that follows as a share of the line that is worth most.
+    name: f32,
+    /// Worth of the name of the definition around it.
+    outer_name: f32,
+    /// Worth of its best line.
+    best_line: f32,
+    /// The logarithm of one more than the worth of all of its lines.
+    log_words: f32,
 }
 
 impl UnitEvidence {
-    /// Returns the logarithm of the odds that a line of the unit is wanted.
-    fn log_odds(&self) -> f32 {
-        -9.234 + 5.187 * self.file - 0.364 * self.log_lines + 4.992 * self.chunk - 0.151 * self.log_distance
-            + 1.297 * self.is_function
+    /// Returns the chance that a line of the unit is wanted.
+    fn chance(&self) -> f32 {
+        let function = if self.is_function { 1.377 } else { 0.0 };
+        let log_odds = -10.137 + 5.889 * self.file - 0.28 * self.log_lines + 1.824 * self.chunk
+            - 0.213 * self.log_distance
+            + function
+            + 1.432 * self.name
+            + 0.745 * self.outer_name
+            + 1.055 * self.best_line
+            + 0.544 * self.log_words;
+        1.0 / (1.0 + (-log_odds).exp())
     }
 }
 
@@ -260,7 +395,14 @@ mod tests {
         let chunk =
             |&(start_line, end_line, score): &(u32, u32, f32)| ChunkHit { start_line, end_line, score };
         let values = [0.0; crate::rules::RULES.len()];
-        FileHit { index: 0, path: path.to_owned(), score, chunks: chunks.iter().map(chunk).collect(), values }
+        FileHit {
+            index: 0,
+            path: path.to_owned(),
+            score,
+            chunks: chunks.iter().map(chunk).collect(),
+            values,
+            aside: None,
+        }
     }
 
     /// Three functions of four lines, a blank line behind each.
@@ -274,18 +416,23 @@ mod tests {
         tokens + model_tokens("a.rs") + limits::PASSAGE_HEAD_TOKENS
     }
 
-    fn chosen(
-        files: &[(FileHit, String, Vec<RangeInclusive<u32>>)],
-        tokens: usize,
-    ) -> Vec<Vec<RangeInclusive<u32>>> {
-        let definitions: Vec<Vec<Definition>> =
-            files.iter().map(|(hit, text, _)| outline(&hit.path, text, &Stop::never()).definitions).collect();
+    /// The lines that are chosen of files for the query `two`, with all that is left out.
+    fn passages(files: &[TestFile], tokens: usize, words: &QueryWords) -> Vec<Passages> {
+        let outlines: Vec<FileOutline> =
+            files.iter().map(|(hit, text, _)| outline(&hit.path, text, &Stop::never())).collect();
         let files: Vec<PassageFile<'_>> = files
             .iter()
-            .zip(&definitions)
-            .map(|((hit, text, known), definitions)| PassageFile { hit, text, definitions, known })
+            .zip(&outlines)
+            .map(|((hit, text, known), outline)| PassageFile { hit, text, outline, known })
             .collect();
-        passages(&files, PassageBudget { tokens, bytes: usize::MAX })
+        let budget = PassageBudget { tokens, bytes: usize::MAX };
+        PassageSearch { files: &files, words, budget, is_asked_for: true }.choose()
+    }
+
+    type TestFile = (FileHit, String, Vec<RangeInclusive<u32>>);
+
+    fn chosen(files: &[TestFile], tokens: usize) -> Vec<Vec<RangeInclusive<u32>>> {
+        passages(files, tokens, &QueryWords::default()).into_iter().map(|found| found.ranges).collect()
     }
 
     #[test]
@@ -295,14 +442,16 @@ mod tests {
         let one = one_function();
         let files = [file, other];
         assert_eq!(chosen(&files, one), [vec![6..=9], vec![]]);
-        // The second run is beside the first, and needs no head of its own.
+        // The second run is next to the first, and needs no head of its own.
         assert_eq!(chosen(&files, one + one), [vec![1..=9], vec![]]);
         assert_eq!(chosen(&files, 1_000), [vec![1..=14], vec![1..=14]]);
         assert_eq!(chosen(&files, 0), [vec![], vec![]]);
         // There is room for what has next to no chance, and no sense in showing it.
-        let far = (hit("b.rs", 0.3, &[(1, 4, 0.2)]), text(), Vec::new());
+        let far = (hit("b.rs", 0.1, &[(1, 4, 0.0)]), text(), Vec::new());
         let [first, _] = files;
-        assert_eq!(chosen(&[first, far], 1_000), [vec![1..=14], vec![]]);
+        let found = passages(&[first, far], 1_000, &QueryWords::default());
+        assert_eq!(found[0], Passages { ranges: vec![1..=14], unshown: vec![] });
+        assert_eq!(found[1], Passages { ranges: vec![], unshown: vec![0, 1, 2] });
     }
 
     #[test]
@@ -314,6 +463,30 @@ mod tests {
         let shown = (file.0.clone(), file.1.clone(), vec![6..=9]);
         assert_eq!(chosen(&[shown], one), [vec![1..=4]]);
         assert_eq!(chosen(&[file], 1_000), [vec![1..=4, 11..=14]]);
+    }
+
+    #[test]
+    fn tests_come_only_if_they_are_asked_for() {
+        let text = "fn a() {}\n\n#[cfg(test)]\nmod tests {\n    #[test]\n    fn a_works() {}\n}\n".to_owned();
+        let files = [(hit("a.rs", 1.0, &[(1, 7, 0.9)]), text.clone(), Vec::new())];
+        assert_eq!(chosen(&files, 1_000), [vec![1..=1]]);
+        let mut asking = QueryWords::default();
+        asking.asks_for_tests = true;
+        let all: Vec<_> = passages(&files, 1_000, &asking).into_iter().map(|found| found.ranges).collect();
+        assert_eq!(all, [vec![1..=7]]);
+        let of_tests = FileHit { aside: Some(Aside::Test), ..hit("tests/a.rs", 1.0, &[(1, 7, 0.9)]) };
+        assert_eq!(chosen(&[(of_tests, text, Vec::new())], 1_000), [vec![1..=7]]);
+        let mut named = QueryWords::default();
+        named.name = Some("a_works".to_owned());
+        assert_eq!(passages(&files, one_function(), &named)[0].ranges, [5..=7]);
+    }
+
+    #[test]
+    fn a_long_comment_is_folded_to_its_first_words() {
+        let comment = |lines: usize| format!("/**\n{}*/\nvoid a() {{}}\n", " * Line.\n".repeat(lines));
+        let ranges = |lines| chosen(&[(hit("A.c", 1.0, &[(1, 20, 0.9)]), comment(lines), Vec::new())], 1_000);
+        assert_eq!(ranges(10), [vec![1..=13]]);
+        assert_eq!(ranges(11), [vec![1..=2, 14..=14]]);
     }
 
     proptest::proptest! {

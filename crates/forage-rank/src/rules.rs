@@ -10,8 +10,8 @@ mod paths;
 mod twins;
 
 pub(crate) use evidence::{Evidence, gather};
-pub use paths::is_test;
-pub(crate) use paths::{PathWords, is_aside, place_values};
+pub use paths::{Aside, is_test};
+pub(crate) use paths::{PathWords, aside, asks_for_tests, is_aside, place_values};
 pub(crate) use twins::implementations_first;
 
 /// The effect of a rule's value on the score of a file.

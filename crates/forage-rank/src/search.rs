@@ -8,7 +8,7 @@ use crate::lines::QueryWords;
 use crate::project::weigh_no_own_name;
 use crate::query::{QueryWeights, RankQuery};
 use crate::retrieve::{Demand, FieldWeights, FileCandidate, Retrieved, retrieve};
-use crate::rules::{Evidence, RULES, RuleWeights, gather, implementations_first};
+use crate::rules::{Aside, Evidence, RULES, RuleWeights, aside, gather, implementations_first};
 use crate::segments::guarded;
 
 /// All that is fitted.
@@ -126,6 +126,8 @@ pub struct FileHit {
     pub chunks: Vec<ChunkHit>,
     /// Values of the rules, in the order of [`RULES`].
     pub values: [f32; RULES.len()],
+    /// Why an answer leaves out its code.
+    pub aside: Option<Aside>,
 }
 
 /// A chunk of a file.
@@ -212,12 +214,15 @@ fn answer(indexes: &[&RankIndex], request: &RankedSearch<'_>) -> Result<Ranking,
         let strength = order.first().map_or(0.0, |&(_, best)| strength(&query, &retrieved, best));
         (order, strength)
     };
+    let asked: Vec<&str> = query.asked_words().collect();
     let hit = |(score, nth): (f32, usize)| {
-        file_hit(&retrieved.candidates[nth], &evidence[nth], score, request.chunks)
+        let hit = file_hit(&retrieved.candidates[nth], &evidence[nth], score, request.chunks);
+        FileHit { aside: aside(&hit.path, &asked), ..hit }
     };
     let words = QueryWords::new(&query, &retrieved);
+    let files = order.into_iter().take(limit).map(hit).collect();
     Ok(Ranking {
-        files: order.into_iter().take(limit).map(hit).collect(),
+        files,
         matching: retrieved.matching,
         strength,
         unknown: unknown(&query, &retrieved),
@@ -295,7 +300,8 @@ fn file_hit(candidate: &FileCandidate, evidence: &Evidence, score: f32, most: us
         // Only its path has been found.
         chunks.push(hit(0, 0.0));
     }
-    FileHit { index: candidate.index, path: record.path.clone(), score, chunks, values: evidence.values }
+    let (index, path) = (candidate.index, record.path.clone());
+    FileHit { index, path, score, chunks, values: evidence.values, aside: None }
 }
 
 #[cfg(test)]

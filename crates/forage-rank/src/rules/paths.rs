@@ -226,8 +226,69 @@ pub(crate) fn place_values(path: &str, asked: &[&str], values: &mut Values) {
     set(Id::Data, is_data || completes);
     set(Id::DeclarationOnly, [".d.ts", ".d.mts", ".d.cts", ".pyi"].iter().any(|end| name.ends_with(end)));
     if tests {
-        let asked = asks(&["test", "tests", "testing", "spec", "mock", "fixture"]);
-        values[Id::Test as usize] = if asked { TEST_ASKED_FOR } else { 1.0 };
+        values[Id::Test as usize] = if asks_for_tests(asked) { TEST_ASKED_FOR } else { 1.0 };
+    }
+}
+
+/// Whether words of a query ask for tests.
+pub(crate) fn asks_for_tests(asked: &[&str]) -> bool {
+    asked.iter().any(|word| is_among(&["test", "tests", "testing", "spec", "mock", "fixture"], word))
+}
+
+/// A kind of file whose code no answer shows unless the query asks for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Aside {
+    /// A test, or data of tests.
+    Test,
+    /// Texts of the program in other languages.
+    Translation,
+    /// Versions of dependencies that a package manager wrote.
+    LockFile,
+    /// Written by a program.
+    Generated,
+}
+
+impl Aside {
+    /// Returns its name for records.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Test => "test",
+            Self::Translation => "translation",
+            Self::LockFile => "lock file",
+            Self::Generated => "generated file",
+        }
+    }
+}
+
+const TRANSLATION_EXTENSIONS: &[&str] = &["arb", "po", "pot", "strings", "stringsdict", "xlf", "xliff"];
+/// Directories whose data are translations.
+const TRANSLATION_DIRECTORIES: &[&str] = &["i18n", "l10n", "lang", "locale", "locales", "translations"];
+const TRANSLATION_DATA: &[&str] = &["json", "properties", "yaml", "yml"];
+const LOCK_FILES: &[&str] =
+    &["go.sum", "npm-shrinkwrap.json", "package-lock.json", "packages.lock.json", "pnpm-lock.yaml"];
+
+/// Returns the kind of a file that answers leave out, unless a word among `asked` asks for it.
+pub(crate) fn aside(path: &str, asked: &[&str]) -> Option<Aside> {
+    let lower = path.to_lowercase();
+    let (directories, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
+    let asks = |words: &[&str]| asked.iter().any(|word| words.contains(word));
+    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+    let is_translation = TRANSLATION_EXTENSIONS.contains(&extension)
+        || TRANSLATION_DATA.contains(&extension)
+            && directories.split('/').any(|directory| TRANSLATION_DIRECTORIES.contains(&directory));
+    if is_of_tests(directories, name, path) {
+        (!asks_for_tests(asked)).then_some(Aside::Test)
+    } else if is_translation {
+        let words =
+            ["i18n", "l10n", "language", "locale", "locales", "translation", "translations", "translate"];
+        (!asks(&words)).then_some(Aside::Translation)
+    } else if extension == "lock" || extension == "lockb" || LOCK_FILES.contains(&name) {
+        (!asks(&["dependencies", "dependency", "lock", "lockfile", "version"])).then_some(Aside::LockFile)
+    } else if GENERATED_MARKS.iter().any(|mark| name.contains(mark)) {
+        (!asks(&["generated", "protobuf"])).then_some(Aside::Generated)
+    } else {
+        None
     }
 }
 
