@@ -16,7 +16,7 @@ fix removes or changes, and the line before what it inserts. The gold is what en
 edit of a definition is there yet, it is those lines of the definition that are. A change of imports counts for nothing,
 nor does the insertion of a whole definition: neither is inside of anything that was there.
 
-The ways: `code` is `forage rank --code=N`, `lines` is `forage rank`, `whole` are whole files in the order of the ranking;
+The ways: `code` is `forage rank --code=N`, `default` what `search_index` answers to the query alone, `lines` is `forage rank`, `whole` are whole files in the order of the ranking;
 `codegraph` is `codegraph explore` (npm: @colbymchenry/codegraph), which is given an index of each checkout that is removed
 again, and `probe` is `probe search --max-tokens N` (npm: @probelabs/probe), whose query are the words of the question.
 The tokenizer reads texts with NUL between them and prints the tokens of each on a line (OpenAI's o200k: `gpt-tokenizer` of
@@ -595,7 +595,8 @@ def mean_of(values):
     return sum(values) / len(values) if values else 0.0
 
 
-HEAD = re.compile(r"@@ (.+) (\d+)-(\d+)$")
+HEAD = re.compile(r"@@ (.+?) (\d+)-(\d+)(?: in .+)?(?:, after .+)?$")
+FURTHER = re.compile(r"(.+?):\d+: .* \([a-z ]+\)$")
 CHUNK_LINE = re.compile(r" +(\d+): ")
 
 
@@ -610,8 +611,12 @@ def count_tokens(command, texts):
 
 def ranked_text(options, root, query):
     """What `forage rank` prints for an agent, with paths alone for `whole`."""
-    arguments = [f"--code={options.tokens}"] if options.way == "code" else ["-n", "30"] if options.way == "whole" else []
-    command = [options.program, "rank", *arguments, "--", query]
+    if options.way == "default":
+        # What an agent gets that asks for nothing but an answer.
+        command = [options.program, "call", "search_index", json.dumps({"query": query})]
+    else:
+        arguments = {"code": [f"--code={options.tokens}"], "whole": ["-n", "30"]}.get(options.way, [])
+        command = [options.program, "rank", *arguments, "--", query]
     done = subprocess.run(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     if done.returncode not in (0, 1):
         sys.exit(f"{root}: {done.stderr.decode('utf-8', 'replace')}")
@@ -625,7 +630,7 @@ def shown_as_code(text):
         place = None
         if line.startswith("@@ "):
             head = HEAD.match(line)
-            path, are_names = head and head.group(1).strip("\""), line in ("@@ files", "@@ further files")
+            path, are_names = head and head.group(1).strip("\""), line.startswith(("@@ files", "@@ further files"))
             if head:
                 files.append(path)
                 number, last = int(head.group(2)), int(head.group(3))
@@ -633,7 +638,8 @@ def shown_as_code(text):
             place = (path, number)
             number += 1
         elif are_names and line:
-            files.append(line)
+            further = FURTHER.match(line)
+            files.append(further.group(1) if further else line)
         lines.append((line, place))
     return list(dict.fromkeys(files)), lines
 
@@ -705,7 +711,7 @@ def probe_answer(options, root, query):
 def forage_answer(options, root, query):
     """The same of `forage rank`."""
     text = ranked_text(options, root, query)
-    files, lines = shown_as_code(text) if options.way == "code" else shown_as_lines(root, text)
+    files, lines = shown_as_code(text) if options.way in ("code", "default") else shown_as_lines(root, text)
     if options.way == "whole":
         lines = list(itertools.islice(whole_files(root, files[:10]), 20_000))
     return files, lines
@@ -833,7 +839,7 @@ def main():
     command.add_argument("checkouts")
     command.add_argument("--program", required=True, help="forage, or another one")
     command.add_argument("--tokens", type=int, default=8000)
-    command.add_argument("--way", choices=["code", "lines", "whole", *ANSWERS], default="code")
+    command.add_argument("--way", choices=["code", "default", "lines", "whole", *ANSWERS], default="code")
     command.add_argument("--tokenizer", required=True)
     command.set_defaults(run=ask)
     command = commands.add_parser("score", help="what answers amount to")

@@ -164,8 +164,25 @@ pub const CODE_TOKENS_FOR_MANY: u64 = 2_000;
 /// Tokens of code that can be asked of `search_index`.
 pub const CODE_TOKENS_MAX: u64 = 32_000;
 
-/// Files that an answer with code names by default.
-pub const CODE_FILES: u64 = 30;
+/// Files that are looked at for an answer with code by default.
+pub const CODE_FILES: u64 = 20;
+
+/// Files without code that an answer with code names by default.
+pub const CODE_FURTHER_FILES: usize = 8;
+
+/// Characters of the line that is shown of such a file.
+pub const CODE_FURTHER_CHARACTERS: usize = 80;
+
+/// Tokens and bytes of such a line with its number and reason.
+pub const CODE_FURTHER_TOKENS: usize = 25;
+/// See [`CODE_FURTHER_TOKENS`].
+pub const CODE_FURTHER_BYTES: usize = 112;
+
+/// Part of the tokens of an answer with code that names of files take at most.
+pub const CODE_NAMED_PART: usize = 3;
+
+/// Files that are ranked for each that an answer with code looks at: tests, translations and the like are left out.
+pub const CODE_CANDIDATES: usize = 3;
 
 /// Of them, those whose code is looked at.
 pub const CODE_FILES_READ: usize = 12;

@@ -6,11 +6,12 @@ mod reader;
 mod render;
 mod scope;
 
+use std::collections::BTreeMap;
 use std::time::Instant;
 
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, SkipReason, Skipped, WalkOptions};
-use forage_rank::{FileHit, PassageBudget, RankIndex, Ranking, model_tokens};
+use forage_rank::{Aside, FileHit, PassageBudget, RankIndex, Ranking, model_tokens};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -52,9 +53,9 @@ pub struct RankRequest {
     pub file_pattern: Option<String>,
     /// Such as "rust".
     pub languages: Option<Vec<String>>,
-    /// Files to return, 1 to 100 (default: 30; 10 without code).
+    /// Files to return, 1 to 100 (default: 10; with code up to 20).
     pub limit: Option<i64>,
-    /// Tokens of code, up to 32000 (default: 4000, or as configured; for a weak match none); 0: files and lines alone.
+    /// Tokens of code, up to 32000 (default: what is likely to help, at most 4000); 0: files and lines alone.
     pub code_tokens: Option<i64>,
     /// Say which rules ranked each file.
     pub explain: Option<bool>,
@@ -120,6 +121,9 @@ pub struct RankResponse {
     /// What is known of the commits of each root; with `explain`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<String>,
+    /// Files that an answer with code leaves out, because the query does not ask for their kind.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<FilesLeftOut>,
     /// This page continues another.
     pub continued: bool,
     /// For an answer without files: what is in those that the configuration leaves out.
@@ -142,15 +146,18 @@ pub struct RankedFile {
     pub path_bytes: Option<String>,
     /// Comparable within one answer.
     pub score: f32,
-    /// The best first; none in an answer with code.
+    /// The best first; in an answer with code one with one line, of files of which no code is shown.
     pub chunks: Vec<RankedChunk>,
+    /// What gave the file the most, of files of which no code is shown in an answer with code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'static str>,
     /// Lines that help most, in order, in an answer with code.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub code: Vec<RankedCode>,
     /// Lines that an earlier answer has shown, which are as they were and are not shown again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shown_earlier: Vec<EarlierLines>,
-    /// Definitions of which no line was shown, of the first files with code.
+    /// Definitions of which no line was shown, of the first files with code, the most likely to help first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unshown: Vec<UnshownDefinition>,
     /// Definitions that are not among `unshown` for their number.
@@ -183,6 +190,15 @@ pub struct RankedLine {
     pub line_number: u32,
     /// The line without indent; of a long one the part that was found.
     pub text: String,
+}
+
+/// Files of a kind that an answer leaves out.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct FilesLeftOut {
+    /// `test`, `translation`, `lock file` or `generated file`.
+    pub kind: &'static str,
+    /// How many of the files that were ranked so far.
+    pub files: u64,
 }
 
 /// What a rule gave or took.
@@ -265,7 +281,9 @@ impl Tool for SearchIndex {
         let bound = fingerprint::<Self>(&request, &first_place.root, &first_place.start, bound.as_deref());
         let cursor = request.cursor.as_deref().map(|text| SealedCursor::parse(text, bound)).transpose()?;
         // One more than is wanted tells whether there is more; a page in the middle is looked for by its last file.
-        let wanted = cursor.as_ref().map_or(limit_for(wanted_tokens) + 1, |_| forage_rank::limits::RESULTS);
+        let candidates =
+            limit_for(wanted_tokens) * if wanted_tokens > 0 { limits::CODE_CANDIDATES } else { 1 };
+        let wanted = cursor.as_ref().map_or(candidates + 1, |_| forage_rank::limits::RESULTS);
         let chunks = if wanted_tokens > 0 { usize::MAX } else { limits::RANKED_CHUNKS.0 };
         let has_history = request.history.unwrap_or(true);
         let call = context.stop.within(context.timeout);
@@ -284,54 +302,87 @@ impl Tool for SearchIndex {
             None => 0,
         };
         let hits = ranking.files.get(first..).unwrap_or_default();
-        let is_cut = hits.len() > limit;
-        let hits = &hits[..limit.min(hits.len())];
+        // The best file is what is asked for, whatever it is.
+        let is_kept =
+            |hit: &FileHit| code_tokens.is_none() || hit.aside.is_none() || hit.aside == hits[0].aside;
+        let ranked_hits: Vec<(usize, &FileHit)> =
+            (first..).zip(hits).filter(|(_, hit)| is_kept(hit)).take(limit + 1).collect();
+        let mut is_cut =
+            ranked_hits.len() > limit || ranked_hits.len() < limit && hits.len() == candidates + 1;
         let explain = request.explain.unwrap_or(false);
         let mut hidden = Hidden::default();
         let border = Border::new(&context.redactor, &mut hidden);
         let mut texts: Vec<String> = Vec::new();
         let mut reader = ChunkReader { context, words: &ranking.words, explain, too_large: None, border };
         let mut skipped = Skipped::default();
-        let mut shown: Vec<(&Root, &FileHit)> = Vec::with_capacity(hits.len());
-        let mut files: Vec<RankedFile> = Vec::with_capacity(hits.len());
-        for (nth, hit) in hits.iter().enumerate() {
+        let mut shown: Vec<(&Root, &FileHit)> = Vec::with_capacity(limit);
+        let mut files: Vec<RankedFile> = Vec::with_capacity(limit);
+        // The place in the ranking of the last file that is named, with all before it.
+        let mut last = first.checked_sub(1);
+        let mut ranks: Vec<usize> = Vec::with_capacity(limit);
+        for &(nth, hit) in ranked_hits.iter().take(limit) {
+            last = Some(nth);
             let Some(place) = place_of(hit).map(|root| root.place) else { continue };
-            let is_read = code_tokens.is_none() || texts.len() < limits::CODE_FILES_READ;
-            let Some(text) = reader.text_or_why(place, hit, is_read, &mut skipped) else { continue };
-            let detail = match (code_tokens, first + nth) {
+            let Some(text) = reader.text_or_why(place, hit, true, &mut skipped) else { continue };
+            let detail = match (code_tokens, nth) {
                 (Some(_), _) => (0, 0),
                 (None, 0..limits::RANKED_WELL_SHOWN) => limits::RANKED_CHUNKS,
                 (None, _) => limits::RANKED_CHUNKS_LATER,
             };
             files.push(reader.record(place, hit, &text, detail));
             shown.push((&place.root, hit));
-            if code_tokens.is_some() && is_read {
+            ranks.push(nth);
+            if code_tokens.is_some() {
                 texts.push(text);
             }
         }
         let code = code_tokens.map(|tokens| {
-            let named: usize = files.iter().map(|file| model_tokens(&file.path)).sum();
-            let bytes: usize = files.iter().map(|file| file.path.len() + 1).sum();
+            let further = files.len().min(limits::CODE_FURTHER_FILES);
+            let named = files.iter().map(|file| model_tokens(&file.path)).sum::<usize>()
+                + further * limits::CODE_FURTHER_TOKENS;
+            let bytes = files.iter().map(|file| file.path.len() + 1).sum::<usize>()
+                + further * limits::CODE_FURTHER_BYTES;
+            let tokens = tokens as usize;
             let chooser = code::CodeReader {
                 budget: PassageBudget {
-                    tokens: (tokens as usize).saturating_sub(named),
+                    tokens: tokens - named.min(tokens / limits::CODE_NAMED_PART),
                     bytes: context.text_bytes.saturating_sub(bytes + limits::CODE_NOTES_BYTES),
                 },
+                is_asked_for: asked_tokens.is_some(),
                 shown: context.shown_earlier.as_ref(),
                 words: &ranking.words,
                 outlines: &context.outlines,
                 threads: context.walk_options().thread_count(),
                 stop,
             };
-            chooser.read(&shown, &texts, &mut files, &mut reader.border)
+            let read = texts.len().min(limits::CODE_FILES_READ);
+            chooser.read(&shown[..read], &texts[..read], &mut files, &mut reader.border)
         });
+        if code.is_some() {
+            let most = asked_limit.map_or(limits::CODE_FURTHER_FILES, |_| limit);
+            let has_code = |file: &RankedFile| !(file.code.is_empty() && file.shown_earlier.is_empty());
+            let further: Vec<usize> = (0..files.len()).filter(|at| !has_code(&files[*at])).collect();
+            let (named, unnamed) = further.split_at(further.len().min(most));
+            for &at in named {
+                reader.name_with_line(&mut files[at], shown[at].1, &texts[at]);
+            }
+            if let Some(&first) = unnamed.first() {
+                // The next page begins with it.
+                (last, is_cut) = (ranks[first].checked_sub(1), true);
+            }
+            let mut nth = 0..;
+            files.retain(|_| nth.next().is_none_or(|at| !unnamed.contains(&at)));
+        }
+        let end = last.map_or(first, |last| last + 1);
+        let left_out = left_out(ranking.files.get(first..end).unwrap_or_default(), is_kept);
 
         // The next page would be one of another ranking.
         let is_whole = !ranked.is_provisional() && ranked.failures.is_empty();
-        let next = hits.last().filter(|_| is_cut && is_whole).and_then(|last| {
+        let next = last.and_then(|last| ranking.files.get(last)).filter(|_| is_cut && is_whole);
+        let next = next.and_then(|last| {
             let path = RelPath::parse(&last.path, &RelPath::root()).ok()?;
             let distance = u8::try_from(place_of(last)?.nth).ok()?;
-            Some(Cursor { distance, path, line: (first + limit) as u64 }.encode(bound))
+            Some(Cursor { distance, path, line: end as u64 }.encode(bound))
         });
         let found = !files.is_empty();
         // One of a search without the index has the files that match alone.
@@ -387,6 +438,7 @@ impl Tool for SearchIndex {
                 true => ranked.indexes().map(|index| sanitize(&index.history_note())).collect(),
                 false => Vec::new(),
             },
+            left_out,
             continued: cursor.is_some(),
             not_searched,
             is_list: ranking.is_list,
@@ -430,7 +482,7 @@ impl Tool for SearchIndex {
         outcome.skipped.add_many(SkipReason::Binary, binary);
         outcome.skipped.add_many(SkipReason::Ignored, excluded);
         outcome.next_cursor = next;
-        let is_at_end = first + hits.len() >= forage_rank::limits::RESULTS;
+        let is_at_end = end >= forage_rank::limits::RESULTS;
         if is_cut || (is_at_end && ranking.matching > forage_rank::limits::RESULTS) {
             outcome.truncated_by = Some(Limit::MaxResults);
         }
@@ -446,6 +498,15 @@ impl Tool for SearchIndex {
         }
         Ok(outcome)
     }
+}
+
+/// Counts the files that are left out, by kind.
+fn left_out(hits: &[FileHit], is_kept: impl Fn(&FileHit) -> bool) -> Vec<FilesLeftOut> {
+    let mut kinds: BTreeMap<Aside, u64> = BTreeMap::new();
+    for kind in hits.iter().filter(|hit| !is_kept(hit)).filter_map(|hit| hit.aside) {
+        *kinds.entry(kind).or_default() += 1;
+    }
+    kinds.into_iter().map(|(kind, files)| FilesLeftOut { kind: kind.name(), files }).collect()
 }
 
 /// Whether a word is a number, such as that of a line in a report: that no file has it says nothing.

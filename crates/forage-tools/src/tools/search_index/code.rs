@@ -7,7 +7,8 @@ use std::sync::Arc;
 use forage_base::{Stop, map_in_threads};
 use forage_fs::Root;
 use forage_rank::{
-    Definition, FileHit, FileOutline, PassageBudget, PassageFile, QueryWords, model_tokens, passages,
+    Definition, FileHit, FileOutline, PassageBudget, PassageFile, PassageSearch, Passages, QueryWords,
+    model_tokens,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -28,6 +29,12 @@ pub struct RankedCode {
     pub start_line: u32,
     /// The last line.
     pub end_line: u32,
+    /// The definitions around the first line that begin before it, the outermost first: `Queue > push`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within: Option<String>,
+    /// Lines of a long comment directly before the first line, which are left out.
+    #[serde(skip_serializing_if = "crate::lines::is_zero")]
+    pub comment_lines: usize,
     /// The lines without line ends; U+FFFD for what is not UTF-8, and what hides or reorders text written out.
     pub lines: Vec<String>,
 }
@@ -58,6 +65,8 @@ pub struct EarlierLines {
 pub(super) struct CodeReader<'a> {
     /// What the code may be, with its outlines.
     pub(super) budget: PassageBudget,
+    /// The budget is what the caller asked for.
+    pub(super) is_asked_for: bool,
     pub(super) shown: Option<&'a Arc<ShownEarlier>>,
     pub(super) words: &'a QueryWords,
     pub(super) outlines: &'a OutlineCache,
@@ -84,12 +93,7 @@ impl CodeReader<'_> {
         let outlines = self.outlines(hits, texts);
         let sources: Vec<PassageFile<'_>> = pairs()
             .zip(outlines.iter().zip(&earlier))
-            .map(|(((_, hit), text), (outline, known))| PassageFile {
-                hit,
-                text,
-                definitions: &outline.definitions,
-                known,
-            })
+            .map(|(((_, hit), text), (outline, known))| PassageFile { hit, text, outline, known })
             .collect();
         let part = |all: usize| all / limits::CODE_OUTLINE_PART;
         // Each file with lines that were shown has a line of them.
@@ -101,7 +105,9 @@ impl CodeReader<'_> {
         let tokens = self.budget.tokens.saturating_sub(named / limits::CODE_TOKEN_BYTES);
         let bytes = self.budget.bytes.saturating_sub(named);
         let budget = PassageBudget { tokens: tokens - part(tokens), bytes: bytes - part(bytes) };
-        let chosen = passages(&sources, budget);
+        let search =
+            PassageSearch { files: &sources, words: self.words, budget, is_asked_for: self.is_asked_for };
+        let chosen = search.choose();
         let mut for_outlines = part(tokens).min(part(bytes) / limits::CODE_TOKEN_BYTES);
         let mut remembered = Remembered {
             shown: self.shown.cloned(),
@@ -109,11 +115,11 @@ impl CodeReader<'_> {
             stop: self.stop.clone(),
             is_whole: sources.len() == texts.len(),
         };
-        for (nth, (source, ranges)) in sources.iter().zip(chosen).enumerate() {
+        for (nth, (source, Passages { ranges, unshown })) in sources.iter().zip(chosen).enumerate() {
             let whole = self.fill(&mut files[nth], source, &ranges, border);
-            if nth < limits::CODE_OUTLINES {
+            if nth < limits::CODE_OUTLINES && !ranges.is_empty() {
                 let share = for_outlines / (limits::CODE_OUTLINES - nth);
-                for_outlines -= outline(&mut files[nth], source, &ranges, share, border);
+                for_outlines -= outline(&mut files[nth], source, &unshown, share, border);
             }
             if self.shown.is_some() && !ranges.is_empty() {
                 remembered.files.push(RememberedFile {
@@ -161,36 +167,49 @@ impl CodeReader<'_> {
         let whole = ranges.iter().cloned().flatten().zip(&texts).filter(is_whole);
         let whole: Vec<u32> = whole.map(|(number, _)| number).collect();
         let mut texts = texts.into_iter();
-        let code = |range: &RangeInclusive<u32>| RankedCode {
-            start_line: *range.start(),
-            end_line: *range.end(),
-            lines: texts
-                .by_ref()
-                .take(range.clone().count())
-                .map(|line| shown_line(&line, self.words))
-                .collect(),
+        let lines: Vec<&str> = forage_fs::lines(source.text).collect();
+        let folded: Vec<RangeInclusive<u32>> = source.outline.folded(&lines).collect();
+        let mut code = |range: &RangeInclusive<u32>| {
+            let start_line = *range.start();
+            let before = folded.iter().find(|folded| folded.end() + 1 == start_line);
+            RankedCode {
+                start_line,
+                end_line: *range.end(),
+                within: within(source.outline, start_line, border),
+                comment_lines: before.map_or(0, |folded| folded.clone().count()),
+                lines: texts
+                    .by_ref()
+                    .take(range.clone().count())
+                    .map(|line| shown_line(&line, self.words))
+                    .collect(),
+            }
         };
-        file.code = ranges.iter().map(code).collect();
+        file.code = ranges.iter().map(&mut code).collect();
         whole.chunk_by(|before, next| before + 1 == *next).map(|run| run[0]..=run[run.len() - 1]).collect()
     }
 }
 
-/// Tells what a file defines of which nothing is shown, in so many tokens at the most, and returns those that it took.
+/// Returns the names of the definitions that a line is in and that begin before it.
+fn within(outline: &FileOutline, line: u32, border: &mut Border<'_>) -> Option<String> {
+    let mut at = outline.innermost(line)?;
+    while outline.definitions[at].line >= line {
+        at = outline.definitions[at].parent?;
+    }
+    let mut names = sanitize_line(&outline.qualified(at).join(" > ")).into_owned();
+    border.text(&mut names);
+    Some(clip(&names, limits::CODE_NAME_BYTES))
+}
+
+/// Names definitions of which nothing is shown, in so many tokens at the most, and returns those that it took.
 fn outline(
     file: &mut RankedFile,
     source: &PassageFile<'_>,
-    ranges: &[RangeInclusive<u32>],
+    unshown: &[usize],
     most: usize,
     border: &mut Border<'_>,
 ) -> usize {
-    let is_unshown = |definition: &&Definition| {
-        let meets = |range: &RangeInclusive<u32>| {
-            *range.start() <= definition.end_line && definition.start_line <= *range.end()
-        };
-        !ranges.iter().chain(source.known).any(meets)
-    };
     let mut tokens = 0;
-    for definition in source.definitions.iter().filter(is_unshown) {
+    for definition in unshown.iter().filter_map(|at| source.outline.definitions.get(*at)) {
         let mut name = clip(&sanitize_line(&definition.name), limits::CODE_NAME_BYTES);
         let cost =
             model_tokens(&name).max(name.len() / limits::CODE_TOKEN_BYTES) + limits::CODE_OUTLINE_TOKENS;

@@ -3,7 +3,7 @@
 use std::cell::LazyCell;
 
 use forage_fs::{Contents, DecodedText, ReadBuffer, RelPath, SkipReason, Skipped, decode};
-use forage_rank::{ChunkHit, Effect, FileHit, FileOutline, QueryWords, RULES};
+use forage_rank::{ChunkHit, Effect, FileHit, FileOutline, QueryWords, RULES, RankingRule};
 
 use super::scope::RankedPlace;
 use super::{RankedChunk, RankedFile, RankedLine, RankedReason};
@@ -79,8 +79,27 @@ impl ChunkReader<'_> {
             shown_earlier: Vec::new(),
             unshown: Vec::new(),
             unshown_more: 0,
+            reason: None,
             reasons: if self.explain { reasons(hit) } else { Vec::new() },
         }
+    }
+
+    /// Puts into the record of a file without code its best line, and why the file is there.
+    pub(super) fn name_with_line(&mut self, file: &mut RankedFile, hit: &FileHit, text: &str) {
+        let words = self.words;
+        let excerpt = Excerpt::new(text);
+        file.reason = Some(main_reason(hit));
+        let Some(chunk) = hit.chunks.first() else { return };
+        let best = words.best_of_chunk(chunk, &excerpt.lines, 1);
+        let lines = best.iter().zip(self.border.chosen(&excerpt, &best)).map(|(at, text)| {
+            let text = sanitize_line(text.trim());
+            let place = words.place(&text);
+            let text = around_place(&text, limits::CODE_FURTHER_CHARACTERS, place.as_ref());
+            RankedLine { line_number: *at as u32 + 1, text }
+        });
+        let ChunkHit { start_line, end_line, .. } = *chunk;
+        let chunk = RankedChunk { start_line, end_line, symbol: None, kind: None, lines: lines.collect() };
+        file.chunks.push(chunk);
     }
 
     /// Adds the best lines of a chunk, grouped by the innermost definition that each is in.
@@ -159,6 +178,29 @@ impl ChunkReader<'_> {
             DecodedText::Text { bytes, .. } => Ok(lossy(bytes)),
             DecodedText::Binary => Err(SkipReason::Binary),
         }
+    }
+}
+
+/// Returns what gave a file the most, in a few words.
+fn main_reason(hit: &FileHit) -> &'static str {
+    let gives = |(rule, value): (&RankingRule, &f32)| match rule.effect {
+        Effect::Adds => rule.weight * value,
+        Effect::Lowers => 0.0,
+    };
+    let rules = RULES.iter().zip(&hit.values);
+    let best = rules.max_by(|left, right| gives(*left).total_cmp(&gives(*right)));
+    match best.map_or("", |(rule, _)| rule.name) {
+        "defines"
+        | "defines-asked"
+        | "defines-first"
+        | "definition"
+        | "definition-coverage"
+        | "definition-rare" => "defines it",
+        "directory" | "path-coverage" => "path",
+        "history" => "commits",
+        "named" => "named in the text",
+        name if name.starts_with("stem") => "file name",
+        _ => "text",
     }
 }
 

@@ -213,19 +213,42 @@ fn with_code(response: &RankResponse, detail: IndexDetail) -> String {
             let ranges: Vec<String> = file.shown_earlier.iter().map(range).collect();
             let _ = writeln!(text, "{HEAD}{path} {}: shown earlier, and as it was", ranges.join(", "));
         }
-        for RankedCode { start_line, end_line, lines } in &file.code {
-            let _ = writeln!(text, "{HEAD}{path} {start_line}-{end_line}");
+        for RankedCode { start_line, end_line, within, comment_lines, lines } in &file.code {
+            let _ = write!(text, "{HEAD}{path} {start_line}-{end_line}");
+            if let Some(within) = within {
+                let _ = write!(text, " in {within}");
+            }
+            if *comment_lines > 0 {
+                let _ = write!(text, ", after {}", count(*comment_lines as u64, "comment line"));
+            }
+            text.push('\n');
             lines.iter().for_each(|line| push_foreign(&mut text, line));
         }
         push_unshown(&mut text, file);
     }
+    let left_out: Vec<String> = response.left_out.iter().map(|it| count(it.files, it.kind)).collect();
     if !rest.is_empty() {
-        let _ = writeln!(text, "{HEAD}{}", if shown.is_empty() { "files" } else { "further files" });
-        rest.iter().for_each(|file| push_foreign(&mut text, &file.path));
+        let _ = write!(text, "{HEAD}{}", if shown.is_empty() { "files" } else { "further files" });
+        if !left_out.is_empty() {
+            let _ = write!(text, ", without {}", left_out.join(", "));
+        }
+        text.push('\n');
+        rest.iter().for_each(|file| push_foreign(&mut text, &further(file, detail)));
+    } else if !left_out.is_empty() {
+        let _ = writeln!(text, "{HEAD}left out: {}", left_out.join(", "));
     }
     // What follows is the tool's own again.
     let _ = writeln!(text, "{HEAD}end");
     text
+}
+
+/// A file without code, with its best line and the reason why it is there.
+fn further(file: &RankedFile, detail: IndexDetail) -> String {
+    let line = file.chunks.iter().flat_map(|chunk| &chunk.lines).next();
+    match (line.filter(|_| detail != IndexDetail::Paths), file.reason) {
+        (Some(line), Some(reason)) => format!("{}:{}: {} ({reason})", file.path, line.line_number, line.text),
+        _ => file.path.clone(),
+    }
 }
 
 /// A line that is not the tool's own, and can't feign to be.
