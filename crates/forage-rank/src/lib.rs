@@ -49,7 +49,7 @@ pub mod tree;
 
 pub use error::IndexError;
 
-pub use forage_syntax::{Use, UseKind};
+pub use forage_syntax::{Receiver, Use, UseKind};
 pub use index::{FORMAT, RankIndex, Stamp, Writer};
 pub use languages::{DefinitionKind, is_prose, known_language, language_of, languages};
 pub use lines::QueryWords;

@@ -93,7 +93,7 @@ pub fn parsed(
     let (comments, errors) = (std::mem::take(&mut walk.comments), std::mem::take(&mut walk.errors));
     let mut definitions = walk.into_definitions();
     mark_tests(&read, &mut definitions);
-    let uses = name.map(|name| uses(&tree, &read, name, &definitions)).unwrap_or_default();
+    let uses = name.map(|name| uses(language, &tree, &read, name, &definitions)).unwrap_or_default();
     if let Cow::Owned(_) = read {
         locate_names(text, &mut definitions);
     }

@@ -25,6 +25,7 @@ pub mod limits;
 mod notebook;
 mod parse;
 mod pattern;
+mod receiver;
 mod test_code;
 mod uses;
 
@@ -33,4 +34,5 @@ pub use language::{Category, Language};
 pub use notebook::NotebookText;
 pub use parse::ParseError;
 pub use pattern::{CodePattern, CodePatternError};
+pub use receiver::Receiver;
 pub use uses::{Use, UseKind};

@@ -8,8 +8,9 @@ use std::ops::Range;
 use tree_sitter::{Node, Tree, TreeCursor};
 
 use crate::definitions::Definition;
-use crate::language::Category;
+use crate::language::{Category, Language};
 use crate::limits;
+use crate::receiver::{Receiver, Receivers};
 
 /// How a name is used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,6 +59,8 @@ pub struct Use {
     pub line: u32,
     /// How the name is used there.
     pub kind: UseKind,
+    /// What the name is reached through; `None` if it stands alone.
+    pub receiver: Option<Receiver>,
 }
 
 /// Nodes whose names are imported.
@@ -97,9 +100,34 @@ const IMPLEMENTATIONS: &[&str] = &[
 /// Fields that hold what a definition extends or implements.
 const IMPLEMENTATION_FIELDS: &[&str] = &["superclass", "superclasses", "interfaces", "extends"];
 
+/// Parts of the kinds of nodes that call something.
+const CALLS: &[&str] = &[
+    "call",
+    "invocation",
+    "creation_expression",
+    "new_expression",
+    "command",
+    "macro_invocation",
+    "application_expression",
+    "apply_expression",
+];
+
 /// Fields of a call that hold what is called.
-const CALLED_FIELDS: &[&str] =
-    &["function", "method", "name", "constructor", "type", "macro", "callee", "target"];
+const CALLED_FIELDS: &[&str] = &[
+    "function",
+    "function_name",
+    "method",
+    "name",
+    "constructor",
+    "type",
+    "macro",
+    "callee",
+    "target",
+    "expr",
+];
+
+/// Operators that call what is before them, and those that call what is after them.
+const CALLING_OPERATORS: (&[&str], &[&str]) = (&["$", "$!", "@@", "<|"], &["|>", "&"]);
 
 /// Parts of the kinds of nodes that reach a member of something, whose last part is the name.
 const MEMBERS: &[&str] = &[
@@ -118,6 +146,9 @@ const MEMBERS: &[&str] = &[
     "subscript_expression",
 ];
 
+/// Kinds of nodes that hold nothing but a name.
+const NAMES: &[&str] = &["command_name", "identifier", "sym_lit", "variable_expression"];
+
 /// What the nodes around a leaf say of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Around {
@@ -130,7 +161,14 @@ enum Around {
 }
 
 /// Returns how a text uses a name, in the order of the text. `definitions` are those of the same text.
-pub(crate) fn uses(tree: &Tree, text: &str, name: &str, definitions: &[Definition]) -> Vec<Use> {
+pub(crate) fn uses(
+    language: &Language,
+    tree: &Tree,
+    text: &str,
+    name: &str,
+    definitions: &[Definition],
+) -> Vec<Use> {
+    let receivers = Receivers::new(language.name(), text);
     // What adds members to a type does not define it.
     let is_defined = |it: &&Definition| it.name == name && it.category != Category::Extension;
     let named = definitions.iter().filter(is_defined);
@@ -156,17 +194,19 @@ pub(crate) fn uses(tree: &Tree, text: &str, name: &str, definitions: &[Definitio
                 let range = at..at + name.len();
                 let kind = match inner {
                     // A qualified name ends with the name.
-                    _ if named.contains(&range.end) => UseKind::Definition,
+                    _ if named.contains(&range.end) || is_clause_name(&cursor, &path) => UseKind::Definition,
                     Around::Comment => UseKind::Comment,
                     Around::String => UseKind::String,
                     Around::Implementation => UseKind::Implementation,
                     Around::Import => UseKind::Import,
-                    _ if is_called(&cursor, &path) => UseKind::Call,
+                    _ if is_called(&cursor, &path, text) => UseKind::Call,
                     Around::Type => UseKind::Type,
                     Around::Code => UseKind::Code,
                 };
                 let line = text[node.start_byte()..at].matches('\n').count() + node.start_position().row + 1;
-                uses.push(Use { range, line: line as u32, kind });
+                let is_code = !matches!(kind, UseKind::Comment | UseKind::String);
+                let receiver = receivers.before(at, is_code);
+                uses.push(Use { range, line: line as u32, kind, receiver });
             }
         }
         while !cursor.goto_next_sibling() {
@@ -238,30 +278,59 @@ fn is_embedded(path: &[(Node<'_>, Option<&str>)]) -> bool {
     path.last().is_some_and(|(field, _)| !has(*field, "name") && !has(*field, "declarator"))
 }
 
+/// Returns whether the leaf at the cursor is the name of a clause of a function. Only the first clause is a definition of
+/// its own.
+fn is_clause_name(cursor: &TreeCursor<'_>, path: &[(Node<'_>, Option<&str>)]) -> bool {
+    let parent = path.last().map_or("", |(parent, _)| parent.kind());
+    cursor.field_name() == Some("name") && matches!(parent, "function" | "bind" | "function_clause")
+}
+
 /// Returns whether the leaf at the cursor is the name of what a call calls.
-fn is_called(cursor: &TreeCursor<'_>, path: &[(Node<'_>, Option<&str>)]) -> bool {
+fn is_called(cursor: &TreeCursor<'_>, path: &[(Node<'_>, Option<&str>)], text: &str) -> bool {
     let (mut node, mut field) = (cursor.node(), cursor.field_name());
     for (parent, parent_field) in path.iter().rev().take(4) {
         let kind = parent.kind();
-        let is_call =
-            ["call", "invocation", "creation_expression", "new_expression", "command", "macro_invocation"]
-                .iter()
-                .any(|word| kind.contains(word));
+        let is_first = || parent.named_child(0).is_some_and(|first| first.id() == node.id());
+        match kind {
+            // Haskell applies functions and the constructors of types and patterns alike.
+            "apply" => return field == Some("function") && !is_in_pattern(path),
+            // Between back quotes a function is an operator.
+            "infix_id" => return true,
+            "infix" | "infix_expression" => return is_operated(*parent, field, text),
+            // In Lisp the head of a list is called; other languages write lists in other brackets.
+            "list" | "list_lit" => return is_first() && text[parent.start_byte()..].starts_with('('),
+            _ => {}
+        }
+        let is_call = CALLS.iter().any(|word| kind.contains(word));
         if is_call && !kind.contains("arguments") {
-            let is_first = parent.named_child(0).is_some_and(|first| first.id() == node.id());
             return match field {
                 Some(field) => CALLED_FIELDS.contains(&field),
-                None => is_first && !kind.ends_with("suffix"),
+                None => is_first() && !kind.ends_with("suffix"),
             };
         }
-        let is_member =
-            MEMBERS.iter().any(|word| kind.contains(word)) || kind == "command_name" || kind == "identifier";
+        let is_member = MEMBERS.iter().any(|word| kind.contains(word)) || NAMES.contains(&kind);
         if !is_member || parent.end_byte() != node.end_byte() {
             return false;
         }
         (node, field) = (*parent, *parent_field);
     }
     false
+}
+
+fn is_in_pattern(path: &[(Node<'_>, Option<&str>)]) -> bool {
+    path.iter().any(|(node, field)| node.kind() == "patterns" || *field == Some("pattern"))
+}
+
+/// Returns whether an operator calls the operand in a field: `name $ x`, `x |> name`.
+fn is_operated(operation: Node<'_>, field: Option<&str>, text: &str) -> bool {
+    let operator = operation.child_by_field_name("operator");
+    let operator = operator.and_then(|operator| text.get(operator.byte_range())).unwrap_or_default();
+    let (before, after) = CALLING_OPERATORS;
+    match field {
+        Some("left" | "left_operand") => before.contains(&operator),
+        Some("right" | "right_operand") => after.contains(&operator),
+        _ => false,
+    }
 }
 
 /// The places in a range of a text where a name is a whole word.

@@ -13,9 +13,13 @@ use forage_syntax::{Language, parsed};
 /// Compares the uses of `Name` with the comments at the ends of their lines: each line of a source ends with a mark and
 /// the kinds of its uses in order.
 fn assert_uses(language: &str, path: &str, source: &[(&str, &str)]) {
+    assert_uses_of("Name", language, path, source);
+}
+
+fn assert_uses_of(name: &str, language: &str, path: &str, source: &[(&str, &str)]) {
     let language = Language::for_name(language, path).unwrap();
     let text: String = source.iter().map(|(line, _)| format!("{line}\n")).collect();
-    let uses = parsed(language, &text, Some("Name"), &Stop::never()).unwrap().uses;
+    let uses = parsed(language, &text, Some(name), &Stop::never()).unwrap().uses;
     for (number, (line, expected)) in (1..).zip(source) {
         let found = uses.iter().filter(|used| used.line == number).map(|used| used.kind.name());
         assert_eq!(found.collect::<Vec<_>>().join(" "), *expected, "{path}:{number}: {line}");
@@ -186,4 +190,39 @@ fn kotlin_swift_and_php() {
             ),
         ],
     );
+}
+
+#[test]
+fn functional_languages() {
+    let ocaml = [
+        ("open Name", "import"),
+        ("let name x = x", "definition"),
+        ("let a = name 1 2", "call"),
+        ("let b = Store.name (name 1)", "call call"),
+        ("let c = 1 |> name", "call"),
+        ("let d = List.map name []", "code"),
+        ("let e = name @@ 1", "call"),
+    ];
+    assert_uses("ocaml", "a.ml", &ocaml[..1]);
+    assert_uses_of("name", "ocaml", "a.ml", &ocaml[1..]);
+    let haskell = [
+        ("name :: Int -> Int", "definition"),
+        ("name x = x", "definition"),
+        ("a = name 1 2", "call"),
+        ("b = Store.name (name 1)", "call call"),
+        ("c = name $ 1", "call"),
+        ("d = 1 `name` 2", "call"),
+        ("e = map name []", "code"),
+    ];
+    assert_uses_of("name", "haskell", "a.hs", &haskell);
+    assert_uses(
+        "haskell",
+        "a.hs",
+        &[("f :: Maybe Name -> Name Int", "type type"), ("f (Just (Name x)) = Name x", "code call")],
+    );
+    assert_uses_of("name", "erlang", "a.erl", &[("a() -> name(1), b:name(2), [name].", "call call code")]);
+    assert_uses_of("name", "clojure", "a.clj", &[("(defn a [b] (name 1 (map name b)))", "call code")]);
+    assert_uses_of("name", "lisp", "a.el", &[("(defun a (b) (name 1 (mapcar name b)))", "call code")]);
+    assert_uses_of("name", "nix", "a.nix", &[("{ a = name 1; b = c name; }", "call code")]);
+    assert_uses_of("name", "python", "a.py", &[("a = [name, (name, b)]", "code code")]);
 }
