@@ -7,7 +7,7 @@
 mod definition;
 
 use definition::SymbolDefinition;
-pub(crate) use definition::definition;
+pub(crate) use definition::{STATEMENTS, definition};
 
 use forage_fs::lines;
 
@@ -173,9 +173,9 @@ impl<'l> LineClassifier<'l> {
         Self { language, open: None }
     }
 
-    /// Whether the next line begins within a string that is a value.
+    /// Whether the next line begins within a string that is a value, or within the code of a document.
     pub(crate) fn is_in_string(&self) -> bool {
-        matches!(self.open, Some(OpenBlock::String(_)))
+        matches!(self.open, Some(OpenBlock::String(_) | OpenBlock::Fence(..)))
     }
 
     /// What the next line is.
@@ -190,6 +190,8 @@ enum OpenBlock {
     Comment(&'static str),
     /// A string of several lines that is a value, not documentation.
     String(&'static str),
+    /// Code in Markdown, with the character of its fence and their number.
+    Fence(char, usize),
 }
 
 fn line_kind(line: &str, language: &LanguageRow, open: &mut Option<OpenBlock>) -> LineKind {
@@ -206,10 +208,24 @@ fn line_kind(line: &str, language: &LanguageRow, open: &mut Option<OpenBlock>) -
             follow_strings(line, code, language, open);
             return if trimmed.is_empty() { LineKind::Blank } else { LineKind::Code(code) };
         }
+        Some(OpenBlock::Fence(sign, length)) => {
+            if fence(line).is_some_and(|(it, count, info)| it == sign && count >= length && info.is_empty()) {
+                *open = None;
+            }
+            return if trimmed.is_empty() { LineKind::Blank } else { LineKind::Code(line.trim_end().len()) };
+        }
         None => {}
     }
     if trimmed.is_empty() {
         return LineKind::Blank;
+    }
+    if language.name == "markdown"
+        && let Some((sign, length, info)) = fence(line)
+        // Three back quotes may also enclose code in a line.
+        && !(sign == '`' && info.contains(sign))
+    {
+        *open = Some(OpenBlock::Fence(sign, length));
+        return LineKind::Code(line.trim_end().len());
     }
     for (start, end) in language.block_comments {
         if let Some(rest) = opens(trimmed, start) {
@@ -240,6 +256,15 @@ fn line_kind(line: &str, language: &LanguageRow, open: &mut Option<OpenBlock>) -
         .unwrap_or(code);
     follow_strings(line, end, language, open);
     LineKind::Code(end)
+}
+
+/// Returns the sign of a line that begins or ends code in Markdown, the number of signs and what follows them.
+fn fence(line: &str) -> Option<(char, usize, &str)> {
+    let trimmed = line.trim();
+    let sign = trimmed.chars().next().filter(|sign| matches!(sign, '`' | '~'))?;
+    let info = trimmed.trim_start_matches(sign);
+    let length = trimmed.len() - info.len();
+    (length >= 3).then_some((sign, length, info.trim()))
 }
 
 /// Opens and closes strings of several lines, which documentation is written in as well: without this the end of

@@ -88,7 +88,7 @@ impl FileOutline {
         self.has_errors = true;
         let lines: Vec<&str> = forage_fs::lines(text).collect();
         let in_error = covered(lines.len(), errors.iter().map(|error| (*error.start(), *error.end())));
-        self.definitions.retain(|it| !(in_error[it.line as usize] && CONTROL.contains(&it.name.as_str())));
+        self.definitions.retain(|it| !(in_error[it.line as usize] && is_no_name(&it.name)));
         let ranges = |has_error: bool| {
             let of = self.definitions.iter().filter(move |it| it.has_error == has_error);
             covered(lines.len(), of.map(|it| (it.start_line, it.end_line)))
@@ -180,11 +180,12 @@ impl FileOutline {
     }
 }
 
-/// Words that a parser takes for names after an error.
-const CONTROL: &[&str] = &[
-    "case", "catch", "class", "const", "do", "else", "export", "for", "function", "if", "import", "let",
-    "new", "return", "switch", "throw", "try", "var", "while",
-];
+/// Further words that a parser takes for names after an error.
+const DECLARING: &[&str] = &["class", "const", "export", "let", "var"];
+
+fn is_no_name(word: &str) -> bool {
+    chunk::STATEMENTS.contains(&word) || DECLARING.contains(&word)
+}
 
 /// Returns for each line, counted from 1, whether a range has it.
 fn covered(lines: usize, ranges: impl Iterator<Item = (u32, u32)>) -> Vec<bool> {
@@ -501,6 +502,9 @@ mod tests {
         assert_eq!(shown("a.rb", ruby), "type A 1-9\n  function b 2-6\n  function e 8-8\n");
         let page = "# A\n\ntext\n\n## B\n\nmore\n\n## C\n\n# D\n";
         assert_eq!(shown("a.md", page), "heading A 1-9\n  heading B 5-7\n  heading C 9-9\nheading D 11-11\n");
+        // Comments in code are no headings, and a shorter fence does not end it.
+        let page = "# A\n\n````sh\n# one\n```\n# two\n````\n\n    # three\n\n#four\n\n~~~\n# five\n~~~\n\n```a``` b\n# B\n";
+        assert_eq!(shown("a.md", page), "heading A 1-17\nheading B 18-18\n");
     }
 
     #[test]

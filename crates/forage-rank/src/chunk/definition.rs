@@ -10,17 +10,14 @@ pub(crate) struct SymbolDefinition<'a> {
     pub(super) kind: DefinitionKind,
 }
 
-/// Words that stand before a parenthesis and call nothing.
+/// Words that are names in no language with brackets.
+pub(crate) const STATEMENTS: &[&str] = &[
+    "case", "catch", "do", "else", "for", "function", "if", "import", "new", "return", "switch", "throw",
+    "try", "while",
+];
+
+/// Further words that stand before a parenthesis and call nothing, in some language.
 const CONTROL: &[&str] = &[
-    "if",
-    "for",
-    "while",
-    "switch",
-    "catch",
-    "return",
-    "else",
-    "do",
-    "try",
     "except",
     "finally",
     "with",
@@ -31,11 +28,8 @@ const CONTROL: &[&str] = &[
     "elsif",
     "unless",
     "until",
-    "function",
     "await",
     "yield",
-    "throw",
-    "new",
     "typeof",
     "sizeof",
     "super",
@@ -44,7 +38,6 @@ const CONTROL: &[&str] = &[
     "fixed",
     "defined",
     "assert",
-    "case",
     "delete",
     "goto",
     "not",
@@ -52,11 +45,14 @@ const CONTROL: &[&str] = &[
     "or",
     "in",
     "is",
-    "import",
     "require",
     "synchronized",
     "constructor",
 ];
+
+fn is_control(word: &str) -> bool {
+    is_one_of(STATEMENTS, word) || is_one_of(CONTROL, word)
+}
 
 /// Words before the keyword of a definition.
 const MODIFIERS: &[&str] = &[
@@ -141,8 +137,11 @@ pub(crate) fn definition<'a>(line: &'a str, language: &LanguageRow) -> Option<Sy
     let trimmed = line.trim();
     let outermost = !line.starts_with([' ', '\t']);
     if language.style == CommentStyle::Prose {
-        let heading = trimmed.strip_prefix('#')?.trim_start_matches('#').trim();
-        return (!heading.is_empty())
+        let heading = trimmed.strip_prefix('#')?.trim_start_matches('#');
+        // Code is indented by four columns, and `#word` is no heading.
+        let is_heading = heading.starts_with([' ', '\t']) && super::indent(line) < 4;
+        let heading = heading.trim();
+        return (is_heading && !heading.is_empty())
             .then_some(SymbolDefinition { name: heading, kind: DefinitionKind::Heading });
     }
     if language.style == CommentStyle::Sql {
@@ -165,7 +164,7 @@ pub(crate) fn definition<'a>(line: &'a str, language: &LanguageRow) -> Option<Sy
         CommentStyle::JavaScript => javascript(trimmed, rest, outermost),
         CommentStyle::Python if outermost => {
             let name = assigned(trimmed, "=").or_else(|| assigned(trimmed, ":"));
-            name.filter(|name| !is_one_of(CONTROL, name))
+            name.filter(|name| !is_control(name))
         }
         CommentStyle::Ruby => {
             assigned(trimmed, "=").filter(|name| name.starts_with(|c: char| c.is_ascii_uppercase()))
@@ -195,7 +194,7 @@ pub(crate) fn definition<'a>(line: &'a str, language: &LanguageRow) -> Option<Sy
                 return identifier(name)
                     .map(|name| SymbolDefinition { name, kind: DefinitionKind::Constant });
             }
-            let is_function = after.starts_with("()") && !name.is_empty() && !is_one_of(CONTROL, name);
+            let is_function = after.starts_with("()") && !name.is_empty() && !is_control(name);
             return is_function.then_some(SymbolDefinition { name, kind: DefinitionKind::Function });
         }
         _ => None,
@@ -539,7 +538,7 @@ fn c_function(trimmed: &str, outermost: bool) -> Option<&str> {
     // `type *name(`, `Type::~Type(`
     let start = head.rfind(['*', '&', '~']).map_or(0, |at| at + 1);
     let name = last_name(&head[start..])?;
-    if is_one_of(CONTROL, name) || is_one_of(CONTROL, head.split(' ').next()?) {
+    if is_control(name) || is_control(head.split(' ').next()?) {
         return None;
     }
     let typed = head.len() > name.len() && head.contains([' ', '*', '&', ':']);
@@ -567,7 +566,7 @@ fn typed_function<'a>(trimmed: &'a str, modified: bool, rest: &'a str) -> Option
         _ => head,
     };
     let name = last_name(head)?;
-    if is_one_of(CONTROL, name) || is_one_of(CONTROL, head.split(' ').next()?) || head.contains("->") {
+    if is_control(name) || is_control(head.split(' ').next()?) || head.contains("->") {
         return None;
     }
     let typed = head[..last_name_start(head)].ends_with(' ');
@@ -592,8 +591,7 @@ fn javascript<'a>(trimmed: &'a str, rest: &'a str, outermost: bool) -> Option<&'
     }
     let name = identifier(rest)?;
     let after = &rest[name.len()..];
-    if is_one_of(CONTROL, name) && name != "constructor" || trimmed.ends_with(';') && !after.starts_with('<')
-    {
+    if is_control(name) && name != "constructor" || trimmed.ends_with(';') && !after.starts_with('<') {
         return None;
     }
     if after.starts_with('(')
