@@ -113,6 +113,9 @@ pub const GREP_WITHIN: usize = 8;
 /// See [`GREP_WITHIN`].
 pub const GREP_WITHIN_BYTES: usize = 100;
 
+/// Types and modules by which lines are counted that a qualified name leaves out.
+pub const GREP_RECEIVERS: usize = 8;
+
 /// Names whose files are kept for further pages, for each caller.
 pub const GREP_USES_KEPT: usize = 4;
 

@@ -11,8 +11,8 @@ pub mod search;
 pub(crate) mod search_index;
 
 pub use grep_search::{
-    GatheredUses, GrepDefinition, GrepFile, GrepLine, GrepOutput, GrepRequest, GrepResponse, GrepSearch,
-    GrepWithin, rest::GrepDirectory,
+    GatheredUses, GrepDefinition, GrepFile, GrepLine, GrepOutput, GrepReceiver, GrepRequest, GrepResponse,
+    GrepSearch, GrepWithin, rest::GrepDirectory,
 };
 pub use keyword_lookup::{
     Has, KeywordLookup, LookupHit, LookupLine, LookupName, LookupRequest, LookupResponse, LookupStatus,

@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 pub use self::gathered::GatheredUses;
 pub use self::request::{GrepOutput, GrepRequest};
 use self::rest::Rest;
-pub use self::uses::{GrepDefinition, GrepWithin};
+pub use self::uses::{GrepDefinition, GrepReceiver, GrepWithin};
 use super::adapted;
 use super::line_search::{FoundFile, LineSearch, LinesFound, ResultUnit};
 use crate::arguments::{Clamp, Foreign, ForeignNames, refuse_pages};
@@ -58,6 +58,15 @@ pub struct GrepResponse {
     /// Definitions of the name that were found, whether in `definitions` or not.
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
     pub definition_count: u64,
+    /// The type or module of a qualified name whose uses are asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub qualifier: Option<String>,
+    /// Lines with the name that this page leaves out, because it belongs to another type or module there.
+    #[serde(skip_serializing_if = "crate::lines::is_zero")]
+    pub left_out_count: u64,
+    /// These types and modules, the most lines first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<GrepReceiver>,
     /// Where those are that are not in `files`, the most first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<rest::GrepDirectory>,
@@ -97,6 +106,9 @@ impl GrepResponse {
             files: Vec::new(),
             definitions: Vec::new(),
             definition_count: 0,
+            qualifier: None,
+            left_out_count: 0,
+            left_out: Vec::new(),
             elsewhere: Vec::new(),
             no_file_chosen: false,
             continued: false,
@@ -115,6 +127,9 @@ impl GrepResponse {
 pub struct GrepFile {
     #[serde(skip)]
     place: RelPath,
+    /// Its part of an answer of uses.
+    #[serde(skip)]
+    order: u8,
     /// Its path below the root.
     pub path: String,
     /// The path's own bytes in base64, where `path` quotes them.
@@ -153,6 +168,9 @@ pub struct GrepLine {
     /// `code`, `string` or `comment`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mention: Option<&'static str>,
+    /// `unknown` where uses of a qualified name are asked for and nothing says whether this is one of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receiver: Option<&'static str>,
     /// Where uses are asked for, the innermost definition around the line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<GrepWithin>,
@@ -335,7 +353,7 @@ impl From<FoundFile> for GrepFile {
     fn from(file: FoundFile) -> Self {
         let FoundFile { place, path, path_bytes, matches, events } = file;
         let lines = events.iter().map(line_record).collect();
-        Self { place, path, path_bytes, match_count: matches, lines }
+        Self { place, order: 0, path, path_bytes, match_count: matches, lines }
     }
 }
 
@@ -350,6 +368,7 @@ fn line_record(event: &SearchEvent) -> GrepLine {
         cut_before: event.cut.before,
         cut_after: event.cut.after,
         mention: None,
+        receiver: None,
         within: None,
     }
 }

@@ -317,3 +317,249 @@ fn a_definition_that_the_list_has_no_room_for_stands_among_the_uses() {
     let shown: Vec<_> = answer.head.shown.iter().map(|file| (file.ranges.as_slice(), file.matches)).collect();
     assert_eq!(shown, [([(1, 1)].as_slice(), 1); 16]);
 }
+
+/// Compares the lines of a file that are left of a qualified name with their marks: `+` for those of the qualifier, `?`
+/// where the receiver is unknown, `-` for those that are left out. Returns what differs.
+fn narrowed_otherwise(pattern: &str, path: &str, source: &[(&str, &str)]) -> String {
+    let tree = Tree::new();
+    tree.write(path, source.iter().map(|(line, _)| format!("{line}\n")).collect::<String>());
+    let workspace = Workspace::open(tree.root()).unwrap();
+    let response = workspace.grep(GrepRequest::new(pattern).output(GrepOutput::Uses)).unwrap().response;
+    let mark = |number: u64| {
+        let line = lines(&response).find(|(_, line)| line.line_number == number);
+        line.map(|(_, line)| if line.receiver.is_some() { "?" } else { "+" })
+    };
+    let left_out = source.iter().filter(|(_, mark)| *mark == "-").count() as u64;
+    let mut otherwise = String::new();
+    if response.left_out_count != left_out {
+        otherwise += &format!("{path}: {} left out: {:?}\n", response.left_out_count, response.left_out);
+    }
+    let defined: Vec<u64> = response.definitions.iter().map(|definition| definition.line.into()).collect();
+    let is_within = |line: &u64| source[*line as usize - 1].1 == "+";
+    if defined.is_empty() || !defined.iter().all(is_within) {
+        otherwise += &format!("{path}: defined in {defined:?}\n");
+    }
+    let lines = (1..)
+        .zip(source)
+        .map(|(number, (line, expected))| {
+            (number, line, expected.trim_matches('-'), mark(number).unwrap_or(""))
+        })
+        .filter(|(_, _, expected, found)| expected != found)
+        .map(|(number, line, _, found)| format!("{path}:{number}: {line}: {found:?}\n"));
+    otherwise.extend(lines);
+    otherwise
+}
+
+#[test]
+fn a_qualified_name_leaves_out_the_uses_of_other_types() {
+    let mut otherwise = String::new();
+    otherwise += &narrowed_otherwise(
+        "Frontier.pop",
+        "a.py",
+        &[
+            ("class Frontier:", ""),
+            ("    def pop(self):", "+"),
+            ("        return self.items.pop()", "?"),
+            ("    def take(self):", ""),
+            ("        return self.pop()", "+"),
+            ("class Stack:", ""),
+            ("    def pop(self):", "-"),
+            ("        return None", ""),
+            ("    def take(self):", ""),
+            ("        return self.pop()", "-"),
+            ("class Other:", ""),
+            ("    def take(self):", ""),
+            ("        return self.pop()", "?"),
+            ("class Sub(Frontier):", ""),
+            ("    def take(self):", ""),
+            ("        return self.pop()", "+"),
+            ("def run(f):", ""),
+            ("    f.pop()", "?"),
+            ("    Frontier.pop(f)", "+"),
+            ("    f.pop(f)  # not Frontier.pop", "+"),
+            ("    Stack.pop(f)", "-"),
+            ("    Sub.pop(f)", "?"),
+            ("    make().pop()", "?"),
+            ("    # Stack.pop ends here.", "-"),
+        ],
+    );
+    otherwise += &narrowed_otherwise(
+        "Frontier::pop",
+        "a.rs",
+        &[
+            ("struct Frontier;", ""),
+            ("impl Frontier {", ""),
+            ("    fn pop(&self) {}", "+"),
+            ("    fn take(&self) { self.pop(); }", "+"),
+            ("    fn make() { Self::pop(); }", "+"),
+            ("}", ""),
+            ("struct Stack;", ""),
+            ("impl Stack {", ""),
+            ("    fn pop(&self) {}", "-"),
+            ("    fn take(&self) { self.pop(); }", "-"),
+            ("}", ""),
+            ("impl Store for Frontier {", ""),
+            ("    fn put(&self) { self.pop(); }", "+"),
+            ("}", ""),
+            ("fn run<T: Store>(f: &Frontier) {", ""),
+            ("    f.pop();", "?"),
+            ("    Frontier::pop(f);", "+"),
+            ("    Stack::pop(f);", "-"),
+            ("    queue::pop(f);", "-"),
+            ("    T::pop(f);", "?"),
+            ("    pop(f);", "?"),
+            ("}", ""),
+        ],
+    );
+    otherwise += &narrowed_otherwise(
+        "Frontier.Pop",
+        "a.go",
+        &[
+            ("package a", ""),
+            ("import \"a/queue\"", ""),
+            ("type Frontier struct{}", ""),
+            ("func (f *Frontier) Pop() {}", "+"),
+            ("type Stack struct{}", ""),
+            ("func (s *Stack) Pop() {}", "-"),
+            ("func Run(f *Frontier) {", ""),
+            ("\tf.Pop()", "?"),
+            ("\tqueue.Pop()", "-"),
+            ("\tFrontier.Pop(f)", "+"),
+            ("\tDefault.Pop()", "?"),
+            ("}", ""),
+        ],
+    );
+    otherwise += &narrowed_otherwise(
+        "Frontier#pop",
+        "a.ts",
+        &[
+            ("class Frontier {", ""),
+            ("  pop() {}", "+"),
+            ("  take() { this.pop(); }", "+"),
+            ("}", ""),
+            ("class Stack {", ""),
+            ("  pop() {}", "-"),
+            ("  take() { this.pop(); }", "-"),
+            ("}", ""),
+            ("class Sub extends Frontier {", ""),
+            ("  take() { super.pop(); }", "+"),
+            ("}", ""),
+            ("function run(f: Frontier) {", ""),
+            ("  f.pop();", "?"),
+            ("  Frontier.pop();", "+"),
+            ("  Stack.pop();", "-"),
+            ("  f?.items[0].pop();", "?"),
+            ("}", ""),
+        ],
+    );
+    otherwise += &narrowed_otherwise(
+        "Frontier.pop",
+        "A.java",
+        &[
+            ("class Frontier {", ""),
+            ("  void pop() {}", "+"),
+            ("  void take() { pop(); }", "+"),
+            ("}", ""),
+            ("class Stack {", ""),
+            ("  void pop() {}", "-"),
+            ("  void take() { this.pop(); }", "-"),
+            ("  void both() { pop(); }", "?"),
+            ("}", ""),
+            ("class Sub extends Frontier { void take() { super.pop(); } }", "+"),
+            ("class Use { void run(Frontier f) {", ""),
+            ("  f.pop();", "?"),
+            ("  Frontier.pop();", "+"),
+            ("  Stack.pop();", "-"),
+            ("  list.forEach(Stack::pop);", "-"),
+            ("  list.forEach(Frontier::pop);", "+"),
+            ("}}", ""),
+        ],
+    );
+    otherwise += &narrowed_otherwise(
+        "Frontier#pop",
+        "a.rb",
+        &[
+            ("class Frontier", ""),
+            ("  def pop; end", "+"),
+            ("  def take; self.pop; end", "+"),
+            ("end", ""),
+            ("class Stack", ""),
+            ("  def pop; end", "-"),
+            ("  def take; self.pop; end", "-"),
+            ("end", ""),
+            ("class Sub < Frontier", ""),
+            ("  def take; pop; end", "+"),
+            ("end", ""),
+            ("def run(f)", ""),
+            ("  f.pop", "?"),
+            ("  Frontier.new.pop", "?"),
+            ("  Frontier.pop", "+"),
+            ("  Frontier::pop", "+"),
+            ("  Stack.pop", "-"),
+            ("end", ""),
+        ],
+    );
+    otherwise += &narrowed_otherwise(
+        "Frontier::pop",
+        "a.cpp",
+        &[
+            ("struct Frontier {", ""),
+            ("  void pop();", "+"),
+            ("  void take() { this->pop(); }", "+"),
+            ("};", ""),
+            ("void Frontier::pop() {}", "+"),
+            ("struct Stack {", ""),
+            ("  void pop() {}", "-"),
+            ("  void take() { this->pop(); }", "-"),
+            ("};", ""),
+            ("struct Sub : Frontier { void take() { pop(); } };", "+"),
+            ("void run(Frontier *f) {", ""),
+            ("  f->pop();", "?"),
+            ("  Stack::pop();", "-"),
+            ("  Frontier::pop();", "+"),
+            ("  x.pop();", "?"),
+            ("}", ""),
+        ],
+    );
+    assert!(otherwise.is_empty(), "{otherwise}");
+}
+
+#[test]
+fn pages_of_a_qualified_name_have_each_line_or_count_it() {
+    let tree = Tree::new();
+    let calls = |of: &str, count: usize| format!("    {of}.pop(x)\n").repeat(count);
+    tree.write("a.py", format!("def run(x):\n{}{}", calls("Stack", 120), calls("x", 30)));
+    tree.write(
+        "b.py",
+        format!("class Frontier:\n    def pop(self): pass\ndef run(x):\n{}", calls("Frontier", 20)),
+    );
+    tree.write("c.nim", "Stack.pop(x)\n");
+    let workspace = Workspace::open(tree.root()).unwrap();
+    let request = GrepRequest::new("Frontier.pop").output(GrepOutput::Uses).max_results(15);
+    let pages = pages(&workspace, request);
+    let shown = pages.iter().flat_map(lines).count();
+    let left_out: u64 = pages.iter().map(|page| page.left_out_count).sum();
+    assert_eq!((pages[0].match_count, shown, left_out), (172, 52, 120));
+    assert!(pages.iter().all(|page| page.qualifier.as_deref() == Some("Frontier")));
+    // Files that write the qualifier come first, and a page goes on behind what it leaves out.
+    let first: Vec<(&str, bool)> =
+        lines(&pages[0]).map(|(path, line)| (path, line.receiver.is_some())).collect();
+    assert_eq!(first, [("b.py", false); 15]);
+    let context = tree.context();
+    let text = answer(&context, "grep_search", json!({"pattern": "Frontier.pop", "output": "uses"})).text;
+    for part in [
+        "(showing 50; counts by kind are of these)",
+        "Narrowed to `Frontier`: 120 lines of other types or modules left out (`Stack` 120).",
+        "calls (20):",
+        "calls, receiver unknown (29):",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let text = answer(
+        &context,
+        "grep_search",
+        json!({"pattern": "Frontier.pop", "output": "uses", "file_pattern": "*.nim"}),
+    )
+    .text;
+    assert!(text.contains("1 file read by line: lines there are not narrowed"), "{text}");
+}

@@ -22,6 +22,7 @@ impl Render for GrepResponse {
         for directory in &mut self.elsewhere {
             border.name(&mut directory.path);
         }
+        self.left_out.iter_mut().for_each(|receiver| border.text(&mut receiver.name));
         for line in self.files.iter_mut().flat_map(|file| &mut file.lines) {
             line.within.iter_mut().for_each(|within| border.text(&mut within.symbol));
         }

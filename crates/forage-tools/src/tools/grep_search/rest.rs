@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::super::line_search::LineSearch;
-use super::{GrepFile, GrepOutput, GrepResponse, is_whole, uses};
+use super::{GrepFile, GrepResponse, is_whole};
 use crate::cursor::Cursor;
 use crate::error::ToolError;
 use crate::limits;
@@ -158,13 +158,9 @@ pub(super) fn cursor(response: &GrepResponse, shown: u64) -> Option<String> {
             left -= file.match_count;
             continue;
         }
-        let distance = match response.output {
-            GrepOutput::Uses => uses::part(&file.place),
-            _ => 0,
-        };
         let mut matches = file.lines.iter().filter(|line| line.kind == "match");
         let line = matches.nth(usize::try_from(left).ok()?.checked_sub(1)?)?.line_number;
-        return Some(Cursor { distance, path: file.place.clone(), line }.encode(response.bound));
+        return Some(Cursor { distance: file.order, path: file.place.clone(), line }.encode(response.bound));
     }
     None
 }

@@ -1,11 +1,14 @@
 //! `grep_search` for a name: its definitions, then the lines that use it, by the definitions that these stand in.
 //!
 //! Names are compared as whole words, and nothing is resolved. All lines with the name are found, whatever they are; the
-//! definitions around them come from `forage_rank`'s outline of their files.
+//! definitions around them come from `forage_rank`'s outline of their files. [`qualifier`] narrows them by what qualifies
+//! the name.
+
+mod qualifier;
+mod render;
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
-use std::fmt::Write as _;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,14 +19,16 @@ use forage_rank::{
     Definition, DefinitionKind, FileOutline, MentionKind, Use, UseKind, is_prose, is_test, may_define,
     mentions, outline_and_uses,
 };
-use forage_search::{Delivered, EventKind, Pattern, ScanOptions, SearchEvent, search};
+use forage_search::{Delivered, EventKind, FileEvents, Pattern, ScanOptions, SearchEvent, search};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use self::qualifier::{Fit, Narrowing, QualifiedName, has_word};
+pub(super) use self::render::{defined, headline, is_listed, used};
 use super::super::line_search::{FoundFile, LineSearch, ResultUnit};
 use super::gathered::{Gathered, MentioningFile};
 use super::rest::DirectoryTally;
-use super::{GrepFile, GrepLine, GrepRequest, GrepResponse, GrepSearch, is_whole};
+use super::{GrepFile, GrepRequest, GrepResponse, GrepSearch, is_whole};
 use crate::arguments::Clamp;
 use crate::border::{Border, Excerpt, Hidden};
 use crate::context::Context;
@@ -31,7 +36,6 @@ use crate::cursor::Cursor;
 use crate::error::ToolError;
 use crate::file_text::whole_text;
 use crate::limits;
-use crate::lines::{ContextDetail, shown_line};
 use crate::names::ToolNames;
 use crate::outcome::{Limit, ToolOutcome};
 use crate::sanitize::sanitize_line;
@@ -58,6 +62,15 @@ pub struct GrepDefinition {
     pub text: String,
 }
 
+/// Lines that a qualified name leaves out, because the name belongs to another type or module there.
+#[derive(Clone, Debug, JsonSchema, PartialEq, Eq, Serialize)]
+pub struct GrepReceiver {
+    /// The other type or module.
+    pub name: String,
+    /// Lines of the page's files.
+    pub line_count: u64,
+}
+
 /// The innermost definition that a line stands in.
 #[derive(Clone, Debug, JsonSchema, PartialEq, Eq, Serialize)]
 pub struct GrepWithin {
@@ -67,29 +80,6 @@ pub struct GrepWithin {
     pub start_line: u32,
     /// Its last line.
     pub end_line: u32,
-}
-
-/// The name that a pattern is, and whether something in front of it is left out.
-fn name_of(pattern: &str) -> Result<(&str, bool), ToolError> {
-    let bare = pattern.trim().trim_start_matches(r"\b").trim_end_matches(r"\b");
-    let bare = bare.strip_suffix("()").unwrap_or(bare).trim_start_matches([':', '.', '#', '/']);
-    // What begins with a separator is a name with it, such as `->cart` in Clojure.
-    let behind = |separator: &&str| Some(bare.rfind(separator).filter(|at| *at > 0)? + separator.len());
-    let start = ["::", "->", ".", "#", "/", ":"].iter().filter_map(behind).max().unwrap_or_default();
-    let (qualifier, name) = bare.split_at(start);
-    // `empty?`, `save!`, `a-b`, `foo'`, `$name` are names in some languages.
-    let is_sign = |c: char| "_-?!='$@%~>".contains(c);
-    let is_name = name.chars().all(|c| c.is_alphanumeric() || is_sign(c))
-        && name.contains(|c: char| c.is_alphanumeric() || c == '_');
-    let qualifies = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.' | '-' | '>' | '#' | '/');
-    if is_name && qualifier.chars().all(qualifies) {
-        return Ok((name, !qualifier.is_empty()));
-    }
-    let problem = format!(
-        "uses are those of one name, and {} is none; give a name such as \"parse_header\", or search for lines",
-        quoted(pattern)
-    );
-    Err(ToolError::argument("pattern", problem))
 }
 
 /// Returns how a caller gets less.
@@ -115,7 +105,8 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
     let mut clamp = Clamp::new(&context.names, GrepSearch::NAME);
     let most = limits::GREP_MATCHES_MAX;
     let max_results = clamp.number("max_results", request.max_results, limits::GREP_MATCHES, 1, most);
-    let (name, is_qualified) = name_of(&request.pattern)?;
+    let qualified = QualifiedName::new(&request.pattern)?;
+    let name = qualified.name;
     if request.invert_match.unwrap_or(false) {
         return Err(ToolError::argument(
             "invert_match",
@@ -141,7 +132,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
     let mut reader = UseReader {
         context,
         root,
-        name,
+        qualified,
         pattern,
         // That it is searched was decided when it was found.
         walk: WalkOptions { only: None, threads: 1, no_ignore: true, hidden: true, ..walk.clone() },
@@ -194,6 +185,9 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
             files_searched: report.searched(),
             files: page.files,
             elsewhere: page.elsewhere.most_first(),
+            qualifier: qualified.qualifier.map(str::to_owned),
+            left_out_count: page.left_out.values().sum(),
+            left_out: most_first(page.left_out),
             definitions: defined,
             definition_count: defined_count,
             depth: start.depth() + 1,
@@ -207,11 +201,9 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
         found,
     );
     outcome.warnings = [line_search.asked.warnings.clone(), notes].concat();
-    if is_qualified {
-        let name = quoted(name);
-        outcome
-            .warnings
-            .push(format!("only {name} is looked for: names are compared, and nothing is resolved"));
+    if page.not_narrowed > 0 && qualified.qualifier.is_some() {
+        let files = count(page.not_narrowed, "file");
+        outcome.warnings.push(format!("{files} read by line: lines there are not narrowed by the qualifier"));
     }
     outcome.warnings.extend(line_search.unfit_globs());
     outcome.add_report(report);
@@ -250,13 +242,55 @@ struct UsesPage {
     by_bytes: bool,
     elsewhere: DirectoryTally,
     skipped: Skipped,
+    /// Lines that the qualifier leaves out, by the type or module that the name belongs to.
+    left_out: BTreeMap<String, u64>,
+    /// Files read by line.
+    not_narrowed: u64,
+}
+
+impl UsesPage {
+    /// Adds lines of a file, of which the page may have some before.
+    fn add(&mut self, record: GrepFile) {
+        self.matches += record.match_count;
+        match self.files.last_mut().filter(|last| last.place == record.place) {
+            Some(last) => {
+                last.match_count += record.match_count;
+                last.lines.extend(record.lines);
+            }
+            None if record.match_count > 0 => self.files.push(record),
+            None => {}
+        }
+    }
+}
+
+/// The types and modules with the most lines.
+fn most_first(lines: BTreeMap<String, u64>) -> Vec<GrepReceiver> {
+    let mut all: Vec<GrepReceiver> = lines
+        .into_iter()
+        .map(|(name, line_count)| GrepReceiver { name: clip(&name, limits::QUOTED_BYTES), line_count })
+        .collect();
+    all.sort_by(|a, b| b.line_count.cmp(&a.line_count).then_with(|| a.name.cmp(&b.name)));
+    all.truncate(limits::GREP_RECEIVERS);
+    all
+}
+
+/// Lines of a file.
+struct FileLines {
+    record: GrepFile,
+    /// The last of them.
+    last: u64,
+    /// Lines with the name, whether the qualifier leaves them out or not.
+    found: u64,
+    has_more: bool,
+    left_out: Vec<String>,
+    is_narrowed: bool,
 }
 
 /// Reads what is told of the files with a name.
 struct UseReader<'a> {
     context: &'a Context,
     root: &'a Arc<Root>,
-    name: &'a str,
+    qualified: QualifiedName<'a>,
     pattern: &'a Pattern,
     /// For one file.
     walk: WalkOptions,
@@ -287,7 +321,7 @@ impl OutlinedFile {
     }
 }
 
-impl UseReader<'_> {
+impl<'a> UseReader<'a> {
     fn scan(&self, around: (usize, usize), max_file_matches: usize) -> ScanOptions {
         ScanOptions {
             before_context: around.0,
@@ -300,6 +334,14 @@ impl UseReader<'_> {
         }
     }
 
+    /// Returns where a file comes in the answer: files that write the qualifier before the name come first.
+    fn order(&self, file: &FileEvents) -> u8 {
+        let part = part(&file.path);
+        let Some(qualifier) = self.qualified.qualifier else { return part };
+        let is_qualified = |event: &SearchEvent| has_word(&String::from_utf8_lossy(&event.bytes), qualifier);
+        2 * part + u8::from(!file.events.iter().any(is_qualified))
+    }
+
     /// Looks for all files with the name.
     fn gather(&self, start: &RelPath, walk: &WalkOptions) -> Result<Gathered, ToolError> {
         // What is found has to be shown, too.
@@ -310,9 +352,10 @@ impl UseReader<'_> {
         let mut uncounted: Vec<usize> = Vec::new();
         let report = search(self.root, start, walk, self.pattern, &scan, &gathering, |file| {
             let path = file_name(&file.path);
-            let may_define =
-                |event: &SearchEvent| may_define(&path, &String::from_utf8_lossy(&event.bytes), self.name);
-            let (part, may_define) = (part(&file.path), file.events.iter().any(may_define));
+            let may_define = |event: &SearchEvent| {
+                may_define(&path, &String::from_utf8_lossy(&event.bytes), self.qualified.name)
+            };
+            let (part, may_define) = (self.order(&file), file.events.iter().any(may_define));
             if file.more {
                 uncounted.push(files.len());
             }
@@ -346,7 +389,8 @@ impl UseReader<'_> {
         };
         let mut lines = 0;
         let page = files.iter().filter(is_ahead).take_while(|file| {
-            let is_within = lines < max_results;
+            // Of a qualified name files are read until enough lines are left.
+            let is_within = lines < max_results || self.qualified.qualifier.is_some();
             lines += file.matches;
             is_within
         });
@@ -358,8 +402,9 @@ impl UseReader<'_> {
         let bytes = AtomicUsize::new(0);
         let held = map_in_threads(&paths, self.context.walk_options().thread_count(), |path| {
             let has_room = self.stop.check().is_none() && bytes.load(Ordering::Relaxed) < most_bytes;
-            let file =
-                has_room.then(|| OutlinedFile::read(self.root, path, self.name, self.stop)).flatten()?;
+            let file = has_room
+                .then(|| OutlinedFile::read(self.root, path, self.qualified.name, self.stop))
+                .flatten()?;
             bytes.fetch_add(file.text.len(), Ordering::Relaxed);
             Some(((*path).clone(), Arc::new(file)))
         });
@@ -370,7 +415,7 @@ impl UseReader<'_> {
     fn outlined(&self, path: &RelPath) -> Option<Arc<OutlinedFile>> {
         match self.held.0.get(path) {
             Some(file) => Some(Arc::clone(file)),
-            None => OutlinedFile::read(self.root, path, self.name, self.stop).map(Arc::new),
+            None => OutlinedFile::read(self.root, path, self.qualified.name, self.stop).map(Arc::new),
         }
     }
 
@@ -382,8 +427,8 @@ impl UseReader<'_> {
     ) -> (Vec<GrepDefinition>, u64) {
         let chosen: Vec<&MentioningFile> = files.iter().filter(|file| file.may_define).collect();
         let time = self.stop.within(limits::GREP_COUNT_TIME);
-        let mut found: Vec<(u8, bool, GrepDefinition)> = Vec::new();
-        let (mut all, mut too_large) = (0, 0);
+        let mut found: Vec<((DefinitionFit, u8, bool), GrepDefinition)> = Vec::new();
+        let (mut counts, mut too_large) = ([0_u64; 3], 0);
         for (looked_at, MentioningFile { part, path, .. }) in chosen.iter().enumerate() {
             if time.check().is_some() {
                 let left = count((chosen.len() - looked_at) as u64, "file");
@@ -397,41 +442,65 @@ impl UseReader<'_> {
                 too_large += 1;
                 continue;
             };
-            let mut own: Vec<Definition> = file
-                .outline
-                .definitions
-                .iter()
-                .chain(&file.outline.fields)
-                .filter(|definition| definition.name == self.name && defines(definition.kind))
-                .cloned()
-                .collect();
-            all += own.len() as u64;
-            own.sort_by_key(|definition| definition.kind == DefinitionKind::Declaration);
+            let narrowing = self.narrowing(path, &file);
+            let fit_of = |definition| match &narrowing {
+                Some(narrowing) => DefinitionFit::from(narrowing.definition(definition)),
+                None => DefinitionFit::Unknown,
+            };
+            let named = file.outline.definitions.iter().chain(&file.outline.fields);
+            let own = named.filter(|it| it.name == self.qualified.name && defines(it.kind));
+            let mut own: Vec<(DefinitionFit, &Definition)> = own.map(|it| (fit_of(it), it)).collect();
+            own.iter().for_each(|(fit, _)| counts[*fit as usize] += 1);
+            own.sort_by_key(|(fit, definition)| (*fit, definition.kind == DefinitionKind::Declaration));
             own.truncate(limits::GREP_DEFINITIONS);
             if own.is_empty() {
                 continue;
             }
-            let lines: Vec<usize> = own.iter().map(|definition| definition.line as usize - 1).collect();
+            let lines: Vec<usize> = own.iter().map(|(_, definition)| definition.line as usize - 1).collect();
             let texts = self.border.chosen(&Excerpt::new(&file.text), &lines);
-            for (definition, text) in own.into_iter().zip(texts) {
+            for ((fit, definition), text) in own.into_iter().zip(texts) {
                 let is_lesser = definition.kind == DefinitionKind::Declaration;
-                found.push((*part, is_lesser, self.record(path, &definition, &text)));
+                found.push(((fit, *part, is_lesser), self.record(path, definition, &text)));
             }
             // Within these the order of paths and lines stays.
-            found.sort_by_key(|(part, is_lesser, _)| (*part, *is_lesser));
+            found.sort_by_key(|(order, _)| *order);
             found.truncate(limits::GREP_DEFINITIONS);
         }
         if too_large > 0 {
             let files = count(too_large, "file");
             notes.push(format!("{files} could not be looked at for definitions, for the size or what it is"));
         }
-        (found.into_iter().map(|(.., definition)| definition).collect(), all)
+        // Only those that fit best; without a qualifier all fit equally well.
+        let Some(&((best, ..), _)) = found.first() else { return (Vec::new(), 0) };
+        let all = counts[best as usize];
+        if let Some(qualifier) = self.qualified.qualifier {
+            let qualifier = quoted(qualifier);
+            let others = counts.iter().sum::<u64>() - all;
+            if best != DefinitionFit::Within {
+                notes.push(format!("no definition is seen within {qualifier}; others are listed"));
+            }
+            if others > 0 {
+                let others = count(others, "definition");
+                notes.push(format!("{others} outside of {qualifier} left out"));
+            }
+        }
+        found.retain(|((fit, ..), _)| *fit == best);
+        (found.into_iter().map(|(_, definition)| definition).collect(), all)
+    }
+
+    /// Returns how a file's lines are narrowed by the qualifier.
+    fn narrowing<'f>(&self, path: &RelPath, file: &'f OutlinedFile) -> Option<Narrowing<'f>>
+    where
+        'a: 'f,
+    {
+        Narrowing::new(self.qualified.qualifier?, self.qualified.name, &file_name(path), file)
     }
 
     fn record(&mut self, path: &RelPath, definition: &Definition, text: &str) -> GrepDefinition {
         let (path, path_bytes) = self.border.path(path);
         let text = sanitize_line(text.trim());
-        let place = text.find(self.name).map(|at| at..at + self.name.len());
+        let name = self.qualified.name;
+        let place = text.find(name).map(|at| at..at + name.len());
         GrepDefinition {
             path,
             path_bytes,
@@ -462,30 +531,34 @@ impl UseReader<'_> {
                 page.elsewhere.add(path, self.start_depth, *matches);
                 continue;
             }
-            let most = usize::try_from(room + 1).unwrap_or(usize::MAX);
-            let found = self.file(path, given, most, &mut page.skipped);
-            let Some((record, last, has_more)) = found else {
-                // What it has is known, and it is not there.
-                page.is_cut |= self.stop.check().is_some();
-                continue;
-            };
-            page.matches += record.match_count;
-            page.last = Some(Cursor { distance: place.0, path: path.clone(), line: last });
-            page.files.push(record);
-            page.is_cut = has_more;
-            page.by_bytes = has_more && page.matches < max_results;
+            let (mut given, mut is_first) = (given, true);
+            loop {
+                let most = usize::try_from(max_results - page.matches + 1).unwrap_or(usize::MAX);
+                let Some(lines) = self.file(path, given, most, &mut page.skipped) else {
+                    // What it has is known, and it is not there.
+                    page.is_cut |= self.stop.check().is_some();
+                    break;
+                };
+                page.not_narrowed += u64::from(is_first && !lines.is_narrowed);
+                page.last = Some(Cursor { distance: place.0, path: path.clone(), line: lines.last });
+                page.add(GrepFile { order: place.0, ..lines.record });
+                lines.left_out.into_iter().for_each(|name| *page.left_out.entry(name).or_default() += 1);
+                page.is_cut = lines.has_more;
+                page.by_bytes = lines.has_more && lines.found + 1 < most as u64;
+                // The place of lines that are left out is taken by the next ones.
+                let goes_on =
+                    lines.has_more && !page.by_bytes && lines.found > 0 && page.matches < max_results;
+                if !goes_on || self.stop.check().is_some() {
+                    break;
+                }
+                (given, is_first) = (lines.last, false);
+            }
         }
         page
     }
 
-    /// The lines of a file behind one, at most one less than so many, the last of them, and whether it has more.
-    fn file(
-        &mut self,
-        path: &RelPath,
-        behind: u64,
-        most: usize,
-        skipped: &mut Skipped,
-    ) -> Option<(GrepFile, u64, bool)> {
+    /// The lines of a file behind one, at most one less than so many.
+    fn file(&mut self, path: &RelPath, behind: u64, most: usize, skipped: &mut Skipped) -> Option<FileLines> {
         let after = (behind > 0).then(|| Delivered::Matches(path.clone(), behind));
         let scan = ScanOptions { after, index: None, ..self.scan(self.around, most) };
         let scan = self.border.widen(scan, Some(limits::GREP_LINE_CHARACTERS));
@@ -511,11 +584,17 @@ impl UseReader<'_> {
         let last = found.last_match().unwrap_or_default();
         let mut record = GrepFile::from(found.counted());
         record.lines.retain(|line| line.line_number <= last + self.around.1 as u64);
+        let found = record.match_count;
+        let (mut left_out, mut is_narrowed) = (Vec::new(), false);
         // Of what is too large for that, lines are found and nothing is told of them.
         if let Some(file) = self.outlined(path) {
-            tell(&mut record, path, &file, self.name);
+            tell(&mut record, path, &file, self.qualified.name);
+            if let Some(narrowing) = self.narrowing(path, &file) {
+                left_out = leave_out(&mut record, &narrowing, self.around);
+                is_narrowed = true;
+            }
         }
-        Some((record, last, has_more))
+        Some(FileLines { record, last, found, has_more, left_out, is_narrowed })
     }
 
     /// How many lines of a file have the name; `None` if there was no time to count them.
@@ -528,6 +607,53 @@ impl UseReader<'_> {
         });
         report.is_ok_and(|report| report.stopped.is_none()).then_some(matches)
     }
+}
+
+/// How well a definition fits a qualifier, the best first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum DefinitionFit {
+    Within,
+    Unknown,
+    Other,
+}
+
+impl From<Fit> for DefinitionFit {
+    fn from(fit: Fit) -> Self {
+        match fit {
+            Fit::Within => Self::Within,
+            Fit::Unknown => Self::Unknown,
+            Fit::Other(_) => Self::Other,
+        }
+    }
+}
+
+/// Leaves out the lines where the name belongs to another type or module, and returns the names of these.
+fn leave_out(record: &mut GrepFile, narrowing: &Narrowing<'_>, around: (usize, usize)) -> Vec<String> {
+    let mut left_out = Vec::new();
+    let mut kept: Vec<u64> = Vec::new();
+    for line in record.lines.iter_mut().filter(|line| line.kind == "match") {
+        let (fit, kind) = narrowing.line(line.line_number as u32);
+        if let Fit::Other(name) = fit {
+            left_out.push(name);
+            // It may still be context of another line.
+            (line.kind, line.mention) = ("context", None);
+            line.spans.clear();
+            continue;
+        }
+        kept.push(line.line_number);
+        if line.mention != Some("definition") {
+            line.mention = Some(kind.name());
+        }
+        line.receiver = (fit == Fit::Unknown).then_some("unknown");
+    }
+    let (before, after) = (around.0 as u64, around.1 as u64);
+    let is_near = |line: u64| {
+        let next = kept.partition_point(|kept| *kept + after < line);
+        kept.get(next).is_some_and(|kept| *kept <= line + before)
+    };
+    record.lines.retain(|line| is_near(line.line_number));
+    record.match_count -= left_out.len() as u64;
+    left_out
 }
 
 /// Whether a definition of this kind is one of what its name is.
@@ -575,181 +701,4 @@ fn within(outline: &FileOutline, at: usize) -> GrepWithin {
     let names: Vec<String> = nearest.iter().map(|name| clip(name, limits::GREP_WITHIN_BYTES)).collect();
     let Definition { start_line, end_line, .. } = outline.definitions[at];
     GrepWithin { symbol: sanitize_line(&names.join(" > ")).into_owned(), start_line, end_line }
-}
-
-/// The headline of an answer with so many lines.
-pub(super) fn headline(response: &GrepResponse, shown: u64) -> String {
-    let name = quoted(name_of(&response.pattern).map_or(&response.pattern, |(name, _)| name));
-    let at_least = if response.totals_exact { "" } else { "at least " };
-    let (lines, files) = (count(response.match_count, "line"), count(response.file_count, "file"));
-    let showing = match shown < response.match_count {
-        true if response.continued => format!(" (showing {} more)", grouped(shown)),
-        true => format!(" (showing {})", grouped(shown)),
-        false => String::new(),
-    };
-    format!(
-        "{name} stands as a whole word in {at_least}{lines} of {files}{showing}. Told by syntax: names are compared, not resolved.\n"
-    )
-}
-
-/// The definitions, in so many bytes at the most but for the first, and those that stand there. What goes on has none.
-pub(super) fn defined(response: &GrepResponse, room: usize) -> (String, &[GrepDefinition]) {
-    if response.continued {
-        return (String::new(), &[]);
-    }
-    if response.definitions.is_empty() {
-        let is_definition = |line: &GrepLine| line.mention == Some("definition");
-        let is_seen = response.files.iter().flat_map(|file| &file.lines).any(is_definition);
-        return (if is_seen { "" } else { "\nNo definition of it is seen.\n" }.to_owned(), &[]);
-    }
-    let (mut list, mut shown, mut path) = (String::new(), 0, "");
-    for definition in &response.definitions {
-        let mut entry = String::new();
-        if definition.path != path {
-            path = &definition.path;
-            let _ = writeln!(entry, "{}:", clip(path, limits::QUOTED_BYTES));
-        }
-        let GrepDefinition { start_line, end_line, .. } = *definition;
-        let lines = match start_line == end_line {
-            true => end_line.to_string(),
-            false => format!("{start_line}-{end_line}"),
-        };
-        let _ = writeln!(entry, "  {lines}: {}", definition.text);
-        if shown > 0 && list.len() + entry.len() > room {
-            break;
-        }
-        list.push_str(&entry);
-        shown += 1;
-    }
-    let is_cut = (shown as u64) < response.definition_count;
-    let first = if is_cut { format!(" (the first {})", grouped(shown as u64)) } else { String::new() };
-    let text = format!("\n{}{first}:\n{list}", count(response.definition_count, "definition"));
-    (text, &response.definitions[..shown])
-}
-
-/// Whether a line stands among the definitions that are listed.
-pub(super) fn is_listed(listed: &[GrepDefinition], path: &str, line: &GrepLine) -> bool {
-    let is_it = |it: &GrepDefinition| u64::from(it.line) == line.line_number && it.path == path;
-    line.mention == Some("definition") && listed.iter().any(is_it)
-}
-
-/// Headings of the kinds of uses, in the order in which they are shown.
-const KINDS: [(&[&str], &str); 7] = [
-    (&["definition"], "definitions"),
-    (&["implementation"], "implementations and subclasses"),
-    (&["call"], "calls"),
-    (&["type"], "types"),
-    (&["import"], "imports"),
-    (&["code"], "other code"),
-    (&["string", "comment"], "comments and strings"),
-];
-
-/// Writes the first `shown` matches, by kind, file and enclosing definition; those of tests last, and without those that
-/// are listed as definitions.
-pub(super) fn used(
-    response: &GrepResponse,
-    shown: u64,
-    listed: &[GrepDefinition],
-    detail: ContextDetail,
-    text: &mut String,
-) {
-    let mut lines: Vec<(&GrepFile, &GrepLine)> = Vec::new();
-    let mut matches = 0;
-    for (file, line) in response.files.iter().flat_map(|file| file.lines.iter().map(move |line| (file, line)))
-    {
-        matches += u64::from(line.kind == "match");
-        if matches > shown {
-            break;
-        }
-        let is_wanted = detail == ContextDetail::Context || line.kind == "match";
-        if is_wanted && !is_listed(listed, &file.path, line) {
-            lines.push((file, line));
-        }
-    }
-    for is_of_tests in [false, true] {
-        for (kinds, heading) in KINDS {
-            // Lines of context go with the match before them, or else with the one after.
-            let group = group(&lines, |file, mention| {
-                kinds.contains(&mention) && (part(&file.place) == 2) == is_of_tests
-            });
-            let matches = group.iter().filter(|(_, line)| line.kind == "match").count();
-            if matches > 0 {
-                let tests = if is_of_tests { ", in tests" } else { "" };
-                let _ = writeln!(text, "\n{heading}{tests} ({}):", grouped(matches as u64));
-                write_group(&group, text);
-            }
-        }
-    }
-}
-
-/// The lines whose match is of a kind, with their context.
-fn group<'r>(
-    lines: &[(&'r GrepFile, &'r GrepLine)],
-    is_wanted: impl Fn(&GrepFile, &str) -> bool,
-) -> Vec<(&'r GrepFile, &'r GrepLine)> {
-    let mut group = Vec::new();
-    for run in lines
-        .chunk_by(|(before, a), (file, b)| std::ptr::eq(*before, *file) && a.line_number + 1 == b.line_number)
-    {
-        let mut mentions = run.iter().map(|(_, line)| line.mention);
-        let mut last = mentions.clone().find_map(|mention| mention).unwrap_or("code");
-        for (file, line) in run {
-            last = mentions.next().flatten().unwrap_or(last);
-            if is_wanted(file, last) {
-                group.push((*file, *line));
-            }
-        }
-    }
-    group
-}
-
-fn write_group(group: &[(&GrepFile, &GrepLine)], text: &mut String) {
-    let mut last: Option<(&str, &Option<GrepWithin>)> = None;
-    for (file, line) in group {
-        if last.is_none_or(|(path, _)| path != file.path) {
-            let _ = writeln!(text, "{}:", file.path);
-        }
-        if last != Some((&file.path, &line.within)) {
-            last = Some((&file.path, &line.within));
-            match &line.within {
-                Some(GrepWithin { symbol, start_line, end_line }) => {
-                    let symbol = clip(symbol, limits::QUOTED_BYTES);
-                    let _ = writeln!(text, " in {symbol} ({start_line}-{end_line})");
-                }
-                None => text.push_str(" outside definitions\n"),
-            }
-        }
-        let mark = if line.kind == "match" { ':' } else { '-' };
-        let shown = shown_line(&line.text, line.cut_before, line.cut_after);
-        let _ = writeln!(text, "  {}{mark} {}", line.line_number, shown.trim_start());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_is_taken_out_of_what_it_is_written_in() {
-        let cases = [
-            ("spin_lock", Some(("spin_lock", false))),
-            (r"\bspin_lock\b", Some(("spin_lock", false))),
-            ("Client::send", Some(("send", true))),
-            ("client->send()", Some(("send", true))),
-            ("größe", Some(("größe", false))),
-            ("::spawn", Some(("spawn", false))),
-            ("empty?", Some(("empty?", false))),
-            ("Account#save!", Some(("save!", true))),
-            ("kebab-case", Some(("kebab-case", false))),
-            ("->cart", Some(("->cart", false))),
-            ("a b", None),
-            ("send|receive", None),
-            ("", None),
-            ("::", None),
-            ("x.*", None),
-        ];
-        for (pattern, name) in cases {
-            assert_eq!(name_of(pattern).ok(), name, "{pattern}");
-        }
-    }
 }

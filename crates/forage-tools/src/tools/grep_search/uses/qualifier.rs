@@ -1,0 +1,281 @@
+//! Narrowing of uses by the qualifier of a name: which lines with `objects` may be uses of `MailRule.objects`.
+//!
+//! Nothing is resolved: a line is left out where the tree shows that the name belongs to another type or module. Where the
+//! receiver is a variable or an expression, the line stays.
+
+use std::collections::HashSet;
+
+use forage_rank::{Definition, DefinitionKind, FileOutline, Receiver, Use, UseKind, language_of};
+
+use super::OutlinedFile;
+use crate::error::ToolError;
+use crate::text::quoted;
+
+/// A name, and the last of the names that qualify it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct QualifiedName<'p> {
+    pub(super) name: &'p str,
+    pub(super) qualifier: Option<&'p str>,
+}
+
+/// Between the parts of a qualified name.
+const SEPARATORS: [&str; 6] = ["::", "->", ".", "#", "/", ":"];
+
+const OWN: [&str; 5] = ["self", "this", "Self", "cls", "super"];
+
+impl<'p> QualifiedName<'p> {
+    /// Reads a pattern as a name.
+    pub(super) fn new(pattern: &'p str) -> Result<Self, ToolError> {
+        let bare = pattern.trim().trim_start_matches(r"\b").trim_end_matches(r"\b");
+        let bare = bare.strip_suffix("()").unwrap_or(bare).trim_start_matches([':', '.', '#', '/']);
+        // What begins with a separator is a name with it, such as `->cart` in Clojure.
+        let behind = |separator: &&str| Some(bare.rfind(separator).filter(|at| *at > 0)? + separator.len());
+        let start = SEPARATORS.iter().filter_map(behind).max().unwrap_or_default();
+        let (qualifier, name) = bare.split_at(start);
+        // `empty?`, `save!`, `a-b`, `foo'`, `$name` are names in some languages.
+        let is_sign = |c: char| "_-?!='$@%~>".contains(c);
+        let is_name = name.chars().all(|c| c.is_alphanumeric() || is_sign(c))
+            && name.contains(|c: char| c.is_alphanumeric() || c == '_');
+        let qualifies = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '.' | '-' | '>' | '#' | '/');
+        if is_name && qualifier.chars().all(qualifies) {
+            let mut names = qualifier.split([':', '.', '#', '/', '>']).map(|name| name.trim_end_matches('-'));
+            let last = names.rfind(|name| !name.is_empty());
+            // Which class these are depends on where they are written.
+            return Ok(Self { name, qualifier: last.filter(|last| !OWN.contains(last)) });
+        }
+        let problem = format!(
+            "uses are those of one name, and {} is none; give a name such as \"parse_header\", or search for lines",
+            quoted(pattern)
+        );
+        Err(ToolError::argument("pattern", problem))
+    }
+}
+
+/// Whether a use belongs to the qualifier.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fit {
+    /// The qualifier is its receiver, or is around it.
+    Within,
+    /// The receiver may be of the qualifier's type.
+    Unknown,
+    /// It belongs to this other type or module.
+    Other(String),
+}
+
+/// Languages in which a name alone may be a member of the class around it.
+const IMPLICIT_MEMBERS: &[&str] = &[
+    "java",
+    "cpp",
+    "csharp",
+    "kotlin",
+    "swift",
+    "ruby",
+    "scala",
+    "dart",
+    "groovy",
+    "gradle",
+    "objective-c",
+    "solidity",
+    "fsharp",
+    "pascal",
+];
+
+/// Lines of a heading that may name what a class extends.
+const HEADING_LINES: usize = 8;
+
+/// Compares the uses and definitions of a file with a qualifier.
+pub(super) struct Narrowing<'f> {
+    qualifier: &'f str,
+    name: &'f str,
+    outline: &'f FileOutline,
+    uses: &'f [Use],
+    lines: Vec<&'f str>,
+    /// Words of the lines that have the qualifier: what extends it, is bound to it or is another name of it.
+    related: HashSet<&'f str>,
+    /// The file or one of its directories is the module.
+    is_module: bool,
+    has_implicit_members: bool,
+    /// Classes that define the name in this file.
+    defining: HashSet<&'f str>,
+}
+
+impl<'f> Narrowing<'f> {
+    /// Returns nothing for a file that was read by line.
+    pub(super) fn new(qualifier: &'f str, name: &'f str, path: &str, file: &'f OutlinedFile) -> Option<Self> {
+        let uses = file.uses.as_deref()?;
+        let lines: Vec<&str> = forage_fs::lines(&file.text).collect();
+        let of_qualifier = lines.iter().filter(|line| has_word(line, qualifier));
+        let related = of_qualifier.flat_map(|line| words(line)).collect();
+        let language = language_of(path).unwrap_or_default();
+        let stem = |part: &str| part.split('.').next() == Some(qualifier);
+        let is_module = is_module_name(qualifier) && path.split('/').any(stem)
+            // The module `Queue` is `queue.ml`.
+            || language == "ocaml" && stem(&capitalized(path.rsplit('/').next().unwrap_or(path)));
+        let mut narrowing = Self {
+            qualifier,
+            name,
+            outline: &file.outline,
+            uses,
+            lines,
+            related,
+            is_module,
+            has_implicit_members: IMPLICIT_MEMBERS.contains(&language),
+            defining: HashSet::new(),
+        };
+        let all = file.outline.definitions.iter().chain(&file.outline.fields);
+        let defining = all.filter(|it| it.name == name).filter_map(|it| narrowing.class_of(it));
+        narrowing.defining = defining.collect();
+        Some(narrowing)
+    }
+
+    /// Returns whether the uses of a line, counted from 1, belong to the qualifier, and their kind.
+    pub(super) fn line(&self, line: u32) -> (Fit, UseKind) {
+        let first = self.uses.partition_point(|used| used.line < line);
+        let on_line = self.uses[first..].iter().take_while(|used| used.line == line);
+        let fits = on_line.map(|used| (self.use_fit(used), used.kind));
+        fits.min().unwrap_or((Fit::Unknown, UseKind::Code))
+    }
+
+    /// Returns whether a definition of the name belongs to the qualifier.
+    pub(super) fn definition(&self, definition: &'f Definition) -> Fit {
+        let is_scoped = definition.scope.as_deref().is_some_and(|scope| self.is_qualifier(scope));
+        if self.is_module || is_scoped || self.is_within(definition.parent) {
+            return Fit::Within;
+        }
+        self.class_of(definition).map_or(Fit::Unknown, |class| Fit::Other(class.to_owned()))
+    }
+
+    fn use_fit(&self, used: &Use) -> Fit {
+        let innermost = self.outline.innermost(used.line);
+        let within_or = |is_other: bool, other: &str| match (self.is_within(innermost), is_other) {
+            (true, _) => Fit::Within,
+            (false, true) => Fit::Other(other.to_owned()),
+            (false, false) => Fit::Unknown,
+        };
+        if used.kind == UseKind::Definition {
+            let all = self.outline.definitions.iter().chain(&self.outline.fields);
+            let mut defined = all.filter(|it| it.line == used.line && it.name == self.name);
+            return defined.next().map_or_else(|| within_or(false, ""), |it| self.definition(it));
+        }
+        match &used.receiver {
+            Some(Receiver::Own) => {
+                let class = innermost.and_then(|at| self.class_around(at)).unwrap_or_default();
+                within_or(self.defining.contains(class), class)
+            }
+            Some(Receiver::Super) => within_or(false, ""),
+            Some(Receiver::Type(name)) if name == self.qualifier => Fit::Within,
+            Some(Receiver::Type(name)) if self.is_other(name) => Fit::Other(name.clone()),
+            Some(Receiver::Variable(name)) if name == self.qualifier => Fit::Within,
+            Some(Receiver::Type(_) | Receiver::Variable(_) | Receiver::Expression) => Fit::Unknown,
+            None if self.is_module => Fit::Within,
+            None if self.has_implicit_members => within_or(false, ""),
+            None => Fit::Unknown,
+        }
+    }
+
+    /// Whether a type or module is certainly another one than the qualifier.
+    fn is_other(&self, name: &str) -> bool {
+        let plain = |name: &str| name.replace('_', "").to_lowercase();
+        // One module may export the names of another.
+        !(is_module_name(name) && is_module_name(self.qualifier))
+            && plain(name) != plain(self.qualifier)
+            && !self.related.contains(name)
+    }
+
+    /// Whether a definition or one around it is the qualifier, or extends it.
+    fn is_within(&self, at: Option<usize>) -> bool {
+        let Some(at) = at else { return self.is_module };
+        self.is_module
+            || self.outline.around(at).any(|around| {
+                let is_scoped = around.scope.as_deref().is_some_and(|scope| self.is_qualifier(scope));
+                is_scoped || self.is_qualifier(&around.name) || is_class(around.kind) && self.extends(around)
+            })
+    }
+
+    fn is_qualifier(&self, name: &str) -> bool {
+        // `Queue<T>`, `a::Queue`
+        let name = name.split(['<', '[', '(']).next().unwrap_or(name);
+        name.rsplit([':', '.', '\\', '/']).next() == Some(self.qualifier)
+    }
+
+    /// Whether the heading of a class names the qualifier.
+    fn extends(&self, class: &Definition) -> bool {
+        let first = (class.line as usize).saturating_sub(1);
+        let last = first + HEADING_LINES.min((class.end_line.saturating_sub(class.line) + 1) as usize);
+        let lines = self.lines.get(first..last.min(self.lines.len())).unwrap_or_default();
+        let is_end = |line: &&str| line.contains('{') || line.trim_end().ends_with(':');
+        let heading = lines.iter().position(|line| is_end(line)).map_or(lines, |end| &lines[..=end]);
+        heading.iter().any(|line| {
+            let line = line.split('{').next().unwrap_or(line);
+            has_word(line, self.qualifier)
+        })
+    }
+
+    /// Returns the class that a definition belongs to.
+    fn class_of(&self, definition: &'f Definition) -> Option<&'f str> {
+        let scope = definition.scope.as_deref();
+        scope.or_else(|| definition.parent.and_then(|at| self.class_around(at)))
+    }
+
+    /// Returns the innermost class that a definition is, belongs to or is in.
+    fn class_around(&self, at: usize) -> Option<&'f str> {
+        let class =
+            |it: &'f Definition| if is_class(it.kind) { Some(it.name.as_str()) } else { it.scope.as_deref() };
+        self.outline.around(at).find_map(class)
+    }
+}
+
+/// Whether a name is written as those of modules are, and not as those of types.
+fn is_module_name(name: &str) -> bool {
+    !name.starts_with(char::is_uppercase)
+}
+
+fn capitalized(name: &str) -> String {
+    let mut characters = name.chars();
+    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
+}
+
+fn is_class(kind: DefinitionKind) -> bool {
+    matches!(kind, DefinitionKind::Type | DefinitionKind::Extension | DefinitionKind::Module)
+}
+
+fn words(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
+}
+
+/// Whether a line has a word.
+pub(super) fn has_word(line: &str, word: &str) -> bool {
+    line.contains(word) && words(line).any(|it| it == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_are_read_as_names() {
+        let cases = [
+            ("spin_lock", Some(("spin_lock", None))),
+            (r"\bspin_lock\b", Some(("spin_lock", None))),
+            ("Client::send", Some(("send", Some("Client")))),
+            ("a.b.Client.send", Some(("send", Some("Client")))),
+            ("client->send()", Some(("send", Some("client")))),
+            ("größe", Some(("größe", None))),
+            ("::spawn", Some(("spawn", None))),
+            ("empty?", Some(("empty?", None))),
+            ("Account#save!", Some(("save!", Some("Account")))),
+            ("self.send", Some(("send", None))),
+            ("kebab-case", Some(("kebab-case", None))),
+            ("->cart", Some(("->cart", None))),
+            ("a b", None),
+            ("send|receive", None),
+            ("", None),
+            ("::", None),
+            ("x.*", None),
+        ];
+        for (pattern, name) in cases {
+            let found = QualifiedName::new(pattern).ok().map(|found| (found.name, found.qualifier));
+            assert_eq!(found, name, "{pattern}");
+        }
+    }
+}
