@@ -254,8 +254,18 @@ export interface GrepLine {
   cut_after?: number;
   /** Where uses are asked for, how a matching line uses the name: `definition`, `implementation`, `call`, `type`, `import`, `code`, `string` or `comment`. */
   mention?: string | null;
+  /** `unknown` where uses of a qualified name are asked for and nothing says whether this is one of them. */
+  receiver?: string | null;
   /** Where uses are asked for, the innermost definition around the line. */
   within?: GrepWithin | null;
+}
+
+/** Lines that a qualified name leaves out, because the name belongs to another type or module there. */
+export interface GrepReceiver {
+  /** The other type or module. */
+  name: string;
+  /** Lines of the page's files. */
+  line_count: number;
 }
 
 /** The innermost definition that a line stands in. */
@@ -696,6 +706,12 @@ export interface GrepRecords {
   definitions?: Array<GrepDefinition>;
   /** Definitions of the name that were found, whether in `definitions` or not. */
   definition_count?: number;
+  /** The type or module of a qualified name whose uses are asked for. */
+  qualifier?: string | null;
+  /** Lines with the name that this page leaves out, because it belongs to another type or module there. */
+  left_out_count?: number;
+  /** These types and modules, the most lines first. */
+  left_out?: Array<GrepReceiver>;
   /** Where those are that are not in `files`, the most first. */
   elsewhere?: Array<GrepDirectory>;
   /** `file_pattern` was given and no file fits it. */
@@ -925,8 +941,8 @@ export interface ReadRecords {
   further?: Array<ReadPart>;
   /** What the file defines, in the order of lines, where an outline was asked for. */
   outline?: Array<OutlineEntry>;
-  /** Definitions that the outline leaves out, the deepest. */
-  outline_left_out?: number;
+  /** Number of definitions that the outline leaves out, the least important, by kind. */
+  outline_left_out?: Record<string, number>;
   /** The outline was read by line, because there is no parser for the language or the file is too large for it: definitions may be missing or end elsewhere. */
   outline_by_line?: boolean;
   /** The parser met errors in the file: definitions near them are read by line, may end elsewhere or be missing. */

@@ -29,6 +29,7 @@ __all__ = [
     "GrepDirectory",
     "GrepFile",
     "GrepLine",
+    "GrepReceiver",
     "GrepWithin",
     "Has",
     "InternalError",
@@ -322,8 +323,20 @@ class GrepLine(Record):
     def mention(self) -> str | None:
         """Where uses are asked for, how a matching line uses the name: `definition`, `implementation`, `call`, `type`, `import`, `code`, `string` or `comment`."""
     @property
+    def receiver(self) -> str | None:
+        """`unknown` where uses of a qualified name are asked for and nothing says whether this is one of them."""
+    @property
     def within(self) -> GrepWithin | None:
         """Where uses are asked for, the innermost definition around the line."""
+
+class GrepReceiver(Record):
+    """Lines that a qualified name leaves out, because the name belongs to another type or module there."""
+    @property
+    def name(self) -> str:
+        """The other type or module."""
+    @property
+    def line_count(self) -> int:
+        """Lines of the page's files."""
 
 class GrepWithin(Record):
     """The innermost definition that a line stands in."""
@@ -920,6 +933,15 @@ class GrepAnswer(Answer):
     def definition_count(self) -> int | None:
         """Definitions of the name that were found, whether in `definitions` or not."""
     @property
+    def qualifier(self) -> str | None:
+        """The type or module of a qualified name whose uses are asked for."""
+    @property
+    def left_out_count(self) -> int | None:
+        """Lines with the name that this page leaves out, because it belongs to another type or module there."""
+    @property
+    def left_out(self) -> builtins.list[GrepReceiver] | None:
+        """These types and modules, the most lines first."""
+    @property
     def elsewhere(self) -> builtins.list[GrepDirectory] | None:
         """Where those are that are not in `files`, the most first."""
     @property
@@ -1000,6 +1022,15 @@ class GrepAnswerOfRoot(Record):
     @property
     def definition_count(self) -> int | None:
         """Definitions of the name that were found, whether in `definitions` or not."""
+    @property
+    def qualifier(self) -> str | None:
+        """The type or module of a qualified name whose uses are asked for."""
+    @property
+    def left_out_count(self) -> int | None:
+        """Lines with the name that this page leaves out, because it belongs to another type or module there."""
+    @property
+    def left_out(self) -> builtins.list[GrepReceiver] | None:
+        """These types and modules, the most lines first."""
     @property
     def elsewhere(self) -> builtins.list[GrepDirectory] | None:
         """Where those are that are not in `files`, the most first."""
@@ -1403,8 +1434,8 @@ class ReadAnswer(Answer):
     def outline(self) -> builtins.list[OutlineEntry] | None:
         """What the file defines, in the order of lines, where an outline was asked for."""
     @property
-    def outline_left_out(self) -> int | None:
-        """Definitions that the outline leaves out, the deepest."""
+    def outline_left_out(self) -> dict[str, int] | None:
+        """Number of definitions that the outline leaves out, the least important, by kind."""
     @property
     def outline_by_line(self) -> bool | None:
         """The outline was read by line, because there is no parser for the language or the file is too large for it: definitions may be missing or end elsewhere."""
@@ -1502,8 +1533,8 @@ class ReadAnswerOfRoot(Record):
     def outline(self) -> builtins.list[OutlineEntry] | None:
         """What the file defines, in the order of lines, where an outline was asked for."""
     @property
-    def outline_left_out(self) -> int | None:
-        """Definitions that the outline leaves out, the deepest."""
+    def outline_left_out(self) -> dict[str, int] | None:
+        """Number of definitions that the outline leaves out, the least important, by kind."""
     @property
     def outline_by_line(self) -> bool | None:
         """The outline was read by line, because there is no parser for the language or the file is too large for it: definitions may be missing or end elsewhere."""

@@ -106,9 +106,9 @@ pub struct ReadResponse {
     /// What the file defines, in the order of lines, where an outline was asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub outline: Vec<OutlineEntry>,
-    /// Definitions that the outline leaves out, the deepest.
-    #[serde(skip_serializing_if = "crate::lines::is_zero")]
-    pub outline_left_out: usize,
+    /// Number of definitions that the outline leaves out, the least important, by kind.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub outline_left_out: BTreeMap<&'static str, usize>,
     /// The outline was read by line, because there is no parser for the language or the file is too large for it:
     /// definitions may be missing or end elsewhere.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -134,6 +134,9 @@ pub struct ReadResponse {
     /// An outline was asked for.
     #[serde(skip)]
     is_outline: bool,
+    /// The lines whose definitions were asked for.
+    #[serde(skip)]
+    outline_lines: Option<(i64, i64)>,
 }
 
 /// A further definition that was asked for.
@@ -184,7 +187,7 @@ impl Tool for ReadFile {
                 let problem = "it is of the whole file; leave lines and names of definitions out";
                 return Err(ToolError::argument("outline", problem));
             }
-            return structure::answer(context, (&root, &path), note, &stop);
+            return structure::answer(context, (&root, &path), lines, note, &stop);
         }
         let mut clamp = Clamp::new(&context.names, Self::NAME);
         let most = limits::GREP_CONTEXT_MAX;
@@ -227,7 +230,7 @@ impl Tool for ReadFile {
         let lines = shown.lines.len() as u64;
         let last = (start + lines).saturating_sub(1);
         let (mut cut, reader_complete) = (reader.out_of_room, reader.complete);
-        let mut symbol_notes: Vec<String> = of_symbol.and_then(|of| of.note).into_iter().collect();
+        let mut symbol_notes: Vec<String> = of_symbol.map(|of| of.notes).unwrap_or_default();
         let (mut further, mut redacted) = (Vec::new(), shown.redacted);
         room = room.saturating_sub(shown.lines.iter().map(String::len).sum());
         for of in of_symbols {
@@ -240,10 +243,11 @@ impl Tool for ReadFile {
             room = room.saturating_sub(shown.lines.iter().map(String::len).sum());
             cut = reader.out_of_room;
             redacted.extend(shown.redacted);
-            symbol_notes.extend(of.note);
+            symbol_notes.extend(of.notes);
             let end_line = (of.start + shown.lines.len() as u64).saturating_sub(1);
             further.push(ReadPart { start_line: of.start, end_line, lines: shown.lines });
         }
+        symbol_notes.sort();
         symbol_notes.dedup();
         let mut outcome = ToolOutcome::new(
             ReadResponse {
@@ -261,13 +265,14 @@ impl Tool for ReadFile {
                 lines: shown.lines,
                 further,
                 outline: Vec::new(),
-                outline_left_out: 0,
+                outline_left_out: BTreeMap::new(),
                 outline_by_line: false,
                 outline_has_errors: false,
                 line_bytes: shown.bytes,
                 redacted_lines: redacted,
                 wanted_end: end,
                 is_outline: false,
+                outline_lines: None,
             },
             // At a deadline before the first of its lines a file that has some has given nothing.
             lines > 0 || reader.complete,

@@ -82,16 +82,17 @@ fn an_outline_is_a_small_part_of_its_file_and_counts_what_it_leaves_out() {
     let classes = (0..50).map(|class| format!("class Class{class}:\n{}\n", methods(class)));
     tree.write("many.py", classes.collect::<String>());
     let response = read(&workspace, ReadRequest::new("many.py").outline(true));
-    assert_eq!((response.outline.len(), response.outline_left_out), (50, 1_000));
+    let left_out = |response: &ReadResponse| response.outline_left_out.values().sum::<usize>();
+    assert_eq!((response.outline.len(), left_out(&response)), (50, 1_000));
     let shown = text(workspace.context(), json!({"path": "many.py", "outline": true}));
     assert!(shown.len() * 6 <= response.size as usize, "{} of {}", shown.len(), response.size);
-    assert!(shown.contains("1,000 deeper definitions left out"), "{shown}");
+    assert!(shown.contains("1,000 less important definitions left out (1,000 def)"), "{shown}");
     // One class of many methods: an outline without them would be none.
     let argument = "argument: Optional[Dictionary] = None, ".repeat(5);
     let methods = |nth: usize| format!("    def method_{nth}(self, {argument}):\n        pass\n\n");
     tree.write("class.py", format!("class Only:\n{}", (0..60).map(methods).collect::<String>()));
     let response = read(&workspace, ReadRequest::new("class.py").outline(true));
-    assert_eq!((response.outline.len(), response.outline_left_out), (61, 0));
+    assert_eq!((response.outline.len(), left_out(&response)), (61, 0));
     assert!(response.outline[1].text.ends_with('…'), "{:?}", response.outline[1]);
 }
 
@@ -130,6 +131,68 @@ fn several_definitions_are_read_with_lines_around_them() {
     );
     let one_missing = json!({"path": "src/queue.rs", "symbol": "MOST, LEAST"});
     assert!(refusal(workspace.context(), "read_file", one_missing).contains("no definition of `LEAST`"));
+}
+
+#[test]
+fn an_outline_has_types_and_public_functions_before_helpers_and_constants() {
+    let (tree, workspace) = tree();
+    let many = |line: &str| (0..60).map(|nth| line.replace('#', &nth.to_string())).collect::<String>();
+    tree.write(
+        "many.py",
+        many("LIMIT_#: int = 10\n")
+            + &many("def _hidden_#():\n    pass\n")
+            + "def run():\n"
+            + &many("    def helper_#(): pass\n")
+            + "class Queue:\n    def push(self): pass\n    def _grow(self): pass\n",
+    );
+    let response = read(&workspace, ReadRequest::new("many.py").outline(true));
+    let names: Vec<&str> = response.outline.iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(names, ["run", "Queue", "push"]);
+    let shown = text(workspace.context(), json!({"path": "many.py", "outline": true}));
+    assert!(shown.contains("181 less important definitions left out"), "{shown}");
+    for kind in ["60 variable", "121 def"] {
+        assert!(shown.contains(kind), "{kind}: {shown}");
+    }
+    // The rest is shown by its lines.
+    let part = text(workspace.context(), json!({"path": "many.py:1-3", "outline": true}));
+    let expected = "1\tLIMIT_0: int = 10\n2\tLIMIT_1: int = 10\n3\tLIMIT_2: int = 10\n\n[definitions in lines 1 to 3 of \
+                    many.py of 244 lines]\n";
+    assert_eq!(part, expected);
+}
+
+#[test]
+fn definitions_of_one_name_in_one_scope_are_all_shown() {
+    let (tree, workspace) = tree();
+    tree.write(
+        "os.c",
+        "#ifdef A\nint wait_for(int a)\n{\n\treturn a;\n}\n#else\nint wait_for(int a)\n{\n\treturn 1;\n}\n#endif\n",
+    );
+    let shown = text(workspace.context(), json!({"path": "os.c", "symbol": "wait_for"}));
+    assert!(shown.contains("return a;") && shown.contains("return 1;"), "{shown}");
+    assert!(shown.contains("lines 2 to 5, 7 to 10 of 11 lines"), "{shown}");
+    assert!(shown.contains("`wait_for` is defined 2 times in one scope; all are shown"), "{shown}");
+}
+
+#[test]
+fn ranges_that_overlap_show_each_line_once() {
+    let (_tree, workspace) = tree();
+    for symbol in ["Queue::push, Queue::len", "Queue::len, Queue::push, Queue::len"] {
+        let request = json!({"path": "src/queue.rs", "symbol": symbol, "context_lines": 2});
+        let shown = text(workspace.context(), request);
+        assert_eq!(shown.matches("fn len").count(), 1, "{shown}");
+        assert!(shown.contains("lines 13 to 24 of 31 lines"), "{shown}");
+    }
+}
+
+#[test]
+fn comments_in_the_code_of_a_document_are_no_headings() {
+    let (tree, workspace) = tree();
+    tree.write("a.md", "# Use\n\n```sh\n# Install\nmake\n```\n\n## Next\n\ntext\n");
+    let response = read(&workspace, ReadRequest::new("a.md").outline(true));
+    let names: Vec<&str> = response.outline.iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(names, ["Use", "Next"]);
+    let section = read(&workspace, ReadRequest::new("a.md").symbol("Use"));
+    assert_eq!((section.start_line, section.end_line), (1, 10));
 }
 
 #[test]

@@ -2,13 +2,15 @@
 //!
 //! Both come from the file's syntax tree where its language has a grammar (`forage_rank::outline`).
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use forage_base::{Stop, Stopped};
 use forage_fs::{RelPath, Root};
-use forage_rank::{Definition, DefinitionKind};
+use forage_rank::{Definition, DefinitionKind, FileOutline};
 use forage_search::shown_part;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,7 +26,7 @@ use crate::outcome::ToolOutcome;
 use crate::place::PathTarget;
 use crate::sanitize::{line_text, path_bytes};
 use crate::shown::{Rendered, ShownFiles};
-use crate::text::{count, quoted};
+use crate::text::{count, grouped, quoted};
 
 /// A definition of the outline.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -65,18 +67,31 @@ pub(super) fn named(
     Ok((place(&request.path)?, request.symbol.clone()))
 }
 
-/// The answer with the outline of a file.
+/// The answer with the outline of a file, or of the definitions that have one of some lines.
 pub(super) fn answer(
     context: &Context,
     (root, path): (&Arc<Root>, &RelPath),
+    lines: Option<RangeInclusive<i64>>,
     note: Option<String>,
     stop: &Stop,
 ) -> Result<ToolOutcome<ReadResponse>, ToolError> {
     let (text, encoding, size) = whole_text(root, path)?;
     let mut hidden = Hidden::default();
-    let found = context.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), &text, stop);
+    let shown_path = String::from_utf8_lossy(path.as_bytes());
+    let found = context.outlines.outline(&shown_path, &text, stop);
+    let is_asked = |definition: &&Definition| {
+        let (start, end) = (i64::from(definition.start_line), i64::from(definition.end_line));
+        lines.as_ref().is_none_or(|lines| start <= *lines.end() && *lines.start() <= end)
+    };
+    let asked: Vec<&Definition> = found.definitions.iter().filter(is_asked).collect();
+    let all_lines: Vec<&str> = text.lines().collect();
+    let importance = |definition: &&Definition| {
+        let line = all_lines.get(definition.line as usize - 1).copied().unwrap_or_default();
+        Importance::new(definition, &found, &shown_path, line)
+    };
+    let importances: Vec<Importance> = asked.iter().map(importance).collect();
     let (entries, left_out) =
-        outline(&found.definitions, &text, &mut Border::new(&context.redactor, &mut hidden));
+        outline(&asked, &importances, &text, &mut Border::new(&context.redactor, &mut hidden));
     let total_lines = text.lines().count() as u64;
     let mut outcome = ToolOutcome::new(
         ReadResponse {
@@ -101,6 +116,7 @@ pub(super) fn answer(
             redacted_lines: Vec::new(),
             wanted_end: None,
             is_outline: true,
+            outline_lines: lines.map(|lines| (*lines.start(), *lines.end())),
         },
         true,
     );
@@ -112,9 +128,61 @@ pub(super) fn answer(
     Ok(outcome)
 }
 
-/// The outline of a text in the bytes that an outline may have, and how many definitions are left out of it. Lines give way
-/// first, then, as an outline without its names is none, the deepest definitions of a file that has very many.
-fn outline(found: &[Definition], text: &str, border: &mut Border<'_>) -> (Vec<OutlineEntry>, usize) {
+/// How much a reader needs a definition of an outline, the most first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Importance {
+    /// A type, module or section that is in none but such.
+    Type,
+    PublicFunction,
+    Function,
+    Declaration,
+    Constant,
+    /// In a function.
+    Nested,
+}
+
+impl Importance {
+    fn new(definition: &Definition, outline: &FileOutline, path: &str, line: &str) -> Self {
+        let mut around = definition.parent.into_iter().flat_map(|at| outline.around(at));
+        if around.any(|outer| outer.kind == DefinitionKind::Function) {
+            return Self::Nested;
+        }
+        match definition.kind {
+            DefinitionKind::Function if is_public(definition, path, line) => Self::PublicFunction,
+            DefinitionKind::Function => Self::Function,
+            DefinitionKind::Declaration => Self::Declaration,
+            DefinitionKind::Constant => Self::Constant,
+            _ => Self::Type,
+        }
+    }
+}
+
+/// Whether a function can be called from other files, as far as its name and its line say so.
+fn is_public(definition: &Definition, path: &str, line: &str) -> bool {
+    let name = definition.name.as_str();
+    let before = line.split(name).next().unwrap_or_default();
+    let has = |words: &[&str]| before.split(|c: char| !c.is_alphanumeric()).any(|word| words.contains(&word));
+    let is_dunder = name.starts_with("__") && name.ends_with("__");
+    match path.rsplit('.').next() {
+        Some("rs") => has(&["pub"]),
+        Some("go") => name.starts_with(char::is_uppercase),
+        Some("c" | "h") => !has(&["static"]),
+        _ => {
+            let is_hidden =
+                name.starts_with('_') && !is_dunder || name.starts_with('#') || before.ends_with('#');
+            !is_hidden && !has(&["private", "protected", "internal", "fileprivate", "local"])
+        }
+    }
+}
+
+/// The outline of a text in the bytes that an outline may have, and how many definitions of each kind are left out of it.
+/// Lines give way first, then, as an outline without its names is none, the least important definitions.
+fn outline(
+    found: &[&Definition],
+    importances: &[Importance],
+    text: &str,
+    border: &mut Border<'_>,
+) -> (Vec<OutlineEntry>, BTreeMap<&'static str, usize>) {
     let excerpt = Excerpt::new(text);
     let mut lines: Vec<usize> = found.iter().map(|definition| definition.line as usize - 1).collect();
     lines.sort_unstable();
@@ -127,21 +195,39 @@ fn outline(found: &[Definition], text: &str, border: &mut Border<'_>) -> (Vec<Ou
         };
         found.iter().map(|definition| entry(definition, line(definition), most)).collect()
     };
-    let size = |entries: &[OutlineEntry]| entries.iter().map(|entry| shown(entry).len()).sum::<usize>();
     let part = |of: usize| (text.len() / of).max(limits::OUTLINE_BYTES);
     let mut outline = Vec::new();
     for most in limits::OUTLINE_CHARACTERS {
         outline = entries(most);
-        if size(&outline) <= part(limits::OUTLINE_PART) {
-            return (outline, 0);
+        if outline.iter().map(|entry| shown(entry).len()).sum::<usize>() <= part(limits::OUTLINE_PART) {
+            return (outline, BTreeMap::new());
         }
     }
-    while size(&outline) > part(limits::OUTLINE_LARGEST_PART)
-        && let Some(deepest) = outline.iter().map(|entry| entry.depth).max().filter(|depth| *depth > 0)
-    {
-        outline.retain(|entry| entry.depth < deepest);
+    // By importance, the outermost first.
+    let key = |at: usize| (importances[at], found[at].depth);
+    let mut bytes: BTreeMap<(Importance, u32), usize> = BTreeMap::new();
+    for (at, entry) in outline.iter().enumerate() {
+        *bytes.entry(key(at)).or_default() += shown(entry).len();
     }
-    let left_out = found.len() - outline.len();
+    let mut room = part(limits::OUTLINE_LARGEST_PART);
+    let fits = |(_, bytes): &(&(Importance, u32), &usize)| {
+        let has_room = **bytes <= room;
+        room = room.saturating_sub(**bytes);
+        has_room
+    };
+    // The most important ones are there whatever room they take.
+    let last = bytes.iter().take_while(fits).map(|(key, _)| *key).last();
+    let last = last.or_else(|| bytes.keys().next().copied());
+    let mut left_out: BTreeMap<&'static str, usize> = BTreeMap::new();
+    let mut at = 0;
+    outline.retain(|entry| {
+        let is_kept = Some(key(at)) <= last;
+        at += 1;
+        if !is_kept {
+            *left_out.entry(entry.kind).or_default() += 1;
+        }
+        is_kept
+    });
     (outline, left_out)
 }
 
@@ -166,7 +252,12 @@ const BY_LINE: &str = "read by line, without a parser: definitions may be missin
 /// The text of an outline.
 pub(super) fn render(outcome: &ToolOutcome<ReadResponse>, budget: usize) -> Rendered {
     let response = &outcome.response;
-    let mut notes = vec![format!("{} of {}", response.path, count(response.total_lines, "line"))];
+    let of_lines = response.outline_lines.map(|(start, end)| match end {
+        i64::MAX => format!("definitions from line {start} on, of "),
+        end => format!("definitions in lines {start} to {end} of "),
+    });
+    let of_lines = of_lines.unwrap_or_default();
+    let mut notes = vec![format!("{of_lines}{} of {}", response.path, count(response.total_lines, "line"))];
     if response.outline.is_empty() {
         notes.push("no definitions are seen in it".to_owned());
     } else if response.outline_by_line {
@@ -177,9 +268,19 @@ pub(super) fn render(outcome: &ToolOutcome<ReadResponse>, budget: usize) -> Rend
                 .to_owned(),
         );
     }
-    if response.outline_left_out > 0 {
-        let left_out = count(response.outline_left_out as u64, "deeper definition");
-        notes.push(format!("{left_out} left out; a symbol shows what is in it"));
+    if !response.outline_left_out.is_empty() {
+        let mut kinds: Vec<(&str, usize)> =
+            response.outline_left_out.iter().map(|(kind, n)| (*kind, *n)).collect();
+        kinds.sort_by_key(|(_, count)| Reverse(*count));
+        let all = kinds.iter().map(|(_, count)| *count as u64).sum::<u64>();
+        let kinds: Vec<String> =
+            kinds.iter().map(|(kind, count)| format!("{} {kind}", grouped(*count as u64))).collect();
+        let example = format!("{}:1-99", response.path);
+        notes.push(format!(
+            "{} left out ({}); a symbol, or lines behind the path as in `{example}`, shows what is in it",
+            count(all, "less important definition"),
+            kinds.join(", ")
+        ));
     }
     notes.extend(notes_of(outcome, None));
     let room = budget.saturating_sub(notes_bytes(&notes));
@@ -217,8 +318,8 @@ fn shown(entry: &OutlineEntry) -> String {
 pub(super) struct SymbolLines {
     pub(super) start: u64,
     pub(super) end: u64,
-    /// Why `end` may be wrong.
-    pub(super) note: Option<String>,
+    /// Why `end` may be wrong, and what else has the name.
+    pub(super) notes: Vec<String>,
 }
 
 /// Returns the lines of the definitions that `symbols` names, between commas, with so many lines around each.
@@ -230,10 +331,13 @@ pub(super) fn lines_of_all(
     stop: &Stop,
 ) -> Result<Vec<SymbolLines>, ToolError> {
     let total = text.lines().count() as u64;
-    let widened = |symbol: &str| {
-        let of = lines_of(context, (path, text), symbol, stop)?;
-        let (start, end) = (of.start.saturating_sub(around).max(1), of.end.saturating_add(around));
-        Ok(SymbolLines { start, end: end.min(total.max(of.end)), note: of.note })
+    let mut all: Vec<SymbolLines> = Vec::new();
+    let mut add = |symbol: &str| -> Result<(), ToolError> {
+        for of in lines_of(context, (path, text), symbol, stop)? {
+            let (start, end) = (of.start.saturating_sub(around).max(1), of.end.saturating_add(around));
+            all.push(SymbolLines { start, end: end.min(total.max(of.end)), notes: of.notes });
+        }
+        Ok(())
     };
     let mut depth = 0_usize;
     // Commas within brackets belong to a name: `Map<K, V>`.
@@ -243,19 +347,37 @@ pub(super) fn lines_of_all(
         c == ',' && depth == 0
     });
     let mut names = parts.map(str::trim).filter(|name| !name.is_empty()).peekable();
-    if names.peek().is_none() {
-        return Ok(vec![widened(symbols)?]);
+    match names.peek() {
+        None => add(symbols)?,
+        Some(_) => names.try_for_each(add)?,
     }
-    names.map(widened).collect()
+    Ok(joined(all))
 }
 
-/// Returns the lines of the definition that `symbol` names.
+/// Returns ranges in the order of lines, in which no line comes twice.
+fn joined(mut all: Vec<SymbolLines>) -> Vec<SymbolLines> {
+    all.sort_by_key(|of| (of.start, of.end));
+    let mut joined: Vec<SymbolLines> = Vec::new();
+    for of in all {
+        match joined.last_mut().filter(|last| of.start <= last.end) {
+            Some(last) => {
+                last.end = last.end.max(of.end);
+                last.notes.extend(of.notes);
+            }
+            None => joined.push(of),
+        }
+    }
+    joined
+}
+
+/// Returns the lines of the definition that `symbol` names, or of all of them if they are in one scope: overloads,
+/// branches of a preprocessor, getters and setters.
 fn lines_of(
     context: &Context,
     (path, text): (&RelPath, &str),
     symbol: &str,
     stop: &Stop,
-) -> Result<SymbolLines, ToolError> {
+) -> Result<Vec<SymbolLines>, ToolError> {
     let outline = context.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), text, stop);
     let found = &outline.definitions;
     // A name as it is written comes first: `ns::method` is one in a shell, `a-b` in Lisp.
@@ -286,15 +408,27 @@ fn lines_of(
     // A type is meant before what extends it, and a function before its prototype.
     let main: Vec<usize> = named.iter().copied().filter(|at| !is_lesser(found[*at].kind)).collect();
     let chosen = if main.is_empty() { &named } else { &main };
-    if let [only] = chosen[..] {
-        let Definition { start_line, end_line, has_error, .. } = found[only];
-        let note = match (outline.is_by_line, has_error) {
-            (true, _) => Some(BY_LINE),
-            (false, true) => Some("the parser met an error in this definition, so it may end elsewhere"),
-            (false, false) => None,
+    let first = chosen.first().copied().unwrap_or_default();
+    let is_same = |at: &usize| {
+        let (parent, scope) = (found[first].parent, &found[first].scope);
+        (found[*at].parent, &found[*at].scope) == (parent, scope)
+    };
+    if (1..=limits::SYMBOL_PLACES).contains(&chosen.len()) && chosen.iter().all(is_same) {
+        let lines = |at: &usize| {
+            let Definition { start_line, end_line, has_error, .. } = found[*at];
+            let note = match (outline.is_by_line, has_error) {
+                (true, _) => Some(BY_LINE),
+                (false, true) => Some("the parser met an error in this definition, so it may end elsewhere"),
+                (false, false) => None,
+            };
+            let of_all = || {
+                format!("{} is defined {} times in one scope; all are shown", quoted(symbol), chosen.len())
+            };
+            let several = (chosen.len() > 1).then(of_all);
+            let notes = note.map(str::to_owned).into_iter().chain(several).collect();
+            SymbolLines { start: start_line.into(), end: end_line.into(), notes }
         };
-        let note = note.map(str::to_owned);
-        return Ok(SymbolLines { start: start_line.into(), end: end_line.into(), note });
+        return Ok(chosen.iter().map(lines).collect());
     }
     let shown_path = path.display();
     if chosen.is_empty() {
