@@ -6,6 +6,7 @@
 //! The globs are compiled and matched by the `ignore` crate; the bounds on what is compiled are ours. Git's two kinds are
 //! rewritten first, because that crate reads some lines otherwise than git ([`git_rule`]).
 
+use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::git_rule;
 use crate::limits;
+use crate::quoting::display_text;
 use crate::read_buffer::ReadBuffer;
 use crate::rel_path::{RelPath, os_str};
 use crate::sys::{self, Directory, FileNode};
@@ -236,7 +238,11 @@ impl IgnoreRules {
                     .map_or(".git/info/exclude".into(), |name| String::from_utf8_lossy(name));
                 let place = rules.directory.join(file.as_bytes());
                 let rule = glob.from().map_or(glob.original().into(), Path::to_string_lossy);
-                (IgnoreVerdict::Ignored, Some(format!("`{rule}` in {}", place.display())))
+                let rule = match display_text(&rule) {
+                    Cow::Borrowed(rule) => format!("`{rule}`"),
+                    Cow::Owned(quoted) => quoted,
+                };
+                (IgnoreVerdict::Ignored, Some(format!("{rule} in {}", place.display())))
             }
             _ => (IgnoreVerdict::Kept, None),
         }

@@ -45,6 +45,7 @@ mod kernel;
 #[doc(hidden)]
 pub mod limits;
 mod private;
+mod quoting;
 mod read_buffer;
 mod rel_path;
 mod root;
@@ -59,8 +60,12 @@ pub use distrust::{Distrust, PrivateError};
 pub use error::{NoStates, OpenError, RootError};
 pub use file::{ChangeTelling, Contents, OpenedFile, is_safe_to_map};
 pub use private::{NamedFile, PrivateDirectory, PrivateEntry, PrivatePlace, open_named, resolved};
+pub use quoting::{
+    display_below, display_foreign_path, display_message, display_path, display_text, is_like_a_note,
+    needs_escape,
+};
 pub use read_buffer::ReadBuffer;
-pub use rel_path::{RelPath, RelPathError, compare_paths, display_path, needs_escape};
+pub use rel_path::{RelPath, RelPathError, compare_paths};
 pub use root::{Root, RootPolicy, Roots, canonical, find_git_root, project_around};
 pub use secrets::SecretPolicy;
 pub use skipped::{SkipReason, Skipped};

@@ -6,6 +6,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::quoting::{display_path, path_bytes};
 use crate::root::is_separator;
 
 /// Text that can't be a path below a root.
@@ -136,98 +137,14 @@ impl RelPath {
         os_str(&self.0)
     }
 
-    /// The path for people, models and records: as it is when it is plain UTF-8 text; else in double quotes
-    /// with `\n`, `\t`, `\"`, `\\` and `\xNN` escapes, which [`RelPath::parse`] reads back to the same bytes.
-    /// The root is `.`.
+    /// Returns the path for people, models and records, by [`display_path`]; [`RelPath::parse`] reads it back to the same
+    /// bytes. The root is `.`.
     pub fn display(&self) -> Cow<'_, str> {
         if self.is_root() {
             return Cow::Borrowed(".");
         }
         display_path(&self.0)
     }
-}
-
-/// Returns whether a character could steer a terminal, hide or reorder text, or forge a line: control characters, ends
-/// of lines and paragraphs, and all that Unicode has no glyph for: its default ignorable and format characters.
-///
-/// Left are the variation selector of emoji, and the format characters that are signs with a glyph, such as that of an
-/// Arabic year. Joiners are not, though emoji and some scripts need them: they are as invisible in a name of a program.
-pub fn needs_escape(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
-            | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
-            | '\u{fe00}'..='\u{fe0e}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{13430}'..='\u{1343f}'
-            | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
-}
-
-/// Bytes of a path for people, models and records; see [`RelPath::display`].
-pub fn display_path(bytes: &[u8]) -> Cow<'_, str> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) if !text.starts_with('"') && !text.chars().any(needs_escape) => Cow::Borrowed(text),
-        _ => Cow::Owned(quote(bytes)),
-    }
-}
-
-fn quote(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    let mut out = String::from("\"");
-    for chunk in bytes.utf8_chunks() {
-        for c in chunk.valid().chars() {
-            match c {
-                '\n' => out.push_str("\\n"),
-                '\t' => out.push_str("\\t"),
-                '"' => out.push_str("\\\""),
-                '\\' => out.push_str("\\\\"),
-                c if needs_escape(c) => {
-                    let mut buffer = [0; 4];
-                    for byte in c.encode_utf8(&mut buffer).bytes() {
-                        let _ = write!(out, "\\x{byte:02x}");
-                    }
-                }
-                c => out.push(c),
-            }
-        }
-        for byte in chunk.invalid() {
-            let _ = write!(out, "\\x{byte:02x}");
-        }
-    }
-    out.push('"');
-    out
-}
-
-/// The bytes that a written path stands for: what [`display_path`] shows, read back.
-pub(crate) fn path_bytes(text: &str) -> Result<Cow<'_, [u8]>, RelPathError> {
-    if text.starts_with('"') { unquote(text).map(Cow::Owned) } else { Ok(Cow::Borrowed(text.as_bytes())) }
-}
-
-fn unquote(text: &str) -> Result<Vec<u8>, RelPathError> {
-    let inner = text
-        .strip_prefix('"')
-        .and_then(|rest| rest.strip_suffix('"'))
-        .ok_or(RelPathError::Quoting("the closing quote is missing"))?;
-    let mut out = Vec::with_capacity(inner.len());
-    let mut bytes = inner.bytes();
-    while let Some(byte) = bytes.next() {
-        if byte != b'\\' {
-            out.push(byte);
-            continue;
-        }
-        match bytes.next() {
-            Some(b'n') => out.push(b'\n'),
-            Some(b't') => out.push(b'\t'),
-            Some(c @ (b'"' | b'\\')) => out.push(c),
-            Some(b'x') => {
-                let digit = |b: Option<u8>| b.and_then(|b| char::from(b).to_digit(16));
-                match (digit(bytes.next()), digit(bytes.next())) {
-                    (Some(high), Some(low)) => out.push((high * 16 + low) as u8),
-                    _ => return Err(RelPathError::Quoting("`\\x` needs two hexadecimal digits")),
-                }
-            }
-            _ => return Err(RelPathError::Quoting("known escapes are \\n, \\t, \\\", \\\\ and \\xNN")),
-        }
-    }
-    Ok(out)
 }
 
 #[cfg(unix)]
@@ -282,6 +199,7 @@ impl fmt::Debug for RelPath {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::needs_escape;
     use proptest::prelude::*;
 
     fn path(text: &str) -> Result<RelPath, RelPathError> {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use crate::error::{NoStates, OpenError, RootError};
 use crate::file::OpenedFile;
 use crate::limits;
-use crate::rel_path::{RelPath, RelPathError, os_bytes, path_bytes};
+use crate::quoting::path_bytes;
+use crate::rel_path::{RelPath, RelPathError, os_bytes};
 use crate::secrets::SecretPolicy;
 use crate::sys::{self, Directory, NodeKind};
 

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use crate::rel_path::{RelPath, needs_escape};
+use crate::quoting::needs_escape;
+use crate::rel_path::RelPath;
 
 /// Names of files that hold credentials. Compared in lower case, so that a file system that ignores case
 /// gives no way around them.

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::error::ToolError;
 use crate::limits;
 use crate::place::PathTarget;
-use crate::text::quoted;
+use crate::text::{absolute, quoted};
 
 /// A name as somebody remembers it: a name, a part of one, a path's end, or words of a path.
 pub(crate) struct FileName {
@@ -47,7 +47,7 @@ impl FileName {
         Self { folded: folded(name.trim().trim_matches('/')) }
     }
 
-    /// Returns how near a path is to the name, as it is shown below its root; `None` for one that is not meant.
+    /// Returns how near a path is to the name, below its root; `None` for one that is not meant.
     pub(crate) fn nearness(&self, path: &str) -> Option<Nearness> {
         let wanted = self.folded.as_str();
         let path = folded(path);
@@ -139,7 +139,7 @@ pub(crate) fn near(
         &options,
         stop,
         || (),
-        |(), entry, _| match name.nearness(&entry.path.display()) {
+        |(), entry, _| match name.nearness(&String::from_utf8_lossy(entry.path.as_bytes())) {
             Some(nearness) => {
                 WalkStep::Item((nearness, entry.path.clone(), entry.kind), size_of::<NearPath>())
             }
@@ -276,14 +276,12 @@ pub(crate) fn with_nearest(context: &Context, path: Option<&str>, error: ToolErr
             continue;
         };
         let sure = found.into_iter().filter(|(nearness, ..)| *nearness < Nearness::Scattered);
-        let shown = |path: &str| match Arc::ptr_eq(root, context.roots.main()) {
-            true => path.to_owned(),
-            false => format!("{}/{path}", root.path().display()),
-        };
-        nearest.extend(
-            sure.take(limits::NEAREST_PATHS)
-                .map(|(nearness, path, _)| (nearness, shown(&border.path(&path).0))),
-        );
+        let is_main = Arc::ptr_eq(root, context.roots.main());
+        nearest.extend(sure.take(limits::NEAREST_PATHS).map(|(nearness, path, _)| {
+            let mut shown = if is_main { path.display().into_owned() } else { absolute(root, &path) };
+            border.name(&mut shown);
+            (nearness, shown)
+        }));
     }
     // Those of the first root are first.
     nearest.sort_by_key(|(nearness, _)| *nearness);

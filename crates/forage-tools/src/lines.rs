@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use forage_fs::display_foreign_path;
 use forage_search::{EventKind, SearchEvent};
 
 use crate::names::ToolNames;
@@ -143,9 +144,9 @@ pub(crate) fn summary<'a>(files: impl Iterator<Item = (&'a str, u64)>, by_direct
 pub(crate) fn directory_of(path: &str) -> String {
     let quoted = path.strip_prefix('"').and_then(|path| path.strip_suffix('"'));
     let directory = quoted.unwrap_or(path).rsplit_once('/').map_or(".", |(directory, _)| directory);
-    match quoted.is_some() && directory.contains('\\') {
-        true => format!("\"{directory}\""),
-        false => directory.to_owned(),
+    match quoted {
+        Some(_) => display_foreign_path(&format!("\"{directory}\"")).into_owned(),
+        None => directory.to_owned(),
     }
 }
 
@@ -174,6 +175,8 @@ mod tests {
             ("\"docs/caf\\xe9.txt\"", "docs"),
             ("\"caf\\xe9/a.rs\"", "\"caf\\xe9\""),
             ("\"caf\\xe9.txt\"", "."),
+            ("\"No matches/a.rs\"", "\"No matches\""),
+            ("\"src/No matches\"", "src"),
         ];
         for (path, directory) in cases {
             assert_eq!(directory_of(path), directory, "{path}");

@@ -16,7 +16,7 @@ use crate::context::Context;
 use crate::error::ToolError;
 use crate::names::ToolNames;
 use crate::sanitize::sanitize_line;
-use crate::text::clip;
+use crate::text::{absolute, clip};
 
 /// Stands in front of the name of a root.
 pub const ROOT: &str = "root:";
@@ -71,7 +71,7 @@ impl Context {
                 let shown = clip(&path.display(), crate::limits::NOTE_BYTES);
                 let of_root = match Arc::ptr_eq(&root, self.roots.main()) {
                     true => String::new(),
-                    false => format!(" below {}", root.path().display()),
+                    false => format!(" below {}", absolute(&root, &RelPath::root())),
                 };
                 let note = format!("the path was read as {shown}{of_root}{}", reading.note);
                 let note = Some(sanitize_line(&note).into_owned());
@@ -117,7 +117,7 @@ impl Context {
         let longest = found.iter().map(|(length, ..)| *length).max();
         found.retain(|(length, ..)| Some(*length) == longest);
         let names = |roots: &mut dyn Iterator<Item = &Arc<Root>>| {
-            roots.map(|root| root.path().display().to_string()).collect::<Vec<_>>().join(", ")
+            roots.map(|root| absolute(root, &RelPath::root())).collect::<Vec<_>>().join(", ")
         };
         let shown = clip(&text.escape_debug().to_string(), crate::limits::QUOTED_BYTES);
         match found.as_slice() {

@@ -1,8 +1,9 @@
 //! Pieces of text answers that all tools share.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
-use forage_fs::{RelPath, Root, display_path};
+use forage_fs::{RelPath, Root, display_below, display_text};
 use forage_search::shown_part;
 use unicode_normalization::UnicodeNormalization as _;
 
@@ -43,14 +44,7 @@ pub(crate) fn grouped(n: u64) -> String {
 
 /// The absolute path of a file, in the form that reads back to the same file.
 pub(crate) fn absolute(root: &Root, path: &RelPath) -> String {
-    let mut bytes = root.path().as_os_str().as_encoded_bytes().to_vec();
-    if !path.is_root() {
-        if bytes.last() != Some(&b'/') {
-            bytes.push(b'/');
-        }
-        bytes.extend_from_slice(path.as_bytes());
-    }
-    display_path(&bytes).into_owned()
+    display_below(root.path().as_os_str().as_encoded_bytes(), path.as_bytes())
 }
 
 /// The bytes of the path below the root in base64, where [`absolute`] quotes them.
@@ -61,6 +55,14 @@ pub(crate) fn absolute_bytes(root: &Root, path: &RelPath) -> Option<String> {
 /// A term or pattern that the caller sent, quoted in an answer.
 pub(crate) fn quoted(text: &str) -> String {
     format!("`{}`", sanitize_line(&clip(text, limits::QUOTED_BYTES)))
+}
+
+/// A name that a file has, quoted in an answer: such as [`quoted`] does, unless it could end these quotes or more.
+pub(crate) fn quoted_name(name: &str) -> String {
+    match display_text(name) {
+        Cow::Borrowed(name) => quoted(name),
+        Cow::Owned(shown) => shown,
+    }
 }
 
 /// The beginning of a line of at most `most` characters as a reader sees them, with a mark where it is cut.

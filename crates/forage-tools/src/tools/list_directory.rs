@@ -13,7 +13,7 @@ use std::ops::ControlFlow;
 
 use forage_fs::{
     Contents, DecodedText, Entry, EntryKind, OpenError, ReadBuffer, RelPath, SkipReason, Skipped,
-    WalkOptions, WalkStep, count_lines, decode, walk,
+    WalkOptions, WalkStep, count_lines, decode, display_path, walk,
 };
 use forage_search::index::LookupCursor;
 use schemars::JsonSchema;
@@ -291,7 +291,7 @@ fn describe(entry: &Entry<'_>, counter: &mut FileLineCounter<'_>, skipped: &mut 
         EntryKind::Symlink => {
             record.kind = "symlink";
             let target = entry.link_target().unwrap_or_default();
-            record.target = Some(crate::sanitize_line(&String::from_utf8_lossy(&target)).into_owned());
+            record.target = Some(display_path(&target).into_owned());
         }
         EntryKind::File => match counter.count(entry, skipped) {
             Ok(lines) => record.lines = Some(lines),

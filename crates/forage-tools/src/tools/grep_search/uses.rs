@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forage_base::{Stop, map_in_threads};
-use forage_fs::{RelPath, Root, SkipReason, Skipped, WalkOptions};
+use forage_fs::{RelPath, Root, SkipReason, Skipped, WalkOptions, display_text};
 use forage_rank::{
     Definition, DefinitionKind, FileOutline, MentionKind, Use, UseKind, is_prose, is_test, may_define,
     mentions, outline_and_uses,
@@ -700,5 +700,5 @@ fn within(outline: &FileOutline, at: usize) -> GrepWithin {
     let nearest = &names[names.len().saturating_sub(limits::GREP_WITHIN)..];
     let names: Vec<String> = nearest.iter().map(|name| clip(name, limits::GREP_WITHIN_BYTES)).collect();
     let Definition { start_line, end_line, .. } = outline.definitions[at];
-    GrepWithin { symbol: sanitize_line(&names.join(" > ")).into_owned(), start_line, end_line }
+    GrepWithin { symbol: display_text(&names.join(" > ")).into_owned(), start_line, end_line }
 }

@@ -1,6 +1,6 @@
 //! The text of an answer of `keyword_lookup`.
 
-use forage_fs::Root;
+use forage_fs::{Root, display_foreign_path, display_text};
 use std::fmt::Write as _;
 
 use serde_json::Value;
@@ -55,7 +55,7 @@ fn shown_places(response: &LookupResponse, detail: LookupDetail) -> ShownFiles {
     let mut files = ShownFiles::default();
     for hit in &response.hits {
         let Some(path) = hit.payload.get("path").and_then(Value::as_str) else { continue };
-        let path = shown(path);
+        let path = shown_path(path);
         files.named(&path, 0);
         let lines = hit.lines.iter().filter(|_| detail == LookupDetail::Lines);
         lines.filter_map(|line| line.line_number).for_each(|number| files.line(&path, number, true));
@@ -209,7 +209,7 @@ fn place(hit: &LookupHit) -> String {
     let Some(path) = hit.payload.get("path").and_then(Value::as_str) else {
         return format!("point {}", hit.id);
     };
-    let path = shown(path);
+    let path = shown_path(path);
     let line = |end: &str| hit.payload.get("lines").and_then(|lines| lines[end].as_u64());
     match line("start").zip(line("end")) {
         Some((start, end)) => format!("{path}:{start}-{end}"),
@@ -237,5 +237,10 @@ fn facts(hit: &LookupHit) -> String {
 }
 
 fn shown(text: &str) -> String {
-    clip_line(&sanitize_line(text), limits::RANKED_LINE_CHARACTERS)
+    clip_line(&display_text(text), limits::RANKED_LINE_CHARACTERS)
+}
+
+/// The path of a point, as whatever filled the collection wrote it.
+fn shown_path(path: &str) -> String {
+    clip_line(&display_foreign_path(path), limits::RANKED_LINE_CHARACTERS)
 }

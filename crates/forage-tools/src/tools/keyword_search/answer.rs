@@ -7,6 +7,7 @@
 //!
 //! `tests/data/answers` has an answer in the style of each family of models, with the source of its habits.
 
+use forage_fs::display_message;
 use forage_llm::reasoning::{Thought, without_reasoning};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -77,7 +78,7 @@ impl KeptAnswerFile {
     /// A file with a model's words about it, which become one clean line.
     pub(super) fn new(file: usize, words: &str, grade: Option<u8>, names: &FileNames<'_>) -> Self {
         let grade = names.by_id().then_some(grade.unwrap_or(UNGRADED));
-        let explanation = clip(&sanitize_line(words), limits::EXPLANATION_BYTES);
+        let explanation = clip(&display_message(&sanitize_line(words)), limits::EXPLANATION_BYTES);
         Self { file, explanation, grade, ranges: Vec::new() }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use forage_base::Stop;
-use forage_fs::Root;
+use forage_fs::{Root, display_text};
 use forage_rank::{Definition, DefinitionKind};
 
 use super::ListEntry;
@@ -12,7 +12,6 @@ use crate::border::{Border, Hidden};
 use crate::context::Context;
 use crate::file_text::whole_text;
 use crate::limits;
-use crate::sanitize::sanitize_line;
 use crate::text::{clip, count, grouped};
 
 /// Gives files the names that they define. Returns what is to be said of those that got none for their number or the time.
@@ -58,7 +57,7 @@ pub(super) fn tell(
                 entry.symbols_more += 1;
                 continue;
             }
-            let mut name = sanitize_line(&definition.name).into_owned();
+            let mut name = display_text(&definition.name).into_owned();
             border.text(&mut name);
             entry.symbols.push(clip(&name, limits::LIST_SYMBOL_BYTES));
         }

@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use forage_base::{Stop, Stopped};
-use forage_fs::{RelPath, Root};
+use forage_fs::{RelPath, Root, display_text};
 use forage_rank::{Definition, DefinitionKind, FileOutline};
 use forage_search::shown_part;
 use schemars::JsonSchema;
@@ -26,7 +26,7 @@ use crate::outcome::ToolOutcome;
 use crate::place::PathTarget;
 use crate::sanitize::{line_text, path_bytes};
 use crate::shown::{Rendered, ShownFiles};
-use crate::text::{count, grouped, quoted};
+use crate::text::{count, grouped, quoted, quoted_name};
 
 /// A definition of the outline.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -446,7 +446,8 @@ fn lines_of(
         return Err(ToolError::argument("symbol", problem));
     }
     let place = |at: &usize| {
-        let within = around(*at).next().map(|outer| format!(" in {}", outer.name)).unwrap_or_default();
+        let within =
+            around(*at).next().map(|outer| format!(" in {}", display_text(&outer.name))).unwrap_or_default();
         let Definition { word, start_line, end_line, .. } = &found[*at];
         format!("{word}{within} ({start_line}-{end_line})")
     };
@@ -502,5 +503,5 @@ fn nearest(found: &[Definition], name: &str) -> Vec<String> {
     let mut near: Vec<(usize, &str)> =
         names.into_iter().filter_map(|name| Some((distance(name)?, name))).collect();
     near.sort();
-    near.into_iter().take(limits::SYMBOL_PLACES).map(|(_, name)| quoted(name)).collect()
+    near.into_iter().take(limits::SYMBOL_PLACES).map(|(_, name)| quoted_name(name)).collect()
 }

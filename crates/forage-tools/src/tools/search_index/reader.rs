@@ -2,7 +2,7 @@
 
 use std::cell::LazyCell;
 
-use forage_fs::{Contents, DecodedText, ReadBuffer, RelPath, SkipReason, Skipped, decode};
+use forage_fs::{Contents, DecodedText, ReadBuffer, RelPath, SkipReason, Skipped, decode, display_text};
 use forage_rank::{ChunkHit, Effect, FileHit, FileOutline, QueryWords, RULES, RankingRule};
 
 use super::scope::RankedPlace;
@@ -148,7 +148,7 @@ impl ChunkReader<'_> {
             return RankedChunk { start_line, end_line, symbol: None, kind: None, lines: Vec::new() };
         };
         let definition = &outline.definitions[at];
-        let mut symbol = sanitize_line(&outline.qualified(at).join(" > ")).into_owned();
+        let mut symbol = display_text(&outline.qualified(at).join(" > ")).into_owned();
         self.border.text(&mut symbol);
         RankedChunk {
             start_line: definition.start_line,

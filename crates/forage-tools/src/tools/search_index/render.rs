@@ -1,6 +1,6 @@
 //! The text of an answer of `search_index`.
 
-use forage_fs::Root;
+use forage_fs::{Root, is_like_a_note};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use crate::names::ToolNames;
 use crate::notes::{notes, with_notes};
 use crate::outcome::{Render, ToolOutcome};
 use crate::shown::{Rendered, ShownFiles};
-use crate::text::{count, grouped, quoted};
+use crate::text::{count, grouped, quoted, quoted_name};
 
 /// How much is shown of each file; each step less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -253,7 +253,7 @@ fn further(file: &RankedFile, detail: IndexDetail) -> String {
 
 /// A line that is not the tool's own, and can't feign to be.
 fn push_foreign(text: &mut String, line: &str) {
-    let escape = if line.starts_with(HEAD) { "\\" } else { "" };
+    let escape = if line.starts_with(HEAD) || is_like_a_note(line) { "\\" } else { "" };
     let _ = writeln!(text, "{escape}{line}");
 }
 
@@ -272,7 +272,7 @@ fn push_unshown(text: &mut String, file: &RankedFile) {
     }
     let is_plain = |name: &str| name.chars().all(|c| c.is_alphanumeric() || "_$:.-".contains(c));
     let entry = |it: &UnshownDefinition| {
-        let name = if is_plain(&it.name) { it.name.clone() } else { quoted(&it.name) };
+        let name = if is_plain(&it.name) { it.name.clone() } else { quoted_name(&it.name) };
         format!("{} {name} {}-{}", it.kind, it.start_line, it.end_line)
     };
     let entries: Vec<String> = file.unshown.iter().map(entry).collect();

@@ -181,7 +181,7 @@ impl RankScope {
             match ranked {
                 Ok(ranked) => roots.push(RankedRoot { place, nth, ranked }),
                 Err(error) => {
-                    let root = place.root.path().display();
+                    let root = absolute(&place.root, &RelPath::root());
                     failures.push(format!("nothing of {root} was ranked: {error}"));
                     let ends = is_page || matches!(error, ToolError::Cancelled);
                     if ends || self.places.len() == 1 {
@@ -337,6 +337,6 @@ impl RankedPlace {
 
     /// What is told of this root alone, where there are others.
     pub(super) fn tell(&self, what: String, is_one: bool) -> String {
-        if is_one { what } else { format!("{}: {what}", self.root.path().display()) }
+        if is_one { what } else { format!("{}: {what}", absolute(&self.root, &RelPath::root())) }
     }
 }
