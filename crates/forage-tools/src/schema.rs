@@ -75,11 +75,7 @@ pub fn definition_with(tool: &dyn AnyTool, names: &ToolNames, schema: Value, for
             DefinitionShape::Anthropic(AnthropicDefinition { name, description, input_schema: schema })
         }
         SchemaFormat::Gemini => {
-            let mut parameters = schema;
-            if let Some(fields) = parameters.as_object_mut() {
-                fields.remove("additionalProperties");
-            }
-            DefinitionShape::Gemini(GeminiDefinition { name, description, parameters })
+            DefinitionShape::Gemini(GeminiDefinition { name, description, parameters: schema })
         }
     };
     json!(shape)
@@ -181,6 +177,9 @@ struct GeminiDefinition<'a> {
 
 /// The schema of a request type, reduced to the portable subset: one plain object, one type per property, no
 /// references, no combinators.
+///
+/// It does not forbid other properties. Some clients check a call against the schema before they send it, and arguments
+/// by the names of other tools (`glob`, `-i`, `head_limit`) would never arrive to be understood or refused with a reason.
 pub(crate) fn portable<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
@@ -193,7 +192,6 @@ pub(crate) fn portable<T: JsonSchema>() -> Value {
         properties.into_iter().map(|(name, value)| (name, property(value))).collect();
     out.insert("properties".to_owned(), Value::Object(properties));
     out.insert("required".to_owned(), schema.get("required").cloned().unwrap_or_else(|| json!([])));
-    out.insert("additionalProperties".to_owned(), json!(false));
     Value::Object(out)
 }
 
@@ -252,5 +250,6 @@ fn strict(mut schema: Value) -> Value {
         }
     }
     schema["required"] = Value::Array(names);
+    schema["additionalProperties"] = json!(false);
     schema
 }
