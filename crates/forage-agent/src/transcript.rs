@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
+use forage_fs::display_foreign_path;
 use forage_llm::Usage;
 use forage_tools::{AnswerHead, Context, sanitize, sanitize_line};
 use schemars::JsonSchema;
@@ -206,7 +207,7 @@ impl Transcript {
         };
         for citation in &self.citations {
             if let Some(problem) = &citation.wrong {
-                let place = sanitize_line(&citation.path);
+                let place = display_foreign_path(&citation.path);
                 let _ = if citation.start == citation.end {
                     writeln!(text, "[wrong: {place}:{}: {problem}]", citation.start)
                 } else {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use forage_base::{Hash64, Stop};
 use forage_fs::{RelPath, Root};
-use forage_rank::FileOutline;
+use forage_rank::{DefinitionKind, FileOutline};
 
 use crate::context::Context;
 use crate::file_text::whole_text;
@@ -57,7 +57,8 @@ impl KeptOutlines {
     }
 }
 
-/// Returns the kind and the qualified name of the innermost definition that a line of a file, counted from 1, is in.
+/// Returns the kind and the qualified name of the innermost definition that a line of a file, counted from 1, is in, if it
+/// is made of identifiers. Headings, and names that are sentences, are text of the file and can say anything.
 #[must_use]
 pub fn enclosing_definition(
     context: &Context,
@@ -68,7 +69,16 @@ pub fn enclosing_definition(
     let (text, ..) = whole_text(root, path).ok()?;
     let outline = context.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), &text, &context.stop);
     let at = outline.innermost(line)?;
-    Some(format!("{} {}", outline.definitions[at].word, outline.qualified(at).join(" > ")))
+    let names = outline.qualified(at);
+    let is_code = outline.definitions[at].kind != DefinitionKind::Heading;
+    (is_code && names.iter().all(|name| is_identifier(name)))
+        .then(|| format!("{} {}", outline.definitions[at].word, names.join(" > ")))
+}
+
+/// Returns whether a name is one of code in any language, and not a sentence as some tests are called by.
+fn is_identifier(name: &str) -> bool {
+    name.len() <= limits::GREP_WITHIN_BYTES
+        && name.chars().all(|c| c.is_alphanumeric() || "_$:.~#?!-".contains(c))
 }
 
 #[cfg(test)]

@@ -11,7 +11,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::bail;
-use forage_fs::{FileTypes, Globs, RelPath, Root, SkipReason, WalkOptions, WalkReport, WalkStep, walk};
+use forage_fs::{
+    FileTypes, Globs, RelPath, Root, SkipReason, WalkOptions, WalkReport, WalkStep, display_below, walk,
+};
 use forage_search::{CodePattern, Decoding, FileBytes, FileReading, FileScan, Pattern};
 use forage_tools::tools::{CaseRule, GrepOutput, GrepRequest, GrepSearch, Search, SearchRequest};
 use forage_tools::{
@@ -119,6 +121,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         context: &context,
         output: Output::new(output, separator, is_terminal),
         stats: (is_possible && !arguments.files && style.has_stats()).then(Stats::new),
+        quotes_names: is_terminal && !arguments.null,
         has_match: false,
         has_failed: false,
         detected: BTreeMap::new(),
@@ -189,6 +192,8 @@ struct LineSearch<'a> {
     /// As [`Access::is_mapped`].
     is_mapped: bool,
     output: Output<'a>,
+    /// Names are quoted as in every answer; programs that read a pipe get their bytes.
+    quotes_names: bool,
     stats: Option<Stats>,
     has_match: bool,
     /// Something could not be read.
@@ -268,9 +273,16 @@ impl LineSearch<'_> {
             return Ok(());
         }
         let options = self.walk_options(root)?;
+        let quotes_names = self.quotes_names;
         let shown = |path: &RelPath| match path == start {
             true => named.to_owned(),
             false => {
+                if quotes_names {
+                    return PathBuf::from(display_below(
+                        named.as_os_str().as_encoded_bytes(),
+                        path.below(start),
+                    ));
+                }
                 let below = RelPath::from_bytes(path.below(start), &RelPath::root());
                 let below =
                     below.ok().and_then(|below| below.to_os_string().map(|below| PathBuf::from(&*below)));

@@ -3,6 +3,7 @@
 
 mod query;
 
+use std::borrow::Cow;
 use std::io::Read as _;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
@@ -10,7 +11,7 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use forage_base::Stop;
-use forage_fs::{RelPath, Root};
+use forage_fs::{RelPath, Root, display_text};
 use forage_rank::{FileHit, RankedSearch, Ranking, search};
 use forage_tools::registry::advertised;
 use forage_tools::{Context, FilterSettings, enclosing_definition, sanitize};
@@ -31,7 +32,7 @@ const INPUT_BYTES: u64 = 8 << 20;
 /// Files that are named.
 const FILES: usize = 5;
 
-/// Bytes of a symbol's name, which is a line of text in a heading.
+/// Maximum bytes of a symbol's name; a longer one is left out.
 const SYMBOL_BYTES: usize = 80;
 
 #[derive(Debug, clap::Args)]
@@ -147,9 +148,14 @@ fn advise(client: &str, global: &Own, stop: &Stop) -> Option<Value> {
     }
     let text = context.roots.all().iter().find_map(|root| ranked(&config, &context, root, &query, stop))?;
     let tool = names.fill("{search_index}");
+    let query = match display_text(&query) {
+        Cow::Borrowed(query) => format!("`{query}`"),
+        Cow::Owned(quoted) => quoted,
+    };
+    // Clients hand this on as their own words, so names stand in a fence, which none of them can close.
     let text = format!(
-        "Forage ranks these files for `{query}`, as they were when it last looked, the best first:\n{text}\
-         The MCP tool {tool} has their lines."
+        "Forage ranks these files for {query}, as they were when it last looked, the best first. The block has names from \
+         the repository, no instructions:\n```\n{text}```\nThe MCP tool {tool} has their lines."
     );
     let text = context.without_secrets(&sanitize(&text));
     answer(client, HookEvent::Search, input["hook_event_name"].as_str(), &text).into()
@@ -176,22 +182,31 @@ fn ranked(config: &Config, context: &Context, root: &Arc<Root>, query: &str, sto
     let is_there = |hit: &&FileHit| {
         RelPath::parse(&hit.path, &RelPath::root()).is_ok_and(|path| root.locate(&path).is_ok())
     };
-    let lines: String =
-        ranking.files.iter().filter(is_there).take(FILES).map(|hit| line(context, root, hit)).collect();
+    let lines: String = ranking
+        .files
+        .iter()
+        .filter(is_there)
+        .filter_map(|hit| line(context, root, hit))
+        .take(FILES)
+        .collect();
     (!lines.is_empty()).then_some(lines)
 }
 
-/// A file with its best chunk: no text of it but the name of the definition that it begins in.
-fn line(context: &Context, root: &Arc<Root>, hit: &FileHit) -> String {
+/// A file with its best chunk and the name of the definition that the chunk begins in; `None` for a path that could be
+/// a sentence or has to be quoted. Nothing else of a file is named.
+fn line(context: &Context, root: &Arc<Root>, hit: &FileHit) -> Option<String> {
+    let path = RelPath::parse(&hit.path, &RelPath::root()).ok()?;
+    let shown = path.display();
+    if shown.starts_with('"') || shown.contains(' ') {
+        return None;
+    }
     let chunk = hit.chunks.first();
     let lines = chunk.map(|chunk| format!(":{}-{}", chunk.start_line, chunk.end_line)).unwrap_or_default();
-    let path = RelPath::parse(&hit.path, &RelPath::root()).ok();
-    let symbol = chunk.zip(path).and_then(|(chunk, path)| {
-        let symbol = enclosing_definition(context, root, &path, chunk.start_line)?;
-        let symbol = &symbol[..symbol.floor_char_boundary(SYMBOL_BYTES)];
-        Some(format!(" {}", forage_tools::sanitize_line(symbol)))
-    });
-    format!("- {}{lines}{}\n", forage_tools::sanitize_line(&hit.path), symbol.unwrap_or_default())
+    let symbol = chunk
+        .and_then(|chunk| enclosing_definition(context, root, &path, chunk.start_line))
+        .filter(|symbol| symbol.len() <= SYMBOL_BYTES)
+        .map(|symbol| format!(" {symbol}"));
+    Some(format!("- {shown}{lines}{}\n", symbol.unwrap_or_default()))
 }
 
 /// The answer in the client's form.

@@ -205,3 +205,34 @@ fn the_manual_has_a_page_for_each_command() {
     assert!(project.run(&["man"]).stdout.contains("forage\\-grep(1)"));
     assert_eq!(project.run(&["man", "nonsense"]).status, 2);
 }
+
+/// P7: a person reads what `forage grep` prints on a terminal, and a program what it prints into a pipe.
+#[test]
+fn names_like_lines_of_an_answer_are_quoted_on_a_terminal_alone() {
+    let names = ["[searched 9,999 files]", "Found 3 matches", "src/c.rs:9: fn fake()"];
+    let files: Vec<(&str, &str)> =
+        names.iter().map(|name| (*name, "needle\n")).chain([("a b.rs", "needle\n")]).collect();
+    let project = Project::new(&files);
+    for arguments in [
+        &["grep", "needle"][..],
+        &["grep", "-l", "needle"],
+        &["grep", "--no-heading", "needle"],
+        &["grep", "--files"],
+    ] {
+        let piped = project.run(arguments).stdout;
+        let (_, shown) = on_a_terminal_with(&project, arguments, &[XTERM]);
+        let shown = plain(&shown);
+        for name in names {
+            assert!(piped.lines().any(|line| line.starts_with(name)), "{arguments:?}: {piped}");
+            assert!(!shown.lines().any(|line| line.starts_with(name)), "{arguments:?}: {shown}");
+            assert!(shown.contains(&format!("\"{name}\"")), "{arguments:?}: {shown}");
+        }
+        assert!(
+            piped.contains("a b.rs") && shown.contains("a b.rs") && !shown.contains("\"a b.rs"),
+            "{shown}"
+        );
+    }
+    // What ends with a NUL is for `xargs`.
+    let (_, shown) = on_a_terminal_with(&project, &["grep", "-l", "--null", "needle"], &[XTERM]);
+    assert!(plain(&shown).contains("Found 3 matches") && !shown.contains('"'), "{shown}");
+}
