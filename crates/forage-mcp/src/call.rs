@@ -59,7 +59,7 @@ impl McpServer {
         let watched = self.watch(tool, caller.as_deref(), profile);
         let journaled = self.shared.journal.as_ref().map(|to| (to, journal::begun(tool, &request, &context)));
         let is_entered = Arc::<AtomicBool>::default();
-        let answer = self.called(request, context, caller.clone(), &is_entered).await;
+        let answer = self.called(request, context, &is_entered).await;
         let (outcome, bytes) = outcome(&answer);
         watched.end(&outcome, bytes);
         if let Some((to, head)) = journaled
@@ -86,19 +86,19 @@ impl McpServer {
         &self,
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
-        caller: Option<Arc<Caller>>,
         is_entered: &Arc<AtomicBool>,
     ) -> Result<CallToolResponse, ErrorData> {
+        // It was counted when the request came, whatever it asks for.
+        let turn = match client::turn(&context).transpose() {
+            Ok(turn) => turn,
+            Err(limit) => return Ok(failure(&limit.to_string(), ErrorCode::RateLimited)),
+        };
         if let Some(problem) = self.shared.workspace.problem() {
             return Ok(failure(problem, ErrorCode::Failed));
         }
         let Some(served) = self.shared.tool(&request.name) else {
             let (can_filter, _) = self.shared.can_filter(&context).await;
             return Err(self.shared.unknown_tool(&request.name, client::profile(&context), can_filter));
-        };
-        let turn = match caller.as_ref().map(Caller::begin).transpose() {
-            Ok(turn) => turn,
-            Err(limit) => return Ok(failure(&limit.to_string(), ErrorCode::RateLimited)),
         };
         let progress = CallProgress::default();
         let report = context.meta.get_progress_token().map(|token| ProgressReport {
@@ -143,7 +143,7 @@ async fn answer(
             Err(problem) => return Ok(failure(&problem, ErrorCode::Failed)),
         },
     };
-    let Ok(place) = shared.gate.enter(served.cost).await else {
+    let Ok(place) = shared.gate.enter(served.cost, turn.as_ref().map(CallerTurn::caller)).await else {
         let problem = "the server is busy with other calls; call again in a few seconds";
         return Ok(failure(problem, ErrorCode::Failed));
     };

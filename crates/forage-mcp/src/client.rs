@@ -12,7 +12,7 @@ use rmcp::RoleServer;
 use rmcp::model::{InputRequest, InputRequests, InputResponses, ListRootsRequest};
 use rmcp::service::RequestContext;
 
-use super::caller::Caller;
+use super::caller::{Caller, CallerLimit, CallerTurn, HandedTurn};
 use super::limits;
 use super::profiles::Profile;
 
@@ -24,7 +24,12 @@ pub(super) fn profile(request: &RequestContext<RoleServer>) -> Profile {
     request.client_info().map_or_else(Profile::unknown, |client| Profile::of(&client.name))
 }
 
-/// The holder of the token that the request came with.
+/// The turn of a call that came with a token of limits, or the limit; of each call once.
+pub(super) fn turn(request: &RequestContext<RoleServer>) -> Option<Result<CallerTurn, CallerLimit>> {
+    request.extensions.get::<Parts>()?.extensions.get::<HandedTurn>()?.take()
+}
+
+/// The holder of the token that a request came with.
 pub(super) fn caller(request: &RequestContext<RoleServer>) -> Option<Arc<Caller>> {
     request.extensions.get::<Parts>()?.extensions.get::<Arc<Caller>>().cloned()
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::caller::Caller;
 use super::limits;
 
 /// What a call costs.
@@ -26,9 +27,13 @@ pub(super) struct Gate {
     asking: Arc<Semaphore>,
 }
 
+#[derive(Debug)]
 struct Lane {
     places: Arc<Semaphore>,
+    count: usize,
     waiting: AtomicUsize,
+    /// Calls that may wait; those beyond are told that the server is busy.
+    most_waiting: usize,
 }
 
 /// There is no room even to wait.
@@ -39,31 +44,77 @@ impl Gate {
     pub(super) fn new() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, |count| count.get());
         Self {
-            quick: Lane::new(limits::QUICK_CALLS),
-            search: Lane::new(processors.max(limits::SEARCHES_MIN)),
+            quick: Lane::new(limits::QUICK_CALLS, limits::WAITING_CALLS),
+            search: Lane::new(processors.max(limits::SEARCHES_MIN), limits::WAITING_CALLS),
             asking: Arc::new(Semaphore::new(limits::ASKING_CALLS)),
         }
     }
 
-    /// Waits for a place, which is free again when the permit is dropped.
-    pub(super) async fn enter(&self, cost: Cost) -> Result<OwnedSemaphorePermit, Busy> {
+    /// Waits for a place, which is free again when the permit is dropped. The calls of a token wait for each other first:
+    /// however many it makes, one place of each kind is left to others.
+    pub(super) async fn enter(&self, cost: Cost, caller: Option<&Caller>) -> Result<GatePermit, Busy> {
+        let lane = self.lane(cost);
+        let share = match caller {
+            Some(caller) => {
+                let share =
+                    caller.share(|| TokenShare { quick: self.quick.share(), search: self.search.share() });
+                Some(share.lane(cost).enter().await?)
+            }
+            None => None,
+        };
+        Ok(GatePermit { _place: lane.enter().await?, _share: share })
+    }
+
+    fn lane(&self, cost: Cost) -> &Lane {
         match cost {
-            Cost::Quick => self.quick.enter().await,
-            Cost::Search => self.search.enter().await,
+            Cost::Quick => &self.quick,
+            Cost::Search => &self.search,
+        }
+    }
+}
+
+/// A place in a queue, and in that of the token.
+pub(super) struct GatePermit {
+    _place: OwnedSemaphorePermit,
+    _share: Option<OwnedSemaphorePermit>,
+}
+
+/// The places that calls of one token may have at the same time.
+#[derive(Debug)]
+pub(super) struct TokenShare {
+    quick: Lane,
+    search: Lane,
+}
+
+impl TokenShare {
+    fn lane(&self, cost: Cost) -> &Lane {
+        match cost {
+            Cost::Quick => &self.quick,
+            Cost::Search => &self.search,
         }
     }
 }
 
 impl Lane {
-    fn new(places: usize) -> Self {
-        Self { places: Arc::new(Semaphore::new(places)), waiting: AtomicUsize::new(0) }
+    fn new(places: usize, most_waiting: usize) -> Self {
+        Self {
+            places: Arc::new(Semaphore::new(places)),
+            count: places,
+            waiting: AtomicUsize::new(0),
+            most_waiting,
+        }
+    }
+
+    /// The lane of one token: all places but one.
+    fn share(&self) -> Self {
+        Self::new((self.count - 1).max(1), limits::WAITING_CALLS_OF_TOKEN)
     }
 
     async fn enter(&self) -> Result<OwnedSemaphorePermit, Busy> {
         if let Ok(permit) = Arc::clone(&self.places).try_acquire_owned() {
             return Ok(permit);
         }
-        let _waiting = QueuedCall::among(&self.waiting)?;
+        let _waiting = QueuedCall::among(&self.waiting, self.most_waiting)?;
         // Nobody closes the semaphore.
         Arc::clone(&self.places).acquire_owned().await.map_err(|_| Busy)
     }
@@ -73,9 +124,9 @@ impl Lane {
 struct QueuedCall<'a>(&'a AtomicUsize);
 
 impl<'a> QueuedCall<'a> {
-    fn among(count: &'a AtomicUsize) -> Result<Self, Busy> {
+    fn among(count: &'a AtomicUsize, most: usize) -> Result<Self, Busy> {
         let waiting = Self(count);
-        if count.fetch_add(1, Ordering::Relaxed) < limits::WAITING_CALLS { Ok(waiting) } else { Err(Busy) }
+        if count.fetch_add(1, Ordering::Relaxed) < most { Ok(waiting) } else { Err(Busy) }
     }
 }
 
@@ -88,20 +139,21 @@ impl Drop for QueuedCall<'_> {
 /// The place of a call that is running. Waiting for a model takes no processor, so that the place is given to the next
 /// call then.
 pub(super) struct CallPermit {
-    permit: Mutex<Option<OwnedSemaphorePermit>>,
+    permit: Mutex<Option<GatePermit>>,
     /// Places of those who wait for a model.
     asking: Arc<Semaphore>,
 }
 
 impl CallPermit {
-    pub(super) fn new(permit: OwnedSemaphorePermit, gate: &Gate) -> Self {
+    pub(super) fn new(permit: GatePermit, gate: &Gate) -> Self {
         Self { permit: Mutex::new(Some(permit)), asking: Arc::clone(&gate.asking) }
     }
 
     /// Takes a place among those who wait for a model instead, where there is one.
     fn leave(&self) {
         if let Ok(asking) = Arc::clone(&self.asking).try_acquire_owned() {
-            *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = Some(asking);
+            let place = GatePermit { _place: asking, _share: None };
+            *self.permit.lock().unwrap_or_else(PoisonError::into_inner) = Some(place);
         }
     }
 }
@@ -124,5 +176,58 @@ impl ChatModel for WithoutPlace {
     fn complete(&self, request: &ChatRequest, budget: &CallBudget) -> Result<ChatAnswer, ChatError> {
         self.place.leave();
         self.model.complete(request, budget)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::pin::pin;
+    use std::task::{Context, Poll, Waker};
+
+    use super::*;
+    use crate::caller::CallerLimits;
+
+    fn at_once<T>(future: impl Future<Output = T>) -> Option<T> {
+        match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(value) => Some(value),
+            Poll::Pending => None,
+        }
+    }
+
+    #[test]
+    fn a_token_takes_all_places_but_one() {
+        let gate = Gate::new();
+        let (alice, bob) =
+            (Caller::new("alice", CallerLimits::default()), Caller::new("bob", CallerLimits::default()));
+        for cost in [Cost::Quick, Cost::Search] {
+            let mut held = Vec::new();
+            while let Some(place) = at_once(gate.enter(cost, Some(&bob))) {
+                held.push(place.unwrap());
+            }
+            assert_eq!(held.len(), gate.lane(cost).count - 1, "{cost:?}");
+            // What waits, waits among its own.
+            assert!(at_once(gate.enter(cost, Some(&bob))).is_none(), "{cost:?}");
+            let of_alice = at_once(gate.enter(cost, Some(&alice))).unwrap().unwrap();
+            // The control: with all places taken, the next one waits.
+            assert!(at_once(gate.enter(cost, None)).is_none(), "{cost:?}");
+            drop(of_alice);
+            assert!(at_once(gate.enter(cost, None)).is_some(), "{cost:?}");
+        }
+    }
+
+    #[test]
+    fn what_waits_of_a_token_is_bounded() {
+        let (gate, bob) = (Gate::new(), Caller::new("bob", CallerLimits::default()));
+        let mut held = Vec::new();
+        while let Some(place) = at_once(gate.enter(Cost::Quick, Some(&bob))) {
+            held.push(place.unwrap());
+        }
+        let mut waiting: Vec<_> = (0..limits::WAITING_CALLS_OF_TOKEN)
+            .map(|_| Box::pin(gate.enter(Cost::Quick, Some(&bob))))
+            .collect();
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(waiting.iter_mut().all(|call| call.as_mut().poll(&mut context).is_pending()));
+        assert!(at_once(gate.enter(Cost::Quick, Some(&bob))).is_some_and(|place| place.is_err()));
+        assert!(at_once(gate.enter(Cost::Quick, None)).is_some_and(|place| place.is_ok()));
     }
 }

@@ -13,6 +13,7 @@ mod readiness;
 mod short_answer;
 mod tokens;
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::io::{self, Cursor};
 use std::net::SocketAddr;
@@ -23,18 +24,20 @@ use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{AUTHORIZATION, CONNECTION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
+use hyper::http::uri::Authority;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::ServerHandler;
+use rmcp::transport::streamable_http_server::session::SessionId;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use serde::Deserialize;
 use thiserror::Error;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
 use self::answer::AnswerBody;
@@ -42,7 +45,7 @@ use self::clients::{Clients, ConnectionPermit};
 use self::readiness::Readiness;
 use self::short_answer::ShortAnswer;
 use self::tokens::KnownTokens;
-use super::caller::Caller;
+use super::caller::{Caller, HandedTurn, RequestKind};
 use super::limits;
 use super::metrics::ServerMetrics;
 
@@ -242,8 +245,9 @@ struct HttpGuard<H: ServerHandler + Clone> {
     service: StreamableHttpService<H, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     most_sessions: usize,
-    /// Held while a session is opened, so that they are counted.
-    opening: Mutex<()>,
+    most_sessions_of_token: usize,
+    /// The tokens with which sessions were opened. Held while a session is opened, so that they are counted.
+    holders: Mutex<HashMap<SessionId, Option<Arc<Caller>>>>,
     tokens: KnownTokens,
     readiness: Readiness,
     metrics: ServerMetrics,
@@ -273,12 +277,16 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         let sessions = Arc::<LocalSessionManager>::default();
         let service = StreamableHttpService::new(move || Ok(handler.clone()), Arc::clone(&sessions), config);
         let ending = CancellationToken::new();
+        // Half of what there is, where there are others.
+        let share_of = |most: usize| if settings.tokens.len() > 1 { most.div_ceil(2) } else { most };
+        let most = places(limits::CLIENTS);
         Self {
-            clients: Clients::new(places(limits::CLIENTS)),
+            clients: Clients::new(most, share_of(most)),
             service,
             sessions,
             most_sessions: settings.sessions,
-            opening: Mutex::default(),
+            most_sessions_of_token: share_of(settings.sessions),
+            holders: Mutex::default(),
             tokens: KnownTokens::new(&settings.tokens),
             readiness: Readiness::new(settings.ready.clone(), ending.clone()),
             metrics: settings.metrics.clone(),
@@ -305,7 +313,8 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         if path.trim_end_matches('/') != PATH && !is_of_metrics {
             return Err(ShortAnswer::beside(&head.method, path));
         }
-        match self.host(head).await {
+        let named = if has_one_host(head) { self.host(head).await } else { StatusCode::BAD_REQUEST };
+        match named {
             StatusCode::METHOD_NOT_ALLOWED => {}
             StatusCode::FORBIDDEN => {
                 let message = "the Host or the Origin is none of this server's; other names are allowed with --allow-host";
@@ -330,7 +339,11 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
                 _ => ShortAnswer::metrics(&head.method, self.metrics.text()),
             });
         }
-        Ok(token.and_then(AccessToken::holder).cloned())
+        let holder = token.and_then(AccessToken::holder);
+        if let Some(limit) = holder.and_then(|holder| holder.exhausted()) {
+            return Err(ShortAnswer::limited(&limit));
+        }
+        Ok(holder.cloned())
     }
 
     /// What rmcp says of `Host` and `Origin`. It looks at them before anything else, so a method that it does not have
@@ -389,12 +402,47 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         if self.ending.is_cancelled()
             || matches!(
                 response.status(),
-                StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::NOT_FOUND
+                StatusCode::UNAUTHORIZED
+                    | StatusCode::FORBIDDEN
+                    | StatusCode::NOT_FOUND
+                    | StatusCode::TOO_MANY_REQUESTS
             )
         {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         response
+    }
+
+    /// Refuses a session that was opened with another token, as if it were not there.
+    async fn is_its_own(
+        &self,
+        session: &HeaderValue,
+        caller: Option<&Arc<Caller>>,
+    ) -> Result<(), ShortAnswer> {
+        let holders = self.holders.lock().await;
+        let holder = session.to_str().ok().and_then(|session| holders.get(session));
+        match holder.is_some_and(|holder| !is_same(holder.as_ref(), caller)) {
+            true => Err(ShortAnswer::new(StatusCode::NOT_FOUND, "there is no such session")),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns what is held while a session is opened, where there is room for one more, and of its token.
+    async fn opening(
+        &self,
+        caller: Option<&Arc<Caller>>,
+    ) -> Result<MutexGuard<'_, HashMap<SessionId, Option<Arc<Caller>>>>, ShortAnswer> {
+        let mut holders = self.holders.lock().await;
+        let sessions = self.sessions.sessions.read().await;
+        holders.retain(|session, _| sessions.contains_key(session));
+        let own =
+            holders.values().filter(|holder| caller.is_some() && is_same(holder.as_ref(), caller)).count();
+        if sessions.len() >= self.most_sessions || own >= self.most_sessions_of_token {
+            let message = "there are too many sessions; try again later";
+            return Err(ShortAnswer::new(StatusCode::SERVICE_UNAVAILABLE, message));
+        }
+        drop(sessions);
+        Ok(holders)
     }
 
     async fn respond(
@@ -403,9 +451,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         place: &ConnectionPermit,
     ) -> Result<Response<Body>, ShortAnswer> {
         let (mut head, body) = request.into_parts();
-        if let Some(caller) = self.admits(&head).await? {
-            head.extensions.insert(caller);
-        }
+        let caller = self.admits(&head).await?;
         let collected =
             tokio::time::timeout(limits::HTTP_READ, Limited::new(body, limits::REQUEST_BYTES).collect());
         let body = match collected.await {
@@ -423,26 +469,39 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
                 ));
             }
         };
-        let _opening = if self.most_sessions > 0
-            && head.method == Method::POST
-            && !head.headers.contains_key(SESSION)
-            && opens_session(&body)
-        {
-            let opening = self.opening.lock().await;
-            if self.sessions.sessions.read().await.len() >= self.most_sessions {
-                let message = "there are too many sessions; try again later";
-                return Err(ShortAnswer::new(StatusCode::SERVICE_UNAVAILABLE, message));
+        let method = (head.method == Method::POST).then(|| method_of(&body)).flatten();
+        let mut turn = None;
+        if let Some(caller) = &caller {
+            let kind = match &method {
+                _ if head.method == Method::GET => RequestKind::Stream,
+                Some(method) if method == "tools/call" => RequestKind::Call,
+                _ => RequestKind::Other,
+            };
+            match (kind, caller.begin(kind)) {
+                (RequestKind::Call, begun) => drop(head.extensions.insert(HandedTurn::new(begun))),
+                (_, Ok(begun)) => turn = Some(begun),
+                (_, Err(limit)) => return Err(ShortAnswer::limited(&limit)),
             }
-            Some(opening)
-        } else {
-            None
-        };
+            head.extensions.insert(Arc::clone(caller));
+        }
+        let mut opening = None;
+        match head.headers.get(SESSION) {
+            Some(session) => self.is_its_own(session, caller.as_ref()).await?,
+            None if self.most_sessions > 0 && method.as_deref() == Some("initialize") => {
+                opening = Some(self.opening(caller.as_ref()).await?);
+            }
+            None => {}
+        }
         let (ends_session, is_json) = (head.method == Method::DELETE, is_json(&head.headers));
         // A stream that only listens for what the server may have to say is no call, and may have to make room for one.
         let is_call = head.method != Method::GET;
         let call = is_call.then(|| place.call());
         let request = Request::from_parts(head, Full::new(body.clone()));
         let mut response = self.service.handle(request).await;
+        let opened = response.headers().get(SESSION).and_then(|session| session.to_str().ok());
+        if let (Some(mut holders), Some(session)) = (opening, opened) {
+            holders.insert(session.into(), caller);
+        }
         match response.status() {
             // rmcp says "accepted"; the Python SDK takes that for a session that could not be ended, and warns of it.
             StatusCode::ACCEPTED if ends_session => *response.status_mut() = StatusCode::NO_CONTENT,
@@ -451,11 +510,32 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
             _ => {}
         }
         let place = is_call.then(|| place.clone());
-        Ok(response.map(|body| AnswerBody { body, place, call }.boxed()))
+        Ok(response.map(|body| AnswerBody { body, place, call, _turn: turn }.boxed()))
     }
 }
 
-fn opens_session(body: &[u8]) -> bool {
+/// Returns whether a request names one host, and nothing but a host and a port: what stands in front of a server may take
+/// another one of several for the host that is meant.
+fn has_one_host(head: &Parts) -> bool {
+    let mut hosts = head.headers.get_all(HOST).iter();
+    let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
+    if head.headers.get_all(ORIGIN).iter().count() > 1 {
+        return false;
+    }
+    let is_port = |authority: &Authority| match authority.as_str().rsplit_once(':') {
+        // The brackets of an address are around its last colon.
+        Some((_, port)) if !port.ends_with(']') => authority.port_u16().is_some(),
+        _ => true,
+    };
+    let named = host.to_str().ok().and_then(|host| host.parse::<Authority>().ok());
+    named.is_some_and(|named| {
+        let is_its_own = head.uri.authority().is_none_or(|target| *target == named);
+        is_its_own && is_port(&named) && !named.as_str().contains('@')
+    })
+}
+
+/// Returns the method of a message; `None` where it has none or is none.
+fn method_of(body: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct HttpMessage<'a> {
         #[serde(borrow)]
@@ -464,7 +544,15 @@ fn opens_session(body: &[u8]) -> bool {
     // What is not read of a message need not be text, and what is no text is no message.
     let message =
         std::str::from_utf8(body).ok().and_then(|body| serde_json::from_str::<HttpMessage<'_>>(body).ok());
-    message.is_some_and(|message| message.method == "initialize")
+    message.map(|message| message.method.into_owned())
+}
+
+/// Returns whether two holders are the same.
+fn is_same(one: Option<&Arc<Caller>>, other: Option<&Arc<Caller>>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+        (one, other) => one.is_none() && other.is_none(),
+    }
 }
 
 fn bearer(headers: &HeaderMap) -> Option<&str> {

@@ -26,6 +26,9 @@ pub const ASKING_CALLS: usize = 64;
 /// Calls that may wait for a place in each queue; those beyond are told that the server is busy.
 pub const WAITING_CALLS: usize = 1_000;
 
+/// The same of one token, whose calls wait for each other before they wait for those of others.
+pub const WAITING_CALLS_OF_TOKEN: usize = 250;
+
 /// Time after which a call that runs on tells of its progress, and between two such messages.
 pub const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -104,7 +107,7 @@ pub const LINGER: Duration = Duration::from_secs(1);
 pub const EVICTION: Duration = Duration::from_millis(100);
 
 /// Seconds after which a client that found no place may try again.
-pub const RETRY_AFTER_SECONDS: &str = "1";
+pub const RETRY_AFTER_SECONDS: u64 = 1;
 
 /// Time for the head of an HTTP request, and for its body.
 pub const HTTP_READ: Duration = Duration::from_secs(10);

@@ -8,6 +8,7 @@ use hyper::body::{Bytes, Frame, SizeHint};
 
 use super::Body;
 use super::clients::{ClientCall, ConnectionPermit};
+use crate::caller::CallerTurn;
 
 /// The body of an answer. The call runs while there is something to wait for: an answer that nobody reads is none.
 pub(super) struct AnswerBody {
@@ -15,6 +16,8 @@ pub(super) struct AnswerBody {
     /// The place of the connection, if it answers a call.
     pub(super) place: Option<ConnectionPermit>,
     pub(super) call: Option<ClientCall>,
+    /// The turn of its token, which lasts until the answer was taken.
+    pub(super) _turn: Option<CallerTurn>,
 }
 
 impl hyper::body::Body for AnswerBody {
@@ -70,12 +73,12 @@ mod tests {
     /// Who calls, and never reads what it is answered, would otherwise hold its place for ever.
     #[test]
     fn an_answer_that_is_not_read_is_no_call() {
-        let clients = Clients::new(1);
-        let place = clients.admit().unwrap();
-        let is_busy = || clients.admit().is_none();
+        let clients = Clients::new(1, 1);
+        let place = clients.admit(None).unwrap();
+        let is_busy = || clients.admit(None).is_none();
         let (tell, frames) = mpsc::channel(1);
         let (call, held) = (Some(place.call()), Some(place.clone()));
-        let mut answer = AnswerBody { body: Stream(frames).boxed(), place: held, call };
+        let mut answer = AnswerBody { body: Stream(frames).boxed(), place: held, call, _turn: None };
         let mut poll = || {
             Pin::new(&mut answer).poll_frame(&mut task::Context::from_waker(task::Waker::noop())).is_ready()
         };

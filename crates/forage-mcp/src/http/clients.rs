@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::caller::Caller;
 use crate::limits;
 
 /// The places of clients. When all are taken, the connection that has been idle for longest makes room for the next;
@@ -15,6 +16,8 @@ pub(super) struct Clients(Arc<Table>);
 
 struct Table {
     most: usize,
+    /// Places that the holder of one token may have.
+    share: usize,
     connections: Mutex<ClientConnections>,
 }
 
@@ -25,6 +28,8 @@ struct ClientConnections {
 }
 
 struct Connection {
+    /// Whose token its first request had, if that has a name.
+    holder: Option<Arc<Caller>>,
     /// Calls that run, or whose answers are being sent.
     calls: usize,
     /// A request has begun to arrive.
@@ -38,30 +43,47 @@ impl Connection {
     fn leaves(&self) -> bool {
         self.evicted.is_cancelled()
     }
+
+    fn is_of(&self, holder: &Arc<Caller>) -> bool {
+        self.holder.as_ref().is_some_and(|other| Arc::ptr_eq(other, holder))
+    }
 }
 
 impl Clients {
-    pub(super) fn new(most: usize) -> Self {
-        Self(Arc::new(Table { most, connections: Mutex::default() }))
+    /// `share` of `most` places are the most that one token gets.
+    pub(super) fn new(most: usize, share: usize) -> Self {
+        Self(Arc::new(Table { most, share, connections: Mutex::default() }))
     }
 
-    /// Returns a place, or nothing when every connection has a call that runs, or as many are just leaving.
-    pub(super) fn admit(&self) -> Option<ConnectionPermit> {
+    /// Returns a place, or nothing when every connection has a call that runs, or as many are just leaving. The holder of a
+    /// token that has its share makes room for itself.
+    pub(super) fn admit(&self, holder: Option<&Arc<Caller>>) -> Option<ConnectionPermit> {
         let evicted = CancellationToken::new();
         let mut connections = self.0.lock();
         let leaving = connections.open.values().filter(|connection| connection.leaves()).count();
-        if connections.open.len() - leaving >= self.0.most {
+        let of_holder = |connection: &&Connection| holder.is_some_and(|holder| connection.is_of(holder));
+        let own =
+            connections.open.values().filter(of_holder).filter(|connection| !connection.leaves()).count();
+        let (is_full, has_share) =
+            (connections.open.len() - leaving >= self.0.most, own >= self.0.share && holder.is_some());
+        if is_full || has_share {
             if leaving >= self.0.most {
                 return None;
             }
             let idle =
                 connections.open.values().filter(|connection| connection.calls == 0 && !connection.leaves());
+            let idle = idle.filter(|connection| !has_share || of_holder(connection));
             idle.min_by_key(|connection| connection.idle_since)?.evicted.cancel();
         }
         let id = connections.next;
         connections.next += 1;
-        let connection =
-            Connection { calls: 0, has_asked: false, idle_since: Instant::now(), evicted: evicted.clone() };
+        let connection = Connection {
+            holder: holder.cloned(),
+            calls: 0,
+            has_asked: false,
+            idle_since: Instant::now(),
+            evicted: evicted.clone(),
+        };
         connections.open.insert(id, connection);
         drop(connections);
         Some(ConnectionPermit(Arc::new(HeldPlace { table: Arc::clone(&self.0), id, evicted })))
@@ -156,6 +178,7 @@ impl Drop for ClientCall {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::caller::CallerLimits;
 
     fn leaves(place: &ConnectionPermit) -> bool {
         place.0.evicted.is_cancelled()
@@ -163,40 +186,56 @@ mod tests {
 
     #[test]
     fn the_longest_idle_makes_room_and_a_call_never_does() {
-        let clients = Clients::new(3);
+        let clients = Clients::new(3, 3);
         let (first, second, third) =
-            (clients.admit().unwrap(), clients.admit().unwrap(), clients.admit().unwrap());
+            (clients.admit(None).unwrap(), clients.admit(None).unwrap(), clients.admit(None).unwrap());
         let call = first.call();
         // It asks for something that never arrives whole, later than the third.
         second.asks();
-        let fourth = clients.admit().unwrap();
+        let fourth = clients.admit(None).unwrap();
         assert!(leaves(&third) && !leaves(&first) && !leaves(&second));
-        let fifth = clients.admit().unwrap();
+        let fifth = clients.admit(None).unwrap();
         assert!(leaves(&second) && !leaves(&first) && !leaves(&fourth));
         drop(call);
         let calls = [fourth.call(), fifth.call()];
         // The call has ended just now, but the others run.
-        let sixth = clients.admit().unwrap();
+        let sixth = clients.admit(None).unwrap();
         assert!(leaves(&first) && !leaves(&fourth) && !leaves(&fifth));
         // As many as there are places are leaving and have not gone.
-        assert!(clients.admit().is_none());
+        assert!(clients.admit(None).is_none());
         drop((first, second, third));
         let last = sixth.call();
-        assert!(clients.admit().is_none(), "every connection has a call that runs");
+        assert!(clients.admit(None).is_none(), "every connection has a call that runs");
         drop((calls, last));
-        assert!(clients.admit().is_some());
+        assert!(clients.admit(None).is_some());
         assert!(leaves(&fourth), "its call was the first to end");
     }
 
     #[test]
     fn a_place_is_free_when_its_connection_has_gone() {
-        let clients = Clients::new(1);
+        let clients = Clients::new(1, 1);
         for _ in 0..3 {
-            let place = clients.admit().unwrap();
+            let place = clients.admit(None).unwrap();
             let call = place.clone().call();
-            assert!(clients.admit().is_none());
+            assert!(clients.admit(None).is_none());
             drop((place, call));
             assert!(clients.0.lock().open.is_empty());
         }
+    }
+
+    #[test]
+    fn a_token_that_has_its_share_makes_room_for_itself() {
+        let clients = Clients::new(4, 2);
+        let holder = |name| Arc::new(Caller::new(name, CallerLimits::default()));
+        let (alice, bob) = (holder("alice"), holder("bob"));
+        let of_alice = clients.admit(Some(&alice)).unwrap();
+        let (first, second) = (clients.admit(Some(&bob)).unwrap(), clients.admit(Some(&bob)).unwrap());
+        let third = clients.admit(Some(&bob)).unwrap();
+        assert!(leaves(&first) && !leaves(&of_alice), "its own oldest leaves, though Alice's is older");
+        let calls = [second.call(), third.call()];
+        assert!(clients.admit(Some(&bob)).is_none(), "all of its share have calls that run");
+        let other = clients.admit(Some(&alice)).unwrap();
+        assert!(!leaves(&of_alice) && !leaves(&second) && !leaves(&third), "there is room for others");
+        drop((calls, other));
     }
 }

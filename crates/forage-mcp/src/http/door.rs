@@ -93,7 +93,7 @@ async fn stranger<H: ServerHandler + Clone>(
     };
     let message = "all connections have calls that run; try again later";
     let busy = || ShortAnswer::new(StatusCode::SERVICE_UNAVAILABLE, message);
-    match admitted.and_then(|_| front.clients.admit().ok_or_else(busy)) {
+    match admitted.and_then(|holder| front.clients.admit(holder.as_ref()).ok_or_else(busy)) {
         Ok(client) => {
             if let Ok(stream) = stream.into_std() {
                 clients.spawn(front.serve(stream, read, client));

@@ -9,6 +9,7 @@ use hyper::{Method, Response, StatusCode};
 use serde::de::IgnoredAny;
 use serde_json::json;
 
+use super::super::caller::CallerLimit;
 use super::super::limits;
 use super::Body;
 
@@ -28,6 +29,8 @@ https://github.com/forage-search/forage says what it is, and how clients are set
 pub(super) struct ShortAnswer {
     status: StatusCode,
     content: ShortContent,
+    /// Seconds after which the request may be tried again.
+    retry_after: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -46,7 +49,17 @@ enum ShortContent {
 
 impl ShortAnswer {
     pub(super) fn new(status: StatusCode, message: &'static str) -> Self {
-        Self { status, content: ShortContent::Error { code: -32600, message } }
+        let retry_after = (status == StatusCode::SERVICE_UNAVAILABLE).then_some(limits::RETRY_AFTER_SECONDS);
+        Self { status, content: ShortContent::Error { code: -32600, message }, retry_after }
+    }
+
+    /// For a token that has made as many requests as it may.
+    pub(super) fn limited(limit: &CallerLimit) -> Self {
+        let message = match limit {
+            CallerLimit::AtOnce(_) => "as many requests of this token run as it may make at once",
+            CallerLimit::PerMinute { .. } => "this token has made as many requests within a minute as it may",
+        };
+        Self { retry_after: Some(limit.seconds()), ..Self::new(StatusCode::TOO_MANY_REQUESTS, message) }
     }
 
     /// For a body that is no message.
@@ -92,7 +105,7 @@ impl ShortAnswer {
 
     fn page(method: &Method, status: StatusCode, content: ShortContent) -> Self {
         match *method {
-            Method::GET | Method::HEAD => Self { status, content },
+            Method::GET | Method::HEAD => Self { content, ..Self::new(status, "") },
             _ => {
                 Self::new(StatusCode::METHOD_NOT_ALLOWED, "the server is at /mcp; here is only a page to GET")
             }
@@ -108,6 +121,7 @@ impl ShortAnswer {
             (StatusCode::NOT_FOUND, _) => Some("path"),
             (StatusCode::METHOD_NOT_ALLOWED, _) => Some("method"),
             (StatusCode::SERVICE_UNAVAILABLE, _) => Some("busy"),
+            (StatusCode::TOO_MANY_REQUESTS, _) => Some("limit"),
             (StatusCode::PAYLOAD_TOO_LARGE | StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, _) => {
                 Some("too_large")
             }
@@ -135,13 +149,15 @@ impl ShortAnswer {
     }
 
     /// Headers beside those that all of them have.
-    fn header(&self) -> Option<(HeaderName, &'static str)> {
+    fn header(&self) -> Option<(HeaderName, Cow<'static, str>)> {
+        if let Some(seconds) = self.retry_after {
+            return Some((RETRY_AFTER, seconds.to_string().into()));
+        }
         match self.status {
             StatusCode::UNAUTHORIZED => {
-                Some((WWW_AUTHENTICATE, "Bearer realm=\"forage\", error=\"invalid_token\""))
+                Some((WWW_AUTHENTICATE, "Bearer realm=\"forage\", error=\"invalid_token\"".into()))
             }
-            StatusCode::SERVICE_UNAVAILABLE => Some((RETRY_AFTER, limits::RETRY_AFTER_SECONDS)),
-            StatusCode::METHOD_NOT_ALLOWED => Some((ALLOW, "GET, HEAD")),
+            StatusCode::METHOD_NOT_ALLOWED => Some((ALLOW, "GET, HEAD".into())),
             _ => None,
         }
     }
@@ -152,7 +168,8 @@ impl ShortAnswer {
         *response.status_mut() = self.status;
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type()));
         if let Some((name, value)) = self.header() {
-            response.headers_mut().insert(name, HeaderValue::from_static(value));
+            // They are all ASCII.
+            response.headers_mut().extend(HeaderValue::from_str(&value).map(|value| (name, value)).ok());
         }
         response
     }

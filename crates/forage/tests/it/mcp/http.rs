@@ -49,6 +49,27 @@ fn only_this_machines_names_and_pages_may_call() {
         let more = origin.as_ref().map(|origin| format!("Origin: {origin}\r\n")).unwrap_or_default();
         assert_eq!(post(&http, host, &more, LIST), expected, "{host} {origin:?}");
     }
+    // What stands in front of the server may take the second for the one that is meant.
+    for more in [
+        "Host: evil.example\r\n".to_owned(),
+        format!("Host: {address}\r\n"),
+        format!("Origin: http://{address}\r\nOrigin: http://evil.example\r\n"),
+    ] {
+        assert_eq!(post(&http, &address, &more, LIST), 400, "{more}");
+    }
+    for host in ["localhost:evil", "a@127.0.0.1", "localhost:", "127.0.0.1, evil.example", ""] {
+        let status = post(&http, host, "", LIST);
+        assert!(matches!(status, 400 | 403), "{host}: {status}");
+    }
+    for (target, expected) in [(address.as_str(), 200), ("evil.example", 400)] {
+        let length = LIST.len();
+        let request = format!(
+            "POST http://{target}/mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\nAccept: \
+             application/json, text/event-stream\r\nMCP-Protocol-Version: 2025-11-25\r\nContent-Length: {length}\r\n\
+             Connection: close\r\n\r\n{LIST}"
+        );
+        assert_eq!(http.raw(request.as_bytes()).status, expected, "{target}");
+    }
     let elsewhere =
         format!("POST /other HTTP/1.1\r\nHost: {address}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
     assert_eq!(http.raw(elsewhere.as_bytes()).status, 404);

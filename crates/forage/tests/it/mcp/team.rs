@@ -109,12 +109,57 @@ fn a_token_makes_as_many_calls_as_it_may_and_others_are_not_kept_by_that() {
     let arguments = json!({ "pattern": "retry" });
     let answer = team.as_of(BOB).ask(REVISION, &call(REVISION, 1, "grep_search", arguments));
     let (told, is_error) = text(&answer);
-    assert!(is_error && told.contains("2 calls of this token began within the last minute"), "{told}");
+    assert!(is_error && told.contains("2 requests of this token came within the last minute"), "{told}");
     assert_eq!(answer["result"]["structuredContent"]["code"], "rate_limited", "{answer}");
     assert!(!team.grep(ALICE, "retry").1);
-    // Lists are no calls.
+}
+
+#[test]
+fn every_request_counts_against_the_limits_of_its_token() {
+    let mut team = TeamServer::start(project(), &tokens("", "calls_per_minute = 3"), &[]);
     let list = super::request(REVISION, 2, "tools/list", json!({}));
-    assert!(team.as_of(BOB).ask(REVISION, &list)["result"]["tools"].is_array());
+    let unknown = call(REVISION, 1, "no_such_tool", json!({}));
+    assert_eq!(team.as_of(BOB).post(REVISION, &list).status, 200);
+    assert_eq!(team.as_of(BOB).post(REVISION, &unknown).status, 200);
+    assert!(!team.grep(BOB, "retry").1);
+    // A call is refused in words for the model, and any other request as HTTP has it.
+    assert!(team.grep(BOB, "retry").0.contains("3 requests of this token came within the last minute"));
+    for _ in 0..2 {
+        let refused = team.as_of(BOB).post(REVISION, &list);
+        assert!(
+            refused.status == 429 && refused.head.to_ascii_lowercase().contains("retry-after: "),
+            "{refused:?}"
+        );
+    }
+    // After as many refusals its requests are read no more; others notice nothing.
+    assert_eq!(team.as_of(BOB).post(REVISION, &call(REVISION, 1, "list_directory", json!({}))).status, 429);
+    assert_eq!(team.as_of(ALICE).post(REVISION, &list).status, 200);
+    assert!(!team.grep(ALICE, "retry").1);
+}
+
+#[test]
+fn a_token_has_a_part_of_the_sessions_and_its_own_alone() {
+    const LEGACY: &str = "2025-11-25";
+    let mut team = TeamServer::start(project(), &tokens("", ""), &["--sessions", "4"]);
+    let mut open = |token| team.as_of(token).post(LEGACY, &super::initialize(LEGACY, 1));
+    let opened: Vec<Response> = (0..4).map(|_| open(BOB)).collect();
+    let statuses: Vec<u16> = opened.iter().map(|answer| answer.status).collect();
+    assert_eq!(statuses, [200, 200, 503, 503]);
+    assert_eq!((open(ALICE).status, open(ALICE).status, open(ALICE).status), (200, 200, 503));
+    // A session is of no use to another token: it can neither be used nor ended.
+    let head = opened[0].head.to_ascii_lowercase();
+    let session = head.lines().find_map(|line| line.strip_prefix("mcp-session-id: ")).unwrap().trim();
+    let end = |token: &str| {
+        let head = format!(
+            "DELETE /mcp HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {token}\r\nMcp-Session-Id: {session}\r\n\
+             MCP-Protocol-Version: {LEGACY}\r\nConnection: close\r\n\r\n",
+            team.http.address
+        );
+        team.http.raw(head.as_bytes()).status
+    };
+    assert_eq!(end(ALICE), 404);
+    assert_eq!(end(BOB), 204);
+    assert_eq!(team.as_of(BOB).post(LEGACY, &super::initialize(LEGACY, 1)).status, 200);
 }
 
 /// The record of some calls, and the project that it lies beside.
