@@ -113,7 +113,7 @@ fn clients_page(clients: &Value) -> Result<String, String> {
          | `--with` | what it is |\n|---|---|\n\
          | `permission` | permission to call Forage's tools, all of which only read, without asking each time |\n\
          | `variables` | the names of the variables that are set and that Forage needs, such as those of keys; never their values |\n\
-         | `instructions` | a few lines for the model: when to take Forage's tools. In Markdown between `<!-- forage: begin … -->` and `<!-- forage: end -->` |\n\
+         | `instructions` | a few lines for the model: when to take Forage's tools. In Markdown between `<!-- forage: begin … -->` and `<!-- forage: end -->`; lines that were changed there are never overwritten or removed |\n\
          | `skill` | the same as a skill, which clients load when it is wanted |\n\
          | `agent` | a sub-agent `forage-search` that searches and answers with files and lines |\n\
          | `hooks` | `forage hook`: a sentence at the start of a session, and for the client's own `grep`, `rg`, `find` or search what Forage ranks for the same words. It advises and never blocks, answers in under 100 ms from the ranked index that is there or says nothing, and always ends with 0 |\n\n\

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use forage_fs::find_git_root;
 use forage_mcp::Profile;
 
 use super::{Global, session, signals};
@@ -46,7 +47,20 @@ pub(super) struct SettingsCheck {
 /// Starts what an entry names, as its client would.
 pub(super) fn check(site: &Site, look: &Look<'_>) -> SettingsCheck {
     let Some(entry) = site.entry() else { return SettingsCheck::default() };
-    if let Some(reason) = distrust(site, &entry, look) {
+    let variables = variables(site.client, &entry, look);
+    let found = program(&entry.command, &variables);
+    // A PATH may lead into the project, as that of npm's scripts and of direnv does. Only a whole path in the user's own file
+    // is the user's choice.
+    let is_chosen = site.scope == SetupScope::User && Path::new(&entry.command).is_absolute();
+    let of_project = found.as_ref().ok().filter(|found| !is_chosen && is_of_project(found, look));
+    let of_project = of_project.map(|found| {
+        format!(
+            "{} lies in the project, which may be anybody's; take its directory off the PATH, or give --command with a \
+             program from elsewhere",
+            found.display()
+        )
+    });
+    if let Some(reason) = of_project.or_else(|| distrust(site, &entry, look)) {
         let line = format!("not tried: {reason}");
         return SettingsCheck {
             lines: vec![line],
@@ -54,13 +68,12 @@ pub(super) fn check(site: &Site, look: &Look<'_>) -> SettingsCheck {
             ..SettingsCheck::default()
         };
     }
-    let variables = variables(site.client, &entry, look);
     let missing = missing(&variables, look.config);
     let directory =
         entry.directory.as_ref().map_or_else(|| look.project.to_owned(), |it| look.project.join(it));
     // Without it Ctrl-C ends this process alone.
     let _ = signals::end_children_first();
-    let started = program(&entry.command, &variables).and_then(|program| {
+    let started = found.and_then(|program| {
         let start = ProbeStart { program, arguments: entry.arguments.clone(), variables, directory };
         talk(&start, &site.client.launch)
     });
@@ -91,10 +104,10 @@ fn distrust(site: &Site, entry: &ServerEntry, look: &Look<'_>) -> Option<String>
     if !site.is_as_written() {
         return Some("the project's file says more than Forage writes, and may be anybody's".to_owned());
     }
-    let own = config::variables();
     if look.is_own_command {
         return None;
     }
+    let own = config::variables();
     let program = match program(&entry.command, &own) {
         Ok(program) => program,
         Err(failure) => return Some(format!("{failure}, which the project's file names")),
@@ -102,6 +115,21 @@ fn distrust(site: &Site, entry: &ServerEntry, look: &Look<'_>) -> Option<String>
     let is_this = config::this_program().is_ok_and(|(this, _)| same(&this) == same(&program));
     (!is_this)
         .then(|| "the project's file, which may be anybody's, names another program than this one".to_owned())
+}
+
+/// Whether a program, or the link to it, lies below the project or its repository, and is not the one that runs here.
+fn is_of_project(found: &Path, look: &Look<'_>) -> bool {
+    let project = look.project;
+    let is_this = config::this_program().is_ok_and(|(this, _)| same(&this) == same(found));
+    // In the home directory everything is the user's.
+    if is_this || look.directories.home.as_ref().is_some_and(|home| home.starts_with(project)) {
+        return false;
+    }
+    let repository = find_git_root(project);
+    let link = found.parent().map(same).zip(found.file_name()).map(|(directory, name)| directory.join(name));
+    let places = [Some(same(found)), link];
+    let is_below = |root: &Path| places.iter().flatten().any(|place| place.starts_with(same(root)));
+    is_below(project) || repository.is_some_and(|root| is_below(&root))
 }
 
 fn same(path: &Path) -> PathBuf {

@@ -167,6 +167,13 @@ impl ClientDirectories {
         self.xdg.clone().or_else(|| Some(self.home.as_ref()?.join(".config")))
     }
 
+    /// Directories that hold those of clients, or that a client's own variable names: none of them is a client's to make.
+    pub(crate) fn bases(&self) -> Vec<PathBuf> {
+        let named = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"].map(|name| self.variable(name));
+        let own = [self.home.clone(), self.config(), self.roaming.clone(), self.applications()];
+        own.into_iter().chain(named).flatten().collect()
+    }
+
     /// A path as people write it, below the directories that a client's own variable may name.
     pub(crate) fn resolve(&self, shown: &str) -> Option<PathBuf> {
         let own = [

@@ -110,8 +110,15 @@ impl FileFormat {
         let is_right = |rest: &Option<String>| {
             self.is_right(before.clone(), rest.as_deref().unwrap_or_default(), spot, None)
         };
+        // Tables of the entry that stand elsewhere, where its user or the client put them, would be one without a command.
+        let has_tables = self == Self::Toml;
+        let without_tables: Vec<Option<String>> = match has_tables {
+            true => rests.iter().flatten().map(|rest| Some(without_tables(rest, spot))).collect(),
+            false => Vec::new(),
+        };
         rests
             .into_iter()
+            .chain(without_tables)
             .find(is_right)
             .ok_or_else(|| SetupRefusal::new("between the marks there is more than Forage wrote".to_owned()))
     }
@@ -184,6 +191,33 @@ fn updated(text: &str, spot: Spot<'_>, value: &Value) -> Option<String> {
         edited.replace_range(range.start + bom..range.end + bom, &new);
     }
     Some(edited)
+}
+
+/// The text without tables below the entry, each with its header up to its last line that says something.
+fn without_tables(text: &str, spot: Spot<'_>) -> String {
+    let is_of_entry = |line: &str| {
+        let path = line.trim_start().trim_start_matches('[');
+        let mut names = path.split(['.', ']']).map(|name| name.trim().trim_matches(['"', '\'']));
+        names.next() == Some(spot.section) && names.next() == Some(spot.name)
+    };
+    let (mut kept, mut pending, mut is_left_out) = (String::new(), String::new(), false);
+    for line in text.split_inclusive('\n') {
+        let code = line.trim();
+        if code.starts_with('[') {
+            is_left_out = is_of_entry(code);
+        }
+        if !is_left_out {
+            kept.push_str(&pending);
+            pending.clear();
+            kept.push_str(line);
+        } else if code.is_empty() || code.starts_with('#') {
+            // It stands in front of the next table, unless this one goes on.
+            pending.push_str(line);
+        } else {
+            pending.clear();
+        }
+    }
+    kept + &pending
 }
 
 /// Takes the entry out of a file's value, and a section that it leaves empty.

@@ -10,6 +10,7 @@ use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
 use super::{FileChange, SetupRefusal};
+use crate::config::ClientDirectories;
 use crate::private_file;
 
 /// Bytes of a configuration file that are read. Claude Code keeps its history in one, which may take some megabytes.
@@ -118,12 +119,15 @@ impl FoundFile {
         self.check_unchanged()?;
         fs::remove_file(&self.target)
             .map_err(|error| SetupRefusal::new(format!("it can't be removed: {error}")))?;
-        // Directories that were made for it: those of a project that are empty, and of the user's the one of our name.
+        // Directories that were made for it: empty ones below the project, or below those that the user's files are in. An
+        // empty one would pass for a client that is installed.
+        let bases = match &self.project {
+            Some(project) => vec![project.clone()],
+            None => ClientDirectories::find().bases().iter().map(|base| real(base)).collect(),
+        };
         for directory in self.target.ancestors().skip(1) {
-            let is_own = match &self.project {
-                Some(project) => directory.starts_with(project) && directory != project,
-                None => directory.file_name().is_some_and(|name| name == super::NAME),
-            };
+            let is_own = bases.iter().any(|base| directory.starts_with(base))
+                && !bases.iter().any(|base| base.starts_with(directory));
             // It fails, as it should, for a directory that holds something.
             if !is_own || fs::remove_dir(directory).is_err() {
                 break;

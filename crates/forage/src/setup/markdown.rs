@@ -1,24 +1,44 @@
 //! Markdown: lines between marks at the end of a file that people write for agents, which readers do not see as text.
 //!
 //! One file may be read by several clients, as `AGENTS.md` is. The first mark names those that the block was put in for;
-//! it goes with the last of them.
+//! it goes with the last of them. The mark ends with a check value of the lines between them, so that lines which somebody
+//! has added there are seen and never lost.
 
-use super::{SetupRefusal, marked, newline};
+use super::{SetupRefusal, marked, newline, owned};
 
 const BEGIN: &str = "<!-- forage: begin";
 const END: &str = "<!-- forage: end -->";
 
-/// The clients that a mark names, if the line is one.
-fn clients(line: &str) -> Option<Vec<&str>> {
-    Some(line.trim().strip_prefix(BEGIN)?.strip_suffix("-->")?.split_whitespace().collect())
+/// The clients that a mark names, and its check value, if the line is one.
+fn mark(line: &str) -> Option<(Vec<&str>, &str)> {
+    let inner = line.trim().strip_prefix(BEGIN)?.strip_suffix("-->")?;
+    let (clients, check) = inner.split_once(';').unwrap_or((inner, ""));
+    Some((clients.split_whitespace().collect(), check.trim()))
 }
 
 fn find(text: &str) -> Result<Option<(marked::MarkedBlock, Vec<&str>)>, SetupRefusal> {
-    let block = marked::find_between(text, (BEGIN, |line| clients(line).is_some()), END)?;
+    let block = marked::find_between(text, (BEGIN, |line| mark(line).is_some()), END)?;
     Ok(block.map(|block| {
         let first = text[block.range.start..].lines().next().unwrap_or_default();
-        (block, clients(first).unwrap_or_default())
+        (block, mark(first).unwrap_or_default().0)
     }))
+}
+
+/// That between the marks is what Forage wrote, in whatever version.
+fn check_unchanged(text: &str, found: &marked::MarkedBlock) -> Result<(), SetupRefusal> {
+    let first = text[found.range.start..].lines().next().unwrap_or_default();
+    match mark(first).is_some_and(|(_, check)| check == check_of(&found.lines)) {
+        true => Ok(()),
+        false => Err(SetupRefusal::new(
+            "the lines between its marks were changed after Forage wrote them; move what is yours out of the marks, then \
+             remove the rest"
+                .to_owned(),
+        )),
+    }
+}
+
+fn check_of(lines: &[String]) -> String {
+    format!("{:016x}", owned::check_value(&lines.join("\n")))
 }
 
 /// Whether the block is there for this client.
@@ -28,7 +48,7 @@ pub(super) fn has(text: &str, client: &str) -> Result<bool, SetupRefusal> {
 
 /// The block with its marks, without a final newline.
 pub(super) fn block(lines: &[String], clients: &[&str], newline: &str) -> String {
-    let begin = format!("{BEGIN} {} -->", clients.join(" "));
+    let begin = format!("{BEGIN} {}; {} -->", clients.join(" "), check_of(lines));
     let lines = [begin.as_str()].into_iter().chain(lines.iter().map(String::as_str)).chain([END]);
     lines.collect::<Vec<_>>().join(newline)
 }
@@ -39,6 +59,7 @@ pub(super) fn add(text: &str, lines: &[String], client: &str) -> Result<String, 
     let Some((found, mut clients)) = find(text)? else {
         return marked::append_block(text, &block(lines, &[client], newline));
     };
+    check_unchanged(text, &found)?;
     if !clients.contains(&client) {
         clients.push(client);
     }
@@ -52,6 +73,7 @@ pub(super) fn remove(text: &str, client: &str) -> Result<Option<String>, SetupRe
     if others.len() == clients.len() {
         return Ok(Some(text.to_owned()));
     }
+    check_unchanged(text, &found)?;
     match others.is_empty() {
         true => Ok(marked::take_out(text, &found.range)),
         false => Ok(Some(marked::replace(text, &found, &block(&found.lines, &others, newline(text))))),

@@ -49,7 +49,7 @@ pub(super) fn check(text: &str, comment: Comment) -> Result<(), SetupRefusal> {
 }
 
 /// FNV-1a: against changes that nobody thought of, not against an attack.
-fn check_value(text: &str) -> u64 {
+pub(super) fn check_value(text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     text.bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }

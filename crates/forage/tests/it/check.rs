@@ -353,3 +353,44 @@ fn a_program_that_a_projects_file_names_is_not_run() {
     assert_eq!(doctor(&project, &[]).0, 2);
     assert!(ran.exists());
 }
+
+/// P2: a project brings programs by the name of Forage, and a PATH may lead to them; set-up and doctor start none of them.
+#[test]
+fn no_program_of_a_project_is_started() {
+    let project = Project::new(&[("a.rs", "fn main() {}\n")]);
+    let started = project.home.join("started");
+    let outside = project.home.join("elsewhere");
+    script(&outside, &format!("touch {}", started.display()));
+    let own = project.root.join("node_modules/.bin");
+    script(&own, &format!("touch {}", started.display()));
+    // A link of the project to a program elsewhere is the project's choice, too.
+    let links = project.root.join("bin");
+    std::fs::create_dir_all(&links).unwrap();
+    std::os::unix::fs::symlink(outside.join("forage"), links.join("forage")).unwrap();
+    for directory in [&own, &links] {
+        let path = [("PATH", directory.to_str().unwrap())];
+        for arguments in [
+            &["setup", "claude-code", "--scope", "project", "--write"][..],
+            &["setup", "claude-code", "--scope", "project", "--write", "--command", "forage"],
+            &["setup", "codex", "--write", "--command", "forage"],
+            &[
+                "setup",
+                "cursor",
+                "--scope",
+                "project",
+                "--write",
+                "--command",
+                directory.join("forage").to_str().unwrap(),
+            ],
+            &["doctor"],
+        ] {
+            let run = project.run_in(&project.root, arguments, &path);
+            assert!(!started.exists(), "{arguments:?}: {run:?}");
+            assert!(run.stdout.to_lowercase().contains("lies in the project"), "{arguments:?}: {run:?}");
+        }
+    }
+    // The control: what the user names elsewhere is started.
+    let command = outside.join("forage");
+    let run = project.run(&["setup", "codex", "--write", "--command", command.to_str().unwrap()]);
+    assert!(started.exists(), "{run:?}");
+}

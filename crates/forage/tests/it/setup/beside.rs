@@ -217,3 +217,85 @@ fn a_hooks_command_never_fails() {
     commands(&copilot, &["powershell"], &mut lines);
     assert!(lines.len() == 2 && lines.iter().all(|line| line.ends_with("; exit 0")), "{lines:?}");
 }
+
+#[test]
+fn lines_between_the_marks_are_not_lost() {
+    let project = Project::new(&[("AGENTS.md", "# Rules\n")]);
+    let file = project.root.join("AGENTS.md");
+    let text = || std::fs::read_to_string(&file).unwrap();
+    let with = ["codex", "--scope", "project", "--with", "instructions"];
+    ok(&project, &[&with[..], &["--write"]].concat());
+    let written = text();
+    let added = written
+        .replace("<!-- forage: end -->", "Ask Ann before you change the schema.\n<!-- forage: end -->");
+    let shortened: String = written
+        .split_inclusive('\n')
+        .enumerate()
+        .filter(|(nth, _)| *nth != 3)
+        .map(|(_, line)| line)
+        .collect();
+    for changed in [added, shortened] {
+        put(&file, &changed);
+        for arguments in [
+            [&with[..], &["--write"]].concat(),
+            ["opencode", "--scope", "project", "--with", "instructions", "--write"].to_vec(),
+            ["codex", "--scope", "project", "--remove"].to_vec(),
+        ] {
+            let run = setup(&project, &arguments);
+            assert!(
+                run.status == 2 && run.stderr.contains("move what is yours out"),
+                "{arguments:?}: {run:?}"
+            );
+            assert_eq!(text(), changed, "{arguments:?}");
+        }
+    }
+    // Moved out, it stays, and the rest goes.
+    put(&file, &(written + "Ask Ann before you change the schema.\n"));
+    ok(&project, &["codex", "--scope", "project", "--write"]);
+    ok(&project, &["codex", "--scope", "project", "--remove"]);
+    let text = text();
+    assert!(text.contains("Ask Ann") && !text.contains("forage"), "{text}");
+}
+
+#[test]
+fn no_table_of_the_entry_is_left() {
+    let project = Project::new(&[]);
+    let file = project.home.join(".codex/config.toml");
+    for before in ["", "model = \"o\"\n"] {
+        put(&file, before);
+        ok(&project, &["codex", "--write"]);
+        let written = std::fs::read_to_string(&file).unwrap();
+        let more = "\n[mcp_servers.forage.env]\nTOKEN = \"x\"\n# Lists, too.\nLIST = [\n  \"y\",\n]\n\n# Another server.\n\
+                    [mcp_servers.other]\ncommand = \"z\"\n";
+        put(&file, &(written + more));
+        ok(&project, &["codex", "--remove"]);
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(!text.contains("forage") && !text.contains("TOKEN") && !text.contains("LIST"), "{text}");
+        assert!(text.starts_with(before), "{text}");
+        assert!(text.ends_with("# Another server.\n[mcp_servers.other]\ncommand = \"z\"\n"), "{text}");
+    }
+}
+
+/// A directory that is there passes for a client that is installed.
+#[test]
+fn no_directory_of_ours_is_left() {
+    fn directories(below: &std::path::Path) -> Vec<std::path::PathBuf> {
+        let all = std::fs::read_dir(below).unwrap().map(|entry| entry.unwrap().path());
+        let own: Vec<_> = all.filter(|path| path.is_dir()).collect();
+        let deeper: Vec<_> = own.iter().flat_map(|path| directories(path)).collect();
+        own.into_iter().chain(deeper).collect()
+    }
+    for (client, ..) in super::CLIENTS {
+        let project = Project::new(&[]);
+        // Something of another program's, which stays.
+        put(&project.home.join(".config/other/settings"), "x");
+        let before = (directories(&project.home), directories(&project.root));
+        for scope in ["user", "project"] {
+            let written = setup(&project, &[client, "--scope", scope, "--with", "all", "--write"]);
+            if written.status == 0 {
+                ok(&project, &[client, "--scope", scope, "--remove"]);
+            }
+        }
+        assert_eq!((directories(&project.home), directories(&project.root)), before, "{client}");
+    }
+}
