@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use forage_base::{Stop, map_in_threads};
-use forage_fs::Root;
+use forage_fs::{Root, display_text};
 use forage_rank::{
     Definition, FileHit, FileOutline, PassageBudget, PassageFile, PassageSearch, Passages, QueryWords,
     model_tokens,
@@ -195,7 +195,7 @@ fn within(outline: &FileOutline, line: u32, border: &mut Border<'_>) -> Option<S
     while outline.definitions[at].line >= line {
         at = outline.definitions[at].parent?;
     }
-    let mut names = sanitize_line(&outline.qualified(at).join(" > ")).into_owned();
+    let mut names = display_text(&outline.qualified(at).join(" > ")).into_owned();
     border.text(&mut names);
     Some(clip(&names, limits::CODE_NAME_BYTES))
 }
