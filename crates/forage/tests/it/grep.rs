@@ -392,7 +392,7 @@ fn what_may_not_be_read_is_named_with_the_systems_reason() {
     project.write("shut/b.txt", "needle shut\n");
     let places = ["closed.txt", "shut"].map(|name| project.root.join(name));
     for path in &places {
-        set_permissions(path, Permissions::from_mode(0)).unwrap();
+        set_permissions(path, Permissions::from_mode(0o0)).unwrap();
     }
     let run = |command: &mut Command| match read(&places[0]) {
         Ok(_) => without_override(command),

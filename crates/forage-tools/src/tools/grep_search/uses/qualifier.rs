@@ -204,7 +204,7 @@ impl<'f> Narrowing<'f> {
         let last = first + HEADING_LINES.min((class.end_line.saturating_sub(class.line) + 1) as usize);
         let lines = self.lines.get(first..last.min(self.lines.len())).unwrap_or_default();
         let is_end = |line: &&str| line.contains('{') || line.trim_end().ends_with(':');
-        let heading = lines.iter().position(|line| is_end(line)).map_or(lines, |end| &lines[..=end]);
+        let heading = lines.iter().position(is_end).map_or(lines, |end| &lines[..=end]);
         heading.iter().any(|line| {
             let line = line.split('{').next().unwrap_or(line);
             has_word(line, self.qualifier)
