@@ -233,7 +233,9 @@ impl PassageSearch<'_> {
         let Some(name) = &self.words.name else { return false };
         outline.around(at).enumerate().any(|(distance, it)| {
             let is_short = it.end_line - it.start_line < limits::NAMED_WHOLE_LINES;
-            it.name == *name && (distance == 0 || is_short)
+            // The heads of what adds members to a type say little.
+            let is_own = distance == 0 && it.kind != DefinitionKind::Extension;
+            it.name == *name && (is_own || is_short)
         })
     }
 
