@@ -188,6 +188,14 @@ export interface EarlierLines {
   end_line: number;
 }
 
+/** Files of a kind that an answer leaves out. */
+export interface FilesLeftOut {
+  /** `test`, `translation`, `lock file` or `generated file`. */
+  kind: string;
+  /** How many of the files that were ranked so far. */
+  files: number;
+}
+
 /** What came from the cache of answers. */
 export interface FromCache {
   /** Answers that were kept. */
@@ -454,6 +462,10 @@ export interface RankedCode {
   start_line: number;
   /** The last line. */
   end_line: number;
+  /** The definitions around the first line that begin before it, the outermost first: `Queue > push`. */
+  within?: string | null;
+  /** Lines of a long comment directly before the first line, which are left out. */
+  comment_lines?: number;
   /** The lines without line ends; U+FFFD for what is not UTF-8, and what hides or reorders text written out. */
   lines: Array<string>;
 }
@@ -466,13 +478,15 @@ export interface RankedFile {
   path_bytes?: string | null;
   /** Comparable within one answer. */
   score: number;
-  /** The best first; none in an answer with code. */
+  /** The best first; in an answer with code one with one line, of files of which no code is shown. */
   chunks: Array<RankedChunk>;
+  /** What gave the file the most, of files of which no code is shown in an answer with code. */
+  reason?: string | null;
   /** Lines that help most, in order, in an answer with code. */
   code?: Array<RankedCode>;
   /** Lines that an earlier answer has shown, which are as they were and are not shown again. */
   shown_earlier?: Array<EarlierLines>;
-  /** Definitions of which no line was shown, of the first files with code. */
+  /** Definitions of which no line was shown, of the first files with code, the most likely to help first. */
   unshown?: Array<UnshownDefinition>;
   /** Definitions that are not among `unshown` for their number. */
   unshown_more?: number;
@@ -759,9 +773,9 @@ export interface RankArguments {
   file_pattern?: string;
   /** Such as "rust". */
   languages?: Array<string>;
-  /** Files to return, 1 to 100 (default: 30; 10 without code). */
+  /** Files to return, 1 to 100 (default: 10; with code up to 20). */
   limit?: number;
-  /** Tokens of code, up to 32000 (default: 4000, or as configured; for a weak match none); 0: files and lines alone. */
+  /** Tokens of code, up to 32000 (default: what is likely to help, at most 4000); 0: files and lines alone. */
   code_tokens?: number;
   /** Say which rules ranked each file. */
   explain?: boolean;
@@ -805,6 +819,8 @@ export interface RankRecords {
   no_file_chosen: boolean;
   /** What is known of the commits of each root; with `explain`. */
   history?: Array<string>;
+  /** Files that an answer with code leaves out, because the query does not ask for their kind. */
+  left_out?: Array<FilesLeftOut>;
   /** This page continues another. */
   continued: boolean;
   /** For an answer without files: what is in those that the configuration leaves out. */

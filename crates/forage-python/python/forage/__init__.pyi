@@ -21,6 +21,7 @@ __all__ = [
     "EngineError",
     "ErrorCode",
     "FailedError",
+    "FilesLeftOut",
     "ForageError",
     "FromCache",
     "GrepAnswer",
@@ -235,6 +236,15 @@ class EarlierLines(Record):
     @property
     def end_line(self) -> int:
         """The last line."""
+
+class FilesLeftOut(Record):
+    """Files of a kind that an answer leaves out."""
+    @property
+    def kind(self) -> str:
+        """`test`, `translation`, `lock file` or `generated file`."""
+    @property
+    def files(self) -> int:
+        """How many of the files that were ranked so far."""
 
 class FromCache(Record):
     """What came from the cache of answers."""
@@ -581,6 +591,12 @@ class RankedCode(Record):
     def end_line(self) -> int:
         """The last line."""
     @property
+    def within(self) -> str | None:
+        """The definitions around the first line that begin before it, the outermost first: `Queue > push`."""
+    @property
+    def comment_lines(self) -> int | None:
+        """Lines of a long comment directly before the first line, which are left out."""
+    @property
     def lines(self) -> builtins.list[str]:
         """The lines without line ends; U+FFFD for what is not UTF-8, and what hides or reorders text written out."""
 
@@ -597,7 +613,10 @@ class RankedFile(Record):
         """Comparable within one answer."""
     @property
     def chunks(self) -> builtins.list[RankedChunk]:
-        """The best first; none in an answer with code."""
+        """The best first; in an answer with code one with one line, of files of which no code is shown."""
+    @property
+    def reason(self) -> str | None:
+        """What gave the file the most, of files of which no code is shown in an answer with code."""
     @property
     def code(self) -> builtins.list[RankedCode] | None:
         """Lines that help most, in order, in an answer with code."""
@@ -606,7 +625,7 @@ class RankedFile(Record):
         """Lines that an earlier answer has shown, which are as they were and are not shown again."""
     @property
     def unshown(self) -> builtins.list[UnshownDefinition] | None:
-        """Definitions of which no line was shown, of the first files with code."""
+        """Definitions of which no line was shown, of the first files with code, the most likely to help first."""
     @property
     def unshown_more(self) -> int | None:
         """Definitions that are not among `unshown` for their number."""
@@ -1131,6 +1150,9 @@ class RankAnswer(Answer):
     def history(self) -> builtins.list[str] | None:
         """What is known of the commits of each root; with `explain`."""
     @property
+    def left_out(self) -> builtins.list[FilesLeftOut] | None:
+        """Files that an answer with code leaves out, because the query does not ask for their kind."""
+    @property
     def continued(self) -> bool:
         """This page continues another."""
     @property
@@ -1226,6 +1248,9 @@ class RankAnswerOfRoot(Record):
     @property
     def history(self) -> builtins.list[str] | None:
         """What is known of the commits of each root; with `explain`."""
+    @property
+    def left_out(self) -> builtins.list[FilesLeftOut] | None:
+        """Files that an answer with code leaves out, because the query does not ask for their kind."""
     @property
     def continued(self) -> bool:
         """This page continues another."""
