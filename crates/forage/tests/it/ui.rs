@@ -23,6 +23,8 @@ const REVISION: &str = "2025-11-25";
 
 /// What a hostile repository calls a file.
 const HOSTILE: &str = "src/<img src=x onerror=alert(1)>.rs";
+/// As answers show it.
+const HOSTILE_SHOWN: &str = r#""src/\x3cimg src=x onerror=alert(1)\x3e.rs""#;
 
 fn project() -> Project {
     Project::new(&[
@@ -181,7 +183,7 @@ fn calls_of_a_server_are_shown_as_they_were() {
     // A secret that is asked for is none that is kept.
     let whole = page.ask("/api/calls?after=0").to_string();
     assert!(whole.contains("hostile|[redacted:") && !whole.contains("ghp_0123"), "{}", calls[6]);
-    assert_eq!(calls[6]["shown"][0]["path"], HOSTILE);
+    assert_eq!(calls[6]["shown"][0]["path"], HOSTILE_SHOWN);
     let processes = page.ask("/api/calls?after=7")["processes"].clone();
     assert_eq!((&processes[0]["live"], &processes[0]["surface"]), (&json!(true), &json!("mcp")));
     // It goes with its process.
@@ -220,7 +222,7 @@ fn the_page_answers_what_it_asks() {
     let calls = page.calls(7);
     let root = project.root.display().to_string();
     let map = page.ask(&format!("/api/map?root={root}"));
-    assert_eq!(map["paths"], json!([HOSTILE, "src/main.rs", "src/retry.rs"]));
+    assert_eq!(map["paths"], json!([HOSTILE_SHOWN, "src/main.rs", "src/retry.rs"]));
     assert_eq!((&map["lines"], &map["complete"]), (&json!([1, 3, 4]), &json!(true)));
     let unsearched = map["unsearched"].as_array().unwrap();
     assert!(unsearched.iter().any(|it| it["path"] == "target" && it["directory"] == true), "{map}");
