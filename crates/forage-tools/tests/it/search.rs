@@ -230,8 +230,8 @@ fn it_ls_e2e_01_expected_matches() {
     assert_eq!(
         lines(&found),
         [
-            line("a:1:b.txt", 1, "crlf retry\r"),
-            line("a:1:b.txt", 2, "no final line feed retry"),
+            line("\"a:1:b.txt\"", 1, "crlf retry\r"),
+            line("\"a:1:b.txt\"", 2, "no final line feed retry"),
             line("latin.txt", 1, "café retry"),
             line("\"nl\\nfake.rs:1:retry\"", 1, "retry"),
         ]
