@@ -93,7 +93,7 @@ impl Caller {
         self.share.get_or_init(new)
     }
 
-    /// Begins a request, which lasts until what is returned is dropped.
+    /// Begins a request, which ends when its turn is dropped.
     pub(super) fn begin(self: &Arc<Self>, kind: RequestKind) -> Result<CallerTurn, CallerLimit> {
         self.begin_at(kind, Instant::now())
     }
@@ -195,7 +195,7 @@ impl HandedTurn {
         Self(Arc::new(Mutex::new(Some(turn))))
     }
 
-    /// Takes the turn, or the reason why there is none; nothing the second time.
+    /// Takes the turn, or the limit that refused it. `None` if it was taken before.
     pub(super) fn take(&self) -> Option<Result<CallerTurn, CallerLimit>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

@@ -32,7 +32,7 @@ struct Lane {
     places: Arc<Semaphore>,
     count: usize,
     waiting: AtomicUsize,
-    /// Calls that may wait; those beyond are told that the server is busy.
+    /// Calls that may wait; further ones are refused with [`Busy`].
     most_waiting: usize,
 }
 

@@ -534,7 +534,7 @@ fn has_one_host(head: &Parts) -> bool {
     })
 }
 
-/// Returns the method of a message; `None` where it has none or is none.
+/// Returns the method of a message. `None` if it has none or can't be read as a message.
 fn method_of(body: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct HttpMessage<'a> {

@@ -161,7 +161,7 @@ pub const CODE_TOKENS: u64 = 4_000;
 /// Tokens that an answer must have room for to show code where none is asked for: in less there is no more than a definition.
 pub const CODE_TOKENS_LEAST: u64 = 1_000;
 
-/// Tokens of code from which on [`CODE_FILES`] are named beside it.
+/// Tokens of code from which on [`CODE_FILES`] are looked at; for less as many as without code.
 pub const CODE_TOKENS_FOR_MANY: u64 = 2_000;
 
 /// Tokens of code that can be asked of `search_index`.
@@ -187,7 +187,7 @@ pub const CODE_NAMED_PART: usize = 3;
 /// Files that are ranked for each that an answer with code looks at: tests, translations and the like are left out.
 pub const CODE_CANDIDATES: usize = 3;
 
-/// Of them, those whose code is looked at.
+/// Files whose code may be shown, of those that are looked at.
 pub const CODE_FILES_READ: usize = 12;
 
 /// Of these, the first ones get an outline of what is not shown of them.

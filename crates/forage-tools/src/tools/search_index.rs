@@ -323,7 +323,7 @@ impl Tool for SearchIndex {
         for &(nth, hit) in ranked_hits.iter().take(limit) {
             last = Some(nth);
             let Some(place) = place_of(hit).map(|root| root.place) else { continue };
-            let Some(text) = reader.text_or_why(place, hit, true, &mut skipped) else { continue };
+            let Some(text) = reader.text_or_why(place, hit, &mut skipped) else { continue };
             let detail = match (code_tokens, nth) {
                 (Some(_), _) => (0, 0),
                 (None, 0..limits::RANKED_WELL_SHOWN) => limits::RANKED_CHUNKS,

@@ -162,13 +162,13 @@ impl CodeReader<'_> {
         }
         let numbers: Vec<usize> =
             ranges.iter().cloned().flatten().map(|number| number as usize - 1).collect();
-        let texts = border.chosen(&Excerpt::new(source.text), &numbers);
+        let excerpt = Excerpt::new(source.text);
+        let texts = border.chosen(&excerpt, &numbers);
         let is_whole = |(_, text): &(u32, &String)| text.len() <= limits::CODE_LINE_BYTES;
         let whole = ranges.iter().cloned().flatten().zip(&texts).filter(is_whole);
         let whole: Vec<u32> = whole.map(|(number, _)| number).collect();
         let mut texts = texts.into_iter();
-        let lines: Vec<&str> = forage_fs::lines(source.text).collect();
-        let folded: Vec<RangeInclusive<u32>> = source.outline.folded(&lines).collect();
+        let folded: Vec<RangeInclusive<u32>> = source.outline.folded(&excerpt.lines).collect();
         let mut code = |range: &RangeInclusive<u32>| {
             let start_line = *range.start();
             let before = folded.iter().find(|folded| folded.end() + 1 == start_line);

@@ -3,7 +3,7 @@
 use std::cell::LazyCell;
 
 use forage_fs::{Contents, DecodedText, ReadBuffer, RelPath, SkipReason, Skipped, decode, display_text};
-use forage_rank::{ChunkHit, Effect, FileHit, FileOutline, QueryWords, RULES, RankingRule};
+use forage_rank::{ChunkHit, Effect, FileHit, FileOutline, QueryWords, RULES};
 
 use super::scope::RankedPlace;
 use super::{RankedChunk, RankedFile, RankedLine, RankedReason};
@@ -26,15 +26,14 @@ pub(super) struct ChunkReader<'a> {
 }
 
 impl ChunkReader<'_> {
-    /// The text of a file, unless it can't be had, which is counted; none of one that is only named.
+    /// Returns the text of a file, and counts one that can't be had.
     pub(super) fn text_or_why(
         &mut self,
         place: &RankedPlace,
         hit: &FileHit,
-        is_read: bool,
         skipped: &mut Skipped,
     ) -> Option<String> {
-        let reason = match self.text(place, &hit.path, is_read) {
+        let reason = match self.text(place, &hit.path) {
             Ok(text) => return Some(text),
             Err(reason) => reason,
         };
@@ -91,12 +90,10 @@ impl ChunkReader<'_> {
         file.reason = Some(main_reason(hit));
         let Some(chunk) = hit.chunks.first() else { return };
         let best = words.best_of_chunk(chunk, &excerpt.lines, 1);
-        let lines = best.iter().zip(self.border.chosen(&excerpt, &best)).map(|(at, text)| {
-            let text = sanitize_line(text.trim());
-            let place = words.place(&text);
-            let text = around_place(&text, limits::CODE_FURTHER_CHARACTERS, place.as_ref());
-            RankedLine { line_number: *at as u32 + 1, text }
-        });
+        let lines = best
+            .iter()
+            .zip(self.border.chosen(&excerpt, &best))
+            .map(|(at, text)| ranked_line(words, *at, &text, limits::CODE_FURTHER_CHARACTERS));
         let ChunkHit { start_line, end_line, .. } = *chunk;
         let chunk = RankedChunk { start_line, end_line, symbol: None, kind: None, lines: lines.collect() };
         file.chunks.push(chunk);
@@ -134,10 +131,7 @@ impl ChunkReader<'_> {
             add(best.first().copied().unwrap_or(chunk.start_line as usize - 1), None);
         }
         for (at, text) in best.into_iter().zip(texts) {
-            let text = sanitize_line(text.trim());
-            let place = words.place(&text);
-            let text = around_place(&text, limits::RANKED_LINE_CHARACTERS, place.as_ref());
-            add(at, Some(RankedLine { line_number: at as u32 + 1, text }));
+            add(at, Some(ranked_line(words, at, &text, limits::RANKED_LINE_CHARACTERS)));
         }
     }
 
@@ -159,15 +153,12 @@ impl ChunkReader<'_> {
         }
     }
 
-    /// The part of a file that is in the index, or nothing of one that is only named, but must be there.
-    fn text(&self, place: &RankedPlace, path: &str, is_read: bool) -> Result<String, SkipReason> {
+    /// Returns the part of a file that is in the index.
+    fn text(&self, place: &RankedPlace, path: &str) -> Result<String, SkipReason> {
         let path = RelPath::parse(path, &RelPath::root()).map_err(|_| SkipReason::Unreadable)?;
         let mut file = place.root.open_file(&path).map_err(|_| SkipReason::Unreadable)?;
         if self.context.max_file_bytes.is_some_and(|most| file.size() > most) {
             return Err(SkipReason::TooLarge);
-        }
-        if !is_read {
-            return Ok(String::new());
         }
         let mut buffer = ReadBuffer::default();
         let contents = file.read_into(&mut buffer, forage_rank::limits::FILE_BYTES);
@@ -181,15 +172,17 @@ impl ChunkReader<'_> {
     }
 }
 
+/// Returns the record of a line, counted from 0, with the part around the word that says most.
+fn ranked_line(words: &QueryWords, at: usize, text: &str, most: usize) -> RankedLine {
+    let text = sanitize_line(text.trim());
+    let place = words.place(&text);
+    RankedLine { line_number: at as u32 + 1, text: around_place(&text, most, place.as_ref()) }
+}
+
 /// Returns what gave a file the most, in a few words.
 fn main_reason(hit: &FileHit) -> &'static str {
-    let gives = |(rule, value): (&RankingRule, &f32)| match rule.effect {
-        Effect::Adds => rule.weight * value,
-        Effect::Lowers => 0.0,
-    };
-    let rules = RULES.iter().zip(&hit.values);
-    let best = rules.max_by(|left, right| gives(*left).total_cmp(&gives(*right)));
-    match best.map_or("", |(rule, _)| rule.name) {
+    let strongest = reasons(hit).into_iter().find(|reason| reason.gives > 0.0);
+    match strongest.map_or("", |reason| reason.rule) {
         "defines"
         | "defines-asked"
         | "defines-first"
