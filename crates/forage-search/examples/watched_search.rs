@@ -1,8 +1,10 @@
-//! A process that lives on and is asked again and again, as a server is: for `bench/index.py`.
+//! A long-running process that answers many searches, as a server does. Used by `bench/index.py`.
 //!
-//! `watched_search ROOT` makes an index in memory, lists the tree, and answers lines of standard input: the file to write to, `search` or `keywords`, `scan`, `index` or `watched`, options as letters (`i` any
-//! case, `w` words, a digit for edits, `m` at most 200 lines), then the pattern or the terms, all with a tab between
-//! them. What it writes is what `rg -n` prints, or `rg -n -C 10`. For each line it prints the seconds that it took.
+//! `watched_search ROOT` builds an index in memory, lists the tree, and then answers lines of standard input.
+//! A line has four tab-separated fields: the file to write to; `search` or `keywords`; `scan`, `index` or
+//! `watched`; options as letters (`i` ignores case, `w` matches words, a digit allows that many edits, `m`
+//! stops after 200 lines). The pattern or the terms follow, also tab-separated. The output has the form of
+//! `rg -n` or `rg -n -C 10`. For each line the program prints the seconds that the search took.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -23,7 +25,7 @@ use forage_search::index::{Index, Segment, build};
 use forage_search::keyword::{KeywordOptions, gather};
 use forage_search::{Case, FileEvents, Pattern, PatternOptions, ScanOptions, search};
 
-/// Lines of a search that is limited.
+/// Maximum number of lines of a limited search.
 const LIMIT: usize = 200;
 
 fn main() {

@@ -11,25 +11,27 @@ use grep_matcher::{Captures, Match, Matcher};
 use crate::limits;
 use crate::pattern::Case;
 
-/// An error of a [`BacktrackMatcher`].
+/// Errors of a [`BacktrackMatcher`].
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
 pub enum BacktrackError {
     /// The pattern is invalid.
     #[error("{0}")]
     Syntax(String),
-    /// A line took more steps than a line may take.
+    /// Matching one line took more than [`limits::BACKTRACKING_STEPS`] steps.
     #[error(
         "the pattern takes more than {} steps on one line; a pattern without look-around or backreferences has no such limit",
         limits::BACKTRACKING_STEPS
     )]
     TooSlow,
-    /// The call had to end.
+    /// The call was cancelled or reached its deadline.
     #[error("the search had to end")]
     Stopped,
 }
 
-/// A matcher for regular expressions with look-around and backreferences. It is slower than [`Pattern`](crate::Pattern), and a line
-/// on which it takes more than [`limits::BACKTRACKING_STEPS`] steps is an error.
+/// A matcher for regular expressions with look-around and backreferences.
+///
+/// It is slower than [`Pattern`](crate::Pattern), and a line on which it needs more than
+/// [`limits::BACKTRACKING_STEPS`] steps is an error.
 #[derive(Clone, Debug)]
 pub struct BacktrackMatcher {
     regex: Arc<Regex>,
@@ -38,10 +40,11 @@ pub struct BacktrackMatcher {
 }
 
 impl BacktrackMatcher {
-    /// Compiles patterns as alternatives. `word` and `line` are ripgrep's `-w` and `-x`; with `dot_all`, `.` matches line
-    /// feeds.
+    /// Compiles `patterns` as alternatives of one regex. `word` and `line` are ripgrep's `-w` and `-x`; with
+    /// `dot_all`, `.` also matches line feeds.
     ///
     /// # Errors
+    ///
     /// Returns [`BacktrackError::Syntax`] for an invalid pattern.
     pub fn new(
         patterns: &[String],
@@ -76,7 +79,7 @@ impl BacktrackMatcher {
     }
 }
 
-/// Whether a pattern has an upper-case letter outside of escapes such as `\S`.
+/// Returns true if `pattern` has an upper-case letter outside of escapes such as `\S`.
 fn has_upper_case(pattern: &str) -> bool {
     let mut characters = pattern.chars();
     while let Some(character) = characters.next() {
@@ -89,7 +92,7 @@ fn has_upper_case(pattern: &str) -> bool {
     false
 }
 
-/// The places of a match and its groups.
+/// The byte ranges of a match and its groups.
 #[derive(Clone, Debug, Default)]
 pub struct BacktrackCaptures(Vec<Option<Range<usize>>>);
 
@@ -141,7 +144,8 @@ impl Matcher for BacktrackMatcher {
     }
 }
 
-/// Bytes as text, each byte that is part of no character replaced by one other, so that places stay the same.
+/// Converts bytes to text. Each byte that is not part of a character is replaced by one ASCII character so
+/// that offsets stay the same.
 fn text(bytes: &[u8]) -> Cow<'_, str> {
     match str::from_utf8(bytes) {
         Ok(text) => Cow::Borrowed(text),

@@ -1,4 +1,4 @@
-//! Work that can't be ended before it is done, beside the call that waits for it.
+//! Runs uninterruptible work on a helper thread so that the caller can time out.
 
 use std::io;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -9,13 +9,12 @@ use forage_base::Stop;
 
 use crate::limits;
 
-/// The work's result, or `None` if the call has to end before it is there. Then the work is done to its end by nobody's
-/// wish, so that it has to be short.
+/// Runs `work` on a helper thread and returns its result, or `None` if the call has to end first. The
+/// abandoned work then runs to completion, so it must be short.
 pub(crate) fn run<T: Send + 'static>(stop: &Stop, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
     run_on(stop, work, |worker| std::thread::Builder::new().name("pattern".to_owned()).spawn(worker))
 }
 
-/// What a thread is to do.
 type BesideWorker = Box<dyn FnOnce() + Send>;
 
 fn run_on<T: Send + 'static>(
@@ -24,7 +23,7 @@ fn run_on<T: Send + 'static>(
     spawn: impl FnOnce(BesideWorker) -> io::Result<JoinHandle<()>>,
 ) -> Option<T> {
     let (done, result) = channel();
-    // A thread that can't be had would take the work with it.
+    // If no thread can be spawned, we must get `work` back to run it here.
     let shared = Arc::new(Mutex::new(Some((work, done))));
     let taken = {
         let shared = Arc::clone(&shared);
@@ -36,7 +35,8 @@ fn run_on<T: Send + 'static>(
         }
     });
     let Ok(thread) = spawn(worker) else {
-        // Late is better than an answer that says the time was over: the work is short.
+        // Running the work here may overshoot the deadline, but it is short, and a late answer is better than
+        // a false timeout.
         let (work, _) = shared.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         return Some(work());
     };
@@ -53,12 +53,12 @@ fn run_on<T: Send + 'static>(
     }
 }
 
-/// Nobody is there to take it when the call has ended.
+/// Sends the result. The receiver is gone if the call has ended, and then the result is not needed.
 fn tell<T>(done: &Sender<T>, value: T) {
     let _ = done.send(value);
 }
 
-/// Runs the work at once, or, if it may take long, as [`run`] does.
+/// Runs `work` directly, or as [`run`] does if it may take long.
 pub(crate) fn run_if<T: Send + 'static>(
     takes_long: bool,
     stop: &Stop,
@@ -80,7 +80,7 @@ mod tests {
         let began = Instant::now();
         assert_eq!(run(&stop, move || held.recv().is_ok()), None);
         assert!(began.elapsed() >= Duration::from_millis(30));
-        // It was held all the time: only a call that does not wait for it comes here.
+        // The worker was blocked all this time, so only a call that does not wait for it gets here.
         drop(go_on);
         assert_eq!(run(&Stop::never(), || 7), Some(7));
     }

@@ -1,4 +1,4 @@
-//! From the matching lines of a buffer to events with context.
+//! Builds events with context from the matching lines of a buffer.
 
 use std::ops::Range;
 
@@ -11,7 +11,7 @@ use crate::limits;
 use crate::lines::{LineFinder, MatchingLines};
 use crate::options::ScanOptions;
 
-/// Counts lines from where it last stood.
+/// Counts lines incrementally, starting from the last position asked for.
 #[derive(Debug, Default)]
 pub(crate) struct LineCounter {
     position: usize,
@@ -19,7 +19,8 @@ pub(crate) struct LineCounter {
 }
 
 impl LineCounter {
-    /// The number, from 1, of the line that begins at `start`, which must not lie before the last one asked for.
+    /// Returns the 1-based number of the line that begins at `start`, which must not be smaller than in the
+    /// previous call.
     pub(crate) fn number(&mut self, text: &[u8], start: usize) -> u64 {
         self.feeds += memchr::memchr_iter(b'\n', &text[self.position..start]).count() as u64;
         self.position = start;
@@ -27,7 +28,8 @@ impl LineCounter {
     }
 }
 
-/// The start of the line `count` lines before the one at `start`, not before `floor`; and how many lines it is up.
+/// Returns the start of the line `count` lines before the one at `start`, but not before `floor`, and the
+/// number of lines skipped.
 pub(crate) fn lines_before(text: &[u8], start: usize, count: usize, floor: usize) -> (usize, u64) {
     let (mut at, mut up) = (start, 0);
     while at > floor && (up as usize) < count {
@@ -37,13 +39,13 @@ pub(crate) fn lines_before(text: &[u8], start: usize, count: usize, floor: usize
     (at, up)
 }
 
-/// A line of a buffer: its bytes with the line feed.
+/// Extends a line's range by its line feed.
 pub(crate) fn with_feed(text: &[u8], line: &Range<usize>) -> Range<usize> {
     line.start..(line.end + 1).min(text.len())
 }
 
-/// Makes events of the matching lines of one decoded text. `None` when there are none. `finder` tells where in a line
-/// the matches are, if there is one that can.
+/// Builds events from the matching lines of one decoded text. Returns `None` if no line matches. `finder`
+/// locates the matches within a line, if an engine can do that.
 pub(crate) fn search_text(
     lines: &impl MatchingLines,
     finder: Option<&LineFinder<'_>>,
@@ -55,14 +57,16 @@ pub(crate) fn search_text(
     let mut builder = EventBuilder::new(finder, path, options);
     let (before_context, after_context) = options.around();
     let mut counter = LineCounter::default();
-    // Where the next line that is not yet an event begins, and how many more of context to take from there.
+    // The start of the first line without an event yet, its number, and the number of context lines still
+    // due.
     let (mut next, mut number, mut after) = (0, 1, 0);
     let delivered = options.matches_delivered(path);
     lines.each(text, stop, |line| {
         if delivered > 0 {
             let number = counter.number(text, line.start);
             if number <= delivered {
-                // The context of the next match begins behind this line at the earliest; its margin may begin before.
+                // The context of the next match begins after this line at the earliest, but its margin may
+                // begin before it.
                 let end = with_feed(text, &line).end;
                 (next, after) = (lines_before(text, end, options.margin.unwrap_or(0), 0).0, 0);
                 return true;
@@ -90,7 +94,7 @@ pub(crate) fn search_text(
         (number, after) = (line_number + 1, after_context);
         true
     });
-    // Behind the place where a search was stopped, no line is known to be none that matches.
+    // After an interrupted search, later lines may match too, so we must not report them as context.
     let complete = after == 0 || stop.check().is_none();
     while complete && after > 0 && next < text.len() && !builder.file.more {
         let context = next..memchr::memchr(b'\n', &text[next..]).map_or(text.len(), |feed| next + feed);
@@ -104,8 +108,8 @@ pub(crate) fn search_text(
     builder.finish(&keys)
 }
 
-/// As [`search_text`], for a text of which all matching lines are in these passages, whole lines each and the line feeds
-/// before them, and a search without context.
+/// Like [`search_text`], for a search without context and a text whose matching lines are all in `passages`.
+/// Each passage consists of whole lines and carries the number of line feeds before it.
 pub(crate) fn search_passages<'t>(
     finder: &LineFinder<'_>,
     path: &RelPath,
@@ -132,15 +136,15 @@ pub(crate) fn search_passages<'t>(
     builder.finish(&KeyBlocks::default())
 }
 
-/// Collects the events of a file under the limits of a search.
+/// Collects the events of one file under the limits of a search.
 pub(crate) struct EventBuilder<'a> {
     finder: Option<&'a LineFinder<'a>>,
     options: &'a ScanOptions,
-    /// The last line of all that an earlier answer had.
+    /// The last line that an earlier answer contained.
     delivered: u64,
-    /// The last matching line among them, where that is known.
+    /// The last matching line that an earlier answer contained, if known.
     delivered_match: u64,
-    /// Where each event's line begins in the text; with a margin.
+    /// The offset in the text at which each event's line begins; filled only with a margin.
     starts: Vec<u64>,
     bytes: usize,
     pub(crate) file: FileEvents,
@@ -161,12 +165,12 @@ impl<'a> EventBuilder<'a> {
         Self { finder, options, delivered, delivered_match: 0, starts: Vec::new(), bytes: 0, file }
     }
 
-    /// Whether a further matching line would go over a limit.
+    /// Returns true if another matching line would exceed a limit.
     pub(crate) fn is_full(&self) -> bool {
         self.file.matches as usize >= self.options.max_file_matches || self.bytes >= limits::FILE_EVENT_BYTES
     }
 
-    /// Adds a line; returns where the next one begins.
+    /// Adds a line and returns the start of the next one.
     fn push(&mut self, line_number: u64, kind: EventKind, text: &[u8], line: &Range<usize>) -> usize {
         let whole = with_feed(text, line);
         let next = whole.end;
@@ -174,7 +178,7 @@ impl<'a> EventBuilder<'a> {
         next
     }
 
-    /// Adds a line with its line feed, if it has one, that begins at `start` of the file's text.
+    /// Adds a line, including its line feed if it has one, that begins at offset `start` of the file's text.
     pub(crate) fn push_whole(&mut self, line_number: u64, start: u64, kind: EventKind, line: &[u8]) {
         let length = line.strip_suffix(b"\n").unwrap_or(line).len();
         self.push_line(line_number, start, kind, line, length);
@@ -182,7 +186,7 @@ impl<'a> EventBuilder<'a> {
 
     /// Adds a line whose text without line feed is `line[..length]`.
     fn push_line(&mut self, line_number: u64, start: u64, kind: EventKind, line: &[u8], length: usize) {
-        // Behind a line whose matches are not all known, nothing follows.
+        // If some matches of a line are unknown, we must not add later lines.
         if self.finder.is_some_and(LineFinder::is_cut) {
             return;
         }
@@ -219,12 +223,13 @@ impl<'a> EventBuilder<'a> {
             }
             _ => Vec::new(),
         };
-        // What is known of a long line is more than nothing; others are left to who asks again.
+        // A long line keeps the matches found so far. A short one is left to the next request, which will
+        // find all of them.
         if is_match && self.finder.is_some_and(|finder| finder.is_cut() && !finder.may_take_long(length)) {
             return;
         }
         self.file.matches += u64::from(is_match);
-        // As ripgrep reports it: an empty match behind the last character counts only before a line feed.
+        // Like ripgrep, we report an empty match after the last character only before a line feed.
         if line.len() == length {
             spans.retain(|span| span.start < kept.len());
         }
@@ -236,7 +241,7 @@ impl<'a> EventBuilder<'a> {
         }
     }
 
-    /// Takes back lines of context that belong to a match that is not kept.
+    /// Removes the context lines of a match that is not kept.
     pub(crate) fn drop_context_of_next(&mut self) {
         let events = &mut self.file.events;
         if let Some(last) = events.iter().rposition(|event| event.kind == EventKind::Match) {
@@ -246,7 +251,7 @@ impl<'a> EventBuilder<'a> {
         }
     }
 
-    /// The file, if it has events. `keys` are looked at only with a margin.
+    /// Returns the file's events, or `None` if it has none. `keys` is only used with a margin.
     pub(crate) fn finish(mut self, keys: &KeyBlocks) -> Option<FileEvents> {
         if self.options.margin.is_some() {
             self.mark_margin();
@@ -258,13 +263,14 @@ impl<'a> EventBuilder<'a> {
                 return None;
             }
         }
-        // A match that an earlier answer had may leave the rest of its context to this one.
+        // An earlier answer may have ended with a match whose remaining context belongs to this answer.
         (self.file.matches > 0 || !self.file.events.is_empty()).then_some(self.file)
     }
 }
 
 impl EventBuilder<'_> {
-    /// Calls margin what is no context: only now it is known how near the next match is.
+    /// Marks lines beyond the requested context as margin. This has to wait until the position of the next
+    /// match is known.
     fn mark_margin(&mut self) {
         let (before, after) = (self.options.before_context as u64, self.options.after_context as u64);
         let delivered = self.delivered.max(self.options.matches_delivered(&self.file.path));
@@ -301,7 +307,7 @@ impl EventBuilder<'_> {
     }
 }
 
-/// The `limit` bytes of a long line to keep: around its first match, on character borders.
+/// Returns the part of a long line to keep: `limit` bytes around its first match, on character boundaries.
 fn keep(line: &[u8], limit: usize, span: Option<&Range<usize>>) -> Range<usize> {
     let middle = span.map_or(limit / 2, |span| span.start + span.len().min(limit) / 2);
     let start = middle.saturating_sub(limit / 2).min(line.len() - limit);

@@ -13,24 +13,24 @@ use crate::backtracking::BacktrackError;
 /// The matches of a code pattern in one file.
 #[derive(Debug, Default)]
 pub(crate) struct CodeMatches {
-    /// The file: its path says its language.
+    /// The file's path, which determines its language.
     path: String,
-    /// The matches in its text, from when the first was asked for.
+    /// The matches in the file's text; `None` until the first one is requested.
     found: Option<Vec<Range<usize>>>,
 }
 
 impl CodeMatches {
-    /// Returns those of a file that is not searched yet.
+    /// Creates the state for a file that has not been searched yet.
     pub(crate) fn of_file(path: &RelPath) -> Self {
         Self { path: String::from_utf8_lossy(path.as_bytes()).into_owned(), found: None }
     }
 
-    /// Returns whether the file can match.
+    /// Returns true if the pattern applies to the file's language.
     pub(crate) fn fits(&self, pattern: &CodePattern) -> bool {
         pattern.fits(&self.path)
     }
 
-    /// Returns the leftmost match in the file's text from `at`.
+    /// Returns the leftmost match in the file's text at or after `at`.
     pub(crate) fn find_at(
         &mut self,
         pattern: &CodePattern,
@@ -42,7 +42,7 @@ impl CodeMatches {
             None => {
                 let text = match std::str::from_utf8(text) {
                     Ok(text) => Cow::Borrowed(text),
-                    // Replacement characters would move what follows.
+                    // A lossy conversion would insert replacement characters and shift all later offsets.
                     Err(_) => text
                         .iter()
                         .map(|byte| if byte.is_ascii() { char::from(*byte) } else { '?' })
@@ -64,7 +64,7 @@ impl CodeMatches {
     }
 }
 
-/// Returns what every match holds, as the index looks for it.
+/// Returns an expression for the text that every match contains, as the index needs it.
 pub(crate) fn required(pattern: &CodePattern) -> Hir {
     let literal = |text: String| Hir::literal(text.into_bytes());
     pattern

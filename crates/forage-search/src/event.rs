@@ -1,4 +1,4 @@
-//! What a search finds: one stream of events, file by file, for all tools.
+//! Search results: one stream of events, ordered by file, that all tools share.
 
 use std::ops::Range;
 
@@ -6,63 +6,63 @@ use forage_fs::RelPath;
 
 use crate::shown_part::shown_part;
 
-/// The role of a line in a search.
+/// The role of a line in a search result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventKind {
-    /// It matches.
+    /// The line matches.
     Match,
-    /// It stands near a line that does.
+    /// The line is context of a matching line.
     Context,
-    /// It was not asked for: a line beyond the context, with [`crate::ScanOptions::margin`].
+    /// The line is beyond the requested context; see [`crate::ScanOptions::margin`].
     Margin,
 }
 
-/// A place in a line that the pattern matches, in bytes.
+/// A match within a line, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Its first byte.
+    /// The offset of the first byte.
     pub start: usize,
-    /// The byte behind its last one.
+    /// The offset after the last byte.
     pub end: usize,
-    /// Edits between its text and what the pattern describes; 0 unless the search is fuzzy.
+    /// The edit distance between the text and the pattern; 0 unless the search is fuzzy.
     pub distance: u8,
 }
 
-/// Bytes taken off a long line, at each end.
+/// Bytes removed from a long line, at each end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CutLine {
-    /// Bytes before the part that is kept.
+    /// Bytes removed before the part that is kept.
     pub before: usize,
-    /// Bytes after it.
+    /// Bytes removed after the part that is kept.
     pub after: usize,
 }
 
-/// One line.
+/// One line of a search result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchEvent {
-    /// Counted from 1.
+    /// The line number, counted from 1.
     pub line_number: u64,
-    /// Match or context.
+    /// The role of the line.
     pub kind: EventKind,
-    /// The line with its line feed, if it has one and was not cut; not always UTF-8.
+    /// The line, including its line feed if it has one and was not cut; not always UTF-8.
     pub bytes: Vec<u8>,
-    /// The places in `bytes` that the pattern matches; empty for context.
+    /// The matches within `bytes`; empty for context.
     pub spans: Vec<Span>,
-    /// The bytes that a limit on line length took off.
+    /// The bytes removed by a limit on line length.
     pub cut: CutLine,
-    /// The parts of `bytes` that lie in a block of a private key, wherever in the file that begins; known with
-    /// [`crate::ScanOptions::margin`].
+    /// The ranges of `bytes` that belong to a private key block, even if the block begins on another line;
+    /// filled only with [`crate::ScanOptions::margin`].
     pub in_key: Vec<Range<usize>>,
 }
 
 impl SearchEvent {
-    /// Returns the edits of the best match in the line.
+    /// Returns the edit distance of the best match in the line.
     #[must_use]
     pub fn least_distance(&self) -> Option<u8> {
         self.spans.iter().map(|span| span.distance).min()
     }
 
-    /// Cuts a line to a number of characters around its first match, or its best one.
+    /// Cuts the line to `most` characters around its first match, or its best match if the search is fuzzy.
     pub fn shorten(&mut self, most: usize) {
         let line = self.bytes.strip_suffix(b"\n").unwrap_or(&self.bytes);
         let best = self.spans.iter().min_by_key(|span| (span.distance, span.start));
@@ -72,7 +72,7 @@ impl SearchEvent {
         }
     }
 
-    /// Cuts a line to a part of its bytes.
+    /// Cuts the line to a range of its bytes.
     pub fn keep(&mut self, part: Range<usize>) {
         if part.len() == self.bytes.len() {
             return;
@@ -93,35 +93,37 @@ impl SearchEvent {
     }
 }
 
-/// The events of one file in line order.
+/// The events of one file, in line order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileEvents {
-    /// Path below the root.
+    /// The path relative to the root.
     pub path: RelPath,
-    /// Matching lines and their context.
+    /// The matching lines and their context.
     pub events: Vec<SearchEvent>,
-    /// Matching lines in `events`.
+    /// The number of matching lines in `events`.
     pub matches: u64,
-    /// A limit per file cut the events short: there is at least one more matching line.
+    /// True if a per-file limit cut the events: there is at least one more matching line.
     pub more: bool,
-    /// The reason for which the file is not searched by default, when hidden files were asked for with their reason.
+    /// The reason for which the file is not searched by default, if hidden files were requested together with
+    /// their reasons.
     pub hidden_by: Option<std::sync::Arc<str>>,
-    /// The encoding that was detected, unless the text is UTF-8 or has a byte-order mark.
+    /// The detected encoding, unless the text is UTF-8 or has a byte-order mark.
     pub detected: Option<&'static str>,
-    /// The file is a notebook, and some lines of its cells were searched as they are stored.
+    /// True if the file is a notebook and some lines of its cells were searched in their stored form.
     pub is_stored_notebook: bool,
 }
 
 impl FileEvents {
-    /// Bytes that this holds, about.
+    /// Returns the approximate memory size in bytes.
     pub(crate) fn weight(&self) -> usize {
         self.events.iter().map(|event| event.bytes.len() + size_of::<SearchEvent>()).sum::<usize>()
             + size_of::<Self>()
     }
 }
 
-/// Returns the bytes of the word that these begin with, in the characters that secrets are written in: where a line is cut, it
-/// may be the half of one. Of a word that is too long for a secret it is `most`.
+/// Returns the length in bytes of the word that `bytes` begins with, where a word consists of characters that
+/// occur in secrets. A cut line may begin with half of such a word. Words longer than `most` are too long for
+/// a secret, and `most` is returned.
 pub fn word_bytes<'b>(bytes: impl Iterator<Item = &'b u8>, most: usize) -> usize {
     let is_word = |byte: &&u8| byte.is_ascii_alphanumeric() || b"+/=_-.~%".contains(byte);
     bytes.take(most).take_while(is_word).count()

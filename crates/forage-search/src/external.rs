@@ -1,25 +1,26 @@
-//! `rg` and `ugrep` as engines beside the embedded one.
+//! `rg` and `ugrep` as alternatives to the embedded engine.
 //!
-//! The external program decides one thing: which lines of a text match. It never sees the name of a file and never
-//! opens one of the repository. Our own confined walk chooses the files, the same code as in the embedded engine opens,
-//! reads and decodes them, the texts of many files are put one after the other into a file in memory, and one process
-//! searches that: `rg … -e PATTERN -- /proc/self/fd/N`. Of its output only the line numbers are used. They are mapped
-//! back to the files, and context, places of matches, cuts and limits are made by the embedded engine's code.
+//! The external program decides only one thing: which lines of a text match. It never sees a file name and
+//! never opens a file of the repository. Our own confined walk chooses the files, and the embedded engine's
+//! code opens, reads and decodes them. The texts of many files are concatenated into an in-memory file, and
+//! one process searches it: `rg … -e PATTERN -- /proc/self/fd/N`. We use only the line numbers of its output.
+//! They are mapped back to the files, and the embedded engine's code adds context, match positions, cuts and
+//! limits.
 //!
-//! What this makes impossible, rather than guards against:
-//! - a file renamed or replaced by a link between our check and the program's opening it;
-//! - names that look like options, hold line feeds, or look like `name:3:text` in the output;
-//! - `.ugrep`, `.rgignore` and other files of a repository that steer a program (it stands in `/`, without environment,
-//!   and is told to read no configuration);
-//! - filters, decompressors and pagers that are chosen by a file's name;
-//! - a search of the working directory or of stdin, because there were no files left to name.
+//! This design rules out, rather than guards against:
+//! - a file that is renamed or replaced by a link between our check and the program opening it;
+//! - names that look like options, contain line feeds, or look like `name:3:text` in the output;
+//! - files of a repository that configure a program, for example `.ugrep` or `.rgignore` (the program runs in `/`
+//!   with an empty environment and reads no configuration);
+//! - filters, decompressors and pagers that are selected by a file's name;
+//! - a search of the working directory or of stdin because no file was left to name.
 //!
-//! Equality with the embedded engine thus rests on which lines match. Where the engines' dialects differ is written down
-//! in `docs/engines.md`, each difference with the test that asserts it.
+//! Both engines therefore give equal results if they agree on which lines match. `docs/engines.md` lists the
+//! differences between their dialects, each with the test that asserts it.
 //!
-//! A run is killed with its whole process group when it must end: at the deadline, when it is cancelled, when the caller
-//! has enough, on an error and in a panic. Linux (and Android) only: elsewhere there is no file in memory that a child
-//! can open by a path.
+//! A run is killed together with its process group when it must end: at the deadline, on cancellation, when
+//! the caller has enough, on an error and in a panic. This works on Linux and Android only, because elsewhere
+//! a child can't open an in-memory file by a path.
 
 #[cfg(any(target_os = "linux", target_os = "android"))]
 mod arguments;
@@ -51,9 +52,9 @@ use crate::pattern::PatternOptions;
 /// A pattern for an external engine.
 #[derive(Clone, Copy, Debug)]
 pub struct ExternalRequest<'a> {
-    /// The pattern, in the embedded engine's syntax; ugrep also takes look-around and backreferences.
+    /// The pattern in the embedded engine's syntax; ugrep also accepts look-around and backreferences.
     pub pattern: &'a str,
-    /// The options with which it is read. Edits are allowed with ugrep only.
+    /// The pattern options. Only ugrep supports edits.
     pub options: PatternOptions,
 }
 
@@ -62,54 +63,55 @@ pub struct ExternalRequest<'a> {
 pub struct ExternalReport {
     /// The report of the walk that found the files.
     pub walk: WalkReport,
-    /// Sentences about the engine's runs that the user has to be told.
+    /// Sentences about the engine's runs for the user.
     pub notes: Vec<String>,
-    /// The engine failed after it had found something, or gave up within a file: lines may be missing.
+    /// True if lines may be missing because the engine failed after it had found something, or gave up within
+    /// a file.
     pub incomplete: bool,
-    /// The engine's exit code: 0 when a run found something, 1 when none did, else the highest of all runs. `None`
-    /// when there was nothing to run it on, or no run came to its end.
+    /// The engine's exit code: 0 if any run found something, 1 if none did, otherwise the highest of all
+    /// runs. `None` if there was nothing to search or no run completed.
     pub exit_code: Option<i32>,
-    /// The beginning of what the runs wrote to stderr; raw, not fit for a terminal.
+    /// The beginning of the runs' stderr output; raw, so it must not be printed to a terminal as it is.
     pub stderr: String,
 }
 
-/// The reasons for which an external search fails. The messages say what to do instead.
+/// The reasons for which an external search fails. Each message says what to do instead.
 #[derive(Debug, thiserror::Error)]
 pub enum ExternalError {
-    /// The place to start from can't be opened.
+    /// The start of the search can't be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
-    /// The pattern is none for any engine.
+    /// The pattern is invalid for every engine.
     #[error(transparent)]
     Pattern(#[from] PatternError),
-    /// A NUL character in the pattern.
+    /// The pattern contains a NUL character.
     #[error("the pattern holds a NUL character, which no text file has; search for the text beside it")]
     Nul,
-    /// Bytes beyond UTF-8, or line ends of the `R` flag.
+    /// The pattern contains bytes that are not UTF-8, or the `R` flag for line ends.
     #[error(
         "ugrep can't search for bytes that are not UTF-8 (`(?-u:\\xff)`) nor with the flag `R`; use rg or the embedded \
          engine"
     )]
     NotForUgrep,
-    /// ripgrep knows no fuzzy search.
+    /// ripgrep has no fuzzy search.
     #[error("rg has no fuzzy search; use ugrep or the embedded engine, or search without `fuzzy`")]
     FuzzyNeedsUgrep,
-    /// The engine can't read the pattern.
+    /// The engine rejected the pattern.
     #[error(
         "{program} can't read the pattern; correct it, or search for it as literal text. It says: {message}"
     )]
     InvalidPattern {
-        /// Its path.
+        /// The program's path.
         program: String,
-        /// What it wrote to stderr.
+        /// The program's stderr output.
         message: String,
     },
     /// The engine could not be started.
     #[error("{program} could not be started: {source}; check the program, or use the embedded engine")]
     Start {
-        /// Its path.
+        /// The program's path.
         program: String,
-        /// What the system said.
+        /// The system error.
         source: std::io::Error,
     },
     /// The engine failed without a result.
@@ -118,45 +120,45 @@ pub enum ExternalError {
         ending(*code, *signal)
     )]
     Failed {
-        /// Its path.
+        /// The program's path.
         program: String,
-        /// Its exit code, if it exited.
+        /// The exit code, if the program exited.
         code: Option<i32>,
-        /// The signal that killed it, if one did.
+        /// The signal that killed the program, if any.
         signal: Option<i32>,
-        /// What it wrote to stderr.
+        /// The program's stderr output.
         stderr: String,
     },
-    /// It wrote more than its text can account for.
+    /// The program wrote more output than a search of its text can produce.
     #[error(
         "{program} wrote more than a search of its text can give and was killed; use the embedded engine"
     )]
     Flooded {
-        /// Its path.
+        /// The program's path.
         program: String,
     },
-    /// It ended before the end of too many files.
+    /// The program ended before the end of the text in too many files.
     #[error(
         "{program} gave up before the end of {} files; write a pattern with fewer ways to match, or use the embedded \
          engine",
         crate::limits::EXTERNAL_GIVEN_UP_FILES
     )]
     GaveUp {
-        /// Its path.
+        /// The program's path.
         program: String,
     },
-    /// There was no memory for the text.
+    /// The in-memory file for the text could not be created.
     #[error("there is no file in memory for the text: {source}; use the embedded engine")]
     Memory {
-        /// What the system said.
+        /// The system error.
         source: std::io::Error,
     },
-    /// Another system than Linux.
+    /// The system is neither Linux nor Android.
     #[error(transparent)]
     Unsupported(ProgramError),
 }
 
-/// How a run ended, in words.
+/// Describes how a run ended.
 fn ending(code: Option<i32>, signal: Option<i32>) -> String {
     match (code, signal) {
         (_, Some(signal)) => format!("signal {signal}"),
@@ -165,7 +167,7 @@ fn ending(code: Option<i32>, signal: Option<i32>) -> String {
     }
 }
 
-/// External engines are not run here.
+/// External engines are not supported on this system.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 #[expect(clippy::too_many_arguments, reason = "those of the function for Linux")]
 pub fn search(

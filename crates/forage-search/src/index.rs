@@ -1,9 +1,9 @@
-//! The instant index: which files can hold a match, told from trigrams without reading the files.
+//! The trigram index: decides which files can contain a match without reading them.
 //!
-//! A file is represented by the distinct trigrams of its parts, which are whole lines of 16 KiB together, in lower case
-//! ([`trigrams::Trigrams`]). A pattern becomes a [`TrigramQuery`] over trigrams that a part fulfils in which a line matches; the
-//! files without such a part need not be read. What fulfils it is verified by the engine that scans, so that an index can
-//! change how long an answer takes and nothing else.
+//! Each file is split into parts of whole lines, about 16 KiB each, and each part is represented by its
+//! distinct trigrams in lower case ([`trigrams::Trigrams`]). A pattern is translated to a [`TrigramQuery`]
+//! that holds for every part in which a line matches. Files without such a part need not be read. Matches are
+//! still verified by the scanning engine, so an index can only change how long an answer takes.
 
 mod build;
 mod builder;

@@ -1,8 +1,8 @@
-//! Where in a text blocks of private keys are.
+//! Locates private key blocks in a text.
 //!
-//! An answer shows chosen lines of a file. A line from the middle of a key has nothing about it that says so: only the
-//! whole text tells, and only a search has it in memory. What is found here is the places; what is put in theirs is up
-//! to whoever takes secrets out of an answer.
+//! An answer shows selected lines of a file. A line from the middle of a key does not look like a key: this
+//! shows only in the whole text, which only a search has in memory. This module finds the positions; the
+//! caller that redacts an answer chooses the replacement.
 
 use std::ops::Range;
 
@@ -10,36 +10,37 @@ use memchr::memmem;
 
 use crate::limits::{KEY_BLOCKS_KEPT, KEY_LINE_BYTES};
 
-/// Words of which one is in the first line of every block: PEM, PGP and SSH2; OpenVPN; PuTTY.
+/// Every block has one of these strings in its first line: PEM, PGP and SSH2; OpenVPN; PuTTY.
 const WORDS: [&[u8]; 3] = [b"PRIVATE KEY", b"OpenVPN Static key", PUTTY];
 const PUTTY: &[u8] = b"Private-Lines:";
-/// What comes behind the lines of a key of PuTTY.
+/// The lines that follow a PuTTY key.
 const PUTTY_ENDS: [&[u8]; 2] = [b"Private-MAC:", b"Private-Hash:"];
 
-/// The least length of the first line of a key, in characters: a program that names the mark may go on with a word.
+/// Minimum length of a key's first line, in characters. In source code that names the mark, a word may follow
+/// it.
 const FIRST_LINE: usize = 16;
-/// The least length of a key without its last line, in characters.
+/// Minimum length of a key without an end mark, in characters.
 const UNENDED_KEY: usize = 40;
-/// Lines without a letter that may stand between the mark and the key, and within it.
+/// Maximum number of lines without a letter between the mark and the key, and within the key.
 const BLANK_LINES: usize = 4;
 
-/// The blocks of private keys of a text that comes whole or in pieces.
+/// The private key blocks of a text, which may arrive in pieces.
 #[derive(Debug, Default)]
 pub struct KeyBlocks {
-    /// In order, apart from each other.
+    /// Complete blocks, ascending and disjoint.
     blocks: Vec<Range<u64>>,
-    /// The first byte of `rest`.
+    /// The offset of the first byte of `rest`.
     position: u64,
-    /// A line whose end has not come.
+    /// An incomplete line.
     rest: Vec<u8>,
     open: Option<OpenKey>,
 }
 
-/// A block whose end has not come.
+/// A block whose end has not been found yet.
 #[derive(Debug)]
 struct OpenKey {
     start: u64,
-    /// Behind the last byte that belongs to it.
+    /// The offset after its last byte so far.
     end: u64,
     /// Characters of the key so far.
     key: usize,
@@ -47,7 +48,7 @@ struct OpenKey {
     is_putty: bool,
 }
 
-/// What a line is to the block before it.
+/// The role of a line within an open block.
 enum LineRole {
     Key(Range<usize>),
     Header,
@@ -56,19 +57,19 @@ enum LineRole {
 }
 
 impl KeyBlocks {
-    /// The blocks of a whole text.
+    /// Finds the blocks of a whole text.
     pub fn of(text: &[u8]) -> Self {
         let mut this = Self::default();
         this.scan(text);
         this
     }
 
-    /// Returns whether no block was found, nor the beginning of one.
+    /// Returns true if no block was found, nor the beginning of one.
     pub fn is_empty(&self) -> bool {
         self.blocks.is_empty() && self.open.is_none()
     }
 
-    /// Takes the next piece of a text.
+    /// Processes the next piece of the text.
     pub fn feed(&mut self, mut piece: &[u8]) {
         if !self.rest.is_empty() {
             let end = memchr::memchr(b'\n', piece).map_or(piece.len(), |feed| feed + 1);
@@ -85,14 +86,15 @@ impl KeyBlocks {
         self.rest.extend_from_slice(&piece[whole..]);
     }
 
-    /// Takes the text's last line, if no line feed ended it.
+    /// Processes the last line of the text if it is not terminated by a line feed.
     pub fn end(&mut self) {
         let line = std::mem::take(&mut self.rest);
         self.scan(&line);
     }
 
-    /// The parts of a line, which begins at `start` of the text and is given without its line feed, that belong to a key:
-    /// the key's own characters where the whole line is within a block.
+    /// Returns the ranges of a line that belong to a key. `start` is the line's offset in the text, and
+    /// `line` excludes its line feed. If the whole line is within a block, the result contains only the
+    /// characters of the key.
     pub fn within(&self, start: u64, line: &[u8]) -> Vec<Range<usize>> {
         let end = start + line.len() as u64;
         let first = self.blocks.partition_point(|block| block.end <= start);
@@ -113,7 +115,7 @@ impl KeyBlocks {
             .collect()
     }
 
-    /// Takes whole lines, or what is left of a text.
+    /// Scans whole lines, or the remainder of a text.
     fn scan(&mut self, text: &[u8]) {
         let base = self.position;
         self.position += text.len() as u64;
@@ -138,7 +140,8 @@ impl KeyBlocks {
         }
     }
 
-    /// Looks for the beginning of a block in a line, and gives the place behind it if it ends there too.
+    /// Looks for the beginning of a block in a line. Returns the offset after the block if it also ends in
+    /// this line.
     fn begin(&mut self, line: &[u8], start: u64) -> Option<usize> {
         let (mark, is_putty) = begin_mark(line)?;
         let behind = &line[mark.end..];
@@ -153,7 +156,8 @@ impl KeyBlocks {
         None
     }
 
-    /// Takes a line behind the beginning of a block; gives the place in it from which on it is no part of the block.
+    /// Processes a line after the beginning of a block. Returns the offset within the line at which the block
+    /// has ended.
     fn go_on(&mut self, line: &[u8], start: u64) -> Option<usize> {
         let open = self.open.as_mut()?;
         let is_next = begin_mark(line).is_some();
@@ -186,14 +190,14 @@ impl KeyBlocks {
 
     fn push(&mut self, block: Range<u64>) {
         if self.blocks.len() >= KEY_BLOCKS_KEPT {
-            // Lines are asked about in order: the earliest are the least likely to be asked about again.
+            // Lines are requested in order, so the first blocks are the least likely to be needed again.
             self.blocks.drain(..KEY_BLOCKS_KEPT / 2);
         }
         self.blocks.push(block);
     }
 }
 
-/// Where the next of [`WORDS`] is; each is looked for once.
+/// Finds the next of [`WORDS`]. Each occurrence is searched for only once.
 #[derive(Default)]
 struct WordFinder([Option<usize>; WORDS.len()]);
 
@@ -208,7 +212,7 @@ impl WordFinder {
     }
 }
 
-/// The mark with which a block begins, and whether it is one of PuTTY.
+/// Returns the mark that begins a block, and true if it is PuTTY's.
 fn begin_mark(line: &[u8]) -> Option<(Range<usize>, bool)> {
     if let Some(range) = armor(line, b"BEGIN ") {
         return Some((range, false));
@@ -219,7 +223,7 @@ fn begin_mark(line: &[u8]) -> Option<(Range<usize>, bool)> {
     (digits > 1).then_some((at..at + PUTTY.len() + digits, true))
 }
 
-/// The mark with which it ends.
+/// Returns the mark that ends a block.
 fn end_mark(line: &[u8], is_putty: bool) -> Option<Range<usize>> {
     if is_putty {
         let at = PUTTY_ENDS.iter().find_map(|end| memmem::find(line, end))?;
@@ -228,7 +232,7 @@ fn end_mark(line: &[u8], is_putty: bool) -> Option<Range<usize>> {
     armor(line, b"END ")
 }
 
-/// A mark such as `-----BEGIN RSA PRIVATE KEY-----` or `---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----`.
+/// Finds a mark such as `-----BEGIN RSA PRIVATE KEY-----` or `---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----`.
 fn armor(line: &[u8], verb: &[u8]) -> Option<Range<usize>> {
     const LABEL: usize = 60;
     const DASHES: usize = 4;
@@ -258,26 +262,26 @@ fn kind(line: &[u8], in_key: bool) -> LineRole {
     }
 }
 
-/// `Proc-Type: 4,ENCRYPTED` and the like.
+/// Returns true for header lines, for example `Proc-Type: 4,ENCRYPTED`.
 fn is_header(line: &[u8]) -> bool {
     const NAME: usize = 30;
     let name = line.iter().take(NAME).take_while(|byte| byte.is_ascii_alphabetic() || **byte == b'-').count();
     name > 2 && line[0].is_ascii_uppercase() && line[name..].starts_with(b": ")
 }
 
-/// The characters of a key in a line that has nothing else but what stands around them in programs, quotations and
-/// listings.
+/// Returns the key characters of a line, if it contains nothing else except the decoration that programs,
+/// quotations and listings add.
 fn key_characters(line: &[u8]) -> Option<Range<usize>> {
     let part = trimmed(line);
     (!part.is_empty() && line[part.clone()].iter().copied().all(is_key_byte)).then_some(part)
 }
 
-/// Base64, and line ends that are written out.
+/// Accepts Base64 and escaped line ends.
 fn is_key_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=' | b'\\')
 }
 
-/// A line without quotes, comment marks, line numbers, written-out line ends and operators around it.
+/// Strips quotes, comment marks, line numbers, escaped line ends and operators from both ends of a line.
 fn trimmed(line: &[u8]) -> Range<usize> {
     let is_before = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`#*>|;-,(".contains(byte);
     let is_behind = |byte: &u8| byte.is_ascii_whitespace() || b"\"'`,;.)]}".contains(byte);
@@ -299,7 +303,7 @@ fn trimmed(line: &[u8]) -> Range<usize> {
             [.., last] if is_behind(last) => 1,
             [.., b'\\', b'n' | b'r'] => 2,
             [.., b'\\'] => 1,
-            // An operator, not a character of the key.
+            // This is an operator, not a character of the key.
             [.., b' ' | b'\t' | b'"' | b'\'' | b'`', b'+'] => 1,
             _ => return start..end,
         };
@@ -311,7 +315,7 @@ fn trimmed(line: &[u8]) -> Range<usize> {
 mod tests {
     use super::*;
 
-    /// A text of which each line says behind a `!` what of it lies in a key; the rest lies in none.
+    /// Checks a text in which each line is given with the part of it that belongs to a key.
     fn check(lines: &[(&str, &str)]) {
         let text: String = lines.iter().map(|(line, _)| format!("{line}\n")).collect();
         let mut pieces = KeyBlocks::default();
@@ -347,7 +351,7 @@ mod tests {
             (BODY, ""),
         ]);
         let quoted = format!("  \"{BODY}\\n\" +");
-        // What stands between the mark and the end of its line may be of the key.
+        // Everything after the mark in its line may belong to the key.
         check(&[
             ("key = \"-----BEGIN PRIVATE KEY-----\\n\" +", "-----BEGIN PRIVATE KEY-----\\n\" +"),
             (&quoted, BODY),
@@ -400,7 +404,8 @@ mod tests {
         ]);
     }
 
-    /// Each word is looked for once: a text full of one and without the others takes no time that grows faster than it.
+    /// Each word is searched for only once, so a text with many occurrences of one word and none of the
+    /// others takes linear time.
     #[test]
     fn many_words_are_looked_for_once() {
         let text = "PRIVATE KEY -----BEGIN PRIVATE KEY-----\n".repeat(100_000);

@@ -1,13 +1,13 @@
-//! Many terms in one pass, with exact account of what ripgrep would print for each.
+//! Searches for many terms in one pass, with an exact account of the output of ripgrep for each.
 //!
-//! The requirement measures a term by the bytes that `rg -C 10 -i --line-number --with-filename -e TERM` prints: over
-//! 64 KiB it is too broad; of the others, the least important are dropped until what `rg` prints for all together
-//! stays under 128 KiB. Run as written, that is one scan per term and one per drop. Here the tree is scanned once:
-//! every line that a term matches is kept with the lines around it, each term's bytes are counted from those, and a
-//! term that passes its bound is no longer looked for.
+//! The requirement measures a term by the bytes that `rg -C 10 -i --line-number --with-filename -e TERM`
+//! prints. A term with more than 64 KiB is too broad. Of the others, the least important are dropped until
+//! the output for all of them together is below 128 KiB. Done literally, this takes one scan per term and one
+//! per drop. We scan the tree only once: every line that matches a term is kept with the lines around it, the
+//! bytes of each term are counted from those, and a term that exceeds its limit is no longer searched for.
 //!
-//! That is [`Breadth::Requirement`]. With the other two a term that passes its bound is counted on, file by file, and what
-//! is shown of it is chosen afterwards: `adapt` says how.
+//! This describes [`Breadth::Requirement`]. With the other two, a term that exceeds its limit is still
+//! counted in each file, and the lines to show are chosen afterwards; see `adapt`.
 
 mod account;
 mod adapt;
@@ -37,90 +37,91 @@ use crate::scan::{ScanScope, ScanText, with_text};
 use account::Printed;
 use file::{Gathering, TermFinder};
 
-/// The treatment of terms that match more than there is room for.
+/// How to handle terms that match more than fits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Breadth {
-    /// They are left out, by the requirement's rule.
+    /// Leave them out, by the requirement's rule.
     #[default]
     Requirement,
-    /// Less is shown of them: fewer lines of context, then none, then the best lines of the best files. Left out is what is
-    /// on nearly every line.
+    /// Show less of them: fewer lines of context, then none, then the best lines of the best files. Only
+    /// terms on nearly every line are left out.
     Adaptive,
-    /// Nothing is left out, since nothing is sent: the best lines of so many files, the best ones of all that match.
+    /// Leave nothing out, because nothing is sent to a model: return the best lines of the best `files`
+    /// files.
     Ranked {
-        /// Files.
+        /// Maximum number of files.
         files: usize,
     },
 }
 
-/// The part of a kept term's lines that is in the evidence.
+/// How much of a kept term's matches the evidence contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TermDetail {
-    /// All of them, with all their context.
+    /// All lines with all of their context.
     #[default]
     Whole,
-    /// All of them, with so many lines of context.
+    /// All lines with this many lines of context.
     Context(u64),
-    /// Some of them, in the files where the terms together say most.
+    /// Some lines, in the files that match the terms best.
     Best {
-        /// Lines that are shown.
+        /// Number of lines shown.
         lines: u64,
-        /// Files with such lines.
+        /// Number of files with such lines.
         files: u64,
     },
 }
 
-/// The outcomes that a term can have.
+/// The outcome of a term.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TermFate {
-    /// Its lines are in the evidence.
+    /// The evidence contains matches of the term.
     Kept,
-    /// Nothing matches it.
+    /// The term has no matches.
     NoHits,
-    /// ripgrep's output for it alone exceeds 64 KiB; unless the breadth is the requirement's, it also is on nearly every
-    /// line.
+    /// The output of ripgrep for this term alone exceeds 64 KiB. Except with [`Breadth::Requirement`], the
+    /// term is also on nearly every line.
     TooBroad,
-    /// It was given up so that the rest stays under 128 KiB.
+    /// The term was dropped to keep the others below 128 KiB.
     Dropped,
-    /// It is no valid pattern.
+    /// The term is not a valid pattern.
     Invalid(PatternError),
 }
 
-/// A term and what became of it.
+/// A term and its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TermReport {
-    /// As given.
+    /// The term as given.
     pub term: String,
-    /// Its outcome.
+    /// The outcome.
     pub fate: TermFate,
-    /// Bytes that ripgrep prints for it alone; exact unless `at_least`.
+    /// Bytes that ripgrep prints for this term alone; exact unless `at_least` is set.
     pub bytes: u64,
-    /// The term was given up while it was counted.
+    /// True if counting the term stopped early, so that `bytes` is a lower bound.
     pub at_least: bool,
-    /// Lines that match it, while it was counted.
+    /// Number of matching lines, as far as they were counted.
     pub lines: u64,
-    /// Files with such lines.
+    /// Number of files with such lines.
     pub files: u64,
-    /// There may be more such lines, or files: they were not all counted.
+    /// True if not all lines and files were counted.
     pub lines_at_least: bool,
-    /// The part of its lines that is shown, when it is kept.
+    /// How much of the term's matches is shown, if it is kept.
     pub detail: TermDetail,
 }
 
-/// The options with which terms are gathered; with the requirement's bounds by default.
+/// Options of [`gather`]. The defaults are the requirement's limits.
 #[derive(Clone, Debug)]
 pub struct KeywordOptions {
-    /// Bytes of output from which on a term is too broad: more than this.
+    /// A term with more bytes of output than this is too broad.
     pub term_bytes: u64,
-    /// Bytes that the output for all kept terms must stay under.
+    /// The output for all kept terms must be smaller than this, in bytes.
     pub evidence_bytes: u64,
     /// Lines of context around a match.
     pub context: u64,
-    /// The treatment of terms that match more.
+    /// How to handle terms that match more.
     pub breadth: Breadth,
-    /// Bytes of a file; larger ones are counted and left out. `None` for no limit.
+    /// Maximum size of a file in bytes; larger ones are skipped and counted. `None` for no limit.
     pub max_file_bytes: Option<u64>,
-    /// Tells files that can't match without reading them.
+    /// An index that rules out files without reading them.
     pub index: Option<Arc<Index>>,
 }
 
@@ -137,30 +138,31 @@ impl Default for KeywordOptions {
     }
 }
 
-/// The findings of a keyword search: a report of each term, and the evidence of the kept ones.
+/// The results of a keyword search: a report for each term, and the evidence for the kept ones.
 #[derive(Debug)]
 pub struct KeywordFindings {
-    /// Every term in the order given.
+    /// The reports of all terms, in the order given.
     pub terms: Vec<TermReport>,
-    /// The evidence for the kept terms in path order.
+    /// The evidence for the kept terms, in path order.
     pub files: Vec<FileEvidence>,
-    /// Bytes that ripgrep prints for the kept terms together; of chosen evidence, for the lines that are shown, at most.
+    /// Bytes that ripgrep prints for all kept terms. For evidence chosen within a budget, an upper bound of
+    /// the shown lines instead.
     pub bytes: u64,
-    /// Files that a kept term matches, whether lines of them are in the evidence or not.
+    /// Number of files that a kept term matches, including those without lines in the evidence.
     pub candidates: u64,
-    /// Files behind the [`limits::CANDIDATES`] among which the evidence was chosen.
+    /// Number of matching files after the first [`limits::CANDIDATES`], which were not considered.
     pub beyond: u64,
     /// The report of the walk.
     pub report: WalkReport,
 }
 
 impl KeywordFindings {
-    /// The indices of the terms with a given fate.
+    /// Returns the reports of terms with the given outcome.
     pub fn with_fate(&self, fate: &TermFate) -> impl Iterator<Item = &TermReport> {
         self.terms.iter().filter(move |term| term.fate == *fate)
     }
 
-    /// The evidence exactly as ripgrep prints it (`--sort path`), with U+FFFD for what is not UTF-8.
+    /// Formats the evidence exactly as ripgrep prints it with `--sort path`, with U+FFFD for invalid UTF-8.
     pub fn to_ripgrep_output(&self) -> String {
         let mask = self.kept_mask();
         let mut printed = Printed::new(String::new());
@@ -172,14 +174,14 @@ impl KeywordFindings {
         mask_of(indices_with(&self.terms, &TermFate::Kept))
     }
 
-    /// Whether a term's lines are not all here with their context.
+    /// Returns true if some matches of a term, or their context, are missing.
     fn lacks_something(&self) -> bool {
         self.terms.iter().any(TermReport::lacks_something)
     }
 }
 
 impl TermReport {
-    /// Whether its lines are not all here with their context.
+    /// Returns true if some matches of the term, or their context, are missing.
     fn lacks_something(&self) -> bool {
         matches!(self.fate, TermFate::TooBroad | TermFate::Dropped)
     }
@@ -193,8 +195,30 @@ fn mask_of(indices: impl Iterator<Item = usize>) -> u64 {
     indices.fold(0, |mask, index| mask | 1 << index)
 }
 
-/// Searches below `start` for `terms`, in order of importance and at most [`limits::TERMS`] of them: regexes,
-/// without regard to case.
+/// Searches below `start` for `terms`: case-insensitive regexes in order of importance. Only the first
+/// [`limits::TERMS`] are used.
+///
+/// # Errors
+///
+/// Returns an error if `start` can't be opened.
+///
+/// # Examples
+///
+/// ```
+/// use forage_base::Stop;
+/// use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy, WalkOptions};
+/// use forage_search::keyword::{KeywordOptions, TermFate, gather};
+///
+/// let root = Root::open("src".as_ref(), &RootPolicy::default(), SecretPolicy::standard(&[]))?;
+/// let terms = ["hyperscan".to_owned(), "no_such_word[s]".to_owned()];
+/// let options = KeywordOptions::default();
+/// let found =
+///     gather(&root, &RelPath::root(), &WalkOptions::default(), &terms, &options, &Stop::never())?;
+/// assert_eq!(found.terms[0].fate, TermFate::Kept);
+/// assert_eq!(found.terms[1].fate, TermFate::NoHits);
+/// assert!(found.to_ripgrep_output().contains("Hyperscan"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub fn gather(
     root: &Arc<Root>,
     start: &RelPath,
@@ -226,16 +250,17 @@ pub fn gather(
         line_bytes: limits::CHOSEN_LINE_BYTES,
         cuts_lines: false,
     };
-    // One for each term: files with terms that were given up need not be read for them.
+    // We need one query per term, because files that only match abandoned terms need not be read.
     let of_term = |pattern: &Option<Pattern>| match pattern {
-        // What is asked of an index has to be found out first; to ask it nothing takes no time.
+        // Planning a query takes time that we no longer have; an empty condition costs nothing.
         Some(_) if stop.check().is_some() => TrigramQuery::Any,
         Some(pattern) => TrigramQuery::of(pattern),
         None => TrigramQuery::Nothing,
     };
     let queries = || patterns.iter().map(of_term).collect();
     let (index, max_file_bytes) = (bounds.index.as_ref(), bounds.max_file_bytes);
-    // What the call ends by, and what the walk does: of what it found something has to be chosen.
+    // The walk must stop some time before the call does, to leave time for choosing evidence from its
+    // results.
     let (call, stop) = (stop, &if counts_all { leaving_time(stop) } else { stop.clone() });
     let (mut files, mut matching) = (Vec::new(), 0u64);
     let report = if valid == 0 || stop.check().is_some() {
@@ -295,12 +320,13 @@ pub fn gather(
         .map(|((term, error), counter)| counter.report(term, error, bounds))
         .collect();
     let bytes = match bounds.breadth {
-        // Nothing is sent of it, so that it need not stay under a bound together.
+        // We send nothing to a model, so the evidence need not stay below a common limit.
         Breadth::Ranked { .. } => printed_bytes(&terms, &files),
         Breadth::Requirement | Breadth::Adaptive => drop_until_it_fits(&mut terms, &files, bounds),
     };
     let mut gathered = KeywordFindings { terms, files, bytes, candidates: 0, beyond: 0, report };
-    // A file that only a term hit that was given up is not counted: whether it was looked at is a matter of timing.
+    // We do not count a binary file that only a too broad term hit, because it depends on timing if it was
+    // read.
     let broad = if counts_all { 0 } else { mask_of(indices_with(&gathered.terms, &TermFate::TooBroad)) };
     let binary = gathered.files.iter().filter(|file| file.binary & !broad != 0).count();
     (0..binary).for_each(|_| gathered.report.skipped.add(SkipReason::Binary));
@@ -330,7 +356,7 @@ pub fn gather(
     Ok(gathered)
 }
 
-/// When the walk has to end so that there is time to choose from what it found.
+/// Returns a deadline for the walk that leaves time to choose from its results.
 fn leaving_time(stop: &Stop) -> Stop {
     let Some(deadline) = stop.deadline() else { return stop.clone() };
     let left = deadline.saturating_duration_since(Instant::now());
@@ -338,8 +364,8 @@ fn leaving_time(stop: &Stop) -> Stop {
     stop.by(deadline.checked_sub(kept_back).unwrap_or(deadline))
 }
 
-/// What there is to show when no time is left to choose: of broad terms the lines that were kept until each was found to be
-/// broad.
+/// Falls back to the lines already in memory if no time is left to choose. For broad terms these are the
+/// lines kept until the term turned out to be broad.
 fn show_held(gathered: &mut KeywordFindings, bounds: &KeywordOptions) {
     gathered.candidates = gathered.files.len() as u64;
     let held = gathered.files.iter().flat_map(|file| &file.lines).fold(0, |terms, line| terms | line.terms);
@@ -368,7 +394,8 @@ fn show_held(gathered: &mut KeywordFindings, bounds: &KeywordOptions) {
     });
 }
 
-/// Reads the first file where none has lines: those that were kept are of files after one that the search did not end in.
+/// Reads the first file again if no file has lines left. The lines in memory can belong to later files, at
+/// whose time a term was already too broad.
 fn show_one(gathered: &mut KeywordFindings, path: RelPath, again: again::Again<'_>, bounds: &KeywordOptions) {
     let stop = Stop::after(limits::FIRST_FILE_TIME);
     let again = again::Again { stop: &stop, ..again };
@@ -383,13 +410,13 @@ fn show_one(gathered: &mut KeywordFindings, path: RelPath, again: again::Again<'
 fn split(result: Result<Pattern, PatternError>) -> (Option<Pattern>, Option<PatternError>) {
     match result {
         Ok(pattern) => (Some(pattern), None),
-        // It was not looked for, like all that is left when a search has to end.
+        // The pattern was not searched for, like everything else when a search has to end.
         Err(PatternError::Stopped) => (None, None),
         Err(error) => (None, Some(error)),
     }
 }
 
-/// Bytes that ripgrep prints for the kept terms.
+/// Returns the bytes that ripgrep prints for the kept terms.
 fn printed_bytes(terms: &[TermReport], files: &[FileEvidence]) -> u64 {
     let kept = mask_of(indices_with(terms, &TermFate::Kept));
     let mut printed = Printed::new(0u64);
@@ -397,7 +424,7 @@ fn printed_bytes(terms: &[TermReport], files: &[FileEvidence]) -> u64 {
     printed.into_inner()
 }
 
-/// Drops the least important term until the rest is under the bound; returns the bytes of the rest.
+/// Drops the least important term until the rest is below the limit. Returns the bytes of the rest.
 fn drop_until_it_fits(terms: &mut [TermReport], files: &[FileEvidence], bounds: &KeywordOptions) -> u64 {
     loop {
         let bytes = printed_bytes(terms, files);
@@ -411,12 +438,12 @@ fn drop_until_it_fits(terms: &mut [TermReport], files: &[FileEvidence], bounds: 
     }
 }
 
-/// The account of one term, shared by the workers.
+/// The running totals of one term, shared by the workers.
 #[derive(Debug, Default)]
 struct Counter {
     /// Bytes of lines.
     bytes: AtomicU64,
-    /// Groups of adjacent lines, between which a separator is printed.
+    /// Number of groups of adjacent lines; ripgrep prints a separator between groups.
     groups: AtomicU64,
     lines: AtomicU64,
     files: AtomicU64,
@@ -432,13 +459,13 @@ impl Counter {
         self.total() > bounds.term_bytes
     }
 
-    /// Adds a file; false when the term is, or has become, too broad.
+    /// Adds a file. Returns false if the term is too broad, or has just become so.
     fn count(&self, file: &FileEvidence, term: u64, bounds: &KeywordOptions) -> bool {
         let (bytes, groups) = file.printed_bytes(term);
         if file.over & term != 0 {
             self.bytes.fetch_add(bounds.term_bytes + 1, Ordering::Relaxed);
         } else if groups > 0 {
-            // Separators are counted once for the whole output, which joins the files.
+            // We add separators once for the whole output, which concatenates the files.
             let bytes = bytes - (groups - 1) * account::SEPARATOR.len() as u64;
             self.bytes.fetch_add(bytes, Ordering::Relaxed);
             self.groups.fetch_add(groups, Ordering::Relaxed);
@@ -457,8 +484,8 @@ impl Counter {
             None if self.groups.load(Ordering::Relaxed) == 0 => TermFate::NoHits,
             None => TermFate::Kept,
         };
-        // How far a broad term was counted depends on the workers' timing: its figures are lower bounds, and only
-        // the bound itself is the same on every run.
+        // How far a too broad term was counted depends on the timing of the workers. Its figures are lower
+        // bounds, and only the limit itself is reproducible.
         TermReport {
             term: term.to_owned(),
             fate,

@@ -1,4 +1,4 @@
-//! Files too large to be read whole: `grep-searcher` over the confined handle, in bounded pieces.
+//! Searches files too large to be read whole: `grep-searcher` over the confined handle, in bounded pieces.
 
 use std::io::{self, Read};
 use std::ops::Range;
@@ -13,14 +13,17 @@ use crate::key_blocks::KeyBlocks;
 use crate::limits;
 use crate::lines::MatchingLines;
 
-/// Receives the lines of a large file: number from 1, where it begins, kind, bytes with line feed. False ends the search.
+/// Receives the lines of a large file: 1-based number, offset, kind, and bytes with line feed. Returning
+/// false ends the search.
 pub(crate) trait LineSink {
     fn line(&mut self, number: u64, start: u64, kind: EventKind, line: &[u8]) -> bool;
 }
 
-/// Searches `text`, which is decoded. False when a NUL byte was met: the file is counted as binary, and what was found before is to
-/// be forgotten, as in a file that is read whole. What was found before a line longer than a piece stays found, and
-/// the file is counted with that reason. What of the text lies in private keys goes into `keys`, as far as it was read.
+/// Searches the decoded `text`. Returns false if it contains a NUL byte: the file is then counted as binary,
+/// and the caller must discard its results, as for a file that is read whole.
+///
+/// Note that a line longer than a piece ends the search. Results before it are kept, and the file is counted
+/// with this reason. Private key blocks in the part that was read are added to `keys`.
 #[must_use]
 pub(crate) fn search_reader(
     matcher: &impl Matcher,
@@ -56,19 +59,20 @@ pub(crate) fn search_reader(
     true
 }
 
-/// Our own search for matching lines as `grep-searcher` takes it: a match is the whole of its line. It has the
-/// prefilters that a plain matcher lacks, and large files are where they save the most.
+/// Adapts our own line search to `grep-searcher`; each match is a whole line. It has prefilters that a plain
+/// matcher lacks, and large files are where they save the most.
 #[derive(Debug)]
 pub(crate) struct LineMatcher<'a, L>(pub(crate) &'a L, pub(crate) &'a Stop);
 
 impl<L: MatchingLines> LineMatcher<'_, L> {
-    /// The first line from `at`, the beginning of one, that matches.
+    /// Returns the first matching line at or after `at`, which must be the start of a line.
     pub(crate) fn next_line(&self, text: &[u8], at: usize) -> Option<Range<usize>> {
-        // In growing steps: the search begins anew behind each line found, and a look ahead at all that is left, for
-        // what the prefilter can't read, would each time be for naught.
+        // We search in growing steps. Each search restarts after the previous match, so scanning all of the
+        // remaining text each time (for characters that rule out the prefilter) would waste work.
         let (mut start, mut step) = (at, 1 << 12);
         let mut line = None;
-        // Whoever stops it reads no further either, so that nothing is taken for a text without a match.
+        // If the call is stopped, the reader stops too, so an interrupted text is not mistaken for one
+        // without a match.
         while line.is_none() && start < text.len() && self.1.check().is_none() {
             let least = text.len().min(start + step);
             let end = memchr::memchr(b'\n', &text[least..]).map_or(text.len(), |feed| least + feed + 1);
@@ -103,7 +107,7 @@ impl<L: MatchingLines> Matcher for LineMatcher<'_, L> {
     }
 }
 
-/// A text that ends with an error when the call must stop, and in which private keys are looked for.
+/// A reader that returns an error when the call must stop, and that looks for private keys in the text.
 struct WatchedText<'a, R> {
     text: R,
     stop: &'a Stop,
@@ -113,7 +117,7 @@ struct WatchedText<'a, R> {
 impl<R: Read> Read for WatchedText<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.stop.check().is_some() {
-            // Not `Interrupted`, which callers take for a reason to try again.
+            // We can't use `Interrupted`, because callers retry after that.
             return Err(io::Error::other("stopped"));
         }
         let read = self.text.read(buffer)?;

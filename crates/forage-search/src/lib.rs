@@ -1,12 +1,13 @@
-//! The engines: which lines of which files match.
+//! Search engines that find the matching lines of files.
 //!
-//! [`search`] scans a tree for one [`Pattern`] and delivers [`FileEvents`] in path and line order;
-//! [`keyword::gather`] searches for many terms in one pass and keeps exact account of what `rg` would have
-//! printed for each. Files are reached only through `forage-fs`; a file is never opened by a string path here.
+//! [`search`] scans a tree for one [`Pattern`] and delivers [`FileEvents`] in path and line order.
+//! [`keyword::gather`] searches for many terms in one pass and keeps an exact account of the output of `rg`
+//! for each. This crate reaches files only through `forage-fs` and never opens one by a string path.
 //!
-//! With [`PatternOptions::fuzzy`] the lines are found that come within a few edits of the pattern.
+//! With [`PatternOptions::fuzzy`] a search also finds lines that are within a few edits of the pattern.
 //!
-//! A line is its own haystack: no match reaches over a line feed, and looking around ends at the line's ends.
+//! Each line is its own haystack: a match never crosses a line feed, and look-around stops at the ends of the
+//! line.
 //!
 //! ```
 //! use std::ops::ControlFlow;

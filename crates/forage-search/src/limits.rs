@@ -1,84 +1,89 @@
-//! Every bound of the engines, with its unit and its reason.
+//! All limits of the engines, each with its unit and reason.
 
 use std::time::Duration;
 
-/// Bytes of a file that is read whole and searched in one buffer; larger ones are read in pieces. Reading whole
-/// files is 1.5 times faster than reading in pieces, and all but a handful of source files are smaller.
+/// Maximum size in bytes of a file that is read whole and searched in one buffer; larger ones are read in
+/// pieces. Reading whole files is 1.5 times faster than reading in pieces, and all but a handful of source
+/// files are smaller.
 pub const WHOLE_FILE_BYTES: usize = 8 << 20;
 
-/// Bytes of a line (with its context) that a piece-wise search may hold. A longer line ends the search of its file,
-/// which is counted.
+/// Maximum length in bytes of a line with its context in a piecewise search. A longer line ends the search of
+/// its file, which is counted.
 pub const PIECE_BYTES: usize = 8 << 20;
 
-/// Bytes searched between two looks at the deadline.
+/// Bytes searched between two deadline checks.
 pub const BYTES_PER_CHECK: usize = 256 << 10;
 
-/// Work between two looks at the deadline, in states of an automaton that are visited: two to ten milliseconds. What
-/// takes more than that at a time is done by engines that can be ended in the middle of a line.
+/// Work between two deadline checks, in visited states of an automaton: two to ten milliseconds. Anything
+/// that takes longer at a time is done by engines that can be interrupted in the middle of a line.
 pub const WORK_PER_LOOK: u64 = 1 << 20;
 
-/// Time behind the end of a call in which the places of matches are still looked for in lines that are known to match, and
-/// in which that takes little: a deadline that passes at this moment must not cost them.
+/// Time after the end of a call in which we still locate the matches of known matching lines, if this is
+/// quick. A deadline that passes at this moment must not lose them.
 pub const SPANS_GRACE: Duration = Duration::from_millis(50);
 
-/// Bytes of literals that are compared with a text between two looks at the deadline, if they are at every place of it:
-/// two milliseconds.
+/// Bytes of literals compared with a text between two deadline checks, assuming that they occur at every
+/// position: two milliseconds.
 pub const COMPARED_BYTES_PER_LOOK: usize = 4 << 20;
 
-/// Bytes of a literal that a prefilter looks for. One more finds hardly less, and each is compared at every place of a
-/// text that consists of nothing else.
+/// Maximum length in bytes of a literal of a prefilter. A longer one is hardly more selective, and in a text
+/// that consists of nothing else each literal is compared at every position.
 pub const PREFILTER_LITERAL_BYTES: usize = 64;
 
-/// Steps of a backtracking matcher on one line: a tenth of a second at the most.
+/// Maximum number of steps of a backtracking matcher on one line: at most a tenth of a second.
 pub const BACKTRACKING_STEPS: usize = 1_000_000;
 
-/// Bytes of a pattern; longer ones are data, not patterns.
+/// Maximum length of a pattern in bytes; longer ones are data, not patterns.
 pub const PATTERN_BYTES: usize = 16 << 10;
 
-/// Bytes of a compiled pattern, as in ripgrep's default by order of magnitude: a nested repetition that would
-/// need more is refused at once.
+/// Maximum size in bytes of a compiled pattern. This is the order of magnitude of ripgrep's default: a nested
+/// repetition that would need more is refused at once.
 pub const COMPILED_PATTERN_BYTES: usize = 10 << 20;
 
-/// Work of writing out the classes of a pattern, as `size` counts it: some forty milliseconds. A class that is
-/// compared without regard to case takes a sixth of a millisecond, however little is left of it, and sixteen thousand bytes
-/// hold five thousand of them.
+/// Maximum work of expanding the classes of a pattern, in units of `size`: about forty milliseconds. A
+/// case-insensitive class takes a sixth of a millisecond even if it ends up small, and a pattern of sixteen
+/// thousand bytes can contain five thousand of them.
 pub const CLASS_WORK: u64 = 64 << 10;
 
-/// Time between two looks at the deadline of a call that waits for what can't be ended.
+/// Time between two deadline checks of a call that waits for uninterruptible work.
 pub const LOOK: Duration = Duration::from_millis(10);
 
-/// Work of writing out classes that is done at once, as `size` counts it: some two milliseconds.
+/// Work of expanding classes that is done without a helper thread, in units of `size`: about two
+/// milliseconds.
 pub const CLASS_WORK_AT_ONCE: u64 = 4 << 10;
 
-/// Positions of a pattern that is compiled at once, in a millisecond or two.
+/// Maximum number of positions of a pattern that is compiled without a helper thread, in a millisecond or
+/// two.
 pub const POSITIONS_AT_ONCE: u64 = 500;
 
-/// Bytes of a pattern that is compiled at once; a longer one of small parts takes as long as a large one.
+/// Maximum length in bytes of a pattern that is compiled without a helper thread. A longer one of small parts
+/// takes as long as a large one.
 pub const PATTERN_BYTES_AT_ONCE: usize = 2 << 10;
 
-/// Parts of a pattern that are looked at for what all its matches must hold; what more there are may be anything. A part
-/// takes up to a thirtieth of a millisecond.
+/// Maximum number of parts of a pattern that are analyzed for required text. Further parts are treated as
+/// matching anything. A part takes up to a thirtieth of a millisecond.
 pub const ANALYSED_PARTS: usize = 2048;
 
-/// Bytes of the lazy automaton's cache, per thread. Below ripgrep's 1 GB: every worker has one.
+/// Size in bytes of the lazy automaton's cache, per thread. It is smaller than ripgrep's 1 GB because every
+/// worker has one.
 pub const AUTOMATON_CACHE_BYTES: usize = 16 << 20;
 
-/// Nesting of groups in a pattern.
+/// Maximum nesting depth of groups in a pattern.
 pub const PATTERN_NESTING: u32 = 250;
 
-/// Matching lines of one file that are kept when a search has no limit of its own.
+/// Maximum number of matching lines kept per file if a search has no limit of its own.
 pub const FILE_MATCHES: usize = 1_000_000;
 
-/// Bytes of matching and context lines of one file that are kept.
+/// Maximum number of bytes of matching and context lines kept per file.
 pub const FILE_EVENT_BYTES: usize = 16 << 20;
 
-/// Matches within one line whose places are kept. A line of one letter has a match at every byte.
+/// Maximum number of matches kept per line. A line of one letter has a match at every byte.
 pub const LINE_SPANS: usize = 10_000;
 
-/// Bytes of ripgrep's output for one term from which on the term is too broad (the requirement's 64 KiB).
+/// A term with more bytes of ripgrep output than this is too broad (the requirement's 64 KiB).
 pub const TERM_BYTES: u64 = 64 << 10;
 
-/// Bytes of ripgrep's output that all kept terms together must stay under (the requirement's 128 KiB).
+/// The ripgrep output of all kept terms must be smaller than this, in bytes (the requirement's 128 KiB).
 pub const EVIDENCE_BYTES: u64 = 128 << 10;
 
 /// Lines of context in keyword evidence (the requirement's 10).
@@ -87,156 +92,165 @@ pub const EVIDENCE_CONTEXT: u64 = 10;
 /// Lines of context around a line that a ranking chose.
 pub const RANKED_CONTEXT: u64 = 2;
 
-/// Lines of one file that are counted for a term that the file alone makes too broad. More say nothing more of the file.
+/// Lines counted in one file for a term that this file alone makes too broad. More lines would not change the
+/// choice.
 pub const COUNTED_LINES: u32 = 1_000;
 
-/// Part of the time that a search has left, and how much at the most, in which evidence is chosen from what was found by
-/// then. To read some hundred files again takes a tenth of a second.
+/// Share of the remaining time reserved for choosing evidence from the results, limited by [`CHOICE_TIME`].
+/// Reading a few hundred files again takes a tenth of a second.
 pub const CHOICE_SHARE: f64 = 0.125;
 /// See [`CHOICE_SHARE`].
 pub const CHOICE_TIME: Duration = Duration::from_secs(2);
 
-/// Files among which the evidence of broad terms is chosen, some 200 bytes each. Those behind them in path order are
-/// counted.
+/// Maximum number of files among which the evidence of broad terms is chosen, about 200 bytes each. Further
+/// files in path order are only counted.
 pub const CANDIDATES: usize = 200_000;
 
-/// Bytes that a line of chosen evidence counts as at the most: of a longer one 400 are shown, with marks of how many are not.
+/// Maximum number of bytes for which a line of chosen evidence counts: longer lines are shown with 400 bytes
+/// and marks for the rest.
 pub const CHOSEN_LINE_BYTES: u64 = 460;
 
-/// Bytes of a line that are kept for evidence that is chosen: what is shown of it, and 4 KiB on either side, in which a secret
-/// may begin that ends there.
+/// Bytes kept of a line in chosen evidence: the shown part, and 4 KiB on either side, because a secret may
+/// extend from there into it.
 pub const KEPT_LINE_BYTES: usize = 9 << 10;
 
-/// Files of which more than the best lines can be shown when evidence is chosen: with an eighth of what is left for each,
-/// nothing is left behind them.
+/// Number of files that can be shown with more than their best lines when evidence is chosen: if each takes
+/// an eighth of the remaining budget, nothing is left after them.
 pub const DEEP_FILES: usize = 64;
 
-/// Lines of such a file that are held for it, and of all others.
+/// Lines kept for each of these files, and for each of the others.
 pub const DEEP_LINES: usize = 24;
 /// See [`DEEP_LINES`].
 pub const SHALLOW_LINES: usize = 2;
 
-/// Time after the deadline for the one file that is shown where no other has lines: thousands of times what a usual one takes.
+/// Time after the deadline for reading the one file that is shown if no other has lines: thousands of times
+/// the usual duration.
 pub const FIRST_FILE_TIME: Duration = Duration::from_millis(100);
 
-/// Part of the lines of a file, and of the files, that a term is on to be on nearly every line.
+/// Share of the lines of a file, and of the files, above which a term counts as being on nearly every line.
 pub const NEARLY_EVERY: f64 = 0.5;
 
-/// Blocks of private keys of one file whose places are known at a time: 16 bytes each, and a file of a search needs those
-/// around its lines.
+/// Maximum number of private key blocks of one file whose positions are kept at a time, 16 bytes each. A
+/// search needs only those near its lines.
 pub const KEY_BLOCKS_KEPT: usize = 64 << 10;
 
-/// Bytes of a line that are held until it is looked at for the mark of a key; the longest key in one line has some 13,000.
+/// Maximum number of bytes of an unfinished line that are buffered to look for a key mark; the longest key in
+/// one line has about 13,000.
 pub const KEY_LINE_BYTES: usize = 64 << 10;
 
-/// Terms of one keyword search: one bit each.
+/// Maximum number of terms of a keyword search: one bit each.
 pub const TERMS: usize = 64;
 
-/// Edits of a fuzzy search. From five on the pieces of a usual identifier are down to two or three letters, and what
-/// is found has little to do with what was meant.
+/// Maximum number of edits of a fuzzy search. From five on, the pieces of a typical identifier are only two
+/// or three letters long, and the results have little to do with the pattern.
 pub const FUZZY_EDITS: u8 = 4;
 
-/// Nodes of a fuzzy pattern's graph times its layers, one for each count of edits. A literal of 3,000 characters
-/// fits with four edits; to compile it takes half a second.
+/// Maximum number of nodes of a fuzzy pattern's graph times its layers, one per number of edits. A literal of
+/// 3,000 characters fits with four edits; compiling it takes half a second.
 pub const FUZZY_STATES: usize = 16 << 10;
 
-/// Bytes of the cache of one lazy automaton of a fuzzy search, per thread; there are up to ten of them, which rarely
-/// hold a tenth of it.
+/// Size in bytes of the cache of one fuzzy automaton, per thread. There are up to ten of them, which rarely
+/// use a tenth of it.
 pub const FUZZY_CACHE_BYTES: usize = 8 << 20;
 
-/// Bytes of a line in which the places of fuzzy matches are looked for; of a longer line it is the part around the
-/// first matching place.
+/// Maximum number of bytes of a line in which fuzzy matches are located; for a longer line this is the part
+/// around its first match.
 pub const FUZZY_WINDOW_BYTES: usize = 64 << 10;
 
-/// States visited while the places of fuzzy matches in one line are looked for: about a second. Only a pattern that
-/// can stretch over the whole of a long line, many times, comes near it.
+/// Maximum number of states visited while locating the fuzzy matches of one line: about a second. Only a
+/// pattern that can stretch over all of a long line, many times, comes close.
 pub const FUZZY_SPAN_STEPS: u64 = 100_000_000;
 
-/// Work, as [`WORK_PER_LOOK`] counts it, of one state visited while the places of fuzzy matches are looked for.
+/// Work, in units of [`WORK_PER_LOOK`], of one state visited while locating fuzzy matches.
 pub const FUZZY_STEP_WORK: u64 = 4;
 
-/// States of a fuzzy pattern's automaton that are built between two looks at the deadline: a millisecond or two.
+/// States of a fuzzy automaton built between two deadline checks: a millisecond or two.
 pub const FUZZY_BUILD_STATES_PER_LOOK: u64 = 64;
 
-/// Bytes of text in an external engine's first batch: little, so that the first results come early.
+/// Bytes of text in an external engine's first batch. It is small so that the first results arrive early.
 pub const EXTERNAL_FIRST_BATCH_BYTES: usize = 64 << 10;
 
-/// Bytes of text from which on a batch is closed (its last file may go over it by [`WHOLE_FILE_BYTES`]), and of a
-/// piece of a file too large to be read whole. One process per so much text makes starting it cheap by comparison.
+/// Bytes of text after which a batch is closed (its last file may exceed this by [`WHOLE_FILE_BYTES`]), and
+/// size of a piece of a file too large to be read whole. The cost of starting one process is small compared
+/// to this much text.
 pub const EXTERNAL_BATCH_BYTES: usize = 4 << 20;
 
-/// The factor by which each batch is larger than the one before it, until [`EXTERNAL_BATCH_BYTES`].
+/// The growth factor of batches, up to [`EXTERNAL_BATCH_BYTES`].
 pub const EXTERNAL_BATCH_GROWTH: usize = 4;
 
-/// Time between two looks at the deadline while an external engine runs.
+/// Time between two deadline checks while an external engine runs.
 pub const EXTERNAL_TICK: Duration = Duration::from_millis(20);
 
-/// Bytes of an external engine's output that are read at once.
+/// Bytes of an external engine's output read at once.
 pub const EXTERNAL_READ_BYTES: usize = 64 << 10;
 
-/// Bytes that are read from a pipe after the engine exited: as many as a pipe can hold on Linux by default.
+/// Maximum number of bytes read from a pipe after the engine exited: the default maximum capacity of a pipe
+/// on Linux.
 pub const EXTERNAL_LEFT_BYTES: usize = 1 << 20;
 
-/// Bytes of an external engine's error output that are kept.
+/// Maximum number of bytes of an external engine's stderr output that are kept.
 pub const EXTERNAL_STDERR_BYTES: usize = 16 << 10;
 
-/// Bytes of output for one line of text, besides the line itself, that are no sign of an engine gone wild: the number
-/// and ripgrep's note in place of a long line.
+/// Bytes of output per line of text, in addition to the line itself, that a well-behaved engine can produce:
+/// the number and ripgrep's note that replaces a long line.
 pub const EXTERNAL_OUTPUT_PER_LINE: u64 = 64;
 
-/// Files in which an external engine may give up before the search ends with an error: each costs several processes.
+/// Maximum number of files in which an external engine may give up before the search fails: each costs
+/// several processes.
 pub const EXTERNAL_GIVEN_UP_FILES: u64 = 32;
 
-/// Bytes that are read of what an engine prints about its version, which is about a kilobyte.
+/// Maximum number of bytes read of an engine's version output, which is about a kilobyte long.
 pub const EXTERNAL_VERSION_BYTES: usize = 16 << 10;
 
-/// Time that a search has, unless it looks for all there is, before its index is opened, which takes a millisecond or two
-/// of a processor: one that finds enough in the first files is done by then. Others have the index late by as much.
+/// Time that a search runs before its index is opened, unless the search is exhaustive. Opening takes a
+/// millisecond or two of processor time, and a search that finds enough in the first files is done by then.
+/// Other searches get the index this much later.
 pub const INDEX_HEAD_START: Duration = Duration::from_millis(2);
 
-/// The same for one that has found something in so many files by then: it may be done soon.
+/// The same for a search that has found something in this many files by then: it may be done soon.
 pub const INDEX_LONG_HEAD_START: (Duration, u64) = (Duration::from_millis(7), 4);
 
-/// Time after which one that waits for the index looks whether its call must end.
+/// Time between two deadline checks while waiting for the index.
 pub const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
-/// Bytes of a file up to which it can be in an index.
+/// Maximum size in bytes of a file in an index.
 pub const LARGE_FILE_BYTES: u64 = 256 << 20;
 
-/// Bytes of a line of a file that is searched in pieces, up to which it can be in an index: what a search says of longer
-/// lines depends on how many of them fill a piece ([`PIECE_BYTES`]), and no source has them.
+/// Maximum length in bytes of a line of an indexed file that is searched in pieces. The result for longer
+/// lines depends on how many of them fill a piece ([`PIECE_BYTES`]), and source code has none.
 pub const LARGE_LINE_BYTES: usize = 4 << 10;
 
-/// Bytes of a part of a file, about: in a file of megabytes most trigrams are somewhere, in one of its parts they are not.
-/// With 64 KiB the Linux kernel's index takes 7.5 % of the text and a call with a flag behind it may be in 1,152 files; with
-/// 16 KiB it is 9.5 % and 833 files.
+/// Approximate size in bytes of a part of a file. In a file of megabytes most trigrams occur somewhere, but
+/// not in the same part. With 64 KiB the Linux kernel's index takes 7.5 % of the text, and a call with a flag
+/// as its last argument has 1,152 candidate files. With 16 KiB it takes 9.5 % and has 833 candidates.
 pub const PART_BYTES: usize = 16 << 10;
 
-/// Bytes up to which the last part of a file may be longer, or its only one.
+/// Maximum size in bytes of the last or only part of a file.
 pub const LAST_PART_BYTES: usize = PART_BYTES + PART_BYTES / 2;
 
-/// Trigrams of the parts of a file, up to which it is in an index whatever its size is, and the bytes of a larger file for
-/// each. A part of source text has a thousand or more: a file of many megabytes whose text repeats itself is in the index, one
-/// whose text does not would fill it.
+/// Maximum number of trigrams, summed over its parts, with which a file of any size is indexed. A larger file
+/// gets one more for each [`BYTES_PER_TRIGRAM`] bytes. A part of source text has a thousand or more. A
+/// repetitive file of many megabytes is therefore indexed, but one without repetition would fill the index.
 pub const FILE_TRIGRAMS: usize = 320_000;
 /// See [`FILE_TRIGRAMS`].
 pub const BYTES_PER_TRIGRAM: usize = 16;
 
-/// Trigrams of files whose posting lists are compared at a time when an index is verified, in eight bytes each: 64 MiB. The
-/// posting lists of the Linux kernel are looked through some 15 times.
+/// Number of (trigram, part) pairs compared at once when an index is verified, 8 bytes each: 64 MiB. The
+/// posting lists of the Linux kernel are read about 15 times.
 pub const VERIFIED_AT_ONCE: usize = 8 << 20;
 
-/// Files that are named of those of which an index says something else than their text; the rest are counted.
+/// Maximum number of files listed by name if their text differs from the index; the rest are counted.
 pub const DIFFERENT_FILES_NAMED: usize = 100;
 
-/// Bytes of a file that are held at a time while it is read again: whoever does that in the background has no need of more.
+/// Bytes of a file held at once while it is scrubbed. A background task does not need more.
 pub const REREAD_BYTES: usize = 256 << 10;
 
-/// Time between two steps in which a server reads again what an index is trusted for, and the steps that it takes for all
-/// files: twelve hours, so that it is done within a day of a server that is also busy otherwise.
+/// Time between two scrubbing steps of a server, which read files again to check the index. With
+/// [`REREAD_STEPS`] steps for all files this takes twelve hours, so a server that is also busy otherwise
+/// finishes within a day.
 pub const BETWEEN_REREADS: Duration = Duration::from_secs(60);
 /// See [`BETWEEN_REREADS`].
 pub const REREAD_STEPS: u64 = 720;
 
-/// Bytes after which such a step ends: a megabyte per second, or 90 GB in a day.
+/// Bytes after which a scrubbing step ends: a megabyte per second, or 90 GB per day.
 pub const REREAD_BYTES_PER_STEP: u64 = 64 << 20;

@@ -1,4 +1,4 @@
-//! The lines of a buffer that match, in order.
+//! Finds the matching lines of a buffer, in order.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -20,20 +20,20 @@ use crate::scan::TextSearch;
 use crate::stepped::{SteppedCache, SteppedEnd, SteppedRegex};
 use crate::whole_text::{PatternMatcher, WholeTextFinder};
 
-/// Where the matching lines of a text come from.
+/// A source of the matching lines of a text.
 pub(crate) trait MatchingLines {
-    /// Calls `found` with each matching line (without its line feed), in order, until it returns false or the call
-    /// must stop.
+    /// Calls `found` with each matching line (without its line feed), in order, until it returns false or the
+    /// call must stop.
     fn each(&self, text: &[u8], stop: &Stop, found: impl FnMut(Range<usize>) -> bool);
 }
 
-/// Finds matching lines for one worker.
+/// Finds matching lines. Each worker has its own.
 #[derive(Debug)]
 pub(crate) struct LineFinder<'p> {
     engine: LineEngine<'p>,
-    /// The other lines are looked for.
+    /// If true, finds the lines that do not match.
     invert: bool,
-    /// As [`Pattern::is_of_bytes`].
+    /// See [`Pattern::is_of_bytes`].
     is_of_bytes: bool,
 }
 
@@ -49,22 +49,22 @@ struct Exact<'p> {
     pattern: &'p Pattern,
     matcher: RegexMatcher,
     pace: Pace,
-    /// For lines on which the matcher could take long. Borrowed for the length of one search.
+    /// For lines on which the matcher could take long. Borrowed for the duration of one search.
     stepped: RefCell<Option<SteppedCache>>,
-    /// Until when places of matches are looked for after the call had to end.
+    /// The time until which matches are still located after the call had to end.
     grace: Cell<Option<Instant>>,
-    /// Not all places were looked for that were asked for.
+    /// True if some requested matches were not located.
     is_cut: Cell<bool>,
 }
 
-/// The line that holds `position`, without its line feed.
+/// Returns the line that contains `position`, without its line feed.
 pub(crate) fn line_at(text: &[u8], position: usize) -> Range<usize> {
     let start = memchr::memrchr(b'\n', &text[..position]).map_or(0, |feed| feed + 1);
     let end = memchr::memchr(b'\n', &text[position..]).map_or(text.len(), |feed| position + feed);
     start..end
 }
 
-/// All lines of a text, without their line feeds.
+/// Iterates over the lines of a text, without their line feeds.
 pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
     let mut position = 0;
     std::iter::from_fn(move || {
@@ -75,7 +75,8 @@ pub(crate) fn lines(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
 }
 
 impl<'p> LineFinder<'p> {
-    /// What ends the call ends a search in the middle of a line, too: a long one can take minutes.
+    /// Creates a finder. `stop` also ends a search in the middle of a line, because a long one can take
+    /// minutes.
     pub(crate) fn new(pattern: &'p Pattern, stop: &Stop) -> Self {
         let engine = match (pattern.fuzzy(), pattern.matcher()) {
             (Some(fuzzy), _) => LineEngine::Fuzzy(Box::new(FuzzyFinder::new(fuzzy, stop))),
@@ -97,12 +98,12 @@ impl<'p> LineFinder<'p> {
         Self { engine, invert: false, is_of_bytes: pattern.is_of_bytes() }
     }
 
-    /// The same for the lines that do not match, if so.
+    /// Finds the lines that do not match if `invert` is set.
     pub(crate) fn inverted(self, invert: bool) -> Self {
         Self { invert, ..self }
     }
 
-    /// Begins with another file. Returns whether it can match.
+    /// Starts a new file. Returns true if it can match.
     pub(crate) fn begin(&self, path: &RelPath) -> bool {
         match &self.engine {
             LineEngine::WholeText(finder) => finder.begin(path),
@@ -110,7 +111,7 @@ impl<'p> LineFinder<'p> {
         }
     }
 
-    /// Whether a search had to end within a line: that it found nothing there means nothing.
+    /// Returns true if a search had to end within a line, so that finding nothing there means nothing.
     pub(crate) fn is_stopped(&self) -> bool {
         match &self.engine {
             LineEngine::Exact(exact) => exact.pace.is_stopped(),
@@ -119,12 +120,12 @@ impl<'p> LineFinder<'p> {
         }
     }
 
-    /// Returns whether the pattern took too many steps on a text since this was asked last.
+    /// Returns true if the pattern took too many steps on a text since the last call.
     pub(crate) fn take_too_slow(&self) -> bool {
         matches!(&self.engine, LineEngine::WholeText(finder) if finder.take_too_slow())
     }
 
-    /// Whether places of matches are missing because the call had to end.
+    /// Returns true if matches are missing because the call had to end.
     pub(crate) fn is_cut(&self) -> bool {
         match &self.engine {
             LineEngine::Exact(exact) => exact.is_cut.get(),
@@ -133,7 +134,7 @@ impl<'p> LineFinder<'p> {
         }
     }
 
-    /// Whether a line of so many bytes is one within which a search may have to end.
+    /// Returns true if a search may have to end within a line of `bytes` bytes.
     pub(crate) fn may_take_long(&self, bytes: usize) -> bool {
         match &self.engine {
             LineEngine::Exact(exact) => exact.pattern.may_take_long(bytes),
@@ -142,7 +143,7 @@ impl<'p> LineFinder<'p> {
         }
     }
 
-    /// The first match in a line, without its line feed; of a fuzzy search the best one.
+    /// Returns the first match in a line without its line feed; for a fuzzy search the best one.
     pub(crate) fn first_span(&self, line: &[u8]) -> Option<Range<usize>> {
         if self.invert {
             return None;
@@ -155,7 +156,7 @@ impl<'p> LineFinder<'p> {
         }
     }
 
-    /// The spans of the matches in a line, without its line feed, that lie in `part` of it, at most `most`.
+    /// Returns up to `max` matches within `part` of a line, which is given without its line feed.
     pub(crate) fn spans(&self, line: &[u8], part: &Range<usize>, most: usize) -> Vec<Span> {
         let mut spans = Vec::new();
         if most == 0 || self.invert {
@@ -176,7 +177,7 @@ impl<'p> LineFinder<'p> {
             LineEngine::Exact(exact) => {
                 exact.find_each(line, |found| add(Span { start: found.start, end: found.end, distance: 0 }));
             }
-            // Of a match that spans lines no place is known.
+            // A match across lines has no position within one line.
             LineEngine::WholeText(finder) if !finder.finds_in_lines() => {}
             LineEngine::WholeText(finder) => {
                 let mut at = 0;
@@ -188,7 +189,7 @@ impl<'p> LineFinder<'p> {
                 }
             }
             LineEngine::Fuzzy(finder) => {
-                // The best come first: it is the worst that a limit leaves out.
+                // The best matches come first, so a limit cuts the worst ones.
                 let _ = finder.best_first(line).into_iter().all(|span| {
                     add(span);
                     true
@@ -200,7 +201,7 @@ impl<'p> LineFinder<'p> {
         spans
     }
 
-    /// Whether a line, without its line feed, matches.
+    /// Returns true if a line, given without its line feed, matches.
     pub(crate) fn is_match(&self, line: &[u8]) -> bool {
         match &self.engine {
             LineEngine::Exact(exact) => exact.is_match(line),
@@ -220,7 +221,7 @@ impl Exact<'_> {
         }
     }
 
-    /// The leftmost match in a line from `at`.
+    /// Returns the leftmost match in a line at or after `at`.
     fn find(&self, line: &[u8], at: usize) -> Option<Range<usize>> {
         let bytes = line.len() - at;
         match self.stepped_for(bytes) {
@@ -229,7 +230,7 @@ impl Exact<'_> {
                 self.is_cut.set(self.is_cut.get() || found.is_err());
                 found.ok().flatten()
             }
-            // What may take long has no grace.
+            // There is no grace period for work that may take long.
             None if !self.allows(bytes) && (self.pattern.may_take_long(bytes) || !self.is_in_grace()) => {
                 self.is_cut.set(true);
                 None
@@ -241,10 +242,10 @@ impl Exact<'_> {
         }
     }
 
-    /// Calls `found` with the matches in a line, one behind the other, until it returns false.
+    /// Calls `found` with the successive matches in a line until it returns false.
     fn find_each(&self, line: &[u8], mut found: impl FnMut(Range<usize>) -> bool) {
         if let Some(literal) = self.prefilter_that_confirms() {
-            // Each byte is read a few times at the most.
+            // This reads each byte at most a few times.
             literal.candidates(line, 0, |_, start| {
                 let end = start + literal.longest();
                 if found(start..end) { end } else { usize::MAX }
@@ -253,14 +254,14 @@ impl Exact<'_> {
         }
         let mut searcher = Searcher::new(Input::new(line));
         while let Some(next) = searcher.advance(|input| {
-            // Behind an empty match at the end there is no place left to look at.
+            // After an empty match at the end there is nothing left to search.
             let next = if input.is_done() { None } else { self.find(line, input.start()) };
             Ok(next.map(|next| Match::new(PatternID::ZERO, next)))
         }) && found(next.range())
         {}
     }
 
-    /// Whether the call has only just ended.
+    /// Returns true if the call ended only a moment ago.
     fn is_in_grace(&self) -> bool {
         let now = Instant::now();
         let end = self.grace.get().unwrap_or(now + SPANS_GRACE);
@@ -272,12 +273,12 @@ impl Exact<'_> {
         self.pattern.prefilter().filter(|_| self.pattern.is_confirmed())
     }
 
-    /// Whether the matcher may work on so many bytes.
+    /// Returns true if the matcher may process this many bytes before the next deadline check.
     fn allows(&self, bytes: usize) -> bool {
         self.pace.allows(self.pattern.positions().saturating_mul(bytes as u64))
     }
 
-    /// The regex that can be ended, where the matcher could take long.
+    /// Returns the interruptible regex if the matcher could take long.
     fn stepped_for(&self, bytes: usize) -> Option<&SteppedRegex> {
         if self.pattern.may_take_long(bytes) { self.pattern.stepped(&self.pace) } else { None }
     }
@@ -294,7 +295,7 @@ impl Exact<'_> {
         match self.pattern.prefilter() {
             Some(prefilter) if prefilter.applies_to(text) => self.by_candidates(prefilter, text, found),
             _ if self.matcher.line_terminator().is_some() => self.by_regex(text, found),
-            // `\A` and `\z` mean the ends of the line, so each line is looked at alone.
+            // Note that `\A` and `\z` refer to the ends of the line, so we must search each line separately.
             _ => self.line_by_line(text, found),
         }
     }
@@ -344,7 +345,7 @@ impl Exact<'_> {
                 Some(LineMatchKind::Candidate(offset)) => (offset, false),
             };
             let at = position + offset;
-            // An empty match behind the last line feed belongs to no line.
+            // An empty match after the last line feed does not belong to a line.
             if at >= text.len() && text.last() == Some(&b'\n') {
                 return;
             }
@@ -372,7 +373,7 @@ impl LineFinder<'_> {
         }
     }
 
-    /// The lines between those that match. Of a search that was stopped, the last that were looked at are not known.
+    /// Finds the lines that do not match. If the search was stopped, the last lines that it read are unknown.
     fn each_other(&self, piece: &[u8], found: &mut impl FnMut(Range<usize>) -> bool) {
         let (mut next, mut go_on) = (0, true);
         let mut others = |until: usize, next: usize| {
@@ -429,7 +430,7 @@ impl MatchingLines for LineFinder<'_> {
     }
 }
 
-/// The end of the piece that begins at `start`: behind a line feed, after `bytes` at the least.
+/// Returns the end of the piece that begins at `start`: after a line feed, and at least `bytes` later.
 pub(crate) fn piece_end(text: &[u8], start: usize, bytes: usize) -> usize {
     let least = start.saturating_add(bytes.max(1)) - 1;
     match text.get(least..) {

@@ -1,24 +1,24 @@
-//! Notebooks are searched by the lines of their cells, without outputs and the syntax of JSON.
+//! Searches notebooks by the lines of their cells, without outputs and JSON syntax.
 //!
-//! The trigrams of an index are those of the JSON, in which quotes and other characters are escaped. So an index passes
-//! over no notebook.
+//! The trigrams of an index are those of the JSON, in which quotes and other characters are escaped. An index
+//! therefore never excludes a notebook.
 
 use std::borrow::Cow;
 
 use forage_syntax::NotebookText;
 
-/// Returns whether a file is a notebook, by its path.
+/// Returns true if the path is that of a notebook.
 pub(crate) fn is_notebook(path: &[u8]) -> bool {
     path.ends_with(b".ipynb")
 }
 
-/// The text of a notebook as it is searched.
+/// The searchable text of a notebook.
 pub(crate) struct SearchedNotebook<'t> {
-    /// The lines of the cells at their places, or the text as it is stored.
+    /// The lines of the cells at their original positions, or the text in its stored form.
     pub(crate) text: Cow<'t, [u8]>,
-    /// Some lines of cells are searched as they are stored.
+    /// True if some lines of cells are searched in their stored form.
     pub(crate) is_stored: bool,
-    /// Some of the file is not searched.
+    /// True if a part of the file is not searched.
     pub(crate) leaves_out: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a search keeps of each file.
+//! Options of a search.
 
 use std::sync::Arc;
 
@@ -7,54 +7,56 @@ use forage_fs::RelPath;
 use crate::index::Index;
 use crate::limits;
 
-/// The options of a scan: what it keeps of each file, and its limits.
+/// Options of a scan: what to keep of each file, and its limits.
 #[derive(Clone, Debug)]
 pub struct ScanOptions {
     /// Lines of context before a match.
     pub before_context: usize,
     /// Lines of context after a match.
     pub after_context: usize,
-    /// Bytes of a line; longer ones are cut around the first match. `None` keeps them whole.
+    /// Maximum length of a line in bytes; longer ones are cut around the first match. `None` keeps them
+    /// whole.
     pub line_bytes: Option<usize>,
-    /// Matching lines of one file.
+    /// Maximum number of matching lines per file.
     pub max_file_matches: usize,
-    /// Bytes of a file; larger ones are counted and left out. `None` for no limit.
+    /// Maximum size of a file in bytes; larger ones are skipped and counted. `None` for no limit.
     pub max_file_bytes: Option<u64>,
-    /// Look for the lines that do not match.
+    /// Find the lines that do not match.
     pub invert: bool,
-    /// Count matching lines only; no events are kept.
+    /// Only count matching lines; no events are kept.
     pub count_only: bool,
-    /// For answers out of which secrets are taken: this many lines around what is asked for come as
-    /// [`EventKind::Margin`](crate::EventKind::Margin), since a line alone may not show that it has one, and events tell what of them lies in a
-    /// private key of the file. `None` for neither.
+    /// For answers that will be redacted: report this many lines around the requested ones as
+    /// [`EventKind::Margin`](crate::EventKind::Margin), because a line alone may not show that it contains a
+    /// secret. Events also report which of their bytes belong to a private key block. `None` disables both.
     pub margin: Option<usize>,
-    /// Places of matches kept per line.
+    /// Maximum number of matches kept per line.
     pub max_spans: usize,
-    /// The place where an earlier answer ended, behind which this one begins.
+    /// The position where an earlier answer ended and this one continues.
     pub after: Option<Delivered>,
-    /// Tells files that can't match without reading them.
+    /// An index that rules out files without reading them.
     pub index: Option<Arc<Index>>,
-    /// Whether all there is is looked for, so that the index is worth being waited for.
+    /// If true, all results are wanted, so it pays to wait for the index.
     pub exhaustive: bool,
 }
 
-/// The place where an earlier answer ended: the file, and the lines of it that the answer had.
+/// The position where an earlier answer ended: a file, and the lines of it that the answer contained.
 #[derive(Clone, Debug)]
 pub enum Delivered {
-    /// All matching lines up to this number, with their context: neither comes again.
+    /// All matching lines up to this number with their context; neither is repeated.
     Matches(RelPath, u64),
-    /// All lines up to this number: the rest of the last one's context comes.
+    /// All lines up to this number; the rest of the last match's context follows.
     Lines(RelPath, u64),
 }
 
 impl ScanOptions {
-    /// Lines before and after a match that events are made of.
+    /// Returns the number of lines before and after a match that become events.
     pub(crate) fn around(&self) -> (usize, usize) {
         let margin = self.margin.unwrap_or(0);
         (self.before_context.max(margin), self.after_context.max(margin))
     }
 
-    /// The last matching line of a file that an earlier answer had with its context; 0 for none.
+    /// Returns the last matching line of a file that an earlier answer contained with its context; 0 for
+    /// none.
     pub(crate) fn matches_delivered(&self, path: &RelPath) -> u64 {
         match &self.after {
             Some(Delivered::Matches(place, line)) if place == path => *line,
@@ -62,7 +64,7 @@ impl ScanOptions {
         }
     }
 
-    /// The last line of a file that an earlier answer had; 0 for none.
+    /// Returns the last line of a file that an earlier answer contained; 0 for none.
     pub(crate) fn lines_delivered(&self, path: &RelPath) -> u64 {
         match &self.after {
             Some(Delivered::Lines(place, line)) if place == path => *line,

@@ -1,4 +1,4 @@
-//! Patterns: from what the caller wrote to what the engines run.
+//! Compiles patterns from the caller's text to the form that the engines run.
 
 use std::sync::{Arc, OnceLock};
 
@@ -19,64 +19,85 @@ use crate::size;
 use crate::stepped::SteppedRegex;
 use crate::whole_text::PatternMatcher;
 
-/// The ways in which letters compare.
+/// How letters compare.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Case {
-    /// As they are.
+    /// Case-sensitive.
     #[default]
     Sensitive,
-    /// Without regard to case, by Unicode's simple folding.
+    /// Case-insensitive, by Unicode simple case folding.
     Insensitive,
-    /// Without regard to case unless the pattern holds an upper-case letter (ripgrep's `-S`).
+    /// Case-insensitive unless the pattern contains an upper-case letter (ripgrep's `-S`).
     Smart,
 }
 
-/// The options with which a pattern is read.
+/// Options for compiling a pattern.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PatternOptions {
-    /// The way in which letters compare.
+    /// How letters compare.
     pub case: Case,
-    /// The pattern is text, not a regex.
+    /// Treat the pattern as literal text, not as a regex.
     pub literal: bool,
     /// A match must not touch a word character at either end.
     pub word: bool,
-    /// Edits (insertions, deletions, substitutions of characters) allowed between a part of the line and what the
-    /// pattern matches, from 0 to [`limits::FUZZY_EDITS`]; 0 is exact. Assertions, those of `word` too, are tested on
-    /// the text as it is.
+    /// Maximum number of edits (insertions, deletions, substitutions of characters) between a part of the
+    /// line and a string that the pattern matches, from 0 (exact) to [`limits::FUZZY_EDITS`]. Assertions,
+    /// including those of `word`, are tested on the unedited text.
     pub fuzzy: u8,
-    /// A match may span lines, and `.` matches line feeds (ripgrep's `-U --multiline-dotall`).
+    /// Allow matches across lines, and let `.` match line feeds (ripgrep's `-U --multiline-dotall`).
     pub multiline: bool,
-    /// Look-around and backreferences are taken, and matched by backtracking; otherwise they are an error.
+    /// Accept look-around and backreferences, which are matched by backtracking; otherwise they are an error.
     pub look_around: bool,
 }
 
-/// A compiled pattern. Cheap to share between threads.
+/// A compiled pattern. It is cheap to share between threads.
 #[derive(Debug)]
 pub struct Pattern {
     matcher: PatternMatcher,
     spans_lines: bool,
     hir: Hir,
-    /// What is analysed of it: the same but for a pattern of thousands of parts.
+    /// The analyzed form. It equals `hir` unless the pattern has thousands of parts.
     outline: Hir,
     prefilter: Option<Prefilter>,
     fuzzy: Option<Fuzzy>,
-    /// A candidate of the prefilter is a match: nothing is left to verify.
+    /// True if every candidate of the prefilter is a match, so that none needs verification.
     confirmed: bool,
     insensitive: bool,
     word: bool,
-    /// States that can be active at one place of a text.
+    /// Maximum number of states that can be active at one position of a text.
     positions: u64,
-    /// For lines on which the matcher could take long; made when there is one.
+    /// For lines on which the matcher could take long; compiled when there is one.
     stepped: Arc<OnceLock<Option<SteppedRegex>>>,
 }
 
 impl Pattern {
-    /// Compiles one pattern.
+    /// Compiles a pattern.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the pattern is empty, invalid or exceeds a limit. Its message says how to change
+    /// the pattern.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forage_search::{Case, Pattern, PatternError, PatternOptions};
+    ///
+    /// let options = PatternOptions { case: Case::Smart, ..PatternOptions::default() };
+    /// assert!(Pattern::new("retry", &options)?.is_insensitive());
+    /// assert!(!Pattern::new("Retry", &options)?.is_insensitive());
+    /// assert!(matches!(Pattern::new("(?=a)", &options), Err(PatternError::LookAround { .. })));
+    /// # Ok::<(), PatternError>(())
+    /// ```
     pub fn new(pattern: &str, options: &PatternOptions) -> Result<Self, PatternError> {
         Self::new_within(pattern, options, &Stop::never())
     }
 
-    /// Compiles one pattern, unless the call has to end before that is done ([`PatternError::Stopped`]).
+    /// Compiles a pattern like [`Pattern::new`], but gives up when the call has to end.
+    ///
+    /// # Errors
+    ///
+    /// Also returns [`PatternError::Stopped`] if the call has to end first.
     pub fn new_within(pattern: &str, options: &PatternOptions, stop: &Stop) -> Result<Self, PatternError> {
         if pattern.is_empty() {
             return Err(PatternError::Empty);
@@ -113,7 +134,7 @@ impl Pattern {
             return Err(PatternError::TooManyClasses);
         }
         let parsed = ParsedPattern { source, ast, insensitive, options: *options };
-        // None of these steps can be ended before it is done.
+        // We can't interrupt any of these steps.
         let (parsed, hir) = beside::run_if(class_work > limits::CLASS_WORK_AT_ONCE, stop, move || {
             parsed.translate().map(|hir| (parsed, hir))
         })
@@ -133,7 +154,7 @@ impl Pattern {
         Ok(Self {
             matcher: PatternMatcher::Backtracking(matcher),
             spans_lines: options.multiline,
-            // What it requires of a text is not known.
+            // We don't know which text the pattern requires.
             hir: Hir::empty(),
             outline: Hir::empty(),
             prefilter: None,
@@ -146,8 +167,8 @@ impl Pattern {
         })
     }
 
-    /// Compiles a code pattern: lines match that a match of its syntax touches. `languages` are those of the files in which
-    /// it is looked for; none means all in which it is a pattern.
+    /// Compiles a code pattern, which matches all lines of a matching syntax node. `languages` are the
+    /// languages of the files to search; if empty, all languages in which the pattern is valid.
     pub fn of_code(pattern: &str, languages: &[&str]) -> Result<Self, PatternError> {
         if pattern.trim().is_empty() {
             return Err(PatternError::Empty);
@@ -173,58 +194,63 @@ impl Pattern {
         })
     }
 
-    /// A matcher for one worker is a clone of it: clones share the program but not the caches, over which threads would contend.
+    /// Returns the matcher, which each worker must clone: clones share the program but not the caches, for
+    /// which threads would contend.
     pub(crate) fn matcher(&self) -> &PatternMatcher {
         &self.matcher
     }
 
-    /// Whether a match may span lines.
+    /// Returns true if a match may span lines.
     pub(crate) fn spans_lines(&self) -> bool {
         self.spans_lines
     }
 
-    /// Returns whether it has look-around or backreferences, which take longer.
+    /// Returns true if the pattern has look-around or backreferences, which take longer.
     #[must_use]
     pub fn is_backtracking(&self) -> bool {
         matches!(self.matcher, PatternMatcher::Backtracking(_))
     }
 
-    /// The whole of it, which may be large.
+    /// Returns the complete expression, which may be large.
     #[cfg(any(test, target_os = "linux", target_os = "android"))]
     pub(crate) fn hir(&self) -> &Hir {
         &self.hir
     }
 
-    /// Returns whether it names bytes that are no text, such as `(?-u:\xff)`: files are searched as they are stored then.
+    /// Returns true if the pattern names bytes that are not text, for example `(?-u:\xff)`. Files are then searched
+    /// without decoding.
     #[must_use]
     pub fn is_of_bytes(&self) -> bool {
         !self.hir.properties().is_utf8()
     }
 
-    /// Returns whether letters match in either case, as [`Case`] decides for this pattern.
+    /// Returns true if the pattern is case-insensitive, as determined by [`Case`].
     #[must_use]
     pub fn is_insensitive(&self) -> bool {
         self.insensitive
     }
 
-    /// What every match also matches, small enough to be analysed between two looks at the deadline.
+    /// Returns an expression that matches whatever the pattern matches and is small enough to be analyzed
+    /// between two deadline checks.
     pub(crate) fn outline(&self) -> &Hir {
         &self.outline
     }
 
-    /// States that can be active at one place of a text: the work for a byte, at the most.
+    /// Returns the maximum number of states that can be active at one position of a text, which is the work
+    /// per byte.
     pub(crate) fn positions(&self) -> u64 {
         self.positions
     }
 
-    /// Whether the matcher's work on so many bytes may be too much between two looks at the deadline.
+    /// Returns true if the matcher may take too long for this many bytes between two deadline checks.
     pub(crate) fn may_take_long(&self, bytes: usize) -> bool {
         self.positions.saturating_mul(bytes as u64) > limits::WORK_PER_LOOK
     }
 
-    /// What finds the same matches as the matcher, and can be ended in the middle of a line.
+    /// Returns an interruptible search that finds the same matches as the matcher.
     ///
-    /// Making it takes some tens of milliseconds at the most: `None` if the first one to need it has no more time.
+    /// Compiling it takes up to some tens of milliseconds. Returns `None` if the first caller has no time
+    /// left for that.
     pub(crate) fn stepped(&self, pace: &Pace) -> Option<&SteppedRegex> {
         if self.stepped.get().is_none() {
             if !pace.look() {
@@ -232,7 +258,7 @@ impl Pattern {
             }
             let (made, hir) = (Arc::clone(&self.stepped), self.hir.clone());
             let (word, positions) = (self.word, self.positions);
-            // Workers that need it at the same time wait for the one that makes it.
+            // Concurrent callers wait for the one that compiles it.
             beside::run(pace.stop(), move || {
                 made.get_or_init(|| SteppedRegex::new(&in_words(&hir, word), positions));
             })?;
@@ -252,7 +278,7 @@ impl Pattern {
         self.fuzzy.as_ref()
     }
 
-    /// Describes in words how lines are found: with edits, by a prefilter, or by the regex over the whole text.
+    /// Describes how lines are found: with edits, by a prefilter, or by the regex over the whole text.
     pub fn describe(&self) -> String {
         if let Some(fuzzy) = &self.fuzzy {
             return fuzzy.describe();
@@ -279,13 +305,14 @@ fn parse(source: &str) -> Result<Ast, PatternError> {
     )
 }
 
-/// Returns the source that is compiled for a pattern, if that is not as it was written.
+/// Returns the compiled source of a pattern if it differs from the input.
 #[cfg(any(test, target_os = "linux", target_os = "android"))]
 pub(crate) fn rewritten(pattern: &str) -> Option<String> {
     with_line_ends(pattern, &parse(pattern).ok()?)
 }
 
-/// Returns the pattern with every `$` matching before a carriage return, too, as lines may end with CR LF; `None` if it has none.
+/// Returns the pattern with every `$` also matching before a carriage return, because lines may end with CR
+/// LF. Returns `None` if it has no `$`.
 fn with_line_ends(source: &str, ast: &Ast) -> Option<String> {
     struct LineEnds(Vec<usize>);
     impl ast::Visitor for LineEnds {
@@ -311,7 +338,7 @@ fn with_line_ends(source: &str, ast: &Ast) -> Option<String> {
     (!places.is_empty()).then_some(rewritten)
 }
 
-/// A pattern whose syntax is known.
+/// A parsed pattern.
 struct ParsedPattern {
     source: String,
     ast: Ast,
@@ -330,11 +357,11 @@ impl ParsedPattern {
             .map_err(|error| PatternError::Syntax { message: one_line(&error.to_string()) })
     }
 
-    /// Compiles what it was translated to, with a look at the clock before each step.
+    /// Compiles the translated expression, with a deadline check before each step.
     fn compile(&self, hir: Hir, positions: u64, stop: &Stop) -> Result<Pattern, PatternError> {
         let look = || if stop.check().is_some() { Err(PatternError::Stopped) } else { Ok(()) };
         let word = self.options.word;
-        // It would be built up to the limit only to be thrown away.
+        // Otherwise we would build it up to the limit only to discard it.
         if size::compiled_bytes_at_least(&hir, stop)? > limits::COMPILED_PATTERN_BYTES as u64 {
             return Err(PatternError::TooLarge);
         }
@@ -356,9 +383,9 @@ impl ParsedPattern {
             0 => None,
             edits => Some(fuzzy(&hir, word, edits, stop)?),
         };
-        // What a match that spans lines requires of one of them is not known.
+        // We don't know which text a match across lines requires in each of them.
         let outline = if spans_lines { Hir::empty() } else { size::outline(&hir, limits::ANALYSED_PARTS) };
-        // A fuzzy search has pieces of its own.
+        // A fuzzy search has its own pieces.
         let prefilter = if fuzzy.is_none() && !spans_lines { Prefilter::new(&[&outline]) } else { None };
         let confirmed = !word && prefilter.as_ref().is_some_and(Prefilter::confirms);
         let (stepped, insensitive) = (Arc::default(), self.insensitive);
@@ -378,7 +405,7 @@ impl ParsedPattern {
     }
 }
 
-/// What is matched: with `word`, no match touches a word character.
+/// Returns the expression to match. With `word`, a match must not touch a word character.
 fn in_words(hir: &Hir, word: bool) -> Hir {
     match word {
         true => Hir::concat(vec![
@@ -390,7 +417,7 @@ fn in_words(hir: &Hir, word: bool) -> Hir {
     }
 }
 
-/// Compiles for a search with edits.
+/// Compiles an expression for a search with edits.
 fn fuzzy(hir: &Hir, word: bool, edits: u8, stop: &Stop) -> Result<Fuzzy, PatternError> {
     let pace = Pace::new(stop, limits::FUZZY_BUILD_STATES_PER_LOOK);
     Fuzzy::new(&in_words(hir, word), edits, &pace).map_err(|error| match error {
@@ -409,13 +436,14 @@ fn compile_error(error: &grep_regex::Error) -> PatternError {
     }
 }
 
-/// The last line of a message that draws the pattern with a caret under it.
+/// Returns the last line of an error message that shows the pattern with a caret below it.
 fn one_line(message: &str) -> String {
     let last = message.lines().rfind(|line| !line.trim().is_empty()).unwrap_or(message);
     last.trim().trim_start_matches("error: ").to_owned()
 }
 
-/// ripgrep's rule: some literal character, and none of them upper case. Escapes such as `\S` are no literals.
+/// Implements ripgrep's rule: there is a literal character, and none is upper-case. Escapes such as `\S` are
+/// not literals.
 fn is_smart_insensitive(ast: &Ast) -> bool {
     #[derive(Default)]
     struct Letters {

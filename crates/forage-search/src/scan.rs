@@ -1,4 +1,4 @@
-//! Searching a tree for one pattern.
+//! Searches a tree for one pattern.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -23,7 +23,7 @@ use crate::notebook::{SearchedNotebook, is_notebook};
 use crate::options::ScanOptions;
 use crate::pattern::Pattern;
 
-/// What a worker keeps between files.
+/// Per-thread state reused across files.
 pub(crate) struct ScanWorker<'a, S> {
     buffer: ReadBuffer,
     index: Option<LookupCursor<'a>>,
@@ -36,7 +36,7 @@ impl<S> ScanWorker<'_, S> {
         Self { buffer: ReadBuffer::default(), index: None, choice: None, state }
     }
 
-    /// Why a file need not be read, when only the queries count that have a bit in `wanted`.
+    /// Returns the reason for which a file need not be read. Only queries with a bit in `wanted` count.
     fn unread(&mut self, entry: &Entry<'_>, wanted: u64, max_file_bytes: Option<u64>) -> Option<UnreadFile> {
         match self.choice.and_then(|choice| choice.may_match(entry, wanted)) {
             Some(true) => None,
@@ -45,8 +45,9 @@ impl<S> ScanWorker<'_, S> {
         }
     }
 
-    /// Reads what of a file can have a match, if that is less than all and can be told: from where to where each passage
-    /// is in the buffer, and the line feeds before it.
+    /// Reads only those parts of a file that can contain a match. Returns the range of each passage in the
+    /// buffer with the number of line feeds before it. Returns `None` if the parts are unknown or are the
+    /// whole file.
     fn read_passages(
         &mut self,
         entry: &Entry<'_>,
@@ -58,7 +59,8 @@ impl<S> ScanWorker<'_, S> {
         let state = file.state()?;
         let stretches = self.index.as_ref()?.stretches(entry, self.choice, state)?;
         let bytes: u64 = stretches.iter().map(|stretch| stretch.bytes.end - stretch.bytes.start).sum();
-        // By its name, too: that tells of a file system in which states say nothing.
+        // We also compare the state of the entry: it takes into account that some file systems have
+        // unreliable states.
         if bytes >= file.size() || entry.state() != Some(state) {
             return None;
         }
@@ -69,35 +71,36 @@ impl<S> ScanWorker<'_, S> {
             file.read_range(&mut self.buffer, bytes).ok()?;
             passages.push((start..self.buffer.len(), feeds));
         }
-        // Otherwise they may be of more than one state.
+        // Otherwise the passages could be from different states of the file.
         (file.state_now() == Some(state)).then_some(passages)
     }
 }
 
-/// A file's text as the engines get it, decoded, with its encoding.
+/// The decoded text of a file, with its encoding.
 pub(crate) enum ScanText<'a> {
-    /// All of it.
+    /// The whole text.
     Whole(&'a [u8], Encoding),
     /// A large file, from its beginning.
     Pieces(&'a mut dyn Read, Encoding),
 }
 
-/// A search as the reader of files sees it.
+/// A search, as seen by the code that reads files.
 pub(crate) trait TextSearch {
-    /// Whether nothing in a file of these bytes can match, whatever its encoding: it need not be known then.
+    /// Returns true if nothing in a file with these bytes can match in any encoding, so that the encoding
+    /// need not be detected.
     fn rules_out(&self, _raw: &[u8]) -> bool {
         false
     }
 
-    /// The encoding as which a file is searched that has these bytes at its beginning.
+    /// Returns the encoding for a file that begins with these bytes.
     fn encoding(&self, head: &[u8]) -> Encoding {
         Encoding::detect(head)
     }
 }
 
-/// Opens, reads and decodes an entry and hands its text to `search`, unless the index tells that nothing in it matches
-/// those of its queries that are `wanted`; counts what can't be searched. A NUL byte behind the beginning is left to
-/// `search` to look for.
+/// Opens, reads and decodes an entry and passes its text to `search`, unless the index rules out a match of
+/// all `wanted` queries. Files that can't be searched are counted. `search` must check for NUL bytes after
+/// the beginning of the text.
 pub(crate) fn with_text<S: TextSearch, T>(
     worker: &mut ScanWorker<'_, S>,
     entry: &Entry<'_>,
@@ -110,7 +113,7 @@ pub(crate) fn with_text<S: TextSearch, T>(
     read(worker, file, false, skipped, search)
 }
 
-/// The first half of [`with_text`].
+/// Implements the first half of [`with_text`].
 fn open<S>(
     worker: &mut ScanWorker<'_, S>,
     entry: &Entry<'_>,
@@ -134,7 +137,7 @@ fn open<S>(
     Some(file)
 }
 
-/// The second half of [`with_text`]. The stored bytes of a notebook rule nothing out.
+/// Implements the second half of [`with_text`]. The stored bytes of a notebook never rule out a match.
 fn read<S: TextSearch, T>(
     worker: &mut ScanWorker<'_, S>,
     mut file: OpenedFile,
@@ -168,21 +171,21 @@ fn read<S: TextSearch, T>(
     }
 }
 
-/// The files that a search looks through.
+/// The files to search.
 pub(crate) struct ScanScope<'a> {
     pub(crate) root: &'a Arc<Root>,
     pub(crate) start: &'a RelPath,
     pub(crate) walk_options: &'a WalkOptions,
     pub(crate) index: Option<&'a Arc<Index>>,
-    /// As in [`ScanOptions`].
+    /// See [`ScanOptions`].
     pub(crate) exhaustive: bool,
     pub(crate) max_file_bytes: Option<u64>,
     pub(crate) stop: &'a Stop,
 }
 
 impl ScanScope<'_> {
-    /// As [`Walk`], but that the index says which files need not be visited, as far as it knows what can hold a match of
-    /// one of the queries; `wanted` has a bit for each of those that still matter.
+    /// Walks the files like [`Walk`], but skips those that the index rules out for all queries. `wanted`
+    /// returns a bit for each query that still matters.
     pub(crate) fn search<S, T: Send>(
         &self,
         queries: impl FnOnce() -> Vec<TrigramQuery>,
@@ -196,7 +199,8 @@ impl ScanScope<'_> {
             index.wait_until_open(stop);
         }
         let selection = index.and_then(|index| index.select(queries(), stop));
-        // Of a watched tree, once more if nothing is found and something turns out to have changed that nobody told of.
+        // A watched tree is searched again if nothing was found and the tree turns out to have changed
+        // without a notification.
         for attempt in 0..2 {
             let began = Instant::now();
             let choose = |index: &Arc<Index>| index.choose(selection.as_ref(), walk_options, max_file_bytes);
@@ -218,7 +222,7 @@ impl ScanScope<'_> {
                 return Ok(report);
             }
             let has_changed = index.is_some_and(|index| index.has_changed_unseen(walk_options, began, stop));
-            // Whether there is nothing is not known then.
+            // If the call was stopped, we don't know that there is nothing.
             report.stopped = stop.check();
             if !has_changed || report.stopped.is_some() {
                 return Ok(report);
@@ -231,7 +235,7 @@ impl ScanScope<'_> {
         let with_snapshot = index.map(|index| index.walk_options(walk_options));
         let options = with_snapshot.as_ref().unwrap_or(walk_options);
         let dismiss = |worker: &mut ScanWorker<'_, S>, file: &Unvisited<'_>| match wanted() {
-            // Nothing is looked for any more, and nothing counted.
+            // No query matters any more, so nothing is searched or counted.
             0 => Dismissal::Leave(None),
             wanted => {
                 let index = worker.index.as_mut();
@@ -250,7 +254,13 @@ impl ScanScope<'_> {
     }
 }
 
-/// Searches the files below `start`; `receive` gets them in path order, and ends the search by breaking off.
+/// Searches the files below `start` for `pattern`.
+///
+/// `receive` gets the files in path order, and can end the search by returning a break.
+///
+/// # Errors
+///
+/// Returns an error if `start` can't be opened.
 pub fn search(
     root: &Arc<Root>,
     start: &RelPath,
@@ -260,7 +270,8 @@ pub fn search(
     stop: &Stop,
     receive: impl FnMut(FileEvents) -> ControlFlow<()> + Send,
 ) -> Result<WalkReport, OpenError> {
-    // Context may lie elsewhere, and what an earlier answer had is told by the lines before.
+    // We read the whole text if there is context, because context lines may be outside of the passages, and
+    // continuing an earlier answer needs the lines before them.
     let by_passages = options.before_context == 0
         && options.after_context == 0
         && options.after.is_none()
@@ -277,13 +288,13 @@ pub fn search(
         {
             let passages = places.into_iter().map(|(place, feeds)| (&worker.buffer[place], feeds));
             let found = search_passages(&worker.state, &entry.path, passages, options, stop);
-            // What is around a match, and the beginning of a key that it is in, may be in no passage.
+            // The margin of a match, and the beginning of a key around it, may be outside of the passages.
             if found.is_none() || options.margin.is_none() {
                 return found;
             }
         }
         read(worker, file, is_notebook, skipped, |finder, text, skipped| match text {
-            // A match in it may span pieces.
+            // A match could span several pieces.
             ScanText::Pieces(..) if pattern.spans_lines() => {
                 skipped.add(SkipReason::TooLarge);
                 None
@@ -299,7 +310,7 @@ pub fn search(
                     skipped.add(SkipReason::TooSlow);
                 }
                 let found = found?;
-                // Looked for only now, because nearly all files have no match and no late NUL byte either.
+                // We check this only now, because nearly all files have neither a match nor a late NUL byte.
                 if is_binary(text) {
                     skipped.add(SkipReason::Binary);
                     return None;
@@ -342,60 +353,62 @@ pub fn search(
 /// How a [`FileScan`] decodes files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decoding {
-    /// From the encoding that is detected.
+    /// Decode from the detected encoding.
     Detected,
-    /// Not at all.
+    /// Do not decode.
     Stored,
-    /// From this encoding, unless a byte-order mark names another.
+    /// Decode from this encoding, unless a byte-order mark names another one.
     As(Encoding),
 }
 
-/// The bytes of a file; what has a byte-order mark is as it is stored.
+/// The bytes of a file. If it has a byte-order mark, they are not decoded.
 pub enum FileBytes<'a> {
-    /// All of them.
+    /// The whole file.
     Whole(&'a [u8]),
     /// A large file, from its beginning.
     Pieces(&'a mut dyn Read),
 }
 
-/// How a [`FileScan`] read a file.
+/// How a [`FileScan`] has read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileReading {
-    /// The encoding that it was decoded from.
+    /// The encoding from which it was decoded.
     pub encoding: Encoding,
-    /// It is a notebook, and some lines of its cells are as they are stored.
+    /// True if it is a notebook and some lines of its cells are in their stored form.
     pub is_stored_notebook: bool,
 }
 
-/// The files of a tree that can match, for a caller that searches their bytes with an engine of its own.
+/// A scan of the files of a tree that can match, for a caller with its own search engine.
 pub struct FileScan<'a> {
     /// The root.
     pub root: &'a Arc<Root>,
-    /// The directory or file at which it begins, below the root.
+    /// The directory or file to scan, relative to the root.
     pub start: &'a RelPath,
     /// The options of the walk.
     pub walk: &'a WalkOptions,
-    /// Passes over files without a line that matches this; `None` reads every file.
+    /// Skip files without a line that matches this pattern; `None` reads every file.
     pub sieve: Option<&'a Pattern>,
-    /// Also reads files with a NUL byte.
+    /// Include files that contain a NUL byte.
     pub binary: bool,
     /// How files are decoded.
     pub decoding: Decoding,
-    /// Reads the lines of their cells from notebooks.
+    /// Read only the lines of cells from notebooks.
     pub cells: bool,
-    /// Passes over files that can't match without reading them.
+    /// An index that rules out files without reading them.
     pub index: Option<&'a Arc<Index>>,
-    /// Bytes of a file; larger ones are counted and left out. `None` for no limit.
+    /// Maximum size of a file in bytes; larger ones are skipped and counted. `None` for no limit.
     pub max_file_bytes: Option<u64>,
-    /// The deadline and the cancellation that end it.
+    /// The deadline and cancellation of the scan.
     pub stop: &'a Stop,
 }
 
 impl FileScan<'_> {
-    /// Calls `visit` in parallel with the bytes of each file, and `receive` with the results (each with its weight in bytes while
-    /// it waits) in path order, until it breaks off.
+    /// Calls `visit` in parallel with the bytes of each file, and `receive` with the results in path order
+    /// until it returns a break. `visit` returns each result with its approximate weight in bytes, which
+    /// limits how many results wait at a time.
     ///
     /// # Errors
+    ///
     /// Returns an error if the start can't be opened.
     pub fn run<S, T: Send>(
         &self,
@@ -424,9 +437,11 @@ impl FileScan<'_> {
         scope.search(queries, || 1, || (state(), finder()), visit, receive)
     }
 
-    /// Calls `visit` with the bytes of a file that [`FileScan::run`] came to; `None` if it can't be read any more.
+    /// Calls `visit` with the bytes of one file that [`FileScan::run`] has visited. Returns `None` if it
+    /// can't be read any more.
     ///
     /// # Errors
+    ///
     /// Returns an error if the file can't be opened.
     pub fn again<T>(
         &self,
@@ -461,7 +476,7 @@ impl FileScan<'_> {
             (_, by_mark) => by_mark,
         };
         let mut reading = FileReading { encoding, is_stored_notebook: is_notebook };
-        // Marks are left to whoever gets the bytes.
+        // Byte-order marks are left to the receiver of the bytes.
         let is_marked = matches!(encoding, Encoding::Utf8Bom | Encoding::Utf16Le | Encoding::Utf16Be);
         if !is_whole {
             let mut raw = Read::chain(&buffer[..], file.reader());
@@ -489,7 +504,7 @@ impl FileScan<'_> {
             has_match
         };
         let is_passed_over = !is_marked && finder.is_some_and(|finder| !has_match(finder));
-        // Another engine may not end in the middle of a line.
+        // We can't rely on the caller's engine to stop in the middle of a line.
         if is_passed_over || self.stop.check().is_some() {
             return None;
         }
@@ -501,7 +516,7 @@ impl FileScan<'_> {
     }
 }
 
-/// As [`search_text`], for a decoded text that comes in pieces.
+/// Like [`search_text`], for a decoded text that arrives in pieces.
 pub(crate) fn search_pieces(
     lines: &impl MatchingLines,
     finder: Option<&LineFinder<'_>>,
@@ -526,14 +541,14 @@ pub(crate) fn search_pieces(
 
 struct PieceSink<'a> {
     builder: EventBuilder<'a>,
-    /// The last matching line that an earlier answer had with its context; 0 for none.
+    /// The last matching line that an earlier answer contained with its context; 0 for none.
     delivered: u64,
     before_context: u64,
-    /// Lines behind it: its context, or that of the next match, or both.
+    /// Lines after it that are context of it, of the next match, or of both.
     held: Vec<HeldContext>,
 }
 
-/// A line of context that waits for the next match.
+/// A context line that is held until the next match.
 struct HeldContext {
     number: u64,
     start: u64,
@@ -545,7 +560,7 @@ impl LineSink for PieceSink<'_> {
         if number <= self.delivered {
             return true;
         }
-        // Behind what was delivered, only the next match says what is its context.
+        // After the delivered lines, only the next match decides which lines are its context.
         if kind == EventKind::Context && self.delivered > 0 && self.builder.file.matches == 0 {
             self.held.push(HeldContext { number, start, line: line.to_vec() });
             return true;
@@ -557,7 +572,7 @@ impl LineSink for PieceSink<'_> {
         }
         if kind == EventKind::Match && self.builder.is_full() {
             self.builder.file.more = true;
-            // The reader gave the lines before this match first.
+            // The reader has already delivered the context before this match.
             self.builder.drop_context_of_next();
             return false;
         }

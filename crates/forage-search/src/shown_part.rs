@@ -1,25 +1,27 @@
-//! Where a long line is cut: by characters as a reader sees them.
+//! Cuts long lines between user-perceived characters (grapheme clusters).
 
 use std::ops::Range;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// Bytes of a character for which a line is looked at. The letters of all scripts have up to 4, with their marks rarely
-/// more than 8; of text whose characters have more, fewer are shown.
+/// Bytes of a line to read per character. Letters of all scripts have up to 4, and with their marks rarely
+/// more than 8; text with longer characters is shown with fewer of them.
 pub const CHARACTER_BYTES: usize = 8;
 
-/// The part of a line that is shown where it may have `most` characters: all of it, its beginning, or what is around the
-/// middle of a place in it. What a reader sees as one character is one, and is never divided: a letter with its marks, an
-/// emoji of several. A byte that is not UTF-8 is one character.
+/// Returns the part of a line to show if at most `max` characters are allowed: the whole line, its beginning,
+/// or the part around the middle of `around`.
+///
+/// A character is a grapheme cluster, for example a letter with its marks or an emoji of several code points, and is
+/// never divided. A byte that is not UTF-8 counts as one character.
 pub fn shown_part(line: &[u8], most: usize, around: Option<&Range<usize>>) -> Range<usize> {
     if line.len() <= most {
         return 0..line.len();
     }
     let reach = most.saturating_mul(CHARACTER_BYTES);
     let middle = around.map_or(0, |place| place.start + place.len().min(reach) / 2).min(line.len());
-    // What is short enough is looked at whole, so that even few characters of very many bytes are not divided.
+    // A short line is read completely, so that even a few very long characters are not divided.
     let reach = if line.len() <= reach.saturating_mul(2) { line.len() } else { reach };
-    // Where a character begins can't be told in the middle of one.
+    // We can't determine character boundaries from the middle of a character.
     let is_inside = |at: &usize| line.get(*at).is_some_and(|byte| byte & 0xc0 == 0x80);
     let from = middle.saturating_sub(reach);
     let from = (from..line.len().min(from + 4)).find(|at| !is_inside(at)).unwrap_or(from);
@@ -27,7 +29,7 @@ pub fn shown_part(line: &[u8], most: usize, around: Option<&Range<usize>>) -> Ra
     let until = (until.saturating_sub(3).max(from)..=until).rev().find(|at| !is_inside(at)).unwrap_or(until);
     let mut borders = borders(&line[from..until]);
     borders.iter_mut().for_each(|border| *border += from);
-    // Of a character at the edge of what was looked at there may be more beyond it.
+    // The last character that was read may continue after the part.
     if until < line.len() && borders.len() > 2 {
         borders.pop();
     }
@@ -35,7 +37,7 @@ pub fn shown_part(line: &[u8], most: usize, around: Option<&Range<usize>>) -> Ra
         borders.remove(0);
     }
 
-    // Borders are one more than characters.
+    // There is one more boundary than there are characters.
     let characters = borders.len() - 1;
     let middle = borders.partition_point(|&border| border <= middle).saturating_sub(1);
     let first = middle.saturating_sub(most / 2).min(characters.saturating_sub(most));
@@ -43,7 +45,7 @@ pub fn shown_part(line: &[u8], most: usize, around: Option<&Range<usize>>) -> Ra
     borders[first]..borders[last]
 }
 
-/// Where characters begin, and the end.
+/// Returns the starts of all characters, and the end.
 fn borders(text: &[u8]) -> Vec<usize> {
     let mut borders = Vec::new();
     let mut at = 0;
@@ -79,7 +81,7 @@ mod tests {
             let part = shown_part(line.as_bytes(), 20, None);
             let most = (20 * CHARACTER_BYTES / character.len()).min(20);
             assert_eq!(part, 0..most * character.len(), "{character}");
-            // The control: as many as may be shown are not cut.
+            // The control: a line of exactly the allowed length is not cut.
             let line = character.repeat(most);
             assert_eq!(shown_part(line.as_bytes(), 20, None), 0..line.len(), "{character}");
         }
@@ -91,8 +93,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the line, what is shown of it is in it, not too much, begins and ends between characters, has the place
-        /// that was asked for, and is as much as may be shown of a line of single letters.
+        /// For any line, the part is within the line and the limit, begins and ends between characters,
+        /// contains the requested position, and is as long as allowed for a line of single letters.
         #[test]
         fn a_part_is_always_one(
             pieces in proptest::collection::vec(

@@ -1,4 +1,4 @@
-//! How large a pattern is, told from its syntax tree before anything is built.
+//! Estimates the size of a pattern from its syntax tree, before compiling it.
 
 use forage_base::Stop;
 use regex_automata::nfa::thompson::{self, NFA, WhichCaptures};
@@ -7,17 +7,17 @@ use regex_syntax::hir::{Class, ClassUnicode, Dot, Hir, HirKind, Repetition};
 
 use crate::error::PatternError;
 
-/// Bytes of UTF-8 of a character, at the most.
+/// Maximum number of UTF-8 bytes of a character.
 const CHARACTER_BYTES: u64 = 4;
 
-/// Bytes that one state of an automaton takes, at the least.
+/// Minimum size in bytes of one state of an automaton.
 const STATE_BYTES: u64 = 16;
 
-/// Positions of a pattern whose automaton may come near any limit; smaller ones are not worth being measured.
+/// Number of positions from which a pattern's automaton may come near a limit; smaller ones are not measured.
 const MEASURED_POSITIONS: u64 = 1000;
 
-/// States of the pattern's automaton that can be active at one place of a text, at the most and about: one for each
-/// byte that a part of the pattern stands for, as often as it is repeated.
+/// Returns an approximate upper bound for the number of states of the pattern's automaton that can be active
+/// at one position of a text: one for each byte that a part of the pattern matches, times its repetitions.
 pub(crate) fn positions(hir: &Hir) -> u64 {
     fold(hir, &mut |class| match class {
         Class::Bytes(_) => 1,
@@ -27,7 +27,8 @@ pub(crate) fn positions(hir: &Hir) -> u64 {
     .max(1)
 }
 
-/// Bytes that the pattern's automaton takes, at the least: more than a limit means that building it would end there.
+/// Returns a lower bound for the size of the pattern's automaton in bytes. If it exceeds the limit, compiling
+/// the pattern would fail.
 pub(crate) fn compiled_bytes_at_least(hir: &Hir, stop: &Stop) -> Result<u64, PatternError> {
     if positions(hir) < MEASURED_POSITIONS {
         return Ok(0);
@@ -49,7 +50,7 @@ pub(crate) fn compiled_bytes_at_least(hir: &Hir, stop: &Stop) -> Result<u64, Pat
     if stopped { Err(PatternError::Stopped) } else { Ok(states.saturating_mul(STATE_BYTES)) }
 }
 
-/// Bytes of the automaton of a class, which is built anew for each copy of it.
+/// Returns the size in bytes of the automaton of a class, which is built separately for each copy of it.
 fn class_bytes(class: &ClassUnicode) -> u64 {
     let config = thompson::Config::new().utf8(false).which_captures(WhichCaptures::None);
     let build = |hir: &Hir| thompson::Compiler::new().configure(config.clone()).build_from_hir(hir).ok();
@@ -58,24 +59,25 @@ fn class_bytes(class: &ClassUnicode) -> u64 {
     whole.saturating_sub(build(&Hir::empty()).map_or(u64::MAX, bytes))
 }
 
-/// Work of writing out the classes of a pattern: [`LARGE_CLASS`] for one of hundreds of ranges whose characters are compared
-/// without regard to case, 1 for a small one.
+/// Returns the work of expanding the classes of a pattern: [`LARGE_CLASS`] for a case-insensitive class of
+/// hundreds of ranges, 1 for a small one.
 pub(crate) fn class_work(ast: &Ast, insensitive: bool) -> u64 {
     let mut classes = Classes { insensitive, ..Classes::default() };
     let Ok(()) = ast::visit(ast, &mut classes);
     if classes.insensitive { classes.work } else { classes.work / FOLDING }
 }
 
-/// The work of a class of hundreds of ranges.
+/// The work of a class with hundreds of ranges.
 const LARGE_CLASS: u64 = 256;
-/// How much more work a class is whose characters are compared without regard to case.
+/// The factor by which a case-insensitive class takes more work.
 const FOLDING: u64 = 64;
 
 #[derive(Default)]
 struct Classes {
     insensitive: bool,
     work: u64,
-    /// The class that is being looked at has a part of hundreds of ranges, so that each step on it takes as long.
+    /// True if the current class has a part with hundreds of ranges, so that each operation on it takes as
+    /// long.
     is_large: bool,
 }
 
@@ -140,9 +142,10 @@ impl ast::Visitor for &mut Classes {
     }
 }
 
-/// The pattern with no more than so many parts: where there are more, anything may stand instead of them.
+/// Returns the pattern with at most `parts` parts; the others are replaced by parts that match anything.
 ///
-/// It matches all that the pattern matches, so that what each of its matches must hold, each of the pattern's must, too.
+/// The result matches whatever the pattern matches. Text that all of its matches must contain is therefore
+/// also required by the pattern.
 pub(crate) fn outline(hir: &Hir, parts: usize) -> Hir {
     let mut left = parts;
     outline_within(hir, &mut left)
@@ -179,13 +182,13 @@ fn outline_within(hir: &Hir, left: &mut usize) -> Hir {
     }
 }
 
-/// What any text of a line matches.
+/// Returns an expression that matches any text within a line.
 fn anything() -> Hir {
     let sub = Box::new(Hir::dot(Dot::AnyByteExceptLF));
     Hir::repetition(Repetition { min: 0, max: None, greedy: true, sub })
 }
 
-/// Adds up what the parts of a pattern stand for, each as often as it is repeated.
+/// Sums a value over the parts of a pattern, each multiplied by its repetitions.
 fn fold(hir: &Hir, of_class: &mut impl FnMut(&Class) -> u64) -> u64 {
     match hir.kind() {
         HirKind::Empty => 0,
@@ -230,7 +233,7 @@ mod tests {
         assert_eq!(positions(&hir("((((a{1000}){1000}){1000}){1000}){1000000}")), 1_000_000_000_000_000_000);
     }
 
-    /// Only what takes long is refused for its classes.
+    /// Only patterns that would really take long are refused for their classes.
     #[test]
     fn large_classes_without_regard_to_case_are_counted() {
         let compile =
@@ -278,7 +281,8 @@ mod tests {
         assert!(outline(&many, 100).to_string().len() < 1_000);
     }
 
-    /// What is refused unbuilt would be refused when it is built, and what is far too large is refused unbuilt.
+    /// A pattern that is refused early would also fail to compile, and one that is far too large is refused
+    /// early.
     #[test]
     fn only_what_is_too_large_is_refused_unbuilt() {
         let at_least = |pattern: &str| compiled_bytes_at_least(&hir(pattern), &Stop::never()).unwrap();

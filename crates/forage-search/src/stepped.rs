@@ -1,13 +1,14 @@
-//! A regex search that can be ended in the middle of a line.
+//! A regex search that can be interrupted in the middle of a line.
 //!
-//! The engines of `regex-automata` can't be ended before they are done, and in the worst case their work is the bytes
-//! of the line times the positions of the pattern: a literal of 16,000 letters on a line of 2 MB that consists of the
-//! first of them takes minutes. Here a search goes on a stretch at a time, short enough for a look at the clock behind
-//! each. It finds the same matches, by the same means: a lazy automaton forwards to the end of a match and another one
-//! backwards to its start, and where those can't read the text (Unicode's word boundaries beside letters outside ASCII)
-//! a [`simulation`] of the automaton with all its states.
+//! The engines of `regex-automata` can't be interrupted. In the worst case their work is the length of the
+//! line times the positions of the pattern: a literal of 16,000 letters takes minutes on a line of 2 MB that
+//! consists of its first letter. Here a search proceeds in short stretches, with a deadline check after each.
+//! It finds the same matches in the same way: a lazy automaton runs forward to the end of a match, and
+//! another one backward to its start. For text that those can't handle (Unicode word boundaries next to
+//! letters outside ASCII) it uses a [`simulation`] of all states of the automaton.
 //!
-//! It lacks the literal searches that make the other engines fast, so it is for lines on which these could take long.
+//! It lacks the literal searches that make the other engines fast, so it is used only for lines on which
+//! these could take long.
 
 mod simulation;
 #[cfg(test)]
@@ -25,25 +26,25 @@ use regex_syntax::hir::Hir;
 use crate::limits;
 use simulation::SteppedSimulation;
 
-/// Why a search ended without an answer.
+/// The reasons for which a search ends without an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SteppedEnd {
     /// The call must end.
     Stopped,
-    /// The automaton can't read the byte at this place.
+    /// The automaton can't handle the byte at this offset.
     Quit(usize),
 }
 
-/// A regex, compiled for being searched for in stretches.
+/// A regex compiled for interruptible search.
 #[derive(Debug)]
 pub(crate) struct SteppedRegex {
     forwards: DFA,
     backwards: DFA,
-    /// Work for one byte, at the most: as many states can be active.
+    /// The maximum work per byte, which is the number of states that can be active.
     work: u64,
 }
 
-/// What a worker keeps for a [`SteppedRegex`].
+/// The per-thread cache of a [`SteppedRegex`].
 #[derive(Debug)]
 pub(crate) struct SteppedCache {
     forwards: Cache,
@@ -52,8 +53,8 @@ pub(crate) struct SteppedCache {
 }
 
 impl SteppedRegex {
-    /// Compiles `hir`, of which `work` states can be active at one place. `None` for what is too large to be
-    /// compiled: that has no other matcher either.
+    /// Compiles `hir`, for which `work` states can be active at one position. Returns `None` if it is too
+    /// large; then it has no other matcher either.
     pub(crate) fn new(hir: &Hir, work: u64) -> Option<Self> {
         let lazy = |backwards: bool| {
             let config = thompson::Config::new()
@@ -85,7 +86,11 @@ impl SteppedRegex {
         self.forwards.get_nfa()
     }
 
-    /// Whether there is a match in a line. `Err` if the search had to end.
+    /// Returns true if a line has a match.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the search had to end.
     pub(crate) fn is_match(
         &self,
         cache: &mut SteppedCache,
@@ -102,7 +107,11 @@ impl SteppedRegex {
         }
     }
 
-    /// The leftmost match from `at`. `Err` if the search had to end.
+    /// Returns the leftmost match at or after `at`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the search had to end.
     pub(crate) fn find(
         &self,
         cache: &mut SteppedCache,
@@ -127,7 +136,7 @@ impl SteppedRegex {
         let Some(end) = steps(at..line.len()).forwards(&self.forwards, &mut cache.forwards)? else {
             return Ok(None);
         };
-        // A match that ends here has a start.
+        // A match that ends here must have a start.
         let start = steps(at..end).backwards(&self.backwards, &mut cache.backwards)?.unwrap_or(end);
         Ok(Some(start..end))
     }
@@ -135,19 +144,19 @@ impl SteppedRegex {
 
 /// One search with a lazy automaton.
 pub(crate) struct LazySearch<'a> {
-    /// The text, all of which the assertions see.
+    /// The whole text, which is visible to assertions.
     pub(crate) haystack: &'a [u8],
-    /// The part of it that the match lies in.
+    /// The part of it that contains the match.
     pub(crate) range: Range<usize>,
-    /// Whether the end of any match will do, the first that is met.
+    /// If true, returns the first end of any match.
     pub(crate) earliest: bool,
-    /// Work for one byte, at the most.
+    /// The maximum work per byte.
     pub(crate) work: u64,
     pub(crate) pace: &'a Pace,
 }
 
 impl LazySearch<'_> {
-    /// Where the leftmost match in the range ends.
+    /// Returns the end of the leftmost match in the range.
     pub(crate) fn forwards(&self, dfa: &DFA, cache: &mut Cache) -> Result<Option<usize>, SteppedEnd> {
         let Range { start, end } = self.range;
         let input = Input::new(self.haystack).range(start..end).anchored(Anchored::No);
@@ -159,14 +168,14 @@ impl LazySearch<'_> {
             self.count(stretch - at)?;
             while at < stretch {
                 state = dfa.next_state(cache, state, self.haystack[at]).map_err(|_| SteppedEnd::Quit(at))?;
-                // A match is told one byte late.
+                // The automaton reports a match one byte late.
                 if state.is_tagged() && self.is_decided(state, at, at, &mut found)? {
                     return Ok(found);
                 }
                 at += 1;
             }
         }
-        // One more step, so that the last match is told and assertions see what follows.
+        // One more step, so that the last match is reported and assertions see the next byte.
         let state = match self.haystack.get(end) {
             Some(&byte) => dfa.next_state(cache, state, byte),
             None => dfa.next_eoi_state(cache, state),
@@ -175,7 +184,7 @@ impl LazySearch<'_> {
         Ok(found)
     }
 
-    /// Where the longest match that ends at the end of the range begins.
+    /// Returns the start of the longest match that ends at the end of the range.
     fn backwards(&self, dfa: &DFA, cache: &mut Cache) -> Result<Option<usize>, SteppedEnd> {
         let Range { start, end } = self.range;
         let input = Input::new(self.haystack).range(start..end).anchored(Anchored::Yes);
@@ -202,8 +211,8 @@ impl LazySearch<'_> {
         Ok(found)
     }
 
-    /// What a state says that was reached by the byte at `byte`: a match with its border at `border` is noted.
-    /// Whether nothing that follows can change what was found.
+    /// Handles the special state reached by the byte at `byte`: a match is recorded with its boundary at
+    /// `border`. Returns true if later bytes can't change the result.
     #[inline]
     fn is_decided(
         &self,
@@ -219,7 +228,7 @@ impl LazySearch<'_> {
         if state.is_quit() { Err(SteppedEnd::Quit(byte)) } else { Ok(state.is_dead()) }
     }
 
-    /// Bytes between two looks at the clock.
+    /// Returns the number of bytes between two deadline checks.
     fn stretch(&self) -> usize {
         usize::try_from(limits::WORK_PER_LOOK / self.work.max(1)).unwrap_or(usize::MAX).max(1)
     }

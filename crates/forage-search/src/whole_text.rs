@@ -1,5 +1,5 @@
-//! Patterns that the line engine can't take: those whose matches span lines, those with look-around or backreferences, and
-//! code patterns.
+//! Patterns that the line engine can't handle: those whose matches span lines, those with look-around or
+//! backreferences, and code patterns.
 
 use std::cell::{Cell, RefCell};
 use std::ops::Range;
@@ -27,10 +27,10 @@ impl PatternMatcher {
         let found = match self {
             Self::Regex(matcher) => matcher.find_at(text, at).ok().flatten(),
             Self::Backtracking(matcher) => matcher.find_at(text, at)?,
-            // Its matches are those of a file.
+            // Its matches depend on the whole file.
             Self::Code(_) => None,
         };
-        // `$` matches before CR LF.
+        // `$` also matches before CR LF.
         let found = match (found, self, text.strip_suffix(b"\r")) {
             (None, Self::Backtracking(matcher), Some(line)) if at <= line.len() => {
                 matcher.find_at(line, at)?
@@ -41,17 +41,17 @@ impl PatternMatcher {
     }
 }
 
-/// Finds the lines that matches touch, for one worker.
+/// Finds the lines that matches touch. Each worker has its own.
 #[derive(Debug)]
 pub(crate) struct WholeTextFinder {
     matcher: PatternMatcher,
-    /// Matches may span lines.
+    /// True if matches may span lines.
     spans_lines: bool,
-    /// Those of a code pattern in the file that is searched.
+    /// The matches of a code pattern in the current file.
     code: RefCell<CodeMatches>,
     stop: Stop,
     is_stopped: Cell<bool>,
-    /// A text took more steps than it may take since this was asked last.
+    /// True if a text took too many steps since the last call of [`WholeTextFinder::take_too_slow`].
     is_too_slow: Cell<bool>,
 }
 
@@ -65,7 +65,7 @@ impl WholeTextFinder {
         self.is_stopped.get()
     }
 
-    /// Begins with another file. Returns whether it can match.
+    /// Starts a new file. Returns true if it can match.
     pub(crate) fn begin(&self, path: &RelPath) -> bool {
         let PatternMatcher::Code(pattern) = &self.matcher else { return true };
         let matches = CodeMatches::of_file(path);
@@ -74,17 +74,17 @@ impl WholeTextFinder {
         fits
     }
 
-    /// Returns whether matches are found in single lines as well.
+    /// Returns true if the matcher can also search a single line.
     pub(crate) fn finds_in_lines(&self) -> bool {
         !matches!(self.matcher, PatternMatcher::Code(_))
     }
 
-    /// Returns whether a search ended because its text took too many steps, and forgets it.
+    /// Returns true if a search ended because its text took too many steps, and resets the flag.
     pub(crate) fn take_too_slow(&self) -> bool {
         self.is_too_slow.take()
     }
 
-    /// Returns the leftmost match from `at`; `None` also where the search has to end.
+    /// Returns the leftmost match at or after `at`; also returns `None` if the search has to end.
     pub(crate) fn find_at(&self, text: &[u8], at: usize) -> Option<Range<usize>> {
         if self.is_stopped.get() || self.is_too_slow.get() {
             return None;
@@ -106,8 +106,8 @@ impl WholeTextFinder {
         })
     }
 
-    /// Calls `found` with each line that a match touches, in order, until it returns false. With `by_lines` no match begins in a
-    /// line in which another ends, as ripgrep has it for the lines that do not match.
+    /// Calls `found` with each line that a match touches, in order, until it returns false. With `by_lines` a
+    /// match can't begin in the line in which the previous one ends, as in ripgrep's inverted search.
     pub(crate) fn each(&self, text: &[u8], by_lines: bool, found: &mut impl FnMut(Range<usize>) -> bool) {
         if !self.spans_lines {
             let is_match = |line: &Range<usize>| self.find_at(&text[line.clone()], 0).is_some();
@@ -118,7 +118,7 @@ impl WholeTextFinder {
         while at <= text.len()
             && let Some(place) = self.find_at(text, at)
         {
-            // An empty match behind the last line feed belongs to no line.
+            // An empty match after the last line feed does not belong to a line.
             if place.start == text.len() && text.last().is_none_or(|last| *last == b'\n') {
                 return;
             }
@@ -127,7 +127,7 @@ impl WholeTextFinder {
             while start <= last {
                 let line = line_at(text, start);
                 start = line.end + 1;
-                // A match before may have ended in the same line.
+                // The previous match may have ended in the same line.
                 if line.start >= next {
                     next = start;
                     if !found(line) {

@@ -1,5 +1,7 @@
-//! What an engine is started with. Nothing of a request is ever an option: the pattern stands behind `-e` as an argument
-//! of its own, the text's path behind `--`, and every flag is written here.
+//! Command-line arguments of an external engine.
+//!
+//! Nothing in a request can become an option: the pattern follows `-e` as an argument of its own, the path of
+//! the text follows `--`, and this file defines every flag.
 
 use forage_base::Stop;
 
@@ -8,20 +10,20 @@ use crate::error::PatternError;
 use crate::limits;
 use crate::pattern::{Case, Pattern, rewritten};
 
-/// How one search calls its engine.
+/// The arguments for one search.
 #[derive(Debug)]
 pub(super) struct Arguments {
-    /// All but the text's path.
+    /// All arguments except the path of the text.
     pub(super) list: Vec<String>,
-    /// A line that matches too and is put behind every text: an engine that does not report it has not searched to
-    /// the end. ugrep's PCRE2 mode gives up without a word where its matcher runs out of stack.
+    /// A sentinel line that also matches and is appended to every text: an engine that does not report it has
+    /// not searched to the end. ugrep's PCRE2 mode gives up silently if its matcher runs out of stack.
     pub(super) last_line: Option<String>,
-    /// The pattern as the embedded engine reads it, if it can.
+    /// The pattern as the embedded engine compiles it, if it can.
     pub(super) pattern: Option<Pattern>,
 }
 
-/// Without a configuration file and an environment, preprocessors, decompression and other modes are off unless asked
-/// for.
+/// Without a configuration file and an environment, preprocessors, decompression and other modes are off by
+/// default.
 const RIPGREP: &[&str] = &[
     "--no-config",
     "--color=never",
@@ -31,12 +33,12 @@ const RIPGREP: &[&str] = &[
     "--text",
     "--encoding=none",
     "--no-mmap",
-    // Only the numbers are read: longer lines are replaced by a short note.
+    // We only read line numbers, so ripgrep may replace longer lines by a short note.
     "--max-columns=32",
     "--threads=1",
 ];
-/// No configuration file is read unless it is asked for under this name, and no directory is ever walked, so nothing
-/// else is to be switched off. Decompression, filters and pagers are off unless asked for.
+/// ugrep reads a configuration file only if it is invoked under another name, and we never let it walk a
+/// directory, so no further switches are needed. Decompression, filters and pagers are off by default.
 const UGREP: &[&str] = &["-a", "-n", "-h", "-J1", "--color=never", "--no-pager"];
 
 impl Arguments {
@@ -52,13 +54,13 @@ impl Arguments {
         if text.contains('\0') {
             return Err(ExternalError::Nul);
         }
-        // Only our own engine reports these; the others would match every line, or two at once.
+        // Only our engine reports these errors; the others would match every line, or two lines at once.
         if text.contains('\n') {
             return Err(PatternError::LineFeed("it holds a line feed".to_owned()).into());
         }
         let pattern = match Pattern::new_within(text, &request.options, stop) {
             Ok(pattern) => Some(pattern),
-            // The engine may know more, and has its own words for what is wrong.
+            // The external engine may support this, and otherwise reports its own error.
             Err(
                 PatternError::LookAround { .. }
                 | PatternError::Backreference { .. }
@@ -81,20 +83,20 @@ impl Arguments {
     fn ugrep(request: &ExternalRequest<'_>, pattern: Option<Pattern>) -> Result<Self, ExternalError> {
         let mut list = owned(UGREP);
         if request.options.fuzzy > 0 {
-            // ugrep's levels are numbers of edits from 1 to 4, as ours are.
+            // ugrep's fuzzy levels are numbers of edits from 1 to 4, like ours.
             list.extend(["--only-line-number".to_owned(), format!("-Z{}", request.options.fuzzy)]);
             let list = with_pattern(list, request, pattern.as_ref(), "-j");
             return Ok(Self { list, last_line: None, pattern });
         }
         let last_line = last_line();
-        // Its PCRE2 mode is the one that knows letters beyond ASCII; `-Y` lets a pattern match the empty text.
+        // Only PCRE2 mode knows letters beyond ASCII; `-Y` allows the pattern to match the empty text.
         list.extend(owned(&["-P", "-Y", "-e", &last_line]));
         if let Some(pattern) = &pattern {
             let translated = dialect::for_ugrep(pattern.hir(), request.options.word);
             let translated = translated.ok_or(ExternalError::NotForUgrep)?;
             list.extend(owned(&["--only-line-number", "-e", &translated]));
         } else {
-            // With the text of the lines, because only that tells matches that reach over a line's end.
+            // We need the text of the lines, because only that shows matches that cross a line end.
             list = with_pattern(list, request, None, "-j");
         }
         Ok(Self { list, last_line: Some(last_line), pattern })
@@ -105,8 +107,8 @@ fn owned(arguments: &[&str]) -> Vec<String> {
     arguments.iter().map(|&argument| argument.to_owned()).collect()
 }
 
-/// Adds `-F`, `-w`, the case and the pattern. Our rule decides the case if we can read the pattern, and else the
-/// engine's.
+/// Adds `-F`, `-w`, the case option and the pattern. We decide the case if we can parse the pattern,
+/// otherwise the engine does.
 fn with_pattern(
     mut list: Vec<String>,
     request: &ExternalRequest<'_>,
@@ -125,7 +127,7 @@ fn with_pattern(
     list
 }
 
-/// A line that no text holds by chance or by intent: it differs from search to search.
+/// Returns a line that no text contains by chance or by intent, because it is random for each search.
 fn last_line() -> String {
     use std::hash::{BuildHasher, RandomState};
     let word = || format!("{:016x}", RandomState::new().hash_one(limits::EXTERNAL_TICK));

@@ -1,4 +1,4 @@
-//! The texts of many files as one, and the way back from its lines to the files.
+//! Concatenates the texts of many files and maps matching lines back to the files.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -16,7 +16,7 @@ use crate::event::{EventKind, FileEvents};
 use crate::lines::{LineFinder, MatchingLines};
 use crate::options::ScanOptions;
 
-/// Texts of files, one after the other in path order.
+/// Texts of several files, concatenated in path order.
 #[derive(Debug, Default)]
 pub(super) struct FileBatch {
     text: Vec<u8>,
@@ -29,17 +29,17 @@ struct BatchPart {
     hidden_by: Option<Arc<str>>,
     detected: Option<&'static str>,
     is_stored_notebook: bool,
-    /// Its text, without the line feed that was added to a last line that had none.
+    /// The range of the file's text, without the line feed that is appended to an unterminated last line.
     text: Range<usize>,
 }
 
-/// What was found in a batch, or in a file searched alone.
+/// Results for a batch, or for one file that was searched alone.
 #[derive(Debug, Default)]
 pub(super) struct BatchMatches {
     pub(super) files: Vec<FileEvents>,
     pub(super) skipped: Skipped,
     pub(super) notes: Notes,
-    /// What lies behind the last line found was not searched.
+    /// True if the text after the last line found was not searched.
     pub(super) cut: bool,
     /// Files that were searched to their end.
     pub(super) searched: u64,
@@ -48,7 +48,7 @@ pub(super) struct BatchMatches {
 pub(super) type BatchOutcome = Result<BatchMatches, ExternalError>;
 
 impl BatchMatches {
-    /// Adds the next batch in path order, except for its files, which are returned.
+    /// Appends the next batch in path order. Returns its files instead of storing them.
     pub(super) fn add(&mut self, next: Self) -> Vec<FileEvents> {
         self.searched += next.searched;
         self.skipped.merge(&next.skipped);
@@ -76,7 +76,7 @@ impl FileBatch {
         let start = self.text.len();
         self.text.extend_from_slice(text);
         let end = self.text.len();
-        // Else the next file's first line would be a part of this one's last.
+        // Without this line feed we would join the first line of the next file to the last line of this one.
         if text.last().is_some_and(|&byte| byte != b'\n') {
             self.text.push(b'\n');
         }
@@ -93,7 +93,7 @@ impl FileBatch {
         let mut found = BatchMatches::default();
         let mut starts = VecDeque::new();
         found.cut = self.lines_of(0..self.files.len(), engine, halt, &mut starts, &mut found.notes)?;
-        // Before the last line that it wrote there is nothing that it had not come by.
+        // Everything before the last reported line was searched.
         let last = if found.cut { starts.back().copied() } else { Some(u64::MAX) };
         let is_behind = |last: u64| self.files.partition_point(|part| part.text.start as u64 <= last);
         let searched = last.map_or(0, |last| is_behind(last) - usize::from(found.cut));
@@ -107,15 +107,16 @@ impl FileBatch {
                 break;
             }
             let text = &self.text[part.text.clone()];
-            // The lines are known: what is left is little, and a deadline that has passed must not cost them.
+            // The matching lines are known and little work is left, so a passed deadline must not discard
+            // them.
             let events = search_text(&lines, finder, &part.path, text, options, &Stop::never());
             let Some(mut file) = events else { continue };
             if last.is_some_and(|last| last < part.text.end as u64) {
-                // Lines behind the last known match may match too: as context they would be called what they are not.
+                // Lines after the last known match may match too, so we must not report them as context.
                 let last = file.events.iter().rposition(|event| event.kind == EventKind::Match);
                 file.events.truncate(last.map_or(0, |last| last + 1));
             }
-            // As the embedded engine: looked for only where something was found.
+            // Like the embedded engine, we check for NUL bytes only in files with matches.
             if is_binary(text) {
                 found.skipped.add(SkipReason::Binary);
                 continue;
@@ -128,8 +129,8 @@ impl FileBatch {
         Ok(found)
     }
 
-    /// The matching lines of a run of files; whether the search had to end within it. Where the engine gives up, the
-    /// files are searched by halves, so that only the one that it can't cope with is the poorer for it.
+    /// Returns the matching lines of a run of files, and true if the search had to end within it. If the
+    /// engine gives up, we search the files by halves so that only the problematic file loses results.
     fn lines_of(
         &self,
         files: Range<usize>,
@@ -154,17 +155,17 @@ impl FileBatch {
     }
 }
 
-/// The known lines of a text. Each stretch of it is asked for once, in order.
+/// Known matching lines of a text. Each part of the text is requested once, in order.
 #[derive(Default)]
 pub(super) struct KnownLines {
-    /// Where each line begins in the text.
+    /// The offset in the text at which each line begins.
     pub(super) starts: RefCell<VecDeque<u64>>,
-    /// Where the next stretch begins.
+    /// The start of the next part.
     position: Cell<u64>,
 }
 
 impl KnownLines {
-    /// Goes on to a stretch. Returns whether it has a known line.
+    /// Advances to a part of the text. Returns true if it contains a known line.
     fn seek(&self, stretch: &Range<usize>) -> bool {
         let mut starts = self.starts.borrow_mut();
         while starts.pop_front_if(|start| *start < stretch.start as u64).is_some() {}

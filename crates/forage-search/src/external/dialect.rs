@@ -1,27 +1,28 @@
-//! A pattern in words that ugrep's PCRE2 mode reads exactly as we do.
+//! Rewrites a pattern so that ugrep's PCRE2 mode reads it exactly as we do.
 //!
-//! ugrep's own syntax differs in what letters, words, white space and line ends are, and its parser refuses some
-//! sound expressions (an anchor alone in an alternative, an empty alternative). A pattern that we can parse is
-//! therefore written anew from its parsed form, with classes spelled out and looks expressed by look-around. The rest
-//! (look-around, backreferences) reaches ugrep as it was written.
+//! ugrep's own syntax has different definitions of letters, words, white space and line ends, and its parser
+//! rejects some valid expressions, for example an anchor alone in an alternative, or an empty alternative. We
+//! therefore print patterns that we can parse from their parsed form, with classes spelled out and assertions
+//! expressed as look-around. All others (with look-around or backreferences) are passed to ugrep unchanged.
 
 use std::fmt::Write;
 
 use regex_syntax::hir::{Class, ClassUnicode, Hir, HirKind, Look, Repetition};
 
-/// What `\w` means: the definition of Unicode's annex on regular expressions, as in the embedded engine.
+/// The meaning of `\w`: the definition of Unicode's annex on regular expressions, as in the embedded engine.
 const WORD: &str = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}";
 const ASCII_WORD: &str = "0-9A-Za-z_";
-/// Matches nothing and takes nothing; ugrep refuses `(?:)` where it stands alone.
+/// An expression that matches the empty text; ugrep rejects a lone `(?:)`.
 const NOTHING: &str = "x{0}";
-/// Repetitions up to which PCRE2 counts.
+/// The maximum repetition count of PCRE2.
 const REPETITIONS: u32 = 65_535;
 
-/// The pattern for ugrep's `-P`. `None` when it speaks of bytes that are not UTF-8, which that mode can't.
+/// Returns the pattern for ugrep's `-P`, or `None` if it names bytes that are not UTF-8, which that mode does
+/// not support.
 pub(super) fn for_ugrep(hir: &Hir, word: bool) -> Option<String> {
     let mut out = String::new();
     let empty = hir.properties().minimum_len() == Some(0);
-    // ugrep loses lines on empty matches, except on those at the beginning of a line.
+    // ugrep misses lines with empty matches unless the match is at the start of the line.
     if empty {
         out.push_str(r"^[^\n]*?");
     }
@@ -71,7 +72,7 @@ fn group(out: &mut String, parts: &[Hir], separator: &str) -> Option<()> {
 }
 
 fn character(out: &mut String, c: char) {
-    // Anything but a letter or digit could mean something: `\<` is a word's beginning to ugrep.
+    // Any other escaped character could have a meaning, for example `\<` matches the start of a word in ugrep.
     if c.is_ascii_alphanumeric() || c == '_' {
         out.push(c);
     } else {
@@ -133,8 +134,10 @@ fn counts(repetition: &Repetition) -> Option<String> {
     Some(if repetition.greedy { count } else { count + "?" })
 }
 
-/// A look by look-around. Next to bytes that are not UTF-8 PCRE2 sees neither a character nor a line's end there, which
-/// decides how each is put: an edge of a word may stand next to such bytes, half an edge may not.
+/// Expresses an assertion as look-around.
+///
+/// Next to bytes that are not UTF-8, PCRE2 sees neither a character nor a line end. The form of each
+/// assertion depends on this: an edge of a word may be next to such bytes, half an edge may not.
 fn look(look: Look) -> Option<String> {
     let is_unicode = regex_syntax::hir::LookSet::singleton(look).contains_word_unicode();
     let class = if is_unicode { WORD } else { ASCII_WORD };

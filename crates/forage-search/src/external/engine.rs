@@ -1,4 +1,4 @@
-//! One engine over one text: which of its lines match, and how sure that is.
+//! Runs one engine over one text: returns the matching lines and whether the result is complete.
 
 use std::io::Write;
 use std::os::fd::OwnedFd;
@@ -21,28 +21,28 @@ pub(super) struct ExternalEngine<'a> {
     given_up: AtomicU64,
 }
 
-/// What a search of one text gave.
+/// Results of searching one text.
 #[derive(Debug, Default)]
 pub(super) struct SearchedFiles {
-    /// Where the matching lines begin in the text, rising.
+    /// The offsets at which matching lines begin, ascending.
     pub(super) starts: Vec<u64>,
-    /// The search had to end before the engine did: lines behind the last one are unknown.
+    /// True if the search was ended before the engine finished: later lines are unknown.
     pub(super) halted: bool,
-    /// The engine ended before the end of the text without saying so: lines are missing.
+    /// True if the engine ended before the end of the text without reporting it: lines are missing.
     pub(super) gave_up: bool,
 }
 
-/// What the runs of a search leave behind besides lines.
+/// Diagnostics that the runs of a search produce in addition to lines.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
-    /// Whether any line matched.
+    /// True if any line matched.
     pub(super) found: bool,
     /// The highest exit code.
     pub(super) code: Option<i32>,
-    /// The beginning of all that the runs wrote to stderr.
+    /// The beginning of the runs' stderr output.
     pub(super) stderr: Vec<u8>,
     pub(super) warnings: Vec<String>,
-    /// Lines may be missing.
+    /// True if lines may be missing.
     pub(super) incomplete: bool,
 }
 
@@ -65,7 +65,7 @@ impl Notes {
     }
 }
 
-/// What the engines say of a pattern that they can't read.
+/// Messages by which the engines report an invalid pattern.
 const INVALID_PATTERN: &[&str] = &[
     "regex parse error",
     "error parsing",
@@ -84,12 +84,12 @@ impl<'a> ExternalEngine<'a> {
         Ok(Self { program, arguments, given_up: AtomicU64::new(0) })
     }
 
-    /// The pattern as the embedded engine reads it: it tells where in a line the matches are.
+    /// Returns the pattern as the embedded engine compiles it, which locates matches within a line.
     pub(super) fn pattern(&self) -> Option<&Pattern> {
         self.arguments.pattern.as_ref()
     }
 
-    /// Searches `text`, whose last line ends with a line feed.
+    /// Searches `text`, whose last line must end with a line feed.
     pub(super) fn search(
         &self,
         text: &[u8],
@@ -106,7 +106,7 @@ impl<'a> ExternalEngine<'a> {
             2 * text.len() as u64 + (line_count + 2) * limits::EXTERNAL_OUTPUT_PER_LINE + (1 << 20);
         let (mut last, mut start, mut reached_end, mut beyond) = (1, 0, false, 0);
         let mut found = |number: u64| match number - 1 {
-            // The first line of what it reads is empty and not the text's.
+            // The first line of the input is the empty line that we added.
             0 => {}
             number if number <= line_count => {
                 start = skip_lines(text, start, (number - last) as usize);
@@ -132,7 +132,7 @@ impl<'a> ExternalEngine<'a> {
         Ok(searched)
     }
 
-    /// Counts a file in which the engine gave up; the error when there were too many.
+    /// Counts a file in which the engine gave up. Returns an error if there were too many.
     pub(super) fn give_up(&self, file: &str, notes: &mut Notes) -> Result<(), ExternalError> {
         notes.incomplete = true;
         notes.warn(format!(
@@ -146,10 +146,12 @@ impl<'a> ExternalEngine<'a> {
         }
     }
 
-    /// A file in memory with the text: it has no name that could be taken for an option, and nobody else has it.
+    /// Creates an in-memory file with the text. It has no name that could be taken for an option, and no
+    /// other process can open it.
     fn hand_over(&self, text: &[u8]) -> std::io::Result<OwnedFd> {
         let mut file = std::fs::File::from(memfd_create("forage-text", MemfdFlags::CLOEXEC)?);
-        // Behind an empty line no bytes are taken for a byte-order mark: the text is decoded already.
+        // After an empty line, no bytes are taken for a byte-order mark. This matters because the text is
+        // already decoded.
         file.write_all(b"\n")?;
         file.write_all(text)?;
         if let Some(last) = &self.arguments.last_line {
@@ -159,8 +161,8 @@ impl<'a> ExternalEngine<'a> {
         Ok(file.into())
     }
 
-    /// What an ended run means: by the lines that were seen, not by its exit code alone, which is 1 in ugrep for a
-    /// search with matches and an unreadable file, and 2 in ripgrep.
+    /// Interprets an ended run by the lines that it reported. The exit code alone is ambiguous: a search with
+    /// matches and an unreadable file gives 1 in ugrep and 2 in ripgrep.
     fn judge(
         &self,
         ended: ProcessEnd,
@@ -207,7 +209,7 @@ impl<'a> ExternalEngine<'a> {
                  lines"
             ));
         }
-        // The line that we put at the end is no result.
+        // The sentinel line is not a result.
         let code = match ended.code {
             Some(0) if !found => Some(1),
             code => code,
@@ -221,8 +223,8 @@ impl<'a> ExternalEngine<'a> {
     }
 }
 
-/// Returns where the line begins that is `lines` after the one at `start`. Most stretches are only counted, which is
-/// several times faster than a look at each line.
+/// Returns the start of the line that is `lines` lines after the one at `start`. Counting line feeds per
+/// chunk is several times faster than visiting each line.
 fn skip_lines(text: &[u8], mut start: usize, mut lines: usize) -> usize {
     while lines > 0 {
         let stretch = &text[start..text.len().min(start + 512)];

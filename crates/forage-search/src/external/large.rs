@@ -1,5 +1,5 @@
-//! Files too large to be read whole: the embedded engine's search in pieces, with the external engine's lines. The
-//! engine searches each block of whole lines before the block is read on.
+//! Searches files too large to be read whole: the embedded engine's piecewise search with the external
+//! engine's lines. The engine searches each block of whole lines before the next block is read.
 
 use std::io::{self, Read};
 
@@ -15,7 +15,7 @@ use crate::lines::LineFinder;
 use crate::options::ScanOptions;
 use crate::scan::search_pieces;
 
-/// Searches a large file, whose text comes from `reader`.
+/// Searches a large file whose text comes from `reader`.
 pub(super) fn search_large(
     engine: &ExternalEngine<'_>,
     finder: Option<&LineFinder<'_>>,
@@ -53,18 +53,18 @@ pub(super) fn search_large(
     Ok(BatchMatches { files, skipped, notes: blocks.notes, cut, searched: u64::from(!cut) })
 }
 
-/// Reads a text block by block and searches each block before its bytes are handed on.
+/// Reads a text block by block and searches each block before passing on its bytes.
 struct BlockReader<'a, 'e, R> {
     engine: &'a ExternalEngine<'e>,
     path: &'a RelPath,
     halt: ProcessHalt<'a>,
     reader: R,
     lines: &'a KnownLines,
-    /// Where the block begins in the whole text.
+    /// The offset of the block in the whole text.
     start: u64,
-    /// The block, and the beginning of the line after it.
+    /// The block, followed by the beginning of the next line.
     block: Vec<u8>,
-    /// Bytes of the block that were handed on.
+    /// Bytes of the block that were passed on.
     served: usize,
     /// Bytes of the block whose matching lines are known.
     known: usize,
@@ -86,8 +86,8 @@ impl<R: Read> Read for BlockReader<'_, '_, R> {
 }
 
 impl<R: Read> BlockReader<'_, '_, R> {
-    /// Reads the next block and returns where it ends: after a line, at the end of the text, or within a line that is
-    /// too long for a search in pieces, which then ends there.
+    /// Reads the next block and returns its end. The block ends after a line, at the end of the text, or
+    /// within a line that is too long for a piecewise search, which then ends there.
     fn fill(&mut self) -> io::Result<usize> {
         self.block.drain(..self.known);
         self.start += self.known as u64;

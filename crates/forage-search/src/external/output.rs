@@ -1,37 +1,37 @@
-//! Reading an engine's output: the numbers at the beginnings of its lines.
+//! Parses the output of an engine: the numbers at the start of its lines.
 //!
-//! Both engines write `NUMBER:text` for a matching line. ugrep writes `NUMBER|text` for the further lines of a match
-//! that reaches over a line end. The text is thrown away as it comes, so neither its length nor what it holds
-//! matters; a line that does not begin as expected is counted and is otherwise nothing.
+//! Both engines write `NUMBER:text` for a matching line. ugrep writes `NUMBER|text` for the other lines of a
+//! match that crosses a line end. The text is discarded as it arrives, so neither its length nor its content
+//! matters. A line without the expected start is only counted.
 
-/// A parser for output that comes in pieces of any size.
+/// A parser for output that arrives in pieces of any size.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct LineNumbers {
     state: State,
     number: u64,
-    /// A line that is reported once it is known that its match ends within it.
+    /// A line that will be reported once its match is known to end within it.
     pending: Option<u64>,
-    /// The last number that was accepted.
+    /// The last accepted number.
     last: u64,
-    /// Lines that do not begin with a number, or whose number goes back.
+    /// Lines that do not begin with a number, or whose number is smaller than the previous one.
     pub(super) noise: u64,
-    /// Lines left out because their match reaches over the line's end.
+    /// Lines left out because their match crosses a line end.
     pub(super) spanning: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
-    /// At the beginning of a line.
+    /// At the start of a line.
     #[default]
     Start,
-    /// Within the digits at its beginning.
+    /// Within the digits at its start.
     Digits,
-    /// Behind what matters.
+    /// After the part that matters.
     Rest,
 }
 
 impl LineNumbers {
-    /// Takes a piece of output; `found` gets each number once, rising.
+    /// Parses a piece of output. Calls `found` once for each number, in ascending order.
     pub(super) fn push(&mut self, mut piece: &[u8], mut found: impl FnMut(u64)) {
         while let Some(&byte) = piece.first() {
             match (self.state, byte) {
@@ -48,7 +48,7 @@ impl LineNumbers {
                     self.state = State::Digits;
                 }
                 (State::Digits, b'0'..=b'9') => {
-                    // A number too large to be one stays too large for any text.
+                    // A saturated number is still larger than the line count of any text.
                     self.number = self.number.saturating_mul(10).saturating_add(u64::from(byte - b'0'));
                 }
                 (State::Digits, b':') => {
@@ -72,7 +72,7 @@ impl LineNumbers {
         }
     }
 
-    /// The end of the output: nothing can follow that would take the last line back.
+    /// Ends the output: nothing more can arrive that would retract the last line.
     pub(super) fn end(&mut self, mut found: impl FnMut(u64)) {
         if matches!(self.state, State::Digits) {
             self.noise += 1;
@@ -81,7 +81,7 @@ impl LineNumbers {
     }
 
     fn accept(&mut self, found: &mut impl FnMut(u64)) {
-        // Several matches of one line are one matching line.
+        // ugrep reports several matches of one line as several lines.
         if self.number == self.last && self.number > 0 {
             return;
         }
@@ -113,7 +113,7 @@ mod tests {
         (numbers, parser.noise, parser.spanning)
     }
 
-    /// The result must not depend on how the pipe cut the output.
+    /// Checks that the result does not depend on how the pipe divided the output.
     fn check(output: &[u8], expected: &[u64], noise: u64) {
         for at in 0..=output.len() {
             let (found, other, _) = numbers(&[&output[..at], &output[at..]]);
@@ -133,13 +133,13 @@ mod tests {
         check(b"", &[], 0);
     }
 
-    /// We ask for no context, and make it from our own text: what looks like a line of it is no match.
+    /// We never request context, so a line that looks like context is not a match.
     #[test]
     fn t_ls_parse_01_match_lines_and_context_lines() {
         check(b"3-before\n4:match\n5-after\n--\n9:match 10:x\n", &[4, 9], 3);
     }
 
-    /// A type that can be copied holds no memory of its own; every byte of a piece is looked at once.
+    /// A `Copy` type owns no heap memory, and each byte of a piece is visited once.
     #[test]
     fn nfr_ls_perf_02_what_is_held_does_not_grow_with_the_output() {
         fn holds_no_memory_of_its_own<T: Copy>(_: &T) {}

@@ -1,5 +1,5 @@
-//! One run of an engine: started with nothing of ours but the text, read without ever waiting for it, and gone with all
-//! that it started when the run ends, however it ends.
+//! One run of an engine. The process gets nothing from us except the text, we never block on its output, and
+//! it is killed with all its children when the run ends, however it ends.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -21,11 +21,11 @@ use rustix::process::{
 
 use crate::limits;
 
-/// When a run must end before the engine does.
+/// The conditions that end a run before the engine finishes.
 #[derive(Clone, Copy)]
 pub(super) struct ProcessHalt<'a> {
     pub(super) stop: &'a Stop,
-    /// Set when no result is wanted any more.
+    /// Set when no result is needed any more.
     pub(super) ended: &'a AtomicBool,
 }
 
@@ -35,20 +35,20 @@ impl ProcessHalt<'_> {
     }
 }
 
-/// How a run ended.
+/// The outcome of a run.
 #[derive(Debug, Default)]
 pub(super) struct ProcessEnd {
     pub(super) code: Option<i32>,
     pub(super) signal: Option<i32>,
-    /// The beginning of what it wrote there.
+    /// The beginning of its stderr output.
     pub(super) stderr: Vec<u8>,
-    /// It was killed because the search must end.
+    /// True if the engine was killed because the search must end.
     pub(super) halted: bool,
-    /// It was killed because it wrote more than a search of this text can give.
+    /// True if the engine was killed because it wrote more than a search of this text can produce.
     pub(super) flooded: bool,
 }
 
-/// Returns what a program prints about its version, at most `max` bytes.
+/// Returns the version output of a program, at most `max` bytes.
 pub(super) fn version(program: &Path, halt: ProcessHalt<'_>, max: usize) -> io::Result<Vec<u8>> {
     let text = memfd_create("forage-nothing", MemfdFlags::CLOEXEC)?;
     let mut printed = Vec::new();
@@ -57,7 +57,7 @@ pub(super) fn version(program: &Path, halt: ProcessHalt<'_>, max: usize) -> io::
     Ok(printed)
 }
 
-/// Runs an engine over `text` and hands over what it prints as it is read.
+/// Runs an engine over `text` and passes on its output as it arrives.
 pub(super) fn run(
     program: &Path,
     arguments: &[String],
@@ -81,7 +81,8 @@ pub(super) fn run(
         wait_for_something(&stdout, &stderr, exit.as_ref());
         let exited = running.has_exited();
         if exited {
-            // What it started can hold the pipes open; what it wrote itself is in them now.
+            // We kill the group because children of the engine can hold the pipes open, but the engine's own
+            // output has been written by now.
             running.kill_group();
         }
         let max = if exited { limits::EXTERNAL_LEFT_BYTES } else { limits::EXTERNAL_READ_BYTES };
@@ -123,14 +124,16 @@ fn command(program: &Path, arguments: &[String], text: &OwnedFd) -> Command {
         .stderr(Stdio::piped())
         .process_group(0);
     let inherit = move || {
-        // SAFETY: the handle is open: it is borrowed from its owner until the child was started, and no handle is
-        // closed between `fork` and `exec`.
+        // SAFETY: the handle is open: it is borrowed from its owner until the child was started, and no
+        // handle is closed between `fork` and `exec`.
         #[expect(unsafe_code, reason = "a closure between `fork` and `exec` can't hold a borrow")]
         let handle = unsafe { BorrowedFd::borrow_raw(handle) };
-        // Here and not in the parent, where a child that another thread starts at this moment would get it too.
+        // This must happen in the child: in the parent, a child that another thread starts at this moment
+        // would inherit the handle too.
         fcntl_setfd(handle, FdFlags::empty())?;
-        // Its own group is out of a terminal's reach: it must not outlive us when we are interrupted or killed. The
-        // thread that starts it waits for it, so that thread's end is ours.
+        // Its own process group shields the engine from signals of the terminal, so it must not outlive us
+        // when we are interrupted or killed. The signal is sent when the parent thread ends; that thread
+        // waits for the engine, so it ends only with us.
         set_parent_process_death_signal(Some(Signal::KILL)).map_err(io::Error::from)
     };
     // SAFETY: the closure makes two system calls and touches neither memory nor locks of the parent.
@@ -144,30 +147,30 @@ fn command(program: &Path, arguments: &[String], text: &OwnedFd) -> Command {
     command
 }
 
-/// Sleeps until there is something to read, the engine exits, or it is time to look at the deadline.
+/// Sleeps until there is output to read, the engine exits, or the next deadline check is due.
 fn wait_for_something(stdout: &Pipe, stderr: &Pipe, exit: Option<&OwnedFd>) {
     let open =
         [stdout.0.as_ref().map(AsFd::as_fd), stderr.0.as_ref().map(AsFd::as_fd), exit.map(AsFd::as_fd)];
     let mut handles: Vec<PollFd<'_>> =
         open.into_iter().flatten().map(|handle| PollFd::from_borrowed_fd(handle, PollFlags::IN)).collect();
-    // Where no handle becomes ready at the exit, it is looked for more often.
+    // If no handle becomes ready when the engine exits, we poll more often.
     let tick = if exit.is_some() { limits::EXTERNAL_TICK } else { Duration::from_millis(1) };
     let timeout = Timespec { tv_sec: 0, tv_nsec: tick.subsec_nanos().into() };
-    // An interrupted call is only a shorter one.
+    // An interrupted call only shortens the wait.
     let _ = poll(&mut handles, Some(&timeout));
 }
 
-/// The reading end of a pipe, which never blocks.
+/// The read end of a pipe in non-blocking mode.
 struct Pipe(Option<File>);
 
 impl Pipe {
     fn new(end: Option<impl Into<OwnedFd>>) -> Self {
         let reader = end.map(|end| File::from(end.into()));
-        // A pipe that can't be made so is not read: it could block for ever.
+        // We do not read a pipe that can't be made non-blocking, because it could block forever.
         Self(reader.filter(|reader| fcntl_setfl(reader, OFlags::NONBLOCK).is_ok()))
     }
 
-    /// Reads what is there, at most about `max` bytes; returns how much.
+    /// Reads available data, at most about `max` bytes, and returns the number of bytes read.
     fn read(&mut self, buffer: &mut [u8], max: usize, mut take: impl FnMut(&[u8])) -> usize {
         let mut total = 0;
         while total < max {
@@ -187,19 +190,20 @@ impl Pipe {
     }
 }
 
-/// A started engine. However this goes out of scope, its process group is killed and the process reaped.
+/// A running engine. Dropping it kills its process group and reaps the process.
 struct RunningProcess(Child);
 
 impl RunningProcess {
-    /// Whether it has exited; it is left unreaped, so that its number and its group's stay its own.
+    /// Returns true if the engine has exited. It is not reaped, so that its process and group ids can't be
+    /// reused yet.
     fn has_exited(&self) -> bool {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        // Where the system reaps children by itself, an exited one is none any more.
+        // If the system reaps children automatically, an exited child no longer exists.
         matches!(waitid(WaitId::Pid(Pid::from_child(&self.0)), options), Ok(Some(_)) | Err(Errno::CHILD))
     }
 
     fn kill_group(&self) {
-        // Fails only when nothing is left in the group.
+        // This fails only if the group has no processes left.
         let _ = kill_process_group(Pid::from_child(&self.0), Signal::KILL);
     }
 
@@ -211,7 +215,7 @@ impl RunningProcess {
 
 impl Drop for RunningProcess {
     fn drop(&mut self) {
-        // After `end` it is reaped, and its number may be another's.
+        // After `end` the process is reaped and its id may belong to another process.
         if !matches!(self.0.try_wait(), Ok(Some(_))) {
             self.kill_group();
             let _ = self.0.wait();

@@ -1,9 +1,10 @@
-//! Which program is run: resolved once, by an absolute path, never from a place that a repository can fill.
+//! Resolves the program to run: once, to an absolute path, and never to a location that a repository can
+//! write to.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-/// The engines that can be run.
+/// The supported engines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgramKind {
     /// `ugrep`.
@@ -13,7 +14,7 @@ pub enum ProgramKind {
 }
 
 impl ProgramKind {
-    /// The name for people and records.
+    /// Returns the display name, which records also use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ugrep => "ugrep",
@@ -29,59 +30,59 @@ pub struct Program {
     kind: ProgramKind,
 }
 
-/// The reasons for which a program is not taken as an engine. The messages say what to do instead.
+/// The reasons for which a program is rejected as an engine. Each message says what to do instead.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// `ug`, which loads `.ugrep` files.
+    /// The program is `ug`, which loads `.ugrep` files.
     #[error(
         "`{name}` is not run as a search engine, because under that name it loads the options of a `.ugrep` file, which \
          can name programs to run; write `ugrep`, which is the same program without that"
     )]
     UgRefused {
-        /// What was asked for.
+        /// The requested name.
         name: String,
     },
-    /// Neither engine by its name.
+    /// The name belongs to neither engine.
     #[error(
         "`{name}` is no known search engine; take `ugrep`, `rg` or `ripgrep` (a version may follow, as in `rg-15.2`), by \
          name or by absolute path, or the embedded engine"
     )]
     UnknownName {
-        /// What was asked for.
+        /// The requested name.
         name: String,
     },
-    /// A relative path.
+    /// The path is relative.
     #[error("`{name}` is a relative path; write the program's absolute path or its bare name")]
     Relative {
-        /// What was asked for.
+        /// The requested name.
         name: String,
     },
-    /// It is nowhere in the search path.
+    /// The program is not in the search path.
     #[error(
         "`{name}` was not found in the absolute directories of the search path ({searched} of them); install it, write \
          its absolute path, or use the embedded engine, which needs no program"
     )]
     NotFound {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// Directories that were looked into.
+        /// The number of directories searched.
         searched: usize,
     },
-    /// It can't be looked at.
+    /// The file's metadata can't be read.
     #[error("`{}` can't be used: {source}; write the path of an installed program", path.display())]
     Io {
         /// The program.
         path: PathBuf,
-        /// What the system said.
+        /// The system error.
         source: std::io::Error,
     },
-    /// A directory, a device, or without the right to execute it.
+    /// The path is a directory, a device, or a file without execute permission.
     #[error("`{}` is not an executable file; write the path of an installed program", path.display())]
     NotExecutable {
         /// The program.
         path: PathBuf,
     },
-    /// It lies in a directory that is searched.
+    /// The program is inside a directory that will be searched.
     #[error(
         "`{}` lies within the root `{}` and is not run, because a repository must not bring the programs that search \
          it; install the program outside of it", path.display(), root.display()
@@ -89,18 +90,20 @@ pub enum ProgramError {
     InsideRoot {
         /// The program.
         path: PathBuf,
-        /// The root.
+        /// The root that contains it.
         root: PathBuf,
     },
-    /// Another system than Linux.
+    /// The system is neither Linux nor Android.
     #[error("external engines need Linux; the embedded engine works everywhere")]
     Unsupported,
 }
 
 impl Program {
-    /// Finds an engine: `name` is an absolute path, or a bare name that is looked up in the absolute directories of
-    /// `search_path` (others are passed over). `roots` are the canonical paths of the directories that will be
-    /// searched: what lies in one of them is not taken.
+    /// Finds an engine.
+    ///
+    /// `name` is an absolute path, or a bare name that is looked up in the absolute directories of
+    /// `search_path` (relative ones are ignored). `roots` are the canonical paths of the directories that
+    /// will be searched; programs inside them are rejected.
     pub fn resolve(name: &Path, search_path: &[PathBuf], roots: &[&Path]) -> Result<Self, ProgramError> {
         if !cfg!(any(target_os = "linux", target_os = "android")) {
             return Err(ProgramError::Unsupported);
@@ -122,20 +125,20 @@ impl Program {
                         source.kind(),
                         std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory
                     ) => {}
-                // A later directory may hold the real one.
+                // A later directory may contain an acceptable program.
                 Err(error) => refused = refused.or(Some(error)),
             }
         }
         Err(refused.unwrap_or_else(|| ProgramError::NotFound { name: name.display().to_string(), searched }))
     }
 
-    /// The absolute path that is run.
+    /// Returns the absolute path of the program.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Returns the first line of what the program says of its version; `None` when it says nothing by the deadline. It
-    /// runs as for a search, over nothing.
+    /// Returns the first line of the program's version output, or `None` if it prints nothing by the
+    /// deadline. The program runs under the same restrictions as for a search, with an empty text.
     #[cfg(any(target_os = "linux", target_os = "android"))]
     pub fn version(&self, stop: &forage_base::Stop) -> Option<String> {
         let halt = super::process::ProcessHalt { stop, ended: &false.into() };
@@ -145,20 +148,20 @@ impl Program {
         Some(text.lines().next()?.trim().to_owned()).filter(|line| !line.is_empty())
     }
 
-    /// External engines are not run here.
+    /// External engines are not supported on this system.
     #[cfg(not(any(target_os = "linux", target_os = "android")))]
     pub fn version(&self, _: &forage_base::Stop) -> Option<String> {
         None
     }
 
-    /// Returns which engine it is.
+    /// Returns the kind of engine.
     pub fn kind(&self) -> ProgramKind {
         self.kind
     }
 }
 
-/// The engine by the program's own name. `ugrep-indexer`, `ugrep+` and `rga` are other programs, the last two of
-/// which run filters over files.
+/// Returns the engine for a program's name. `ugrep-indexer`, `ugrep+` and `rga` are different programs; the
+/// last two run filters over files.
 fn kind_of(name: &Path) -> Result<ProgramKind, ProgramError> {
     let shown = || name.display().to_string();
     let file = name.file_name().and_then(OsStr::to_str).unwrap_or_default();
@@ -176,8 +179,9 @@ fn kind_of(name: &Path) -> Result<ProgramKind, ProgramError> {
     }
 }
 
-/// The path, if an executable file stands there, and neither it nor what it leads to lies in a root. The path itself
-/// is run, not what it leads to: the program behaves by the name under which it is called.
+/// Returns `path` if it is an executable file, and neither it nor the target of its links is inside a root.
+/// The path itself is run, not its target, because the program's behavior depends on the name under which it
+/// is invoked.
 #[expect(
     clippy::disallowed_methods,
     reason = "the program comes from the user's configuration, not a repository"
@@ -195,7 +199,7 @@ fn check(path: &Path, roots: &[&Path]) -> Result<PathBuf, ProgramError> {
     if !(metadata.is_file() && is_executable(&metadata)) {
         return Err(ProgramError::NotExecutable { path: path.to_owned() });
     }
-    // By the name that was asked for: ugrep behaves by it, and a link to `ug` must not run as that.
+    // We return the requested name: ugrep's behavior depends on it, and a link to `ug` must not run as `ug`.
     Ok(path.to_owned())
 }
 

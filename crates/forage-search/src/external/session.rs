@@ -1,4 +1,5 @@
-//! One search: a walk that reads, workers that run the engine, and the caller's thread that hands over.
+//! One search: a walk that reads files, workers that run the engine, and the caller's thread that delivers
+//! results.
 
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
@@ -30,8 +31,10 @@ struct ExternalSession<'a> {
     halt: ProcessHalt<'a>,
 }
 
-/// Searches the files below `start` with an external engine; `receive` gets them in path order, and ends the search by
-/// breaking off. An error ends the search too, after what was found before it was handed over.
+/// Searches the files below `start` with an external engine.
+///
+/// `receive` gets the files in path order, and can end the search by returning a break. An error ends the
+/// search too, after the results found before it were delivered.
 #[expect(clippy::too_many_arguments, reason = "the embedded engine's arguments and the engine")]
 pub fn search(
     program: &Program,
@@ -48,14 +51,15 @@ pub fn search(
     let session = &ExternalSession { engine: ExternalEngine::new(program, request, stop)?, scan, halt };
     let mut found = BatchMatches::default();
     if session.engine.pattern().is_none() {
-        // Only the engine can say whether the pattern is one, even where there is no file to search.
+        // Only the engine can validate this pattern, so we run it even if there is no file to search.
         session.engine.search(b"", halt, &mut found.notes)?;
     }
     let mut broke_off = false;
     let (mut walk, sent) = std::thread::scope(|scope| {
         let end = EndOnDrop(&ended);
         let threads = options.thread_count();
-        // The capacities bound the batches that wait to be searched, and those that wait for earlier ones.
+        // With these capacities we limit the batches that wait to be searched, and the outcomes that wait for
+        // earlier ones.
         let (work, batches) = sync_channel(threads);
         let (sender, outcomes) = sync_channel(2 * threads);
         let walker = scope.spawn(move || session.walk(&work, &sender, root, start, options));
@@ -66,7 +70,7 @@ pub fn search(
         }));
         drop(batches);
         for outcome in outcomes {
-            // Only a worker that panicked gives none.
+            // Only a worker that panicked sends no outcome.
             let Ok(outcome) = outcome.recv() else { break };
             let files = found.add(outcome?);
             broke_off = files.into_iter().any(|file| receive(file).is_break());
@@ -78,7 +82,7 @@ pub fn search(
         workers.into_iter().for_each(join);
         join(walker)
     })?;
-    // The walk is broken off by us only.
+    // Only this function ends the walk early.
     walk.broke_off = broke_off;
     if broke_off {
         walk.stopped = None;
@@ -86,10 +90,10 @@ pub fn search(
         walk.stopped = walk.stopped.or_else(|| stop.check());
     }
     walk.skipped.merge(&found.skipped);
-    // Files that were read for an engine that did not answer are not searched.
+    // We do not count files that were read for an engine that did not answer.
     walk.visited = walk.visited.saturating_sub(sent.saturating_sub(found.searched));
     let notes = found.notes;
-    // As one run over everything would have ended: 1 only if nothing was found.
+    // The exit code that one run over all files would have had: 1 only if nothing was found.
     let exit_code = notes.code.map(|code| if code == 1 && notes.found { 0 } else { code });
     let stderr = String::from_utf8_lossy(&notes.stderr).into_owned();
     Ok(ExternalReport { walk, notes: notes.warnings, incomplete: notes.incomplete, exit_code, stderr })
@@ -99,7 +103,7 @@ fn join<T>(handle: ScopedJoinHandle<'_, T>) -> T {
     handle.join().unwrap_or_else(|panic| resume_unwind(panic))
 }
 
-/// Ends the walk and all processes, also when the receiver of the results panics.
+/// Ends the walk and all processes on drop, including when the receiver of the results panics.
 struct EndOnDrop<'a>(&'a AtomicBool);
 
 impl Drop for EndOnDrop<'_> {
@@ -108,7 +112,7 @@ impl Drop for EndOnDrop<'_> {
     }
 }
 
-/// A batch and where its outcome goes.
+/// A batch and the channel for its outcome.
 type BatchWork = (FileBatch, SyncSender<BatchOutcome>);
 
 impl TextSearch for Option<LineFinder<'_>> {
@@ -118,19 +122,19 @@ impl TextSearch for Option<LineFinder<'_>> {
 }
 
 impl ExternalSession<'_> {
-    /// Searches batches until there are no more.
+    /// Searches batches until the channel is closed.
     fn work(&self, batches: &Mutex<Receiver<BatchWork>>) {
         let finder = self.finder();
         loop {
             let next = batches.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok((batch, outcome)) = next else { return };
-            // After the end of a search there is no receiver.
+            // After the end of a search the receiver is gone.
             let _ = outcome.send(batch.search(&self.engine, finder.as_ref(), self.scan, self.halt));
         }
     }
 
-    /// Reads the files in path order and makes batches of their texts. `outcomes` gets the places where their outcomes
-    /// will come, in the same order. Returns the number of files for the engine, too.
+    /// Reads the files in path order and groups their texts into batches. Sends the receivers of their
+    /// outcomes to `outcomes` in the same order. Also returns the number of files sent to the engine.
     fn walk(
         &self,
         work: &SyncSender<BatchWork>,
@@ -186,7 +190,7 @@ impl ExternalSession<'_> {
             Err(_) => ControlFlow::Break(()),
         };
         let flush = |batch: &mut FileBatch| {
-            // An engine is never started without a file to search.
+            // The engine is never started without a file to search.
             if batch.is_empty() {
                 return ControlFlow::Continue(());
             }
@@ -222,7 +226,7 @@ impl ExternalSession<'_> {
         Ok((report, sent))
     }
 
-    /// Finds the places of matches in a line, where our own engine can read the pattern.
+    /// Returns a finder that locates matches within a line, if our engine can compile the pattern.
     fn finder(&self) -> Option<LineFinder<'_>> {
         self.engine.pattern().map(|pattern| LineFinder::new(pattern, self.halt.stop))
     }
@@ -241,7 +245,7 @@ enum OutputPiece {
 }
 
 impl OutputPiece {
-    /// Bytes that this holds, about.
+    /// Returns the approximate memory size in bytes.
     fn weight(&self) -> usize {
         let held = match self {
             Self::Text { text, .. } => text.len(),

@@ -1,10 +1,11 @@
-//! The graph with layers of edits as a lazy automaton, which decides lines.
+//! The pattern graph with one layer per edit, compiled to a lazy automaton that decides whether a line
+//! matches.
 //!
-//! Layer `n` holds the nodes that are reached with `n` edits. The automaton reads bytes: a class becomes a trie of
-//! UTF-8 sequences, and what an edit takes from the text is such a sequence or a single byte. A character of several
-//! bytes may thus be taken apart, each byte an edit; that is never cheaper than one edit for the whole, so nothing is
-//! found in that way which is not found rightly. Only assertions inside the character, and bytes that the pattern
-//! itself names, make a difference; see [`Automaton::is_exact`].
+//! Layer `n` contains the nodes reached with `n` edits. The automaton reads bytes: a class becomes a trie of
+//! UTF-8 sequences, and an edit consumes such a sequence or a single byte. It may therefore take a multi-byte
+//! character apart, with each byte counting as one edit. That never costs less than one edit for the whole
+//! character, so it adds no false matches. The exceptions are assertions inside the character and bytes that
+//! the pattern names explicitly; see [`Automaton::is_exact`].
 
 use std::collections::HashMap;
 
@@ -23,31 +24,33 @@ use crate::stepped::{LazySearch, SteppedEnd};
 #[derive(Debug)]
 pub(super) struct Automaton {
     strict: DFA,
-    /// Without the assertions about words, for text that is not ASCII: there an automaton can't test them.
+    /// An automaton without assertions about words, for text that is not ASCII, on which an automaton can't
+    /// test them.
     loose: Option<DFA>,
     is_careful: bool,
-    /// Work for one byte, at the most: as many states can be active.
+    /// The maximum work per byte, which is the number of states that can be active.
     work: u64,
 }
 
-/// What a worker keeps for an [`Automaton`].
+/// The per-thread cache of an [`Automaton`].
 #[derive(Debug, Default)]
 pub(super) struct AutomatonCache {
     strict: Option<Cache>,
     loose: Option<Cache>,
 }
 
-/// What a search over text of several lines came upon.
+/// The first event of a search over text of several lines.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum FuzzyEvent {
     /// A match ends here, inside a line.
     Match(usize),
-    /// The automaton can't tell; the line at this place is to be decided alone.
+    /// The automaton can't decide; the line at this offset must be searched on its own.
     Unknown(usize),
 }
 
 impl Automaton {
-    /// Builds it as long as `pace` allows; otherwise the error says nothing.
+    /// Builds the automaton within the time that `pace` allows. Running out of time gives the same error as
+    /// exceeding the size limit.
     pub(super) fn new(graph: &Graph, edits: usize, pace: &Pace) -> Result<Self, TooLarge> {
         let states = graph.nodes.len() * (edits + 1);
         Ok(Self {
@@ -58,18 +61,20 @@ impl Automaton {
         })
     }
 
-    /// Whether a match that the automaton reports is one. Otherwise it may be none, but none is missed.
+    /// Returns true if every match that the automaton reports on `text` is real. Otherwise it may report
+    /// false matches, but it never misses one.
     pub(super) fn is_exact(&self, text: &[u8]) -> bool {
         !self.is_careful || text.is_ascii()
     }
 
-    /// Bytes on which the work is little enough to be done without a look at the clock.
+    /// Returns the number of bytes that can be processed between two deadline checks.
     pub(super) fn quick_bytes(&self) -> usize {
         usize::try_from(limits::WORK_PER_LOOK / self.work.max(1)).unwrap_or(usize::MAX)
     }
 
-    /// Where the match in `line[start..end]` that ends first has its end, by a byte or so; see
-    /// [`Automaton::is_exact`]. Assertions see the whole line. `None` also if the search had to end.
+    /// Returns the end of the match in `line[start..end]` that ends first. The offset may be off by about a
+    /// byte; see [`Automaton::is_exact`]. Assertions see the whole line. Also returns `None` if the search
+    /// had to end.
     pub(super) fn first_end(
         &self,
         cache: &mut AutomatonCache,
@@ -87,12 +92,14 @@ impl Automaton {
         match self.search(dfa, cache, line, range, pace) {
             Ok(found) => found,
             Err(SteppedEnd::Stopped) => None,
-            // It never gives up and meets no byte that it can't read; if it did, the caller is to look closer.
+            // This automaton never gives up and has no bytes that it can't read. If it ever did, the caller
+            // would have to verify the line.
             Err(SteppedEnd::Quit(_)) => Some(start),
         }
     }
 
-    /// The first match from `start`, the beginning of a line, over all lines. `None` also if the search had to end.
+    /// Returns the first match at or after `start`, which must be the beginning of a line, across all lines.
+    /// Also returns `None` if the search had to end.
     pub(super) fn next_hit(
         &self,
         cache: &mut AutomatonCache,
@@ -102,7 +109,7 @@ impl Automaton {
     ) -> Option<FuzzyEvent> {
         let cache = cache.strict.get_or_insert_with(|| self.strict.create_cache());
         match self.search(&self.strict, cache, text, start..text.len(), pace) {
-            // A match has a character at least, which is no line feed.
+            // A match has at least one character that is not a line feed.
             Ok(found) => found.map(|end| match self.is_careful {
                 true => FuzzyEvent::Unknown(end.saturating_sub(1)),
                 false => FuzzyEvent::Match(end.saturating_sub(1)),
@@ -146,20 +153,20 @@ fn quit_offset(error: &regex_automata::MatchError) -> Option<usize> {
 fn lazy(nfa: NFA) -> Result<DFA, TooLarge> {
     let config = DFA::config()
         .cache_capacity(limits::FUZZY_CACHE_BYTES)
-        // What is too large for the cache was refused by the size of the product.
+        // The size of the product already ruled out patterns that are too large for the cache.
         .skip_cache_capacity_check(true)
         .unicode_word_boundary(true);
     DFA::builder().configure(config).build_from_nfa(nfa).map_err(|_| TooLarge)
 }
 
 impl From<BuildError> for TooLarge {
-    /// What the builder is given is valid, so that nothing but a bound can stop it.
+    /// The input of the builder is valid, so only a size limit can make it fail.
     fn from(_: BuildError) -> Self {
         Self
     }
 }
 
-/// The product of the graph and the layers, as an automaton over bytes.
+/// Builds the product of the graph and the layers as an automaton over bytes.
 fn product(graph: &Graph, edits: usize, word_looks: bool, pace: &Pace) -> Result<NFA, TooLarge> {
     let mut builder = Builder::new();
     builder.set_utf8(false);
@@ -218,17 +225,17 @@ fn product(graph: &Graph, edits: usize, word_looks: bool, pace: &Pace) -> Result
     Ok(builder.build(start, anywhere)?)
 }
 
-/// The states between a node and the next one.
+/// Builds the states between a node and the next one.
 struct TextStates {
     builder: Builder,
-    /// «Any character», by the state that follows.
+    /// States that match any character, keyed by the state that follows.
     any: HashMap<StateID, StateID>,
-    /// Parts of tries, by what leads on from them: equal ends of sequences are stored once.
+    /// Parts of tries, keyed by their transitions, so that common suffixes of sequences are stored once.
     tries: HashMap<Vec<(u8, u8, StateID)>, StateID>,
 }
 
 impl TextStates {
-    /// One character, whatever it is, then `next`. No edit takes a line feed.
+    /// Matches any one character except a line feed, which no edit may touch, followed by `next`.
     fn any(&mut self, next: StateID) -> Result<StateID, TooLarge> {
         if let Some(&known) = self.any.get(&next) {
             return Ok(known);
@@ -242,7 +249,7 @@ impl TextStates {
         Ok(any)
     }
 
-    /// One character of a class, then `next`: the states to begin with.
+    /// Matches one character of a class, followed by `next`. Returns the states to begin with.
     fn class(&mut self, class: &SymbolClass, next: StateID) -> Result<Vec<StateID>, TooLarge> {
         let raw = class.ranges.partition_point(|&(start, _)| start < RAW);
         let (characters, raw) = class.ranges.split_at(raw);
@@ -271,8 +278,8 @@ impl TextStates {
         self.trie(&sequences, next)
     }
 
-    /// The trie of sequences in rising order. Those that begin with the same range lie together, and different
-    /// ranges at one place are disjoint.
+    /// Builds the trie of ascending sequences. Sequences that begin with the same range are adjacent, and
+    /// different ranges at one position are disjoint.
     fn trie(&mut self, sequences: &[&[Utf8Range]], next: StateID) -> Result<StateID, TooLarge> {
         let mut transitions = Vec::new();
         for group in sequences.chunk_by(|left, right| left.first() == right.first()) {

@@ -1,4 +1,4 @@
-//! Matching lines of a text, and the matches of a line, for one worker.
+//! Finds matching lines of a text, and matches within a line, for one worker.
 
 use std::cell::RefCell;
 use std::ops::Range;
@@ -14,19 +14,19 @@ use crate::limits;
 use crate::lines::{line_at, lines, piece_end};
 use crate::prefilter::Prefilter;
 
-/// Finds fuzzy matches for one worker.
+/// Finds fuzzy matches. Each worker has its own.
 #[derive(Debug)]
 pub(crate) struct FuzzyFinder<'p> {
     fuzzy: &'p Fuzzy,
     /// Ends searches in the middle of a line.
     pace: Pace,
-    /// Borrowed for the length of one search, never while a caller's code runs.
+    /// Borrowed for the duration of one search, never while a callback runs.
     scratch: RefCell<Scratch>,
 }
 
 #[derive(Debug)]
 struct Scratch {
-    /// One for each automaton.
+    /// One cache per automaton.
     caches: Vec<AutomatonCache>,
     simulation: FuzzySimulation,
 }
@@ -41,12 +41,12 @@ impl<'p> FuzzyFinder<'p> {
         }
     }
 
-    /// Whether a line, without its line feed, matches.
+    /// Returns true if a line, given without its line feed, matches.
     pub(crate) fn is_match(&self, line: &[u8]) -> bool {
         self.first_end(line).is_some()
     }
 
-    /// Where the match of a line that ends first has its end, give or take a character.
+    /// Returns the end of the match that ends first in a line, accurate to about one character.
     fn first_end(&self, line: &[u8]) -> Option<usize> {
         let edits = self.fuzzy.edits();
         let mut scratch = self.scratch.borrow_mut();
@@ -76,10 +76,11 @@ impl<'p> FuzzyFinder<'p> {
         self.fuzzy.automata[edits].first_end(&mut scratch.caches[edits], line, range, &self.pace)
     }
 
-    /// The first place, from `from`, where a match that ends at `end` or later may start if none ends before.
+    /// Returns a lower bound, not below `from`, for the start of a match that ends at `end` or later, if no
+    /// match ends before.
     fn earliest_start(&self, line: &[u8], from: usize, end: usize, edits: usize) -> usize {
         let Some(longest) = self.fuzzy.graph.longest else { return from };
-        // One more for the character that `end` may lie in.
+        // We allow one extra character, because `end` may be inside one.
         let characters = longest.saturating_add(edits + 1);
         let bytes = if line.is_ascii() { characters } else { characters.saturating_mul(4) };
         border_before(line, end.saturating_sub(bytes)).max(from)
@@ -91,7 +92,7 @@ impl<'p> FuzzyFinder<'p> {
             Some(SearchedText { prefilter, .. }) if prefilter.applies_to(text) => {
                 self.by_candidates(prefilter, text, found)
             }
-            // At the end of a line, the carriage return before the line feed must not look like one before text.
+            // A carriage return before the line feed must not be treated like one before other text.
             _ if self.fuzzy.graph.has_return_looks => self.line_by_line(text, found),
             _ => self.by_automaton(text, found),
         }
@@ -126,7 +127,7 @@ impl<'p> FuzzyFinder<'p> {
         }
     }
 
-    /// Whether to go on behind a piece of text.
+    /// Searches one piece of a text. Returns true if the search should continue after it.
     fn by_automaton_in(
         &self,
         automaton: &Automaton,
@@ -157,27 +158,27 @@ impl<'p> FuzzyFinder<'p> {
             .all(|line| (!self.is_match(&text[line.clone()]) || found(line)) && !self.is_stopped());
     }
 
-    /// The best match of a line: the one with the fewest edits, and of those the first.
+    /// Returns the best match of a line: the first of those with the fewest edits.
     pub(crate) fn best_span(&self, line: &[u8]) -> Option<Span> {
         self.rounds(line, 1).into_iter().next()
     }
 
-    /// The matches of a line, by distance, then by place.
+    /// Returns the matches of a line, ordered by distance and then by position.
     pub(crate) fn best_first(&self, line: &[u8]) -> Vec<Span> {
         self.rounds(line, limits::LINE_SPANS)
     }
 
-    /// Whether a line of so many bytes is one within which a search may have to end.
+    /// Returns true if a search may have to end within a line of `bytes` bytes.
     pub(crate) fn may_take_long(&self, bytes: usize) -> bool {
         bytes > self.fuzzy.automata[self.fuzzy.edits()].quick_bytes()
     }
 
-    /// Whether a search ended within a line: that it found nothing there means nothing.
+    /// Returns true if a search ended within a line, so that finding nothing there means nothing.
     pub(crate) fn is_stopped(&self) -> bool {
         self.pace.is_stopped()
     }
 
-    /// The first `most` matches in the order in which they are found: by distance, then by place.
+    /// Returns the first `max` matches in the order in which they are found: by distance, then by position.
     fn rounds(&self, line: &[u8], most: usize) -> Vec<Span> {
         let mut spans = Vec::new();
         let Some(window) = self.window(line) else { return spans };
@@ -228,7 +229,7 @@ impl<'p> FuzzyFinder<'p> {
         scratch.simulation.search(&search, steps)
     }
 
-    /// The part of a line in which matches are looked for. `None` if there is no match in the line.
+    /// Returns the part of a line to search for matches, or `None` if the line has no match.
     fn window(&self, line: &[u8]) -> Option<Range<usize>> {
         if line.len() <= limits::FUZZY_WINDOW_BYTES {
             return Some(0..line.len());

@@ -1,37 +1,36 @@
-//! The pattern as a graph: what may come next, without any edit.
+//! The pattern as a graph of possible next characters, without edits.
 //!
-//! Edits are no part of the graph; both who reads it, the automaton and the search for spans, add them as layers.
+//! Edits are not part of the graph. Its two users, the automaton and the span search, add them as layers.
 
 use regex_automata::util::look::Look as TextLook;
 use regex_syntax::hir::{Class, Hir, HirKind, Look, Repetition};
 
-/// Index of a node.
 pub(super) type NodeId = usize;
 
-/// One character of text: a Unicode scalar value, or [`RAW`] plus a byte that is no part of valid UTF-8.
+/// One character of text: a Unicode scalar value, or [`RAW`] plus a byte that is not part of valid UTF-8.
 pub(super) type GraphSymbol = u32;
 
-/// Where the symbols of single bytes begin: behind the last scalar value.
+/// The first symbol of a single byte, directly after the last scalar value.
 pub(super) const RAW: GraphSymbol = char::MAX as u32 + 1;
 
 #[derive(Debug)]
 pub(super) enum GraphNode {
-    /// One character of a class, then the next node.
+    /// Matches one character of a class, then goes to the next node.
     Class(SymbolClass, NodeId),
-    /// A place that fulfils an assertion, then the next node.
+    /// Tests an assertion, then goes to the next node.
     Look(TextLook, NodeId),
-    /// One of several nodes.
+    /// Continues at one of several nodes.
     Split(Vec<NodeId>),
-    /// The end.
+    /// The end of a match.
     Match,
 }
 
-/// A set of characters, never with the line feed.
+/// A set of characters, which never includes the line feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SymbolClass {
-    /// One bit for each ASCII character.
+    /// A bitmap of the ASCII members.
     ascii: u128,
-    /// All members, by rising value, bounds included.
+    /// All members as ascending, inclusive ranges.
     pub(super) ranges: Vec<(GraphSymbol, GraphSymbol)>,
 }
 
@@ -62,7 +61,8 @@ impl SymbolClass {
     }
 }
 
-/// The character at `at`, which must lie within `text` and on a border, and its bytes.
+/// Decodes the character at `at`, which must be within `text` and on a character boundary. Returns it with
+/// its length in bytes.
 #[inline]
 pub(super) fn decode(text: &[u8], at: usize) -> (GraphSymbol, usize) {
     let first = text[at];
@@ -78,10 +78,10 @@ pub(super) fn decode(text: &[u8], at: usize) -> (GraphSymbol, usize) {
     character.map_or((RAW + GraphSymbol::from(first), 1), |character| (character.into(), length))
 }
 
-/// The border of a character at `at` or, inside one, before it.
+/// Returns the last character boundary at or before `at`.
 pub(super) fn border_before(text: &[u8], at: usize) -> usize {
     let is_inside = |at: usize| text.get(at).is_some_and(|byte| byte & 0xc0 == 0x80);
-    // Behind three bytes that can't begin a character nothing can be inside one.
+    // Three bytes that can't begin a character are never followed by another byte of the same character.
     (at.saturating_sub(3)..=at)
         .rev()
         .find(|&start| !is_inside(start))
@@ -96,22 +96,22 @@ pub(super) struct Graph {
     pub(super) start: NodeId,
     /// Characters of the shortest string that the pattern matches.
     pub(super) shortest: usize,
-    /// Characters of the longest one, if there is one.
+    /// Characters of the longest string that the pattern matches, if there is a limit.
     pub(super) longest: Option<usize>,
-    /// Some assertion looks at whether characters belong to words.
+    /// True if some assertion tests for word characters.
     pub(super) has_word_looks: bool,
-    /// Some class has bytes that are no part of valid UTF-8.
+    /// True if some class contains bytes that are not part of valid UTF-8.
     pub(super) has_raw_bytes: bool,
-    /// Some assertion takes a carriage return for a part of the line's end.
+    /// True if some assertion treats a carriage return as part of the line end.
     pub(super) has_return_looks: bool,
 }
 
-/// The graph would have too many nodes.
+/// The graph would exceed its maximum number of nodes.
 #[derive(Debug)]
 pub(super) struct TooLarge;
 
 impl Graph {
-    /// The graph of `hir`, of at most `limit` nodes.
+    /// Builds the graph of `hir` with at most `limit` nodes.
     pub(super) fn new(hir: &Hir, limit: usize) -> Result<Self, TooLarge> {
         let mut builder = GraphBuilder { nodes: vec![GraphNode::Match], limit };
         let start = builder.add_hir(hir, 0)?;
@@ -134,7 +134,7 @@ impl Graph {
     }
 }
 
-/// Whether an assertion looks at whether characters belong to words.
+/// Returns true for assertions that test for word characters.
 pub(super) fn is_word_look(look: TextLook) -> bool {
     !matches!(
         look,
@@ -147,8 +147,8 @@ pub(super) fn is_word_look(look: TextLook) -> bool {
     )
 }
 
-/// Characters of the shortest and the longest string that a node matches. What can match nothing at all counts as
-/// one character, for it can be deleted.
+/// Returns the lengths of the shortest and the longest string that a node matches, in characters. A node that
+/// can't match counts as one character, because an edit can delete it.
 fn lengths(hir: &Hir) -> (usize, Option<usize>) {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => (0, Some(0)),
@@ -201,7 +201,7 @@ impl GraphBuilder {
         Ok(self.nodes.len() - 1)
     }
 
-    /// Adds what `hir` matches in front of `next`; returns where it begins.
+    /// Adds the nodes for `hir` before `next` and returns the first of them.
     fn add_hir(&mut self, hir: &Hir, next: NodeId) -> Result<NodeId, TooLarge> {
         match hir.kind() {
             HirKind::Empty => Ok(next),
@@ -234,7 +234,7 @@ impl GraphBuilder {
     }
 
     fn add_repetition(&mut self, repetition: &Repetition, next: NodeId) -> Result<NodeId, TooLarge> {
-        // Even copies without a node of their own are counted, so that no count keeps this busy.
+        // Copies count even if they add no nodes, so that a huge repetition count can't keep us busy.
         if repetition.max.unwrap_or(repetition.min) as usize > self.limit {
             return Err(TooLarge);
         }
@@ -259,7 +259,7 @@ impl GraphBuilder {
     }
 }
 
-/// A line is its own haystack, so its ends are the text's ends too.
+/// Maps line assertions to text assertions: a line is its own haystack.
 fn text_look(look: Look) -> TextLook {
     match look {
         Look::Start | Look::StartLF => TextLook::StartLF,

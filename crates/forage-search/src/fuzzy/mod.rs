@@ -1,35 +1,37 @@
-//! Fuzzy matching: lines of which some part is within a few edits of the pattern.
+//! Fuzzy matching: finds lines with a part that is within a few edits of the pattern.
 //!
-//! # What matches
+//! # Definition of a match
 //!
-//! A line matches if some part of it can be turned into a string that the pattern matches by at most `k` insertions,
-//! deletions and substitutions of characters.
+//! A line matches if some part of it can be turned into a string that the pattern matches by at most `k`
+//! insertions, deletions and substitutions of characters.
 //!
-//! - A character is a Unicode scalar value; each byte that is no part of valid UTF-8 is one, too. Bytes above 0x7F
-//!   that the pattern names one by one (`(?-u:\xff)`) stand for those alone, never for a part of a character. No edit
-//!   touches a line feed: a line is its own haystack.
-//! - Assertions (`^`, `$`, `\b` …, and those of [`PatternOptions::word`](crate::PatternOptions::word)) are tested on
-//!   the text as it is and can't be edited. The distance of a part of the text at its place is therefore the least
-//!   cost of a way through the pattern on which a character that fits costs 0, one that takes the place of another 1,
-//!   one left out 1, and one of the text put in between 1: before any character or assertion, and at the end.
-//! - Letters compare as in the exact search: by Unicode's simple folding where case does not count.
+//! - A character is a Unicode scalar value, or a byte that is not part of valid UTF-8. Bytes above 0x7F that
+//!   the pattern names explicitly (`(?-u:\xff)`) match only such a byte, never a part of a character. No edit
+//!   touches a line feed, because a line is its own haystack.
+//! - Assertions (`^`, `$`, `\b` …, and those of [`PatternOptions::word`](crate::PatternOptions::word)) are
+//!   tested on the unedited text and can't be edited themselves. The distance of a part of the text is
+//!   therefore the minimum cost of a path through the pattern. A matching character costs 0. A substituted, a
+//!   deleted and an inserted character cost 1 each. Insertions are possible before any character or
+//!   assertion, and at the end.
+//! - Letters compare as in exact search: case-insensitive patterns use Unicode simple case folding.
 //!
 //! # Which matches of a line are reported
 //!
-//! Rounds `d` = 0, 1, …, `k`. In each, every gap of the line that the matches of earlier rounds leave is gone through
-//! from left to right: the match within the gap with a distance of at most `d` that starts first, and of those with
-//! that start the longest; then on behind it. An exact match is thus never hidden by a worse one beside it. Matches
-//! are not empty and do not overlap; all matches of round `d` have distance `d`. Of lines over
-//! [`FUZZY_WINDOW_BYTES`](crate::limits::FUZZY_WINDOW_BYTES) only a part of that length is gone through, around the
-//! place where a match ends first; whether the line matches does not depend on that.
+//! We search in rounds with `d` = 0, 1, …, `k`. Each round goes from left to right through the gaps that the
+//! matches of earlier rounds left. Within a gap it reports the match with a distance of at most `d` that
+//! starts first, or the longest of several with that start, and continues after it. A worse match can
+//! therefore never hide an adjacent exact one. Matches are not empty and do not overlap, and all matches of
+//! round `d` have distance `d`. In lines longer than
+//! [`FUZZY_WINDOW_BYTES`](crate::limits::FUZZY_WINDOW_BYTES) we search only a part of that length around the
+//! first end of a match. This does not affect whether the line matches.
 //!
 //! # How it works
 //!
-//! [`graph`] holds the pattern. [`automaton`] adds the layers of edits and decides lines at about half a gigabyte per
-//! second and thread. [`pieces`] finds literals of which every match holds one unharmed, so that a prefilter can find
-//! the few lines to decide; without them the automaton reads the whole text. [`simulation`] finds where matches begin
-//! and end, on the lines that are kept, and decides in the automaton's place where that would have to look at words
-//! beyond ASCII.
+//! [`graph`] represents the pattern. [`automaton`] adds the layers of edits and decides lines at about half a
+//! gigabyte per second and thread. [`pieces`] finds literals such that every match contains at least one
+//! unchanged, so that a prefilter can select the few lines to decide; without them the automaton reads the
+//! whole text. [`simulation`] locates the start and end of matches on the reported lines. It also decides
+//! lines for which the automaton would have to test words beyond ASCII.
 
 mod automaton;
 mod finder;
@@ -49,16 +51,16 @@ pub(crate) use finder::FuzzyFinder;
 use graph::{Graph, TooLarge};
 use pieces::PatternPieces;
 
-/// A pattern, compiled for fuzzy search.
+/// A pattern compiled for fuzzy search.
 #[derive(Debug)]
 pub(crate) struct Fuzzy {
     graph: Graph,
-    /// By the number of edits: the last decides, the others help to find spans.
+    /// One automaton per number of edits. The last one decides, the others help to locate spans.
     automata: Vec<Automaton>,
     pieces: Option<SearchedText>,
 }
 
-/// Pieces, and the search for them.
+/// Pieces and the prefilter that searches for them.
 #[derive(Debug)]
 struct SearchedText {
     literals: Vec<Literal>,
@@ -72,10 +74,11 @@ impl SearchedText {
     }
 }
 
-/// Why a pattern can't be searched for with edits.
+/// The reasons for which a pattern can't be searched for with edits.
 #[derive(Debug)]
 pub(crate) enum FuzzyError {
-    /// The shortest string that the pattern matches has this many characters, no more than there are edits.
+    /// The shortest string that the pattern matches has this many characters, which is not more than the
+    /// number of edits.
     TooShort(usize),
     /// The automaton would be too large.
     TooLarge,
@@ -90,7 +93,8 @@ impl From<TooLarge> for FuzzyError {
 }
 
 impl Fuzzy {
-    /// Compiles `hir`, none of whose matches has a line feed, for up to `edits` edits, as long as `pace` allows.
+    /// Compiles `hir` for up to `edits` edits within the time that `pace` allows. No match of `hir` may
+    /// contain a line feed.
     pub(crate) fn new(hir: &Hir, edits: u8, pace: &Pace) -> Result<Self, FuzzyError> {
         let edits = edits.into();
         let graph = Self::graph(hir, edits)?;
@@ -98,7 +102,7 @@ impl Fuzzy {
         Self::with_pieces(graph, edits, pieces.and_then(SearchedText::new), pace)
     }
 
-    /// The graph of a pattern that can be searched for with so many edits.
+    /// Builds the graph of a pattern, or fails if it can't be searched for with `edits` edits.
     fn graph(hir: &Hir, edits: usize) -> Result<Graph, FuzzyError> {
         let graph = Graph::new(hir, limits::FUZZY_STATES / (edits + 1))?;
         if graph.shortest <= edits { Err(FuzzyError::TooShort(graph.shortest)) } else { Ok(graph) }
@@ -118,17 +122,18 @@ impl Fuzzy {
         }
     }
 
-    /// Literals of which every match holds one unharmed; `None` where that would not help to find it.
+    /// Returns literals such that every match contains at least one unchanged, or `None` if searching for
+    /// them would not be faster.
     pub(crate) fn pieces(&self) -> Option<&[Literal]> {
         self.pieces.as_ref().map(|searched| searched.literals.as_slice())
     }
 
-    /// Edits that a match may have.
+    /// Returns the maximum number of edits of a match.
     pub(crate) fn edits(&self) -> usize {
         self.automata.len() - 1
     }
 
-    /// How lines are found, in words.
+    /// Describes how lines are found.
     pub(crate) fn describe(&self) -> String {
         let edits = self.edits();
         let plural = if edits == 1 { "" } else { "s" };

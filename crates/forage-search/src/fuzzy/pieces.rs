@@ -1,33 +1,35 @@
-//! Literal pieces of which every match within `k` edits holds one unharmed.
+//! Pigeonhole literals: every match within `k` edits contains at least one of them verbatim.
 //!
-//! An edit harms at most one of several pieces that lie side by side in the pattern: an insertion between two harms
-//! none, one inside a piece this piece alone. So of `k + 1` pieces one at least stands in the text as it is
-//! (the pigeonhole principle; Wu and Manber, «Fast text searching allowing errors», 1992). Assertions between the
-//! letters take no part: they hold no text.
+//! An edit changes at most one of several adjacent pieces of the pattern: an insertion between two pieces
+//! changes neither, and an insertion inside a piece changes only this one. So at least one of `k + 1` pieces
+//! occurs unchanged in the text. For example, every match of `retry_count` within one edit contains `retry`
+//! or `_count` (Wu and Manber, «Fast text searching allowing errors», 1992). Assertions between the letters
+//! are ignored because they contain no text.
 
 use regex_syntax::hir::{Hir, HirKind};
 
 use crate::prefilter::{Literal, MAX_LITERALS, exact_strings, product, remove_implied};
 
-/// Candidates per byte of text above which the automaton alone is faster. A candidate costs the automaton's way
-/// over half a line and its start; in that time it reads some sixty bytes without stopping.
+/// Candidates per byte of text above which the automaton alone is faster. Each candidate costs a run of the
+/// automaton over half a line plus its start-up. In that time the automaton could read about sixty bytes
+/// without interruption.
 const MAX_CANDIDATE_RATE: f64 = 1.0 / 64.0;
-/// Shortest string of a piece, in bytes.
+/// Minimum length of a piece's string, in bytes.
 const MIN_BYTES: usize = 2;
-/// Most places of the pattern that one piece takes: longer pieces are hardly rarer.
+/// Maximum number of pattern positions per piece; longer pieces are hardly rarer.
 const MAX_PLACES: usize = 12;
-/// Copies of a repeated part that are looked at.
+/// Maximum number of copies of a repeated part to analyze.
 const MAX_COPIES: u32 = 8;
 
-/// Strings of which every match of `hir` within `edits` edits contains one, chosen so that few are expected in
-/// source code; `None` if there are none.
+/// Returns strings such that every match of `hir` within `edits` edits contains at least one of them, chosen
+/// to be rare in source code. Returns `None` if there are none.
 pub(super) fn pieces(hir: &Hir, edits: usize) -> Option<PatternPieces> {
     let PieceChoice { cost, mut literals } = choices(hir, edits + 1).pop().flatten()?;
     remove_implied(&mut literals);
     (literals.len() <= MAX_LITERALS).then_some(PatternPieces { literals, rate: cost })
 }
 
-/// See [`pieces()`].
+/// The result of [`pieces()`].
 #[derive(Debug)]
 pub(super) struct PatternPieces {
     pub(super) literals: Vec<Literal>,
@@ -36,13 +38,13 @@ pub(super) struct PatternPieces {
 }
 
 impl PatternPieces {
-    /// Whether to look for them takes less time than to run the automaton over all of the text.
+    /// Returns true if searching for the pieces is faster than running the automaton over all of the text.
     pub(super) fn are_selective(&self) -> bool {
         self.rate < MAX_CANDIDATE_RATE
     }
 }
 
-/// Some number of pieces.
+/// A choice of pieces.
 #[derive(Clone, Debug)]
 struct PieceChoice {
     /// Estimated candidates per byte of text.
@@ -61,15 +63,15 @@ impl PieceChoice {
     }
 }
 
-/// The best choices of no piece, one piece, and so on.
+/// The best choices of zero pieces, one piece, and so on.
 type Choices = Vec<Option<PieceChoice>>;
 
-/// One place in the pattern.
+/// One position of the pattern.
 #[derive(Debug)]
 struct PatternPlace {
-    /// All strings that may stand there, to be joined with those of its neighbours.
+    /// All strings that may occur here, to be joined with those of neighboring positions.
     strings: Option<Vec<Literal>>,
-    /// The pieces within it.
+    /// The best pieces inside this position.
     inner: Choices,
 }
 
@@ -79,14 +81,14 @@ impl PatternPlace {
     }
 }
 
-/// The best choices of up to `most` pieces from `hir`.
+/// Returns the best choices of up to `max` pieces from `hir`.
 fn choices(hir: &Hir, most: usize) -> Choices {
     let mut places = Vec::new();
     add_places(hir, most, &mut places);
     let mut best: Vec<Choices> = Vec::with_capacity(places.len() + 1);
     best.push((0..=most).map(|count| (count == 0).then(PieceChoice::nothing)).collect());
     for end in 1..=places.len() {
-        // Without the last place, with the pieces in it, or with a piece that ends there.
+        // Either without the last position, with the pieces inside it, or with a piece that ends there.
         let mut here = best[end - 1].clone();
         for (inside, choice) in places[end - 1].inner.iter().enumerate() {
             offer(&mut here, &best[end - 1], choice.as_ref(), inside);
@@ -106,7 +108,7 @@ fn choices(hir: &Hir, most: usize) -> Choices {
     best.pop().unwrap_or_default()
 }
 
-/// Improves on `here` by adding a choice of `count` pieces to what was best before them.
+/// Improves `here` by adding a choice of `count` pieces to the best choices before it.
 fn offer(here: &mut Choices, before: &Choices, choice: Option<&PieceChoice>, count: usize) {
     let Some(choice) = choice.filter(|_| count > 0) else { return };
     for (slot, before) in here.iter_mut().skip(count).zip(before) {
@@ -156,7 +158,7 @@ fn add_places(hir: &Hir, most: usize, places: &mut Vec<PatternPlace>) {
         HirKind::Repetition(repetition) => {
             let copies = repetition.min.min(MAX_COPIES);
             (0..copies).for_each(|_| add_places(&repetition.sub, most, places));
-            // More copies may follow, of which nothing is known.
+            // More copies may follow, so we know nothing about this position.
             if repetition.max != Some(copies) {
                 places.push(PatternPlace::anything());
             }

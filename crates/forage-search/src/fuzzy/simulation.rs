@@ -1,7 +1,7 @@
-//! The graph with layers of edits, walked over one line character by character.
+//! Simulates the graph with its layers of edits over one line, character by character.
 //!
-//! Slower than the automaton, but it knows where a match began, and it reads characters, not bytes: what it says is
-//! exact on every text.
+//! This is slower than the automaton, but it tracks the start of each match, and it reads characters instead
+//! of bytes. Its result is exact on every text.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ use regex_automata::util::look::LookMatcher;
 use super::graph::{Graph, GraphNode, NodeId, decode};
 use crate::limits;
 
-/// No start: the state is not active.
+/// Marks a state as inactive.
 const NONE: usize = usize::MAX;
 
-/// What one worker keeps between searches.
+/// Per-thread state reused across searches.
 #[derive(Debug)]
 pub(super) struct FuzzySimulation {
     here: SimulationFrontier,
@@ -22,22 +22,22 @@ pub(super) struct FuzzySimulation {
     looks: LookMatcher,
 }
 
-/// Which match is looked for.
+/// Selects one of several possible matches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WantedMatch {
-    /// The one that ends first, whatever its start.
+    /// The match that ends first, whatever its start.
     Any,
-    /// The one that starts first, and the longest of those.
+    /// The match that starts first, or the longest of several with that start.
     Leftmost,
 }
 
-/// A place to look for a match.
+/// The parameters of one search.
 #[derive(Clone, Debug)]
 pub(super) struct SimulationSearch<'a> {
     pub(super) graph: &'a Graph,
-    /// The line, all of which the assertions see.
+    /// The whole line, which is visible to assertions.
     pub(super) line: &'a [u8],
-    /// The part of the line that holds the match, on borders of characters.
+    /// The part of the line that contains the match, on character boundaries.
     pub(super) range: Range<usize>,
     pub(super) edits: usize,
     pub(super) wanted: WantedMatch,
@@ -45,14 +45,14 @@ pub(super) struct SimulationSearch<'a> {
     pub(super) pace: &'a Pace,
 }
 
-/// The active states at one place of the line, each with the least start of a match that leads to it.
+/// The active states at one position of the line, each with the smallest start of a match that leads to it.
 #[derive(Debug, Default)]
 struct SimulationFrontier {
-    /// By node and, within it, by layer.
+    /// Indexed by node and, within it, by layer.
     starts: Vec<usize>,
     active: Vec<usize>,
     stack: Vec<(NodeId, usize, usize)>,
-    /// The least start of a match that ends here.
+    /// The smallest start of a match that ends here.
     matched: usize,
 }
 
@@ -65,7 +65,8 @@ impl FuzzySimulation {
         }
     }
 
-    /// The match that is wanted. Every state visited costs one of `steps`; when they are used up it is the best so far.
+    /// Returns the wanted match. Each visited state takes one of `steps`; if they run out, the best match so
+    /// far is returned.
     pub(super) fn search(&mut self, search: &SimulationSearch<'_>, steps: &mut u64) -> Option<Range<usize>> {
         let SimulationSearch { graph, line, ref range, edits, wanted, pace } = *search;
         let states = graph.nodes.len() * (edits + 1);
@@ -100,7 +101,7 @@ impl FuzzySimulation {
             let latest = best.as_ref().map_or(NONE - 1, |best| best.start);
             for &state in &self.here.active {
                 let start = self.here.starts[state];
-                // What starts behind the best match so far can't become better.
+                // A match that starts after the best one so far can't be better.
                 if start > latest {
                     continue;
                 }
@@ -122,7 +123,7 @@ impl FuzzySimulation {
     }
 }
 
-/// Where a state becomes active.
+/// The position at which a state becomes active.
 struct StateEntry<'a> {
     graph: &'a Graph,
     line: &'a [u8],
@@ -147,12 +148,12 @@ impl SimulationFrontier {
         self.matched = NONE;
     }
 
-    /// Makes a node active in a layer, and all that can be reached from it without a character of the text.
+    /// Activates a node in a layer, and all nodes reachable from it without consuming a character.
     fn add(&mut self, place: &StateEntry<'_>, node: NodeId, layer: usize, start: usize) {
         self.stack.push((node, layer, start));
         while let Some((node, layer, start)) = self.stack.pop() {
             let first = node * (place.edits + 1);
-            // With fewer edits, from the same start or one further left, everything can be reached as well.
+            // A state with fewer edits and the same or a smaller start reaches everything that this one does.
             if self.starts[first..=first + layer].iter().any(|&known| known <= start) {
                 continue;
             }

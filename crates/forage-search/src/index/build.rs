@@ -1,4 +1,4 @@
-//! Reading a tree for an index.
+//! Reads a tree to build an index.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -15,21 +15,22 @@ use super::segment::{Content, PartEnd, Segment};
 use super::trigrams::Trigrams;
 use crate::limits;
 
-/// An index that was read from the files below a root, to be written.
+/// An index that was built from the files below a root and has not been written yet.
 pub struct Built {
     /// The index.
     pub builder: SegmentBuilder,
-    /// Files of the index below it that are as they were.
+    /// Number of files of the base index that are unchanged.
     pub unchanged: u64,
-    /// The report of the walk. An index of a walk that ended early is right, and of less use.
+    /// The report of the walk. If the walk ended early, the index is correct but less useful.
     pub report: WalkReport,
 }
 
-/// Reads the files below a root that a search can come to: all but those that ignore rules hide. With the index
-/// `below`, only those that are not in it as they are now.
+/// Reads the files below a root that a search can visit, i.e. all that ignore rules do not hide. With a base
+/// index `below`, reads only files that it does not have in their current state.
 ///
 /// # Errors
-/// The root can't be walked.
+///
+/// Returns an error if the root can't be walked.
 pub fn build(
     root: &Arc<Root>,
     below: Option<&Segment>,
@@ -79,12 +80,13 @@ struct BuildWorker<'a> {
 }
 
 impl BuildWorker<'_> {
-    /// Nothing for what can't be read or has no state; no file for one that is in the index below as it is.
+    /// Returns nothing for a file that can't be read or has no state, and no content for a file that is
+    /// unchanged in the base index.
     fn read(&mut self, entry: &Entry<'_>, _: &mut Skipped) -> WalkStep<Option<FileContent>> {
         if self.is_below(entry) {
             return WalkStep::Item(None, 0);
         }
-        // Whether it may be read is asked there; what can't be is counted by every search.
+        // We do not count skipped files here, because every search opens and counts them itself.
         let Some(mut file) = entry.state().and_then(|_| entry.open(&mut Skipped::default())) else {
             return WalkStep::Nothing;
         };
@@ -95,7 +97,7 @@ impl BuildWorker<'_> {
             ChangeTelling::All => self.reader.read(&mut file),
         };
         let Ok(mut text) = text else { return WalkStep::Nothing };
-        // It is being changed.
+        // The file is being changed.
         if file.state_now() != Some(state) {
             text = BuildText::unread(Content::Young);
         }
@@ -115,24 +117,24 @@ impl BuildWorker<'_> {
     }
 }
 
-/// The state of a file before it is read, and what it tells.
+/// Returns the state of a file before it is read, and how reliably it reflects changes.
 fn settled(file: &OpenedFile) -> Option<(FileState, ChangeTelling)> {
     if file.size() > limits::LARGE_FILE_BYTES {
-        // Every search reads it, so that it need not be written back.
+        // Every search reads such a file, so we need not wait for its pages to be written back.
         return file.state().map(|state| (state, ChangeTelling::All));
     }
     file.settle()
 }
 
-/// What an index has of a text.
+/// The indexed data of one text.
 #[derive(Debug)]
 pub(super) struct BuildText {
     pub(super) content: Content,
-    /// Where they are known.
+    /// The number of lines, if known.
     pub(super) lines: Option<u32>,
-    /// None unless it is [`Content::Indexed`].
+    /// Empty unless the content is [`Content::Indexed`].
     pub(super) parts: Vec<SegmentPart>,
-    /// Of the bytes of the file; 0 where not all of them were read.
+    /// CRC-32 of the file's bytes; 0 if not all of them were read.
     pub(super) checksum: u32,
 }
 
@@ -142,7 +144,7 @@ impl BuildText {
     }
 }
 
-/// Reads files as an index has them.
+/// Extracts the indexed data from files.
 #[derive(Default)]
 pub(super) struct TextReader {
     trigrams: Trigrams,
@@ -182,14 +184,16 @@ impl TextReader {
         Ok(BuildText { content, lines, parts, checksum })
     }
 
-    /// Takes in the trigrams of a file of which the beginning is read. The number of its lines and the checksum of its
-    /// bytes, if the search in pieces has nothing to say of it that must be said whatever is looked for, and if its trigrams
-    /// say something.
+    /// Adds the trigrams of a large file whose beginning is already in the buffer. Returns its number of
+    /// lines and the checksum of its bytes.
+    ///
+    /// Returns `None` if every search must read the file anyway, because it has to report for example a long line or
+    /// a NUL byte, or if the trigrams would not exclude anything.
     fn read_pieces(&mut self, file: &mut OpenedFile, parts: &mut BuildParts) -> Option<(u64, u32)> {
         if file.size() > limits::LARGE_FILE_BYTES {
             return None;
         }
-        // Another encoding, which that search decodes.
+        // A piecewise search decodes this encoding, so we can't rely on the bytes.
         if !matches!(Encoding::detect(&self.buffer), Encoding::Utf8 | Encoding::Utf8Bom) {
             return None;
         }
@@ -219,7 +223,7 @@ impl TextReader {
     }
 }
 
-/// The parts of a file, and how many bytes, line feeds and trigrams are in them.
+/// The parts of a file, with the number of their bytes, line feeds and trigrams.
 #[derive(Default)]
 struct BuildParts {
     parts: Vec<SegmentPart>,
@@ -229,7 +233,7 @@ struct BuildParts {
 }
 
 impl BuildParts {
-    /// Adds whole lines. False when there are more trigrams than in text.
+    /// Adds whole lines. Returns false if there are more trigrams than text usually has.
     fn add(&mut self, trigrams: &mut Trigrams, mut text: &[u8]) -> bool {
         loop {
             let is_last = text.len() <= limits::LAST_PART_BYTES;
@@ -243,7 +247,7 @@ impl BuildParts {
             self.found += found.len();
             self.bytes += end;
             self.feeds += memchr::memchr_iter(b'\n', &text[..end]).count();
-            // What does not fit is no file whose parts are read.
+            // We do not read a file part by part if it exceeds these numbers.
             let end_of = |count: usize| u32::try_from(count).unwrap_or(0);
             let part_end = PartEnd { bytes: end_of(self.bytes), feeds: end_of(self.feeds) };
             self.parts.push(SegmentPart { trigrams: found.into(), end: part_end });

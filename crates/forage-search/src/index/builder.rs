@@ -1,4 +1,4 @@
-//! Making an index file: see [`super::segment`] for what stands in it.
+//! Builds an index file. [`super::segment`] describes the format.
 
 use std::io::{self, Write};
 
@@ -9,33 +9,33 @@ use super::postings::{PostingList, Postings};
 use super::segment::{Content, HEADER_BYTES, MAGIC, NO_LINES, PAGE_BYTES, PartEnd, VERSION};
 use super::trigrams::Trigram;
 
-/// A file for an index.
+/// A file to be indexed.
 #[derive(Clone, Debug)]
 pub struct IndexedFile<'a> {
-    /// Its path below the root.
+    /// The path relative to the root.
     pub path: &'a [u8],
-    /// The state in which it was read.
+    /// The state in which the file was read.
     pub state: FileState,
     /// The kind of its content: indexed, or the reason for which it is not.
     pub content: Content,
-    /// Its lines, where they are known.
+    /// The number of lines, if known.
     pub lines: Option<u32>,
-    /// CRC-32 of its bytes; 0 where not all of them were read.
+    /// CRC-32 of the file's bytes; 0 if not all of them were read.
     pub checksum: u32,
-    /// Its parts, which are whole lines; none unless it is [`Content::Indexed`].
+    /// The parts, each of whole lines; empty unless the content is [`Content::Indexed`].
     pub parts: &'a [SegmentPart],
 }
 
-/// A part of a file for an index.
+/// A part of a file to be indexed.
 #[derive(Clone, Debug, Default)]
 pub struct SegmentPart {
-    /// Its distinct trigrams.
+    /// The distinct trigrams.
     pub trigrams: Box<[Trigram]>,
-    /// The place in the file where it ends; the default where the text of the file is not its bytes.
+    /// The end of the part in the file; the default if the file's text differs from its bytes.
     pub end: PartEnd,
 }
 
-/// An index that is being made.
+/// Builds an index file.
 #[derive(Default)]
 pub struct SegmentBuilder {
     files: Vec<u8>,
@@ -47,7 +47,7 @@ pub struct SegmentBuilder {
 }
 
 impl SegmentBuilder {
-    /// Adds a file behind those before it in path order. False when it holds as much as it can.
+    /// Adds a file. Files must be added in path order. Returns false if the index is full.
     pub fn add(&mut self, file: &IndexedFile<'_>) -> bool {
         if self.postings.is_full() {
             return false;
@@ -75,12 +75,12 @@ impl SegmentBuilder {
         true
     }
 
-    /// Files in it.
+    /// Returns the number of files.
     pub fn len(&self) -> u32 {
         self.count
     }
 
-    /// Returns whether no file is in it.
+    /// Returns true if no file was added.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -88,7 +88,8 @@ impl SegmentBuilder {
     /// Writes the index.
     ///
     /// # Errors
-    /// Those of `writer`.
+    ///
+    /// Returns the errors of `writer`.
     pub fn write(mut self, writer: &mut impl Write) -> io::Result<()> {
         let (mut dictionary, mut starts) = (Vec::new(), Vec::new());
         let mut postings = 0_u64;
@@ -120,7 +121,7 @@ impl SegmentBuilder {
         }
         header.extend(offset.to_le_bytes());
         header.extend(postings.to_le_bytes());
-        // Each posting list has its own.
+        // Each posting list has its own checksum.
         header.extend(0_u32.to_le_bytes());
         header.extend(crc32fast::hash(&header).to_le_bytes());
         for section in [&header, &self.files, &self.paths, &dictionary, &pages, &self.part_ends] {
@@ -132,7 +133,7 @@ impl SegmentBuilder {
         Ok(())
     }
 
-    /// A posting list in the shorter of its two forms.
+    /// Encodes a posting list in the shorter of its two forms.
     fn stored(&self, list: &PostingList) -> Vec<u8> {
         let bytes = self.postings.bytes_of(list);
         let bitmap_bytes = self.parts.div_ceil(8) as usize;

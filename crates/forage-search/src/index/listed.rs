@@ -1,5 +1,5 @@
-//! An index over the listing of a watched tree: which of its files a search has to visit is told without a walk, and
-//! without the files being asked for their states.
+//! Applies an index to the listing of a watched tree. This selects the files that a search must visit without
+//! walking the tree or reading the state of any file.
 
 use std::cmp::Reverse;
 use std::sync::Arc;
@@ -11,24 +11,24 @@ use super::numbers::NumberSet;
 use super::segment::{Content, Segment};
 use crate::notebook::is_notebook;
 
-/// What the layers of an index know of the files of a listing, as they are now.
+/// Maps the files of a listing to the layers of an index that know their current state.
 #[derive(Debug)]
 pub(super) struct Listed {
     listing: Arc<FileListing>,
-    /// Per layer, the number in the listing of each of its files that is as the layer has seen it.
+    /// For each layer, the number in the listing of each of its files whose state is unchanged.
     numbers: Vec<Vec<u32>>,
-    /// The layer that knows the text of each file of the listing, and its number there.
+    /// For each file of the listing, the layer that knows its text and the file's number there.
     places: Vec<Option<(u8, u32)>>,
-    /// Files of the listing that must be visited whatever is looked for.
+    /// Files of the listing that must be visited for every query.
     unknown: NumberSet,
     binary: NumberSet,
-    /// The sizes of the files that are known, with their numbers; the largest first.
+    /// The sizes of the known files with their numbers, largest first.
     sizes: Vec<(Reverse<u64>, u32)>,
-    /// Files that an update would take into the index.
+    /// Number of files that an update would add to the index.
     strangers: u64,
 }
 
-/// A file of a layer that is not in the listing as the layer has seen it.
+/// Marks a file of a layer that is not in the listing in the same state.
 const NOT_LISTED: u32 = u32::MAX;
 
 impl Listed {
@@ -53,7 +53,7 @@ impl Listed {
                 (state == Some(seen)).then_some((layer, file, content))
             });
             match known {
-                // The index has a notebook's JSON, and a search looks at its cells.
+                // The index contains a notebook's JSON, but a search looks at the text of its cells.
                 Some((layer, file, content @ (Content::Indexed | Content::Binary))) if !is_notebook(path) => {
                     listed.numbers[layer][file as usize] = number;
                     listed.sizes.push((Reverse(state.map_or(0, |state| state.size)), number));
@@ -82,13 +82,13 @@ impl Listed {
         &self.listing
     }
 
-    /// How many files an update would take into the index.
+    /// Returns the number of files that an update would add to the index.
     pub(super) fn strangers(&self) -> u64 {
         self.strangers
     }
 
-    /// The files that a search visits, if these of each layer may match, by query; all files that are searched without
-    /// an answer of the layers.
+    /// Returns the files that a search must visit, given the candidates of each layer by query. Without
+    /// candidates, returns all files that are searched.
     pub(super) fn choose(
         self: &Arc<Self>,
         candidates: Option<&[Vec<LayerCandidates>]>,
@@ -132,13 +132,13 @@ impl Listed {
     }
 }
 
-/// A tree without a walk, and which of its files a search visits.
+/// A listing that replaces a walk, and the files of it that a search visits.
 pub(crate) struct ListedFiles {
     listed: Arc<Listed>,
     pub(crate) chosen: ListingFilter,
-    /// The files that may match, by query; none where that is not known.
+    /// Candidate files by query; empty if they are unknown.
     by_query: Vec<NumberSet>,
-    /// Files that are counted as such, whatever is looked for.
+    /// Files that are too large and are counted as such for every query.
     too_large: NumberSet,
 }
 
@@ -147,15 +147,15 @@ impl ListedFiles {
         &self.listed.listing
     }
 
-    /// Whether a file may match one of the queries that are wanted, a bit for each; `None` for files of which nothing
-    /// is known, or that are counted whatever is looked for.
+    /// Returns true if a file may match one of the queries selected by the bits of `wanted`. Returns `None`
+    /// for unknown files, and for files that are counted as too large for every query.
     pub(crate) fn may_match(&self, entry: &Entry<'_>, wanted: u64) -> Option<bool> {
         let number = entry.number?;
         let is_known = !self.too_large.contains(number) && !self.listed.unknown.contains(number);
         is_known.then(|| self.by_query.is_empty() || may_match(&self.by_query, number, wanted))
     }
 
-    /// The layer that knows the text of a file, and its number there.
+    /// Returns the layer that knows the text of a file, and the file's number there.
     pub(super) fn place(&self, entry: &Entry<'_>) -> Option<(usize, u32)> {
         let (layer, file) = (*self.listed.places.get(entry.number? as usize)?)?;
         Some((usize::from(layer), file))

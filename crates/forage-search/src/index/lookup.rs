@@ -1,6 +1,6 @@
-//! Asking an index during a search.
+//! Consults an index during a search.
 //!
-//! An index never says that a file matches, only that it need not be read. For each file that a walk comes to:
+//! An index never decides that a file matches, only that it need not be read. For each file of a walk:
 //!
 //! ```text
 //! file ──▶ newest layer that has it ──▶ same state as when it was indexed? ──no──▶ read it
@@ -12,13 +12,15 @@
 //!                                             leave it unread
 //! ```
 //!
-//! - [`Index`] is the layers, which a thread may still be opening ([`LookupOpening`]): a search begins without them, and
-//!   what it visits until they are there is read.
-//! - [`Selection`] is one search: its queries, and per layer the candidates, computed by the first worker that asks.
-//! - [`LookupCursor`] is one worker: files come in path order, so that the next is looked for beside the last one.
+//! - [`Index`] owns the layers, which a thread may still be opening ([`LookupOpening`]). A search starts
+//!   without them and reads every file until they are available.
+//! - [`Selection`] is one search: its queries, and the candidates of each layer, which the first worker that
+//!   needs them computes.
+//! - [`LookupCursor`] is one worker. Files arrive in path order, so it looks for the next file close to the
+//!   last one.
 //!
-//! A tree that is watched has no walk: [`super::listed`] computes from the same candidates which files of the listing are
-//! visited at all.
+//! A watched tree needs no walk: [`super::listed`] uses the same candidates to choose the files of the
+//! listing to visit.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -34,31 +36,31 @@ use super::segment::{Content, Segment, Stretch, TrigramIndexError};
 use crate::limits;
 use crate::notebook::is_notebook;
 
-/// The index of a root: what its files were when it was built, and, over that, those that have changed since.
+/// The index of a root: a base layer, and layers above it with the files that changed since.
 ///
-/// What it says of a file holds for the state in which the file was read, and no file is left unread whose state is not
-/// known to be that one, by asking the file or because its tree is watched: an index may be old, of another time of the
-/// tree or of another tree, and is then of less use.
+/// Its data about a file holds for the state in which the file was read. A file is left unread only if it is
+/// known to be in that state, either by reading its metadata or because its tree is watched. An index may
+/// therefore be outdated or even belong to another tree; it is then merely less useful.
 #[derive(Debug)]
 pub struct Index {
-    /// The newest first; not there yet while they are being opened.
+    /// The layers, newest first; unset while they are being opened.
     layers: OnceLock<Vec<Segment>>,
     opening: LookupOpening,
-    /// The directories that need not be listed when the tree is walked.
+    /// Directories that a walk need not list.
     snapshot: Arc<Snapshot>,
     strangers: AtomicU64,
-    /// Whether a search could not be told what may match.
+    /// Set when a search could not compute its candidates.
     is_damaged: AtomicBool,
-    /// Files in which searches have found something.
+    /// Number of files in which searches have found something.
     found: AtomicU64,
     watched: Option<Arc<WatchedTree>>,
-    /// What the last search asked.
+    /// The queries of the last search.
     asked: Mutex<Arc<[TrigramQuery]>>,
-    /// What the layers know of the listings that were asked for last.
+    /// The mappings for the most recently used listings.
     listed: Mutex<Vec<Arc<Listed>>>,
 }
 
-/// How far the thread is that opens an index.
+/// The progress of the thread that opens an index.
 #[derive(Debug, Default)]
 struct LookupOpening {
     progress: Mutex<LookupProgress>,
@@ -67,7 +69,7 @@ struct LookupOpening {
 
 #[derive(Debug, Default)]
 struct LookupProgress {
-    /// Somebody waits for it.
+    /// True if a search is waiting for the index.
     is_wanted: bool,
     is_over: bool,
 }
@@ -77,7 +79,7 @@ impl LookupOpening {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sleeps, but not while somebody waits.
+    /// Sleeps until `time` has passed or a search starts to wait.
     fn sleep(&self, time: Duration) {
         drop(self.changed.wait_timeout_while(self.progress(), time, |progress| !progress.is_wanted));
     }
@@ -87,7 +89,7 @@ impl LookupOpening {
         self.changed.notify_all();
     }
 
-    /// Waits until it is over.
+    /// Waits until opening has finished.
     fn wait(&self, stop: &Stop) {
         let mut progress = self.progress();
         while !progress.is_over && stop.check().is_none() {
@@ -97,7 +99,7 @@ impl LookupOpening {
     }
 }
 
-/// Tells those who wait that it is over, also when it panicked.
+/// Wakes all waiting searches when opening finishes, even by a panic.
 struct NotifyOnDrop(Arc<Index>);
 
 impl Drop for NotifyOnDrop {
@@ -107,17 +109,17 @@ impl Drop for NotifyOnDrop {
 }
 
 impl Index {
-    /// An index of these layers, the newest first.
+    /// Creates an index from its layers, newest first.
     pub fn new(layers: Vec<Segment>) -> Self {
         Self { layers: OnceLock::from(layers), ..Self::empty() }
     }
 
-    /// The same for a tree that is watched: a search needs no walk where there is a listing.
+    /// Adds a watched tree, so that a search needs no walk if there is a listing.
     pub fn watching(self, watched: Arc<WatchedTree>) -> Self {
         Self { watched: Some(watched), ..self }
     }
 
-    /// The same with the directories as they were when the tree was walked for it.
+    /// Adds the directories as they were when the tree was walked to build the index.
     pub fn with_snapshot(self, snapshot: Snapshot) -> Self {
         Self { snapshot: Arc::new(snapshot), ..self }
     }
@@ -136,8 +138,10 @@ impl Index {
         }
     }
 
-    /// An index that is opened while searches begin without it: some find enough before it is there. Those that look for
-    /// all there is wait for it.
+    /// Creates an index that `open` fills on another thread.
+    ///
+    /// Searches start without it, because some find enough before it is available. Exhaustive searches wait
+    /// for it.
     pub fn opening(open: impl FnOnce(&Snapshot) -> Vec<Segment> + Send + 'static) -> Arc<Self> {
         let index = Arc::new(Self::empty());
         let ends = NotifyOnDrop(Arc::clone(&index));
@@ -150,17 +154,17 @@ impl Index {
             }
             drop(index.layers.set(open(&index.snapshot)));
         };
-        // Without a thread there is no index, and without an index every file is read.
+        // If no thread can be spawned there is no index, and without an index every file is read.
         drop(std::thread::Builder::new().name("index".to_owned()).spawn(fill));
         index
     }
 
-    /// Has it opened at once, for a search that is going to wait for it.
+    /// Starts opening at once, for a search that is about to wait for it.
     pub fn hasten(&self) {
         self.opening.set(|progress| progress.is_wanted = true);
     }
 
-    /// Waits until it is open, or can't be opened.
+    /// Waits until the index is open or could not be opened.
     pub(crate) fn wait_until_open(&self, stop: &Stop) {
         if self.layers.get().is_none() {
             self.hasten();
@@ -168,44 +172,45 @@ impl Index {
         }
     }
 
-    /// Takes down that a search found something in a file.
+    /// Records that a search found something in a file.
     pub(crate) fn note_found(&self) {
         self.found.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A walk with these options, which lists no directory that is known as it is.
+    /// Returns options for a walk that does not list directories that are known to be unchanged.
     pub fn walk_options(&self, options: &WalkOptions) -> WalkOptions {
         WalkOptions { snapshot: Some(Arc::clone(&self.snapshot)), ..options.clone() }
     }
 
-    /// Its layers, the newest first.
+    /// Returns the layers, newest first.
     pub fn layers(&self) -> &[Segment] {
         self.layers.get().map_or(&[], Vec::as_slice)
     }
 
-    /// Files that searches have met so far and that an update would take into the index: they are not in it as they are
-    /// now, or had just been changed when they were.
+    /// Returns the number of files seen by searches so far that an update would add to the index: they are
+    /// missing, have changed, or had just been changed when they were indexed.
     pub fn strangers(&self) -> u64 {
         self.strangers.load(Ordering::Relaxed)
     }
 
-    /// Returns whether a search found, since the last call of this, that it is damaged or can't be read: an update
-    /// looks through all of it.
+    /// Returns true if a search found, since the last call, that the index is damaged or can't be read. An
+    /// update should then check all of it.
     pub fn take_damage(&self) -> bool {
         self.is_damaged.swap(false, Ordering::Relaxed)
     }
 
-    /// For one worker that asks for more than one search does.
+    /// Creates a cursor for one worker, for lookups beyond a single search.
     pub fn cursor(&self, options: &WalkOptions) -> LookupCursor<'_> {
         LookupCursor { index: self, selection: None, counts: counts(options), near: Vec::new() }
     }
 
-    /// The tree as it is now, if it is watched: as long as this is the same, nothing was told to have changed.
+    /// Returns the current listing of the tree if it is watched. No change has been reported for as long as
+    /// this returns the same listing.
     pub fn watched(&self, options: &WalkOptions) -> Option<Arc<FileListing>> {
         self.watched.as_ref()?.listing(options)
     }
 
-    /// What the layers know of the files of the tree as it is now; `None` where it must be walked to be told.
+    /// Returns the mapping for the current listing of the tree, or `None` if the tree must be walked.
     fn listed(&self, options: &WalkOptions) -> Option<Arc<Listed>> {
         let layers = self.layers.get()?;
         let listing = self.watched.as_ref()?.listing(options)?;
@@ -225,12 +230,13 @@ impl Index {
         Some(listed)
     }
 
-    /// Whether the tree turns out to be other than a choice of that time or later says, of which nobody told.
+    /// Returns true if the tree has changed since `since` without a notification.
     pub(crate) fn has_changed_unseen(&self, options: &WalkOptions, since: Instant, stop: &Stop) -> bool {
         self.watched.as_ref().is_some_and(|watched| watched.has_changed_unseen(options, since, stop))
     }
 
-    /// The tree without a walk, and which of its files a search has to visit; `None` where it must be walked.
+    /// Returns the listing and the files of it that a search must visit, or `None` if the tree must be
+    /// walked.
     pub(crate) fn choose(
         &self,
         selection: Option<&Selection<'_>>,
@@ -245,7 +251,7 @@ impl Index {
         Some(listed.choose(candidates, max_file_bytes))
     }
 
-    /// Runs searches and keeps [`Index::explain`] on the search before them.
+    /// Runs searches without changing the result of [`Index::explain`].
     pub fn unexplained<T>(&self, searches: impl FnOnce() -> T) -> T {
         let asked = || self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         let before = asked().clone();
@@ -254,7 +260,8 @@ impl Index {
         result
     }
 
-    /// Describes what it could say for the last search, such as the number of candidates; `None` when it was not asked.
+    /// Describes how the index served the last search, for example the number of candidates. Returns `None` if it
+    /// was not used.
     pub fn explain(&self) -> Option<String> {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if asked.is_empty() {
@@ -279,7 +286,7 @@ impl Index {
         Some(lines.collect::<Vec<_>>().join("\n"))
     }
 
-    /// What it says for a search for one of these; `None` when it can say nothing.
+    /// Prepares a search for any of the queries. Returns `None` if the index can't exclude any file.
     pub(crate) fn select<'a>(&'a self, queries: Vec<TrigramQuery>, stop: &'a Stop) -> Option<Selection<'a>> {
         let queries: Arc<[TrigramQuery]> = queries.into();
         *self.asked.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&queries);
@@ -288,32 +295,32 @@ impl Index {
     }
 }
 
-/// Whether a walk comes to those files only that are to be in an index: what the rules hide, and globs and options bring
-/// back, is in none.
+/// Returns true if a walk visits only files that belong in an index. Hidden files that globs and options
+/// include are never indexed.
 fn counts(options: &WalkOptions) -> bool {
     !options.no_ignore && options.globs.is_none()
 }
 
-/// What an index says for one search.
+/// The use of an index by one search.
 pub(crate) struct Selection<'a> {
     index: &'a Index,
     queries: Arc<[TrigramQuery]>,
     stop: &'a Stop,
-    /// What of each layer may match, by query; `None` when one turned out to be damaged.
+    /// The candidates of each layer by query; `None` if a layer turned out to be damaged.
     candidates: OnceLock<Option<Vec<Vec<LayerCandidates>>>>,
 }
 
-/// What is known of a file that need not be read.
+/// The result for a file that need not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnreadFile {
-    /// Nothing in it matches.
+    /// Nothing in the file matches.
     NoMatch,
-    /// It is not searched.
+    /// The file is not searched.
     Skipped(SkipReason),
 }
 
 impl<'a> Selection<'a> {
-    /// For one worker.
+    /// Creates a cursor for one worker.
     pub(crate) fn cursor(&'a self, options: &WalkOptions) -> LookupCursor<'a> {
         LookupCursor { selection: Some(self), ..self.index.cursor(options) }
     }
@@ -333,18 +340,18 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// A worker's way through an index. It meets the files of a directory one after the other.
+/// A worker's position in an index. It is fast if the files of a directory are looked up consecutively.
 pub struct LookupCursor<'a> {
     index: &'a Index,
-    /// Leaves out files that must be read in any case.
+    /// If set, files that may match one of its queries are treated as unknown, because they must be read.
     selection: Option<&'a Selection<'a>>,
-    /// Whether the walk comes to those files only that are to be in an index.
+    /// True if the walk visits only files that belong in an index.
     counts: bool,
-    /// Where the next file is looked for first, in each layer.
+    /// For each layer, the position at which to look for the next file first.
     near: Vec<u32>,
 }
 
-/// A file that is as a layer has seen it.
+/// A file whose state is unchanged since a layer indexed it.
 struct UnchangedFile<'a> {
     layer: &'a Segment,
     file: u32,
@@ -352,18 +359,18 @@ struct UnchangedFile<'a> {
     content: Content,
 }
 
-/// Why a file is not known.
+/// The reason for which a file must be read.
 enum Unknown {
-    /// It may have what is wanted, or can't be told.
+    /// It may match, or the index can't decide.
     Open,
-    /// No layer has seen it is.
+    /// No layer has indexed its current state.
     Stranger { has_state: bool },
 }
 
 impl UnchangedFile<'_> {
     fn unread(&self, max_file_bytes: Option<u64>) -> Option<UnreadFile> {
         match self.content {
-            // One that had just been changed is not known, nor one whose state tells nothing.
+            // A file that had just been changed is unknown, and so is one whose state is not reliable.
             Content::Large | Content::Young | Content::Untold => None,
             _ if max_file_bytes.is_some_and(|limit| self.state.size > limit) => {
                 Some(UnreadFile::Skipped(SkipReason::TooLarge))
@@ -375,15 +382,16 @@ impl UnchangedFile<'_> {
 }
 
 impl<'a> LookupCursor<'a> {
-    /// The number of lines of a text file of so many bytes at the most; `None` when it must be read to be told.
+    /// Returns the number of lines of a text file of at most `max_file_bytes` bytes, or `None` if the file
+    /// must be read to count them.
     pub fn lines(&mut self, entry: &Entry<'_>, max_file_bytes: u64) -> Option<u64> {
         let known = self.known(entry, 0)?;
         let counts = known.content == Content::Indexed && known.state.size <= max_file_bytes;
         known.layer.lines(known.file).filter(|_| counts).map(u64::from)
     }
 
-    /// What is known of a file without reading it; `None` when it must be read. `wanted` has a bit for each query that
-    /// still matters.
+    /// Returns the result for a file that need not be read, or `None` if it must be read. `wanted` has a bit
+    /// for each query that still matters.
     pub(crate) fn unread(
         &mut self,
         entry: &Entry<'_>,
@@ -394,7 +402,7 @@ impl<'a> LookupCursor<'a> {
         known.unread(max_file_bytes)
     }
 
-    /// The same for a file that would have to be visited.
+    /// Like [`LookupCursor::unread`], for a file whose metadata has not been read yet.
     pub(crate) fn dismisses(
         &mut self,
         file: &Unvisited<'_>,
@@ -404,7 +412,8 @@ impl<'a> LookupCursor<'a> {
         self.find(file.path, wanted, || file.state()).ok()?.unread(max_file_bytes)
     }
 
-    /// Where in a file of this state the one query of the search can have a match; `None` where that can't be told.
+    /// Returns the ranges of a file in this state that can contain a match of the single query of the search,
+    /// or `None` if they are unknown.
     pub(crate) fn stretches(
         &self,
         entry: &Entry<'_>,
@@ -427,7 +436,7 @@ impl<'a> LookupCursor<'a> {
     fn known(&mut self, entry: &Entry<'_>, wanted: u64) -> Option<UnchangedFile<'a>> {
         match self.find(entry.path.as_bytes(), wanted, || entry.state()) {
             Ok(known) => return Some(known),
-            // What has no state, or is hidden, is in no index.
+            // A file without a state and a hidden file are never indexed.
             Err(Unknown::Stranger { has_state })
                 if self.counts && entry.hidden_by.is_none() && (has_state || entry.state().is_some()) =>
             {
@@ -438,7 +447,7 @@ impl<'a> LookupCursor<'a> {
         None
     }
 
-    /// The file with this path, if it is as a layer has seen it and has nothing that is wanted.
+    /// Returns the file with this path if its state is unchanged and it can't match a wanted query.
     fn find(
         &mut self,
         path: &[u8],
@@ -447,7 +456,7 @@ impl<'a> LookupCursor<'a> {
     ) -> Result<UnchangedFile<'a>, Unknown> {
         let layers = self.index.layers.get().ok_or(Unknown::Open)?;
         let candidates = match self.selection {
-            // The index has a notebook's JSON, and a search looks at its cells.
+            // The index contains a notebook's JSON, but a search looks at the text of its cells.
             Some(_) if is_notebook(path) => return Err(Unknown::Open),
             Some(selection) => Some(selection.candidates(layers).ok_or(Unknown::Open)?),
             None => None,

@@ -1,6 +1,6 @@
-//! Sets of numbers: of the files of an index, or of the parts of files.
+//! Sets of numbers of an index's files or parts.
 
-/// Numbers below a bound.
+/// A set of numbers below a bound, stored as a bitmap.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NumberSet {
     words: Vec<u64>,
@@ -8,12 +8,12 @@ pub struct NumberSet {
 }
 
 impl NumberSet {
-    /// None of those below `count`.
+    /// Creates an empty set for numbers below `count`.
     pub fn none(count: u32) -> Self {
         Self { words: vec![0; count.div_ceil(64) as usize], count }
     }
 
-    /// All below `count`.
+    /// Creates the set of all numbers below `count`.
     pub fn all(count: u32) -> Self {
         let mut set = Self { words: vec![u64::MAX; count.div_ceil(64) as usize], count };
         let beyond = set.words.len() as u32 * 64 - count;
@@ -23,22 +23,22 @@ impl NumberSet {
         set
     }
 
-    /// Returns whether a number is in it.
+    /// Returns true if the set contains `number`.
     pub fn contains(&self, number: u32) -> bool {
         self.words.get(number as usize / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
     }
 
-    /// Numbers in it.
+    /// Returns the number of elements.
     pub fn len(&self) -> u32 {
         self.words.iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Returns whether no number is in it.
+    /// Returns true if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.words.iter().all(|word| *word == 0)
     }
 
-    /// Adds a number; one that is not below the bound is left out.
+    /// Adds a number. Ignores numbers that are not below the bound.
     pub(super) fn insert(&mut self, number: u32) {
         if number < self.count
             && let Some(word) = self.words.get_mut(number as usize / 64)
@@ -47,22 +47,22 @@ impl NumberSet {
         }
     }
 
-    /// Those of both.
+    /// Keeps only elements that are also in `other`.
     pub(super) fn intersect(&mut self, other: &Self) {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word &= other);
     }
 
-    /// Those of either.
+    /// Adds all elements of `other`.
     pub(super) fn unite(&mut self, other: &Self) {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word |= other);
     }
 
-    /// Leaves out those of another.
+    /// Removes all elements of `other`.
     pub(super) fn subtract(&mut self, other: &Self) {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word &= !other);
     }
 
-    /// Gives them in order.
+    /// Calls `give` with each element in ascending order.
     pub(super) fn for_each(&self, mut give: impl FnMut(u32)) {
         for (index, word) in self.words.iter().enumerate() {
             let mut left = *word;
@@ -73,12 +73,12 @@ impl NumberSet {
         }
     }
 
-    /// As bits, 64 to a word.
+    /// Returns the bitmap, 64 bits per word.
     pub(super) fn into_words(self) -> Vec<u64> {
         self.words
     }
 
-    /// Adds those of a bitmap of little-endian bytes.
+    /// Adds the elements of a bitmap of little-endian bytes.
     pub(super) fn insert_bitmap(&mut self, bytes: &[u8]) {
         for (word, bytes) in self.words.iter_mut().zip(bytes.chunks(8)) {
             let mut whole = [0; 8];
@@ -94,7 +94,7 @@ impl NumberSet {
     }
 }
 
-/// The numbers of a posting list; ends where the bytes make none.
+/// Iterates over the numbers of a posting list. Stops at invalid bytes.
 pub(super) fn posted(bytes: &[u8]) -> impl Iterator<Item = u32> {
     let (mut rest, mut next) = (bytes.iter(), 0_u32);
     std::iter::from_fn(move || {
@@ -113,7 +113,7 @@ pub(super) fn posted(bytes: &[u8]) -> impl Iterator<Item = u32> {
     })
 }
 
-/// The numbers of a bitmap, the lowest bit of each byte first.
+/// Iterates over the numbers of a bitmap. The lowest bit of each byte comes first.
 pub(super) fn in_bitmap(bytes: &[u8]) -> impl Iterator<Item = u32> {
     let bits = |(index, byte): (u32, &u8)| {
         let byte = *byte;

@@ -1,10 +1,11 @@
-//! From a pattern to what a file must have for a line of it to match.
+//! Translates a pattern to the trigrams that a file must contain for one of its lines to match.
 //!
-//! The method is Russ Cox's («Regular Expression Matching with a Trigram Index», 2012): for each part of the pattern
-//! either all strings that it matches, while they are few, or the strings that its matches begin and end with; where
-//! two parts meet, their ends are joined, so that trigrams across the border are required, too.
+//! The method is Russ Cox's («Regular Expression Matching with a Trigram Index», 2012). For each part of the
+//! pattern we keep all strings that it matches while they are few, and otherwise the strings that its matches
+//! begin and end with. Where two parts meet, their ends are joined, so that trigrams across the border are
+//! required too. For example, every match of `foo(bar|baz)` contains the trigrams `foo`, `oob` and `oba`.
 //!
-//! A query may let a file pass that has no match. It never rejects one that has.
+//! A query may accept a file without a match. It must never reject a file with one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -15,46 +16,47 @@ use super::trigrams::Trigram;
 use crate::pattern::Pattern;
 use crate::prefilter::Literal;
 
-/// Strings that are kept of a part. More say little more, and their products grow.
+/// Maximum number of strings kept for a part. More strings add little information, and their products grow.
 const MAX_STRINGS: usize = 256;
-/// Strings of the beginnings and ends that are kept of a part.
+/// Maximum number of prefixes and of suffixes kept for a part.
 const MAX_ENDS: usize = 64;
-/// Characters of a class that are written out.
+/// Maximum number of characters of a class that is expanded.
 const MAX_CLASS: usize = 64;
-/// Bytes of a string from which on it is turned into trigrams.
+/// Length in bytes from which a string is turned into trigrams.
 const MAX_BYTES: usize = 64;
-/// Copies of a repeated part that are looked at.
+/// Maximum number of copies of a repeated part to analyze.
 const MAX_COPIES: u32 = 4;
 
-/// Trigrams of a query. What more there are lets more files pass, in less time.
+/// Maximum number of trigrams of a query. Dropping the rest makes the query faster but less selective.
 const MAX_TRIGRAMS: usize = 4_096;
 
-/// Trigrams of a pattern that are looked for in a match within some edits: a bit for each.
+/// Maximum number of trigrams in a fuzzy condition, because each has one bit.
 const MAX_DISTORTED: usize = 64;
 
 /// A condition on the trigrams of a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TrigramQuery {
-    /// Nothing: every file may match.
+    /// Always true: every file may match.
     Any,
-    /// What no file has.
+    /// Always false: no file can match.
     Nothing,
-    /// A trigram.
+    /// The file contains this trigram.
     Has(Trigram),
-    /// All of these.
+    /// All of these conditions hold.
     All(BTreeSet<TrigramQuery>),
-    /// At least one of these.
+    /// At least one of these conditions holds.
     OneOf(BTreeSet<TrigramQuery>),
-    /// The trigrams of a text in their order, but for those that so many edits harm.
+    /// The file contains the trigrams of a text, except for those that the given number of edits can destroy.
     Within(usize, Distorted),
 }
 
-/// The trigrams of a text in their order, none where one is not known.
+/// The trigrams of a text in order, with `None` for unknown ones.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Distorted(Vec<Option<Trigram>>);
 
 impl Distorted {
-    /// Each trigram with the bits of the places where it is, and the bits of all places where one is.
+    /// Returns each trigram with a bit for each of its positions, and the bits of all positions with a known
+    /// trigram.
     pub(super) fn places(&self) -> (BTreeMap<Trigram, u64>, u64) {
         let (mut places, mut all) = (BTreeMap::new(), 0);
         for (place, trigram) in self.0.iter().enumerate() {
@@ -67,8 +69,8 @@ impl Distorted {
     }
 }
 
-/// Whether so many edits can harm the trigrams at all these places. An edit harms those that its character is part of:
-/// three at the most, side by side.
+/// Returns true if `edits` edits can destroy the trigrams at all these positions. An edit destroys those that
+/// contain its character, which are at most three adjacent ones.
 pub(super) fn are_harmed(mut places: u64, edits: usize) -> bool {
     for _ in 0..edits {
         if places == 0 {
@@ -79,7 +81,7 @@ pub(super) fn are_harmed(mut places: u64, edits: usize) -> bool {
     places == 0
 }
 
-/// `(abc def)` for all of these, `(abc|def)` for one of them, `(abc bcd cde) within 1 edit`.
+/// Formats `(abc def)` for all, `(abc|def)` for one of several, and `(abc bcd cde) within 1 edit`.
 impl fmt::Display for TrigramQuery {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fn join<T: fmt::Display>(parts: impl IntoIterator<Item = T>, mark: &str) -> String {
@@ -101,10 +103,10 @@ impl fmt::Display for TrigramQuery {
 }
 
 impl TrigramQuery {
-    /// Returns a condition that every file meets in which the pattern matches a line.
+    /// Returns a condition that holds for every file in which the pattern matches a line.
     pub fn of(pattern: &Pattern) -> Self {
         match pattern.fuzzy() {
-            // The index has the decoded text.
+            // The index contains the decoded text, not the bytes.
             _ if pattern.is_of_bytes() => Self::Any,
             None => Self::of_hir(pattern.outline()),
             Some(fuzzy) => {
@@ -114,9 +116,12 @@ impl TrigramQuery {
         }
     }
 
-    /// A match within some edits has the pattern's trigrams but for those that the edits harm. To count them is the q-gram
-    /// lemma (Ukkonen, «Approximate string-matching with q-grams and maximal matches», 1992); that the harmed ones lie side
-    /// by side leaves a fifth of what the count leaves of an identifier of 20 characters with two edits.
+    /// Returns the condition for a match within some edits: it contains the pattern's trigrams except for
+    /// those that the edits destroy.
+    ///
+    /// Counting them is the q-gram lemma (Ukkonen, «Approximate string-matching with q-grams and maximal
+    /// matches», 1992). We also use that destroyed trigrams are adjacent. For an identifier of 20 characters
+    /// and two edits this leaves a fifth of the candidates of counting alone.
     fn of_distorted(hir: &Hir, edits: usize) -> Self {
         if let HirKind::Alternation(branches) = hir.kind() {
             let branch = |hir: &Hir| Self::of_distorted(hir, edits);
@@ -136,8 +141,8 @@ impl TrigramQuery {
         PlanPart::of(hir).opened().simplified().query
     }
 
-    /// One of the literals must occur. In one that folds, `s` and `k` also stand for a character each that is not
-    /// ASCII.
+    /// Returns the condition that one of the literals occurs. In a case-folded literal, `s` and `k` each also
+    /// match a non-ASCII character.
     fn of_literals(literals: &[Literal]) -> Self {
         literals.iter().fold(Self::Nothing, |query, literal| {
             let runs = literal.bytes.split(|byte| literal.fold && matches!(byte, b's' | b'k' | b'S' | b'K'));
@@ -145,7 +150,7 @@ impl TrigramQuery {
         })
     }
 
-    /// Whether a file with these trigrams may match.
+    /// Returns true if a file with these trigrams may match.
     #[cfg(test)]
     pub(super) fn is_met(&self, has: &impl Fn(Trigram) -> bool) -> bool {
         match self {
@@ -162,7 +167,7 @@ impl TrigramQuery {
         }
     }
 
-    /// Its trigrams, counted.
+    /// Returns the number of trigrams.
     fn len(&self) -> usize {
         match self {
             Self::Any | Self::Nothing => 0,
@@ -213,8 +218,8 @@ impl TrigramQuery {
     }
 }
 
-/// The text of a pattern, in lower case; nothing where it may be one of several, is not ASCII, or has unknown length.
-/// Assertions have no text.
+/// Writes the text of a pattern in lower case. Characters that are ambiguous, not ASCII, or of unknown length
+/// become `None`. Assertions have no text.
 fn write_out(hir: &Hir, text: &mut Vec<Option<u8>>) {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => {}
@@ -236,21 +241,21 @@ fn write_out(hir: &Hir, text: &mut Vec<Option<u8>>) {
 /// Strings in lower case.
 type PlanStrings = BTreeSet<Vec<u8>>;
 
-/// What is known of the matches of a part of a pattern.
+/// Properties of the matches of a part of a pattern.
 #[derive(Clone, Debug)]
 struct PlanPart {
     ends: MatchEnds,
-    /// What the text around a match must have because of it.
+    /// The condition that the part imposes on the text around a match.
     query: TrigramQuery,
 }
 
-/// How the matches of a part begin and end.
+/// The beginnings and ends of the matches of a part.
 #[derive(Clone, Debug)]
 enum MatchEnds {
-    /// They are these strings.
+    /// The complete set of strings that match.
     Exact(PlanStrings),
-    /// They begin with one of the first and end with one of the second. Both may hold the empty string, which says
-    /// nothing.
+    /// Every match begins with one of `prefixes` and ends with one of `suffixes`. Either set may contain the
+    /// empty string, which gives no information.
     Open { prefixes: PlanStrings, suffixes: PlanStrings },
 }
 
@@ -302,7 +307,7 @@ impl PlanPart {
         let repeated = (1..copies).fold(once.clone(), |part, _| part.then(once.clone()));
         match repetition.max == Some(copies) {
             true => repeated,
-            // More may stand between the first copies and the last ones.
+            // More copies may occur between the first and the last ones.
             false => repeated.opened().simplified(),
         }
     }
@@ -321,7 +326,7 @@ impl PlanPart {
         }
     }
 
-    /// This, and the other behind it.
+    /// Concatenates two parts.
     fn then(mut self, mut other: Self) -> Self {
         let small = |first: &PlanStrings, second: &PlanStrings| first.len() * second.len() <= MAX_STRINGS;
         let mut query = std::mem::replace(&mut self.query, TrigramQuery::Any)
@@ -331,8 +336,8 @@ impl PlanPart {
         {
             return Self { ends: MatchEnds::Exact(joined(first, second)), query }.simplified();
         }
-        // A part of which all strings are known is a part of what stands on the border; where that would be too many
-        // strings, each says for itself what it requires.
+        // A part with a complete set of strings contributes all of its text to the border. If this gives too
+        // many strings, each part states its own requirements.
         if small(self.suffixes(), other.prefixes()) {
             query = query.and(one_of(&joined(self.suffixes(), other.prefixes())));
         } else {
@@ -351,7 +356,7 @@ impl PlanPart {
         Self { ends: MatchEnds::Open { prefixes, suffixes }, query }.simplified()
     }
 
-    /// This or the other.
+    /// Combines two alternatives.
     fn or(self, other: Self) -> Self {
         if let (MatchEnds::Exact(one), MatchEnds::Exact(another)) = (&self.ends, &other.ends) {
             return Self::exact(one | another).simplified();
@@ -362,7 +367,7 @@ impl PlanPart {
         Self { ends: MatchEnds::Open { prefixes, suffixes }, query: one.query.or(other.query) }.simplified()
     }
 
-    /// With the strings that it has turned into what they require.
+    /// Replaces complete strings by the condition that they impose.
     fn opened(self) -> Self {
         match self.ends {
             MatchEnds::Open { .. } => self,
@@ -373,7 +378,7 @@ impl PlanPart {
         }
     }
 
-    /// Within the bounds of what is kept.
+    /// Reduces the strings to the limits of this module.
     fn simplified(self) -> Self {
         if let MatchEnds::Exact(strings) = &self.ends
             && strings.len() <= MAX_STRINGS
@@ -391,7 +396,8 @@ impl PlanPart {
     }
 }
 
-/// At most two bytes of each string, all that a trigram across a border needs; fewer where there are too many.
+/// Cuts each string to the two bytes that a trigram across a border needs, or to fewer if there are too many
+/// strings.
 fn cut(strings: &PlanStrings, part: impl Fn(&[u8], usize) -> &[u8]) -> PlanStrings {
     let cut_to = |bytes: usize| -> PlanStrings {
         strings.iter().map(|string| part(string, string.len().min(bytes)).to_vec()).collect()
@@ -399,25 +405,25 @@ fn cut(strings: &PlanStrings, part: impl Fn(&[u8], usize) -> &[u8]) -> PlanStrin
     [2, 1].into_iter().map(cut_to).find(|cut| cut.len() <= MAX_ENDS).unwrap_or_else(|| cut_to(0))
 }
 
-/// Every string of the first with every one of the second behind it.
+/// Joins every string of the first set with every string of the second.
 fn joined(first: &PlanStrings, second: &PlanStrings) -> PlanStrings {
     let join = |one: &Vec<u8>, other: &Vec<u8>| [one.as_slice(), other].concat();
     first.iter().flat_map(|one| second.iter().map(move |other| join(one, other))).collect()
 }
 
-/// One of the strings must occur.
+/// Returns the condition that one of the strings occurs.
 fn one_of(strings: &PlanStrings) -> TrigramQuery {
     strings.iter().fold(TrigramQuery::Nothing, |query, string| query.or(trigrams_of(string)))
 }
 
-/// All trigrams of a string; nothing for one that has none.
+/// Returns the condition that all trigrams of a string occur; always true for a string without trigrams.
 fn trigrams_of(string: &[u8]) -> TrigramQuery {
     string
         .array_windows()
         .fold(TrigramQuery::Any, |query, &bytes: &[u8; 3]| query.and(TrigramQuery::Has(Trigram::new(bytes))))
 }
 
-/// The characters of a class as strings, if there are few.
+/// Returns the characters of a class as strings, if there are few.
 fn characters(class: &Class) -> Option<PlanStrings> {
     let mut strings = PlanStrings::new();
     match class {
@@ -463,14 +469,14 @@ mod tests {
         };
         assert_eq!(query("Retries", 1), "(ret etr tri rie ies) within 1 edit");
         assert_eq!(query("retry", 1), "anything");
-        // What folds to a character that is not ASCII says nothing, nor does what may be missing.
+        // A character that folds to a non-ASCII one gives no information, nor does an optional one.
         assert_eq!(query("(?i)tick[et]? Retries", 1), "(tic  re ret etr tri rie) within 1 edit");
         assert_eq!(
             query("abcdef|ghijkl", 1),
             "((abc bcd cde def) within 1 edit|(ghi hij ijk jkl) within 1 edit)"
         );
         let query = TrigramQuery::of_distorted(pattern("abcdefghij", &PatternOptions::default()).hir(), 2);
-        // Of as many that are missing, some are too far from each other.
+        // With the same number of missing trigrams, some are too far apart for one edit.
         for (text, passes) in [("abc?e?ghij", true), ("abc?efg?ij", true), ("?bc?efghi?", false)] {
             let found: Vec<_> =
                 text.as_bytes().windows(3).map(|w| Trigram::new([w[0], w[1], w[2]])).collect();
@@ -504,7 +510,7 @@ mod tests {
         }
     }
 
-    /// Whether the pattern matches a line of the text, and whether the index would let the file pass.
+    /// Returns whether the pattern matches a line of the text, and whether the index would accept the file.
     fn both(pattern: &Pattern, text: &[u8]) -> (bool, bool) {
         let mut matches = false;
         LineFinder::new(pattern, &Stop::never()).each(text, &Stop::never(), |_| {
@@ -601,7 +607,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
 
-        /// Texts that are the pattern with so many edits, of letters that repeat, or that fold to others.
+        /// Generates edited variants of the pattern, with letters that repeat or fold to others.
         #[test]
         fn no_file_with_a_distorted_match_is_rejected(
             text in prop_oneof!["[a-cAé]{6,20}", "[aksSKſé]{6,20}", "[a-cAé]{60,80}"],
@@ -627,7 +633,7 @@ mod tests {
         }
     }
 
-    /// The property above can fail: a query for another pattern rejects files with matches.
+    /// The property above can fail: the query of another pattern rejects files with matches.
     #[test]
     fn a_file_without_what_is_required_is_rejected() {
         for (source, text) in [("foobar", "foo bar"), ("foo.*bar", "bar\nfo"), (r"walk\(", "walk")] {

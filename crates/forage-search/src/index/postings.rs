@@ -1,43 +1,43 @@
-//! Posting lists while an index is built.
+//! Posting lists of an index that is being built.
 
 use super::trigrams::Trigram;
 
-/// Pairs of a trigram and a part of a file that are sorted at a time: 8 MiB, twice.
+/// Number of (trigram, part) pairs that are sorted at once: two buffers of 8 MiB.
 const PENDING: usize = 1 << 20;
 
-/// Trigrams of a page, and pages.
+/// Trigrams per page, and number of pages.
 const PAGE: usize = 1 << 12;
 
-/// Parts in all lists together: three times the Linux kernel's, in half a gigabyte.
+/// Maximum number of entries in all lists: three times the Linux kernel's, in half a gigabyte.
 const MOST_POSTED: u64 = 500 << 20;
 
-/// Lists, ten times the kernel's. More come from files that are no text.
+/// Maximum number of lists, ten times the kernel's. Only files that are not text would need more.
 const MOST_LISTS: usize = 4 << 20;
 
 /// The posting lists of all trigrams.
 ///
-/// A part adds to a thousand lists, each somewhere else in memory. So parts are gathered, and what they add is sorted by
-/// trigram first: each list is then touched once for hundreds of parts.
+/// A part adds to about a thousand lists that are scattered in memory. We therefore collect parts and sort
+/// their pairs by trigram, so that each list is touched once for hundreds of parts.
 #[derive(Default)]
 pub(super) struct Postings {
-    /// Trigram and part, the parts in order.
+    /// Pairs of trigram and part, ordered by part.
     pending: Vec<(u32, u32)>,
     sorted: Vec<(u32, u32)>,
-    /// The posting list of each trigram, from 1; 0 for none. Pages in which no trigram is are empty.
+    /// The one-based index of each trigram's posting list; 0 for none. Pages without any trigram are empty.
     pages: Vec<Vec<u32>>,
     lists: Vec<PostingList>,
     blocks: PostingBlocks,
-    /// Parts in all lists together.
+    /// Number of entries in all lists.
     posted: u64,
 }
 
 impl Postings {
-    /// Whether no more may be added.
+    /// Returns true if no more parts may be added.
     pub(super) fn is_full(&self) -> bool {
         self.posted > MOST_POSTED || self.lists.len() > MOST_LISTS
     }
 
-    /// Adds a part whose number is larger than all before.
+    /// Adds a part, whose number must be larger than all before.
     pub(super) fn add(&mut self, part: u32, trigrams: &[Trigram]) {
         self.posted += trigrams.len() as u64;
         self.pending.extend(trigrams.iter().map(|trigram| (trigram.number(), part)));
@@ -46,10 +46,10 @@ impl Postings {
         }
     }
 
-    /// Puts what is pending into its lists.
+    /// Moves pending pairs to their lists.
     pub(super) fn finish(&mut self) {
         self.pages.resize_with(Trigram::COUNT / PAGE, Vec::new);
-        // Two passes that keep the order of equal ones: by the lower half of the trigram, then by the upper one.
+        // We use two stable radix passes: by the lower half of the trigram, then by the upper half.
         distribute(&self.pending, &mut self.sorted, |trigram| trigram as usize % PAGE);
         distribute(&self.sorted, &mut self.pending, |trigram| trigram as usize / PAGE);
         for run in self.pending.chunk_by(|a, b| a.0 == b.0) {
@@ -67,7 +67,7 @@ impl Postings {
         self.pending.clear();
     }
 
-    /// The lists that are not empty, with the numbers of their trigrams, in their order.
+    /// Returns the non-empty lists with their trigram numbers, in ascending order.
     pub(super) fn lists(&self) -> impl Iterator<Item = (u32, &PostingList)> {
         let slots = self.pages.iter().enumerate().flat_map(|(page, slots)| (page * PAGE..).zip(slots));
         slots
@@ -75,7 +75,7 @@ impl Postings {
             .map(|(number, slot)| (number as u32, &self.lists[*slot as usize - 1]))
     }
 
-    /// The bytes of a list.
+    /// Returns the bytes of a list.
     pub(super) fn bytes_of(&self, list: &PostingList) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(list.bytes as usize);
         let mut number = list.first;
@@ -89,7 +89,7 @@ impl Postings {
     }
 }
 
-/// Sorts pairs by a digit of their first number, those with the same digit in the order in which they are.
+/// Sorts pairs stably by a digit of their first number.
 fn distribute(from: &[(u32, u32)], to: &mut Vec<(u32, u32)>, digit: impl Fn(u32) -> usize) {
     let mut next = [0; PAGE];
     from.iter().for_each(|(trigram, _)| next[digit(*trigram)] += 1);
@@ -106,14 +106,15 @@ fn distribute(from: &[(u32, u32)], to: &mut Vec<(u32, u32)>, digit: impl Fn(u32)
     }
 }
 
-/// Bytes of a posting list that lie side by side, so that a block has 64 with the number of the next.
+/// Number of consecutive bytes of a posting list in one block. With the number of the next block this makes
+/// 64 bytes.
 const BLOCK_BYTES: usize = 60;
 
-/// Blocks that are allocated at a time: a megabyte.
+/// Number of blocks allocated at once: one megabyte.
 const CHUNK_BLOCKS: usize = 16 << 10;
 
-/// The bytes of all lists. One that doubled its room whenever it was full would have half of it empty, and hundreds of
-/// thousands do.
+/// The bytes of all lists, in linked blocks. A growable buffer per list would leave half of its memory
+/// unused, and there are hundreds of thousands.
 #[derive(Default)]
 struct PostingBlocks {
     chunks: Vec<Vec<PostingBlock>>,
@@ -127,7 +128,7 @@ struct PostingBlock {
 }
 
 impl PostingBlocks {
-    /// Another block, which is empty.
+    /// Adds an empty block.
     fn push(&mut self) -> u32 {
         let number = self.count;
         if (number as usize).is_multiple_of(CHUNK_BLOCKS) {
@@ -149,14 +150,14 @@ impl PostingBlocks {
     }
 }
 
-/// The parts of files of one trigram while an index is built: differences of ascending numbers, seven bits to a byte.
+/// The parts that contain one trigram: differences of ascending numbers, seven bits per byte.
 #[derive(Debug)]
 pub(super) struct PostingList {
     first: u32,
     last: u32,
     pub(super) bytes: u32,
     pub(super) parts: u32,
-    /// One more than the last number.
+    /// The last number plus one.
     next: u32,
 }
 
@@ -166,7 +167,7 @@ impl PostingList {
         Self { first, last: first, bytes: 0, parts: 0, next: 0 }
     }
 
-    /// Adds a part whose number is larger than all before.
+    /// Adds a part, whose number must be larger than all before.
     fn push(&mut self, blocks: &mut PostingBlocks, part: u32) {
         let mut number = part - self.next;
         while number >= 0x80 {
@@ -203,7 +204,7 @@ mod tests {
         #[test]
         fn posting_lists_give_back_what_was_put_in(files in prop::collection::btree_set(0..2_000_000_u32, 0..300)) {
             let mut postings = Postings::default();
-            // Blocks of another list lie between.
+            // Interleave blocks of another list.
             let [mut list, mut other] = [(); 2].map(|()| PostingList::new(&mut postings.blocks));
             for &file in &files {
                 list.push(&mut postings.blocks, file);
@@ -218,7 +219,7 @@ mod tests {
         fn every_list_gets_its_files(files in prop::collection::vec(prop::collection::btree_set(0..2_000_u32, 0..50), 0..60)) {
             let (mut postings, mut expected) = (Postings::default(), BTreeMap::<u32, BTreeSet<u32>>::new());
             for (file, numbers) in files.iter().enumerate() {
-                // All over the pages.
+                // Spread the trigrams over all pages.
                 let bytes = |number: &u32| (number * 8_000).to_be_bytes();
                 let trigrams: Vec<Trigram> =
                     numbers.iter().map(|number| Trigram::new([bytes(number)[1], bytes(number)[2], b'x'])).collect();

@@ -1,4 +1,4 @@
-//! Where the bytes of an index file are: on the disk, or in memory.
+//! Storage of an index file: on disk or in memory.
 
 use std::fs::File;
 use std::io;

@@ -2,21 +2,22 @@
 //!
 //! ```text
 //! header      magic, version, offset, length and checksum of each section, checksum of all that
-//! files       a record of 52 bytes per file, in path order; its last two numbers are that of the parts up to its end and
-//!             the checksum of its bytes, 0 where not all of them were read
-//! paths       the paths of all files, one behind the other
-//! dictionary  a record of 16 bytes per trigram, in order of their numbers: number, parts, length and checksum of its
-//!             posting list
-//! pages       a record of 16 bytes per 128 trigrams of the dictionary: number of the first, checksum, and where in the
-//!             posting lists its own begins
-//! parts       a record of 8 bytes per part: the bytes of its file up to its end, and the line feeds in them; 0 where text
-//!             and bytes are not the same
-//! postings    the posting lists, one behind the other
+//! files       a record of 52 bytes per file, in path order; its last two numbers are the number of parts up to its end
+//!             and the checksum of its bytes, 0 if not all of them were read
+//! paths       the paths of all files, concatenated
+//! dictionary  a record of 16 bytes per trigram, in ascending order: number, parts, length and checksum of its posting
+//!             list
+//! pages       a record of 16 bytes per 128 trigrams of the dictionary: number of the first, checksum, and the offset of
+//!             its first posting list
+//! parts       a record of 8 bytes per part: the end of the part in its file in bytes, and the line feeds before it;
+//!             0 if text and bytes differ
+//! postings    the posting lists, concatenated
 //! ```
 //!
-//! All numbers are little-endian. A posting list holds the differences of ascending numbers of parts, or a bitmap of all
-//! parts where that is shorter. Dictionary and posting lists are read and checked when they are needed, a page and a list at
-//! a time, all else when it is opened: whatever a disk or a crash made of the file is found out before it can change an answer.
+//! All numbers are little-endian. A posting list contains the differences of ascending part numbers, or a
+//! bitmap of all parts if that is shorter. The dictionary and the posting lists are read and checked on
+//! demand, one page and one list at a time; everything else is checked on opening. Damage by a disk or a
+//! crash is therefore detected before it can change an answer.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -34,14 +35,15 @@ use super::plan::{TrigramQuery, are_harmed};
 use super::trigrams::Trigram;
 
 pub(super) const MAGIC: [u8; 8] = *b"FORAGEIX";
-/// Raised when the format, or what stands in it, changes; files of another version are built anew.
+/// The format version. Must be increased when the format or the meaning of its content changes; files of
+/// other versions are rebuilt.
 pub(super) const VERSION: u32 = 5;
 pub(super) const SECTIONS: usize = 6;
 /// Magic, version, sections, checksum.
 pub(super) const HEADER_BYTES: usize = 8 + 4 + SECTIONS * 20 + 4;
 const FILE_BYTES: usize = 52;
 const TRIGRAM_BYTES: usize = 16;
-/// A page of the dictionary.
+/// The size of a dictionary page.
 pub(super) const PAGE_BYTES: usize = 128 * TRIGRAM_BYTES;
 const PAGE_RECORD_BYTES: usize = 16;
 const PART_END_BYTES: usize = 8;
@@ -49,15 +51,16 @@ const PART_END_BYTES: usize = 8;
 /// The content of a file as an index knows it: its trigrams, or the reason for which it has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// Its trigrams.
+    /// The trigrams of the file are in the index.
     Indexed,
-    /// It is binary, by its beginning.
+    /// The file is binary, judging by its beginning.
     Binary,
-    /// It is too large, or has too many trigrams, for them to say much.
+    /// The file is too large or has too many trigrams for the index to be selective.
     Large,
-    /// It had just been changed, so that its state would not tell whether it was changed again.
+    /// The file had just been changed, so its state would not reveal another change.
     Young,
-    /// Its file system does not write back what is changed through a mapping, so that its state does not tell of that.
+    /// The file system does not write back changes through a memory mapping, so the state does not reveal
+    /// them.
     Untold,
 }
 
@@ -65,79 +68,82 @@ impl Content {
     const ALL: [Self; 5] = [Self::Indexed, Self::Binary, Self::Large, Self::Young, Self::Untold];
 }
 
-/// The end of a part of a file, counted from the beginning of the file.
+/// The end of a part, counted from the start of its file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PartEnd {
-    /// Bytes of the file up to there.
+    /// Bytes of the file before the end.
     pub bytes: u32,
     /// Line feeds in them.
     pub feeds: u32,
 }
 
-/// Parts of a file that lie side by side.
+/// A run of adjacent parts of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stretch {
-    /// Their bytes.
+    /// The byte range.
     pub(crate) bytes: Range<u64>,
-    /// Line feeds of the file before them.
+    /// Line feeds of the file before it.
     pub(crate) feeds: u64,
 }
 
-/// Stands for a number of lines that is not known.
+/// Marks an unknown number of lines.
 pub(super) const NO_LINES: u32 = u32::MAX;
 
-/// Bytes that can be read anywhere.
+/// Bytes that support random access.
 pub trait ReadAt {
     /// Fills `buffer` with the bytes from `offset` on.
     ///
     /// # Errors
-    /// They can't be read, or there are not so many.
+    ///
+    /// Returns an error if they can't be read or there are fewer bytes.
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
 
-    /// The bytes in a range that is there.
+    /// Returns the bytes of an existing range.
     ///
     /// # Errors
-    /// They can't be read.
+    ///
+    /// Returns an error if they can't be read.
     fn bytes(&self, range: Range<u64>) -> io::Result<Bytes> {
         let mut buffer = vec![0; (range.end - range.start) as usize];
         self.read_exact_at(&mut buffer, range.start)?;
         Ok(buffer.into())
     }
 
-    /// How many bytes there are.
+    /// Returns the total number of bytes.
     ///
     /// # Errors
-    /// That can't be told.
+    ///
+    /// Returns an error if it can't be determined.
     fn byte_len(&self) -> io::Result<u64>;
 }
 
-/// The reasons for which an index can't be used. Whoever sees one scans instead, and builds a new index.
+/// The reasons for which an index can't be used. A caller should then scan instead, and build a new index.
 #[derive(Debug, Error)]
 pub enum TrigramIndexError {
-    /// It can't be read.
+    /// The index can't be read.
     #[error("the index can't be read: {0}")]
     Io(#[from] io::Error),
-    /// It is of another version, or no index.
+    /// The file has another format version or is not an index.
     #[error("the index has another format")]
     Format,
-    /// It is not what was written.
+    /// The content does not match its checksums.
     #[error("the index is damaged")]
     Damaged,
 }
 
-/// An index that can be asked.
+/// An index file that is open for queries.
 pub struct Segment {
     reader: Box<dyn ReadAt + Send + Sync>,
     files: Bytes,
     paths: Bytes,
-    /// Where the dictionary is, and its pages that were needed.
+    /// The range of the dictionary, and the pages read so far.
     dictionary: Range<u64>,
     pages_read: Vec<OnceLock<Box<[u8]>>>,
     pages: Bytes,
     part_ends: Bytes,
-    /// Where the posting lists are.
+    /// The range of the posting lists.
     postings: Range<u64>,
-    /// Parts of all files.
+    /// Number of parts of all files.
     part_count: u32,
 }
 
@@ -148,10 +154,11 @@ impl fmt::Debug for Segment {
 }
 
 impl Segment {
-    /// Opens an index and checks all of it but the dictionary and the posting lists.
+    /// Opens an index and checks everything except the dictionary and the posting lists.
     ///
     /// # Errors
-    /// [`TrigramIndexError`].
+    ///
+    /// Returns a [`TrigramIndexError`] if the file can't be read, has another format, or is damaged.
     pub fn open(reader: impl ReadAt + Send + Sync + 'static) -> Result<Self, TrigramIndexError> {
         let mut header = [0; HEADER_BYTES];
         let length = reader.byte_len()?;
@@ -172,7 +179,8 @@ impl Segment {
         };
         let read = |index: usize| {
             let (offset, bytes, checksum) = section(index);
-            // A length that the file does not have would be asked of memory first.
+            // We check against the file's length first, so that a damaged length can't cause a huge
+            // allocation.
             let range = offset..offset.saturating_add(bytes);
             if range.end > length {
                 return Err(TrigramIndexError::Damaged);
@@ -198,7 +206,7 @@ impl Segment {
         let mut part_count = 0;
         for record in files.chunks_exact(FILE_BYTES) {
             let end = u32_at(record, 44);
-            // Whoever wrote it counted up, and not beyond what can be held.
+            // The writer counts up and respects the limit.
             if end < part_count || end > MOST_PARTS {
                 return Err(TrigramIndexError::Damaged);
             }
@@ -211,22 +219,22 @@ impl Segment {
         Ok(Self { reader, files, paths, dictionary, pages_read, pages, part_ends, postings, part_count })
     }
 
-    /// Files in it.
+    /// Returns the number of files.
     pub fn len(&self) -> u32 {
         (self.files.len() / FILE_BYTES) as u32
     }
 
-    /// Returns whether no file is in it.
+    /// Returns true if the index has no files.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// Parts of all files.
+    /// Returns the number of parts of all files.
     pub(super) fn part_count(&self) -> u32 {
         self.part_count
     }
 
-    /// The path of a file.
+    /// Returns the path of a file.
     pub fn path(&self, file: u32) -> Option<&[u8]> {
         let end_of = |file: u32| Some(u32_at(self.record(file)?, 32) as usize);
         let start = match file.checked_sub(1) {
@@ -236,7 +244,7 @@ impl Segment {
         self.paths.get(start..end_of(file)?)
     }
 
-    /// In which state the index has seen a file, and what it knows of it.
+    /// Returns the state in which a file was indexed, and the kind of its content.
     pub fn state(&self, file: u32) -> Option<(FileState, Content)> {
         let record = self.record(file)?;
         let time = |at: usize| u64_at(record, at).cast_signed();
@@ -249,17 +257,17 @@ impl Segment {
         Some((state, *Content::ALL.get(u32_at(record, 36) as usize)?))
     }
 
-    /// The lines of a file, where they are known.
+    /// Returns the number of lines of a file, if known.
     pub fn lines(&self, file: u32) -> Option<u32> {
         Some(u32_at(self.record(file)?, 40)).filter(|lines| *lines != NO_LINES)
     }
 
-    /// The CRC-32 of the bytes of a file; 0 where not all of them were read.
+    /// Returns the CRC-32 of a file's bytes; 0 if not all of them were read.
     pub(super) fn checksum(&self, file: u32) -> Option<u32> {
         Some(u32_at(self.record(file)?, 48))
     }
 
-    /// The file with this path; `near`, and what is before it, is where it is looked for first.
+    /// Returns the file with this path. The search starts at `near` and the file before it.
     pub fn find(&self, path: &[u8], near: u32) -> Option<u32> {
         for near in [near, near.wrapping_sub(1)] {
             if self.path(near) == Some(path) {
@@ -278,21 +286,22 @@ impl Segment {
         self.files.get(start..start + FILE_BYTES)
     }
 
-    /// The files that may have a match. Files whose content is not known are not among them.
+    /// Returns the files that may have a match. Files with unknown content are not included.
     ///
     /// # Errors
-    /// A posting list is damaged or can't be read.
+    ///
+    /// Returns an error if a posting list is damaged or can't be read.
     pub fn candidates(&self, query: &TrigramQuery) -> Result<NumberSet, TrigramIndexError> {
         Ok(self.files_of(&self.parts(query, &Stop::never())?))
     }
 
-    /// The files with one of these parts.
+    /// Returns the files that have one of these parts.
     pub(super) fn files_of(&self, parts: &NumberSet) -> NumberSet {
         let mut files = NumberSet::none(self.len());
         let ends_before = |file: u32, part| self.parts_up_to(file).is_some_and(|end| end <= part);
         let mut file = 0;
         parts.for_each(|part| {
-            // The next one is near if there are many, and if there are few there is time.
+            // A galloping search: with many parts the next file is near, with few there is time.
             let mut step = 1;
             while ends_before(file + step - 1, part) {
                 file += step;
@@ -304,12 +313,12 @@ impl Segment {
         files
     }
 
-    /// The parts of the files up to this one, and of it.
+    /// Returns the number of parts of all files up to and including this one.
     fn parts_up_to(&self, file: u32) -> Option<u32> {
         Some(u32_at(self.record(file)?, 44))
     }
 
-    /// The numbers of the parts of a file.
+    /// Returns the part numbers of a file.
     pub(super) fn parts_of(&self, file: u32) -> Option<Range<u32>> {
         let first = match file.checked_sub(1) {
             Some(before) => self.parts_up_to(before)?,
@@ -318,14 +327,14 @@ impl Segment {
         Some(first..self.parts_up_to(file)?)
     }
 
-    /// Where a part ends.
+    /// Returns the end of a part.
     pub(super) fn part_end(&self, part: u32) -> Option<PartEnd> {
         let at = part as usize * PART_END_BYTES;
         let record = self.part_ends.get(at..at + PART_END_BYTES)?;
         Some(PartEnd { bytes: u32_at(record, 0), feeds: u32_at(record, 4) })
     }
 
-    /// The stretches of a file that are made of these parts; `None` where that can't be told.
+    /// Returns the ranges of a file that consist of these parts, or `None` if they are unknown.
     pub(super) fn stretches(&self, file: u32, parts: &NumberSet) -> Option<Vec<Stretch>> {
         let mut stretches: Vec<Stretch> = Vec::new();
         let mut start = PartEnd::default();
@@ -346,8 +355,8 @@ impl Segment {
         Some(stretches)
     }
 
-    /// The parts of files that may have a match. What matches lies in a line, and so in one part. For a call that must end
-    /// they are more.
+    /// Returns the parts that may have a match. A match is within a line, and so within one part. If the call
+    /// must end, the result may contain more parts.
     pub(super) fn parts(&self, query: &TrigramQuery, stop: &Stop) -> Result<NumberSet, TrigramIndexError> {
         if stop.check().is_some() {
             return Ok(NumberSet::all(self.part_count));
@@ -379,13 +388,14 @@ impl Segment {
             }
             TrigramQuery::All(queries) => {
                 let mut queries: Vec<&TrigramQuery> = queries.iter().collect();
-                // The rarest first: the others are then hardly worth reading.
+                // We process the rarest first, because the others are then hardly worth reading.
                 queries.sort_by_cached_key(|query| self.estimate(query));
                 let mut parts: Option<NumberSet> = None;
                 for query in queries {
                     match &mut parts {
                         None => parts = Some(self.parts(query, stop)?),
-                        // To read a few files takes less time than to read a long list.
+                        // At this point we stop: reading a few files takes less time than reading a long
+                        // list.
                         Some(parts)
                             if u64::from(parts.len()) * PARTS_PER_CANDIDATE
                                 < u64::from(self.estimate(query)) =>
@@ -400,12 +410,12 @@ impl Segment {
         }
     }
 
-    /// At most so many parts fulfil the query.
+    /// Returns an upper bound for the number of parts that fulfill the query.
     fn estimate(&self, query: &TrigramQuery) -> u32 {
         match query {
             TrigramQuery::Any => self.part_count,
             TrigramQuery::Nothing => 0,
-            // What can't be told is found out by whoever reads the list.
+            // An error is reported when the list is read.
             TrigramQuery::Has(trigram) => {
                 self.list(*trigram).map_or(self.part_count, |list| list.map_or(0, |list| list.parts))
             }
@@ -418,7 +428,7 @@ impl Segment {
                 let has = |(trigram, places): (&Trigram, &u64)| {
                     u64::from(self.estimate(&TrigramQuery::Has(*trigram))) * u64::from(places.count_ones())
                 };
-                // Each of them has so many.
+                // Each matching part contains at least this many of them.
                 let least = u64::from(all.count_ones()).saturating_sub(3 * *edits as u64).max(1);
                 let most = places.iter().map(has).sum::<u64>() / least;
                 u32::try_from(most).unwrap_or(u32::MAX).min(self.part_count)
@@ -429,15 +439,17 @@ impl Segment {
         }
     }
 
-    /// Checks what opening it does not.
+    /// Checks the parts that [`Segment::open`] does not check.
     ///
     /// # Errors
-    /// Some of it is damaged or can't be read.
+    ///
+    /// Returns an error if some of it is damaged or can't be read.
     pub fn check(&self) -> Result<(), TrigramIndexError> {
         self.for_each_list(|_, _| {})
     }
 
-    /// Gives each trigram with the parts that have it, in the order of the numbers of trigrams and of parts.
+    /// Calls a function for each pair of a trigram and a part that contains it, ordered by trigram and then
+    /// by part.
     pub(super) fn for_each_list(
         &self,
         mut give: impl FnMut(u32, &mut dyn Iterator<Item = u32>),
@@ -457,12 +469,12 @@ impl Segment {
         Ok(())
     }
 
-    /// Whether a posting list is a bitmap of all parts.
+    /// Returns true if a posting list is stored as a bitmap of all parts.
     fn is_bitmap(&self, list: &[u8]) -> bool {
         list.len() == self.part_count.div_ceil(8) as usize
     }
 
-    /// A page of the dictionary.
+    /// Returns a page of the dictionary.
     fn page(&self, page: usize) -> Result<&[u8], TrigramIndexError> {
         let kept = &self.pages_read[page];
         if let Some(page) = kept.get() {
@@ -479,7 +491,7 @@ impl Segment {
         }
     }
 
-    /// The posting list of a trigram; none if no part has it.
+    /// Returns the posting list of a trigram, or `None` if no part contains it.
     fn list(&self, trigram: Trigram) -> Result<Option<List>, TrigramIndexError> {
         let begins_before = |page| u32_at(&self.pages, page * PAGE_RECORD_BYTES) <= trigram.number();
         let behind = partition(self.pages_read.len(), begins_before);
@@ -499,7 +511,7 @@ impl Segment {
     }
 
     fn read_list(&self, list: &List) -> Result<Vec<u8>, TrigramIndexError> {
-        // What is not there would be asked of memory first.
+        // As above, a damaged length must not cause a huge allocation.
         if list.start.saturating_add(u64::from(list.bytes)) > self.postings.end {
             return Err(TrigramIndexError::Damaged);
         }
@@ -520,9 +532,9 @@ impl Segment {
     }
 }
 
-/// A posting list.
+/// The location of a posting list.
 struct List {
-    /// Parts in it.
+    /// Number of parts in it.
     parts: u32,
     start: u64,
     bytes: u32,
@@ -530,13 +542,13 @@ struct List {
 }
 
 impl List {
-    /// Of its record in the dictionary.
+    /// Parses a record of the dictionary.
     fn of(record: &[u8], start: u64) -> Self {
         Self { parts: u32_at(record, 4), start, bytes: u32_at(record, 8), checksum: u32_at(record, 12) }
     }
 }
 
-/// The first of so many for which `is_before` is false; it is so for all behind.
+/// Returns the first index below `count` for which `is_before` is false. It must be false for all later ones.
 fn partition(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, count);
     while low < high {
@@ -546,13 +558,13 @@ fn partition(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// Parts in a posting list whose reading takes as long as reading one candidate.
+/// Number of posting list entries that take as long to read as one candidate file.
 const PARTS_PER_CANDIDATE: u64 = 256;
 
-/// Parts up to which it is told which trigrams each of them lacks, in eight bytes: 32 MiB.
+/// Maximum number of parts for which we track the missing trigrams, 8 bytes each: 32 MiB.
 const MOST_DISTORTED_PARTS: u32 = 4 << 20;
 
-/// Parts of all files: a thousand times those of the Linux kernel.
+/// Maximum number of parts: a thousand times those of the Linux kernel.
 const MOST_PARTS: u32 = 100 << 20;
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {

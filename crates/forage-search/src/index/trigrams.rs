@@ -1,50 +1,50 @@
-//! The trigrams of a text.
+//! Extracts the trigrams of a text.
 
 use std::fmt;
 
-/// Three bytes, those that are ASCII letters in lower case.
+/// Three bytes, with ASCII letters in lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Trigram(u32);
 
 impl Trigram {
-    /// The number of all trigrams that there can be.
+    /// The number of possible trigrams.
     pub const COUNT: usize = 1 << 24;
 
-    /// Of three bytes.
+    /// Creates a trigram from three bytes.
     pub fn new(bytes: [u8; 3]) -> Self {
         let [a, b, c] = bytes.map(|byte| byte.to_ascii_lowercase());
         Self(u32::from_be_bytes([0, a, b, c]))
     }
 
-    /// Its number, below [`Trigram::COUNT`].
+    /// Returns its number, which is below [`Trigram::COUNT`].
     pub fn number(self) -> u32 {
         self.0
     }
 
-    /// The bytes, which letters are lower case.
+    /// Returns its bytes, with letters in lower case.
     pub fn bytes(self) -> [u8; 3] {
         let [_, a, b, c] = self.0.to_be_bytes();
         [a, b, c]
     }
 }
 
-/// Its bytes, those that are not printable ASCII escaped.
+/// Formats the bytes, with escapes for those that are not printable ASCII.
 impl fmt::Display for Trigram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.bytes().escape_ascii().fmt(f)
     }
 }
 
-/// Collects the distinct trigrams of texts, one after the other. It takes 2 MiB and is meant to be kept.
+/// Collects the distinct trigrams of texts. It takes 2 MiB and should be reused.
 pub struct Trigrams {
-    /// A bit for each. Of a length that is known, so that no index into it needs a check.
+    /// A bitmap of the trigrams seen so far. Its length is constant so that indexing needs no bounds check.
     seen: Box<[u64; Trigram::COUNT / 64]>,
     found: Vec<Trigram>,
 }
 
 impl Default for Trigrams {
     fn default() -> Self {
-        // Never on the stack, which is no place for two megabytes.
+        // We must not put two megabytes on the stack.
         let seen = vec![0; Trigram::COUNT / 64].into_boxed_slice();
         #[expect(clippy::unwrap_used, reason = "the slice has this length")]
         Self { seen: seen.try_into().unwrap(), found: Vec::new() }
@@ -52,13 +52,13 @@ impl Default for Trigrams {
 }
 
 impl Trigrams {
-    /// The distinct trigrams of `text` that lie within a line, in the order in which they come first.
+    /// Returns the distinct trigrams of `text` within lines, in order of first occurrence.
     pub fn of(&mut self, text: &[u8]) -> &[Trigram] {
         for trigram in self.found.drain(..) {
             self.seen[trigram.0 as usize / 64] = 0;
         }
-        // Every trigram is written down behind the last new one, and stays if it is new: no branch, which would be
-        // guessed wrong for one in ten.
+        // This loop is branchless: it writes each trigram after the last new one, and keeps it if it is new.
+        // A branch would be mispredicted for one trigram in ten.
         self.found.resize(text.len(), Trigram(0));
         let mut count = 0;
         let (mut window, mut length) = (0, 0_usize);
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(of("Abcabc"), ["abc", "bca", "cab"]);
         assert_eq!(of("ab\ncd\nefg\r\n"), ["efg", "fg\r"]);
         assert_eq!(of("ab"), [""; 0]);
-        // Nothing is left of what came before.
+        // No state is left from previous texts.
         assert_eq!(of("abc"), ["abc"]);
     }
 }

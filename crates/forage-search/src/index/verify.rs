@@ -1,4 +1,4 @@
-//! Whether an index says of files what stands in them.
+//! Verifies an index against the text of its files.
 
 use std::collections::BTreeSet;
 
@@ -10,18 +10,19 @@ use super::numbers::NumberSet;
 use super::segment::{Content, PartEnd, Segment, TrigramIndexError};
 use crate::limits;
 
-/// The outcome of a comparison of an index with the text of files.
+/// The result of comparing an index with the text of its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verification {
-    /// Files that were read and compared.
+    /// Number of files that were read and compared.
     pub compared: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Files that are not in the state that the index has seen, or can't be read: every search reads them, or says so.
+    /// Number of files that have changed since they were indexed or can't be read. Every search reads them,
+    /// or reports them.
     pub changed: u64,
-    /// Files of which the index says something else than their text, although their state is the one that it has seen.
+    /// Number of files whose text differs from the index although their state is unchanged.
     pub different: u64,
-    /// The first of them.
+    /// The first of the different files.
     pub named: BTreeSet<RelPath>,
 }
 
@@ -33,7 +34,7 @@ impl Verification {
         }
     }
 
-    /// Takes in what another layer of the same index gave.
+    /// Adds the result for another layer of the same index.
     pub fn add(&mut self, other: Self) {
         self.compared += other.compared;
         self.bytes += other.bytes;
@@ -46,12 +47,15 @@ impl Verification {
     }
 }
 
-/// Derives all that an index says of the files that are as it has seen them from their text once more, every posting list
-/// included, and compares. It takes [`limits::VERIFIED_AT_ONCE`] of memory, and looks through the posting lists once for as
-/// many trigrams.
+/// Recomputes all data of unchanged files from their text, including every posting list, and compares it with
+/// the index.
+///
+/// Uses [`limits::VERIFIED_AT_ONCE`] pairs of memory, and reads the posting lists once for each batch of that
+/// size.
 ///
 /// # Errors
-/// The index is damaged or can't be read.
+///
+/// Returns an error if the index is damaged or can't be read.
 pub fn verify(root: &Root, index: &Segment, stop: &Stop) -> Result<Verification, TrigramIndexError> {
     let mut done = Verification::default();
     let mut reader = TextReader::default();
@@ -82,10 +86,10 @@ pub fn verify(root: &Root, index: &Segment, stop: &Stop) -> Result<Verification,
 }
 
 enum Compared {
-    /// Nothing is said of it that could be wrong.
+    /// The index has no data of this file that could be wrong.
     Skipped,
     Changed,
-    /// Whether all but the posting lists is the same.
+    /// `is_same` is true if everything except the posting lists agrees.
     Read {
         bytes: u64,
         is_same: bool,
@@ -110,7 +114,7 @@ fn compare(
     }
     let parts = index.parts_of(file).unwrap_or_default();
     let ends_are_same = parts.clone().zip(&text.parts).all(|(part, of_text)| {
-        // One of the default says nothing.
+        // A default end carries no information.
         index.part_end(part).is_some_and(|end| end == PartEnd::default() || end == of_text.end)
     });
     let is_same = content == text.content
@@ -127,8 +131,8 @@ fn compare(
     Compared::Read { bytes, is_same }
 }
 
-/// A file that a search does not read because of what the index says, opened, and what that is; nothing if it is not in the
-/// state that the index has seen.
+/// Opens a file that searches leave unread because of the index, and returns its indexed content. Returns
+/// `None` if its state has changed.
 fn trusted(root: &Root, index: &Segment, file: u32) -> Option<(OpenedFile, Content)> {
     let (state, content) = index.state(file)?;
     let path = RelPath::from_bytes(index.path(file)?, &RelPath::root()).ok()?;
@@ -136,12 +140,12 @@ fn trusted(root: &Root, index: &Segment, file: u32) -> Option<(OpenedFile, Conte
     (opened.state() == Some(state)).then_some((opened, content))
 }
 
-/// Parts of files with the trigrams that are in their text.
+/// A batch of parts with the trigrams of their text.
 struct VerifyBatch {
     parts: NumberSet,
-    /// Trigrams and parts.
+    /// Pairs of trigram and part.
     found: Vec<(u32, u32)>,
-    /// Files that turned out to be different.
+    /// Files that differ from the index.
     different: BTreeSet<u32>,
 }
 
@@ -150,14 +154,14 @@ impl VerifyBatch {
         Self { parts: NumberSet::none(index.part_count()), found: Vec::new(), different: BTreeSet::new() }
     }
 
-    /// Compares them with the posting lists, and empties the batch.
+    /// Compares the batch with the posting lists and empties it.
     fn compare(&mut self, index: &Segment) -> Result<(), TrigramIndexError> {
         let mut unlike = NumberSet::none(index.part_count());
         self.found.sort_unstable();
         let mut found = self.found.iter().copied().peekable();
         index.for_each_list(|trigram, posted| {
             for posted in posted.filter(|part| self.parts.contains(*part)).map(|part| (trigram, part)) {
-                // What is in the text, and in no list.
+                // These pairs are in the text but in no list.
                 while let Some((_, part)) = found.next_if(|found| *found < posted) {
                     unlike.insert(part);
                 }
@@ -176,18 +180,18 @@ impl VerifyBatch {
     }
 }
 
-/// The outcome of reading a file of an index again.
+/// The result of scrubbing one file of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reread {
-    /// Nothing is told from its text, or it is not in the state that the index has seen: searches read it.
+    /// Searches do not trust the index for this file, or its state has changed: they read it anyway.
     Unused,
-    /// It has the bytes that were indexed, so many.
+    /// The file has the indexed bytes, this many of them.
     Same(u64),
-    /// It has others, although its state is the same.
+    /// The file has other bytes although its state is unchanged.
     Different,
 }
 
-/// Reads a file of an index again, to see whether it has changed without its state.
+/// Reads a file of an index again, to detect changes that its state does not reveal.
 pub fn reread(root: &Root, index: &Segment, file: u32, buffer: &mut ReadBuffer) -> Reread {
     let mut read = || {
         let (mut opened, content) = trusted(root, index, file)?;
@@ -206,7 +210,7 @@ pub fn reread(root: &Root, index: &Segment, file: u32, buffer: &mut ReadBuffer) 
             checksum.update(buffer);
             bytes += buffer.len() as u64;
         }
-        // It is being changed, and its state tells so.
+        // The file is being changed, and its state will show it.
         (opened.state_now() == state).then(|| match checksum.finalize() == expected {
             true => Reread::Same(bytes),
             false => Reread::Different,

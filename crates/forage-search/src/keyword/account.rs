@@ -1,4 +1,4 @@
-//! Evidence, and the account of what ripgrep prints for it.
+//! Evidence and the size of ripgrep's output for it.
 
 use std::ops::Range;
 
@@ -8,49 +8,50 @@ use crate::event::{CutLine, word_bytes};
 use crate::key_blocks::KeyBlocks;
 use crate::limits::{CHOSEN_LINE_BYTES, KEPT_LINE_BYTES};
 
-/// What ripgrep prints between groups of lines that do not touch.
+/// ripgrep's separator between groups of non-adjacent lines.
 pub(super) const SEPARATOR: &str = "--\n";
 
 /// A line of evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EvidenceLine {
-    /// Counted from 1.
+    /// The line number, counted from 1.
     pub number: u64,
-    /// The terms that match the line, a bit each in the order of the terms; 0 for context.
+    /// The terms that match the line, as a bitmap in the order of the terms; 0 for context.
     pub terms: u64,
-    /// For a long line that matches: the byte at which the first match begins; else 0.
+    /// For a long matching line, the offset of its first match; otherwise 0.
     pub first_match: usize,
-    /// Where the line begins in the file's text.
+    /// The offset of the line in the file's text.
     pub(super) start: u64,
-    /// The line with its line feed, if it has one; of a very long one a part.
+    /// The line, including its line feed if it has one; a part of it if it is very long.
     pub bytes: Vec<u8>,
-    /// Bytes of the line that are left out in front of `bytes`, and behind them.
+    /// Bytes of the line that are left out before and after `bytes`.
     pub cut: CutLine,
-    /// The parts of it that lie in a block of a private key, wherever in the file that begins.
+    /// The ranges of the line that belong to a private key block, even if the block begins on another line.
     pub in_key: Vec<Range<usize>>,
-    /// It is a part of the evidence. Others are there because they may show that a line beside them has a secret.
+    /// True if the line is part of the evidence. Other lines are present because they may show that an
+    /// adjacent line contains a secret.
     pub is_shown: bool,
-    /// A ranking chose it ([`super::KeywordFindings::add_ranked`]).
+    /// True if a ranking chose the line; see [`super::KeywordFindings::add_ranked`].
     pub is_ranked: bool,
 }
 
-/// The lines of a file that a term matches.
+/// The matching lines of one term in a file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TermMatches {
-    /// Index of the term.
+    /// The index of the term.
     pub term: u8,
-    /// So many that they were not all counted.
+    /// True if the term has so many matches that not all were counted.
     pub is_part: bool,
-    /// Part of the lines that they are, 0 to 1, as far as the file was looked at; 0 where that is not known.
+    /// The share of the file's lines that match, from 0 to 1, within the part that was read; 0 if unknown.
     pub share: f32,
-    /// Lines.
+    /// Number of matching lines.
     pub lines: u32,
-    /// Bytes that are printed for them without context.
+    /// Bytes printed for them without context.
     pub bytes: u64,
 }
 
 impl EvidenceLine {
-    /// A line that is shown for the lines beside it.
+    /// Creates a context line.
     pub(super) fn new(number: u64, start: u64, bytes: Vec<u8>) -> Self {
         Self {
             number,
@@ -65,13 +66,13 @@ impl EvidenceLine {
         }
     }
 
-    /// Whether it is there for its own sake and not for a line beside it.
+    /// Returns true if the line is evidence itself, not context of another line.
     pub fn is_evidence(&self) -> bool {
         self.terms != 0 || self.is_ranked
     }
 
-    /// Keeps of a very long line what is around its first match: it is shown in part, and read for secrets so far as one
-    /// can reach into that part.
+    /// Cuts a very long line to the part around its first match. More is kept than is shown, because a secret
+    /// may extend from there into the shown part.
     pub(super) fn shorten(&mut self) {
         let feed = usize::from(self.bytes.last() == Some(&b'\n'));
         let length = self.bytes.len() - feed;
@@ -83,7 +84,7 @@ impl EvidenceLine {
         let from = (middle.saturating_sub(3)..=middle).rev().find(|&at| is_border(at)).unwrap_or(middle);
         let end = from + KEPT_LINE_BYTES;
         let to = (end.saturating_sub(3)..=end).rev().find(|&at| is_border(at)).unwrap_or(end);
-        // A word that is cut may be the half of a secret, which no rule would know for one.
+        // A cut word may be half of a secret, which no rule would recognize.
         let most = KEPT_LINE_BYTES / 2 - CHOSEN_LINE_BYTES as usize;
         let from = if from > 0 { from + word_bytes(self.bytes[from..to].iter(), most) } else { from };
         let to = if to < length { to - word_bytes(self.bytes[from..to].iter().rev(), most) } else { to };
@@ -104,27 +105,29 @@ impl EvidenceLine {
     }
 }
 
-/// The evidence from one file: matching lines and those around them, in order.
+/// The evidence from one file: matching lines and their context, in order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FileEvidence {
-    /// Path below the root of the search.
+    /// The path relative to the root of the search.
     pub path: RelPath,
-    /// The path as ripgrep prints it, relative to where the search began, U+FFFD for what is not UTF-8.
+    /// The path as ripgrep prints it: relative to the start of the search, with U+FFFD for invalid UTF-8.
     pub(super) printed_path: String,
-    /// Lines in order.
+    /// The lines in order.
     pub lines: Vec<EvidenceLine>,
-    /// The numbers of lines that the terms match, whether they are here or not, in the order of the terms.
+    /// The number of matching lines of each term, in the order of the terms, including lines that are not in
+    /// `lines`.
     pub matched: Vec<TermMatches>,
     /// Lines of context around matches.
     pub(super) context: u64,
-    /// Terms that this file alone made too broad while it was read, and whose lines were given up.
+    /// The terms that became too broad while this file was read, as a bitmap. Their lines were discarded.
     pub(super) over: u64,
-    /// A NUL byte came late in the file: its lines don't count, but that it was hit by these terms does.
+    /// The terms that matched a file in which a late NUL byte was found, as a bitmap. Its lines do not count,
+    /// but the hit does.
     pub(super) binary: u64,
 }
 
 impl FileEvidence {
-    /// Keeps the lines that ripgrep would print for the terms in `mask`, and forgets the other terms.
+    /// Keeps the lines that ripgrep would print for the terms in `mask`, and removes the other terms.
     pub(super) fn retain(&mut self, mask: u64) {
         let mut near = Near::new(&self.lines, mask, self.context);
         self.lines.retain_mut(|line| {
@@ -133,7 +136,8 @@ impl FileEvidence {
         });
     }
 
-    /// As [`FileEvidence::retain`] while the file is still being read: its last lines may be context of the next.
+    /// Like [`FileEvidence::retain`] while the file is still being read: its last lines may be context of the
+    /// next match.
     pub(super) fn retain_so_far(&mut self, mask: u64) {
         let last = self.lines.last().map_or(0, |line| line.number);
         let mut near = Near::new(&self.lines, mask, self.context);
@@ -143,7 +147,7 @@ impl FileEvidence {
         });
     }
 
-    /// Bytes that ripgrep prints for the terms in `mask`, and the number of groups in it.
+    /// Returns the bytes that ripgrep prints for the terms in `mask`, and the number of groups.
     pub(super) fn printed_bytes(&self, mask: u64) -> (u64, u64) {
         let mut printed = Printed::new(0u64);
         printed.file(self, mask);
@@ -151,40 +155,40 @@ impl FileEvidence {
         (printed.output, groups)
     }
 
-    /// Bytes that this holds, about.
+    /// Returns the approximate memory size in bytes.
     pub(super) fn weight(&self) -> usize {
         self.lines.iter().map(|line| line.bytes.len() + size_of::<EvidenceLine>()).sum::<usize>()
             + size_of::<Self>()
     }
 
-    /// Bytes printed before a line: path, number, marks; and the line feed behind it.
+    /// Returns the bytes printed around a line: path, number, separators and the final line feed.
     pub(super) fn head_bytes(&self, line: &EvidenceLine) -> u64 {
         self.printed_path.len() as u64 + u64::from(line.number.max(1).ilog10()) + 4
     }
 
-    /// Whether a ranking put it there, and no term.
+    /// Returns true if a ranking added the file, not a term.
     pub fn is_ranked(&self) -> bool {
         self.lines.iter().any(|line| line.is_ranked)
     }
 
-    /// Lines that a term matches, whether they are here or not.
+    /// Returns the number of lines that a term matches, including those that are not in `lines`.
     pub fn lines_of(&self, term: usize) -> u64 {
         let matches = self.matched.iter().find(|matches| usize::from(matches.term) == term);
         matches.map_or(0, |matches| u64::from(matches.lines))
     }
 
-    /// Forgets what is known of other terms than those in `mask`.
+    /// Removes the counts of all terms that are not in `mask`.
     pub(super) fn keep_counts(&mut self, mask: u64) {
         self.matched.retain(|matches| mask >> matches.term & 1 == 1);
     }
 
-    /// The groups of adjacent lines.
+    /// Returns the groups of adjacent lines.
     pub fn groups(&self) -> impl Iterator<Item = &[EvidenceLine]> {
         self.lines.chunk_by(|a, b| a.number + 1 == b.number)
     }
 }
 
-/// Tells, for rising line numbers, whether a line is within the context of a match of the terms.
+/// Decides for ascending line numbers if each line is context of a match.
 pub(super) struct Near {
     matches: std::iter::Peekable<std::vec::IntoIter<u64>>,
     last: Option<u64>,
@@ -198,7 +202,7 @@ impl Near {
         Self::of(matches, context)
     }
 
-    /// Of these lines, in order.
+    /// Creates it from the numbers of the matching lines, in ascending order.
     pub(super) fn of(matches: Vec<u64>, context: u64) -> Self {
         Self { matches: matches.into_iter().peekable(), last: None, context }
     }
@@ -212,12 +216,12 @@ impl Near {
     }
 }
 
-/// Where printed text goes: into a string, or into a count of its bytes.
+/// The destination of printed text: a string, or a count of its bytes.
 pub(super) trait AccountOutput {
     fn text(&mut self, text: &str);
-    /// Bytes that may not be UTF-8: each invalid sequence becomes U+FFFD.
+    /// Adds text that may not be UTF-8; each invalid sequence becomes U+FFFD.
     fn lossy(&mut self, bytes: &[u8]);
-    /// Bytes that are printed and not kept.
+    /// Adds bytes that are printed but not kept.
     fn left_out(&mut self, bytes: usize);
 }
 
@@ -247,7 +251,7 @@ impl AccountOutput for u64 {
     }
 }
 
-/// Bytes of a text in which each invalid sequence is U+FFFD.
+/// Returns the length of a text after replacing each invalid sequence by U+FFFD.
 pub(super) fn lossy_bytes(bytes: &[u8]) -> u64 {
     let replacement = char::REPLACEMENT_CHARACTER.len_utf8();
     let length = |chunk: std::str::Utf8Chunk<'_>| {
@@ -256,7 +260,8 @@ pub(super) fn lossy_bytes(bytes: &[u8]) -> u64 {
     bytes.utf8_chunks().map(length).sum::<usize>() as u64
 }
 
-/// Bytes of a line as a model is sent it at the most: what steers or hides is written out there, as `\x1B` or `\u{202E}`.
+/// Returns the maximum number of bytes of a line in a model's input. Control and invisible characters are
+/// escaped there, for example as `\x1B` or `\u{202E}`.
 pub(super) fn sent_bytes(line: &[u8]) -> u64 {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     let written_out = |c: char| match c {
@@ -268,7 +273,7 @@ pub(super) fn sent_bytes(line: &[u8]) -> u64 {
     lossy_bytes(line) + 1 + line.utf8_chunks().map(more).sum::<u64>()
 }
 
-/// Prints evidence as `rg -C 10 --line-number --with-filename` does.
+/// Formats evidence like `rg -C 10 --line-number --with-filename`.
 pub(super) struct Printed<O> {
     output: O,
     groups: u64,
@@ -283,7 +288,7 @@ impl<O: AccountOutput> Printed<O> {
         self.output
     }
 
-    /// Prints what the terms in `mask` give for a file.
+    /// Prints the matches of the terms in `mask` for a file.
     pub(super) fn file(&mut self, file: &FileEvidence, mask: u64) {
         let mut near = Near::new(&file.lines, mask, file.context);
         let mut previous = None;
@@ -331,8 +336,8 @@ mod tests {
     }
 
     proptest! {
-        /// What is kept of a long line is a part of it with its match, of whole characters, and its marks stand where they
-        /// stood.
+        /// The kept part of a long line contains its match and whole characters, and its marks keep their
+        /// positions.
         #[test]
         fn a_shortened_line_is_a_part_with_its_match(
             text in proptest::collection::vec("[a-zé€\u{1f600}]", 9_000..24_000),

@@ -1,24 +1,26 @@
-//! Evidence within a budget of bytes when the terms match more than that: what is shown of which file.
+//! Chooses evidence within a byte budget if the terms match more than that.
 //!
-//! What is wanted is that the files somebody looks for are among those that are shown, with enough of them to be judged.
-//! The requirement's rule decides by terms, all or nothing, and so loses a file whose words are a little too common. Here a
-//! term gives way by degrees, and files take the place of terms when even its bare lines are too many:
+//! The goal is that the evidence includes the relevant files, with enough of each to judge it. The
+//! requirement's rule keeps or drops whole terms, and so loses a file whose words are a little too common.
+//! Here a term is reduced in steps, and if even its bare lines are too many, we choose files instead of
+//! terms:
 //!
-//! 1. A term on nearly every line says nothing of any file, and is left out ([`refuse`]).
-//! 2. Terms whose bare lines fit, the rarest first, are *complete*: all their lines are shown ([`complete`]). Rare words
-//!    decide which file is meant (inverse document frequency, Spärck Jones 1972).
-//! 3. Of the other terms the files are shown in which the terms together say most ([`super::score`], after BM25), each with
-//!    its best line, as long as half of the budget lasts ([`KeywordChoice::breadth`]). Measured for rankings of code: to be named
-//!    costs a file little, and brings the right one in more often than anything else that the bytes could buy.
-//! 4. Complete terms get as many lines of context as there is room for: the broadest gives way first, and one over its own
-//!    bound at least as far as that ([`KeywordChoice::context`]).
-//! 5. What is left goes to the best files, an eighth of it to each in turn, as more lines or more context
-//!    ([`KeywordChoice::depth`]). Lines that stand together say more than the same bytes taken from all over, and a geometric share
-//!    spends most where a file leads clearly and still reaches the next ones.
+//! 1. A term on nearly every line does not distinguish files, and is left out ([`refuse`]).
+//! 2. Terms whose bare lines fit, rarest first, are *complete*: all their lines are shown ([`complete`]).
+//!    Rare words identify the relevant file (inverse document frequency, Spärck Jones 1972).
+//! 3. For the other terms we show the files with the highest combined score ([`super::score`], after BM25),
+//!    each with its best line, up to half of the budget ([`KeywordChoice::breadth`]). Measurements of code
+//!    rankings show that naming a file is cheap and includes the right one more often than any other use of
+//!    the bytes.
+//! 4. Complete terms get as much context as fits. The broadest term is reduced first, and a term over its own
+//!    limit at least far enough to meet it ([`KeywordChoice::context`]).
+//! 5. The rest goes to the best files, an eighth of it to each in turn, as more lines or more context
+//!    ([`KeywordChoice::depth`]). Adjacent lines are more informative than the same bytes from many places. A
+//!    geometric share spends most on a file that leads clearly and still reaches the next ones.
 //!
-//! Only counts are held of all files, some 20 bytes for each term. The chosen ones are read once more for their lines;
-//! there are not more of them than the budget has room for. Costs are never less than what is shown takes, so that the sum
-//! stays under the budget.
+//! For all files we keep only counts, about 20 bytes per term. The chosen files are read once more for their
+//! lines; their number is limited by the budget. Estimated costs are never smaller than the actual size, so
+//! the total stays within the budget.
 
 use std::cmp::Reverse;
 
@@ -29,30 +31,30 @@ use super::file::{Wish, Worth, bits};
 use super::{Breadth, KeywordFindings, KeywordOptions, TermDetail, TermFate, mask_of, score};
 use crate::limits;
 
-/// Bytes before a file's lines: a heading with its path, which is absolute.
+/// Bytes before a file's lines: a heading with its absolute path.
 const HEADING_BYTES: u64 = 16;
 
-/// Bytes that a line without its neighbours takes beside what is printed for it: that it stands apart.
+/// Extra bytes of a line without adjacent lines, for the separator.
 const APART_BYTES: u64 = 5;
 
-/// How far a file is shown, tried in turn: its best lines, and the context of each.
+/// The depths to try for a file: the number of its best lines, and the context of each.
 const DEPTHS: [(usize, u64); 7] = [(24, 10), (24, 5), (16, 3), (8, 3), (8, 1), (4, 1), (3, 0)];
 
-/// What is known of a term in all files.
+/// Totals of a term over all files.
 #[derive(Clone, Copy, Debug, Default)]
 struct TermTally {
     lines: u64,
     files: u64,
-    /// Bytes for its lines without context, with all that goes with them.
+    /// Bytes of its lines without context, including overhead.
     bare: u64,
-    /// Sum of the parts that it has of files.
+    /// Sum of its shares of the files' lines.
     share: f64,
-    /// It was not counted to the end everywhere.
+    /// True if it was not counted completely in every file.
     is_part: bool,
 }
 
-/// Chooses the evidence anew, from the counts of all files that were looked at. False when the time was over before any of
-/// them was read again.
+/// Replaces the evidence by a choice based on the counts of all files. Returns false if time ran out before
+/// any file was read again.
 #[must_use]
 pub(super) fn adapt(gathered: &mut KeywordFindings, bounds: &KeywordOptions, again: &Again<'_>) -> bool {
     gathered.files.truncate(limits::CANDIDATES);
@@ -96,21 +98,21 @@ pub(super) fn adapt(gathered: &mut KeywordFindings, bounds: &KeywordOptions, aga
         }
     };
     gathered.files.sort_by(|a, b| a.path.cmp(&b.path));
-    // Files that were there a moment ago, and are missing: the time was over.
+    // These files existed a moment ago, so we know that they are missing because time ran out.
     if missing > 0 {
         gathered.report.stopped = gathered.report.stopped.or(again.stop.check());
     }
     true
 }
 
-/// What is known of each term; the reports get it, too.
+/// Returns the totals of each term, and copies them to the reports.
 fn tally(gathered: &mut KeywordFindings, heading: u64) -> Vec<TermTally> {
     let mut tallies = vec![TermTally::default(); gathered.terms.len()];
     for matches in gathered.files.iter().flat_map(|file| &file.matched) {
         let Some(tally) = tallies.get_mut(usize::from(matches.term)) else { continue };
         tally.lines += u64::from(matches.lines);
         tally.files += 1;
-        // A number has up to seven digits, of which one is counted already.
+        // A line number has up to seven digits, and we have already counted one.
         tally.bare += matches.bytes + u64::from(matches.lines) * (APART_BYTES + 6) + heading;
         tally.share += f64::from(matches.share);
         tally.is_part |= matches.is_part;
@@ -123,8 +125,8 @@ fn tally(gathered: &mut KeywordFindings, heading: u64) -> Vec<TermTally> {
     tallies
 }
 
-/// Keeps all terms but those that are on nearly every line, for which there is no telling one file from another. What a
-/// search has seen that did not end says nothing of the rest, and refuses none.
+/// Keeps all terms except those on nearly every line, which do not distinguish files. An incomplete search
+/// says nothing about the remaining files, so it refuses no term.
 fn refuse(gathered: &mut KeywordFindings, tallies: &[TermTally], bounds: &KeywordOptions) {
     let (visited, is_whole) = (gathered.report.visited as f64, gathered.report.stopped.is_none());
     for (term, tally) in gathered.terms.iter_mut().zip(tallies) {
@@ -137,7 +139,8 @@ fn refuse(gathered: &mut KeywordFindings, tallies: &[TermTally], bounds: &Keywor
     }
 }
 
-/// The terms of which all lines are shown: the rarest, as long as there is room; half of it when others get the rest.
+/// Returns the complete terms: the rarest ones that fit, into half of the budget if other terms need the
+/// rest.
 fn complete(tallies: &[TermTally], usable: u64, bounds: &KeywordOptions) -> u64 {
     let mut terms: Vec<usize> = bits(usable).filter(|&term| !tallies[term].is_part).collect();
     terms.sort_by_key(|&term| (tallies[term].bare, term));
@@ -153,7 +156,8 @@ fn complete(tallies: &[TermTally], usable: u64, bounds: &KeywordOptions) -> u64 
     if all == usable { all } else { within(bounds.evidence_bytes / 2) }
 }
 
-/// The files that may be shown, best first: those with complete terms, and of the others as many as there is room for.
+/// Returns the files that may be shown, best first: those with complete terms, and as many of the others as
+/// fit.
 fn to_read<'a>(
     files: &'a [FileEvidence],
     order: &'a [usize],
@@ -174,13 +178,13 @@ fn to_read<'a>(
     })
 }
 
-/// Evidence that is being chosen, the best files first.
+/// The choice in progress, with the best files first.
 struct KeywordChoice<'a> {
     drafts: Vec<Draft>,
-    /// Bytes of what is shown.
+    /// Bytes of the evidence chosen so far.
     total: u64,
     complete: u64,
-    /// Terms that are shown in the best files alone.
+    /// Terms that are shown only in the best files, as a bitmap.
     others: u64,
     heading: u64,
     bounds: &'a KeywordOptions,
@@ -214,12 +218,12 @@ impl KeywordChoice<'_> {
         }
     }
 
-    /// Bytes that may still be spent; the whole stays under the bound.
+    /// Returns the bytes that may still be spent; the total must stay below the limit.
     fn room(&self) -> u64 {
         self.bounds.evidence_bytes.saturating_sub(1).saturating_sub(self.total)
     }
 
-    /// What the terms without room for all their lines may take together.
+    /// Returns the budget of all terms that are not complete.
     fn room_of_others(&self) -> u64 {
         self.bounds.term_bytes.saturating_mul(u64::from(self.others.count_ones()))
     }
@@ -232,7 +236,7 @@ impl KeywordChoice<'_> {
         self.total = self.drafts.iter().map(|draft| draft.cost).sum();
     }
 
-    /// Shows so much of a file if it costs no more than `room`; whether it does.
+    /// Shows the given part of a file if this costs at most `room`. Returns true if it did.
     fn try_to_show(&mut self, index: usize, reach: Vec<Option<u64>>, room: u64) -> bool {
         let draft = &mut self.drafts[index];
         let (before, after) = (draft.cost, draft.cost_of(&reach, self.heading));
@@ -244,7 +248,7 @@ impl KeywordChoice<'_> {
         true
     }
 
-    /// The best line of every file that has none yet.
+    /// Adds the best line of every file that has none yet.
     fn breadth(&mut self) {
         let mut room = self.room().min(self.bounds.evidence_bytes / 2).min(self.room_of_others());
         for index in 0..self.drafts.len() {
@@ -258,7 +262,7 @@ impl KeywordChoice<'_> {
         }
     }
 
-    /// Shows as much context of the complete terms as there is room for; the lines of context of each.
+    /// Adds as much context of the complete terms as fits. Returns the lines of context of each term.
     fn context(&mut self, gathered: &KeywordFindings, tallies: &[TermTally]) -> Vec<u64> {
         let steps = self.steps(gathered, tallies);
         let kept_back = if self.others == 0 { 0 } else { self.bounds.evidence_bytes / 4 };
@@ -267,7 +271,7 @@ impl KeywordChoice<'_> {
             let cost = |draft: &Draft| draft.cost_of(&steps.reach(draft, lines), self.heading);
             self.drafts.iter().map(cost).sum()
         };
-        // The fewest steps that are enough; more never cost more.
+        // Binary search for the smallest sufficient number of steps; more steps never cost more.
         let (mut least, mut most) = (0, steps.most());
         while least < most {
             let middle = least.midpoint(most);
@@ -294,7 +298,7 @@ impl KeywordChoice<'_> {
         AdaptSteps { terms, levels, own, broadest }
     }
 
-    /// The first level at which a term alone stays within its bound.
+    /// Returns the first level at which a term alone stays within its limit.
     fn own_level(&self, term: usize, levels: &[u64]) -> usize {
         let fits = |&context: &u64| {
             let of = |terms: u64| (terms >> term & 1 == 1).then_some(context);
@@ -304,7 +308,7 @@ impl KeywordChoice<'_> {
         levels.iter().position(fits).unwrap_or(levels.len() - 1)
     }
 
-    /// More of the best files, an eighth of what is left for each.
+    /// Adds more of the best files: an eighth of the remaining budget for each.
     fn depth(&mut self) {
         if self.others == 0 {
             return;
@@ -324,25 +328,25 @@ impl KeywordChoice<'_> {
     }
 }
 
-/// How complete terms give way: each step takes the next term, the broadest first, down by one level, and after all of
-/// them the broadest again.
+/// The order in which complete terms are reduced. Each step takes the next term, broadest first, one level
+/// down; after the last term it starts over.
 struct AdaptSteps {
     terms: Vec<usize>,
-    /// Lines of context, from all to none.
+    /// Lines of context per level, from all to none.
     levels: Vec<u64>,
-    /// The level that each term has at the most.
+    /// The minimum reduction of each term, as a level.
     own: Vec<usize>,
-    /// The indices of the terms.
+    /// Indices of the terms, broadest first.
     broadest: Vec<usize>,
 }
 
 impl AdaptSteps {
-    /// Steps until no term has any context.
+    /// Returns the number of steps after which no term has any context.
     fn most(&self) -> usize {
         self.terms.len() * (self.levels.len() - 1)
     }
 
-    /// The lines of context of each term after so many steps.
+    /// Returns the lines of context of each term after `steps` steps.
     fn after(&self, steps: usize) -> Vec<u64> {
         let mut lines = vec![0; self.terms.len()];
         for (place, &index) in self.broadest.iter().enumerate() {
@@ -352,7 +356,8 @@ impl AdaptSteps {
         lines
     }
 
-    /// What of a file is shown when the terms have so many lines of context; as before where none of them matches.
+    /// Returns the reach of each line of a file if the terms have this much context. A file without matches
+    /// of these terms keeps its reach.
     fn reach(&self, draft: &Draft, lines: &[u64]) -> Vec<Option<u64>> {
         let of = |mask: u64| {
             let matching = self.terms.iter().zip(lines).filter(|(term, _)| mask >> **term & 1 == 1);
@@ -363,7 +368,7 @@ impl AdaptSteps {
     }
 }
 
-/// Lines of context that are tried, from all to none.
+/// Returns the levels of context to try, from all to none.
 fn levels(context: u64) -> Vec<u64> {
     let mut levels: Vec<u64> = [10, 7, 5, 3, 2, 1, 0].iter().map(|tenths| context * tenths / 10).collect();
     levels.dedup();

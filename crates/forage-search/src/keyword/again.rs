@@ -1,4 +1,4 @@
-//! Reading chosen files once more, for the lines that were only counted.
+//! Reads chosen files a second time to collect lines that were only counted before.
 
 use std::io::Read;
 use std::ops::Range;
@@ -13,7 +13,7 @@ use super::file::{Gathering, TermFinder, Wish};
 use crate::limits;
 use crate::pattern::Pattern;
 
-/// What a file is read with.
+/// The parameters of reading files again.
 pub(super) struct Again<'a> {
     pub(super) root: &'a Arc<Root>,
     pub(super) start: &'a RelPath,
@@ -25,9 +25,9 @@ pub(super) struct Again<'a> {
 }
 
 impl Again<'_> {
-    /// The best lines for `terms` of some files, in their order; what has gone or changed since, and what comes after the
-    /// deadline, is left out. `wish` says what is wanted of the file at a place. `None` when the time was over before any was
-    /// read.
+    /// Returns the best lines for `terms` of several files, in their order. Leaves out files that are gone or
+    /// have changed, and everything after the deadline. `wish` returns the selection for the file at an
+    /// index. Returns `None` if time ran out before any file was read.
     pub(super) fn read<'w>(
         &self,
         paths: &[RelPath],
@@ -79,7 +79,8 @@ impl Again<'_> {
     }
 }
 
-/// Opens a file that was chosen, and reads it as far as it may be held; `None` where it has gone or is over the limit.
+/// Opens a chosen file and reads as much as may be held in memory. Returns `None` if it is gone or exceeds
+/// the limit.
 pub(super) fn open_again(
     root: &Root,
     path: &RelPath,
@@ -94,7 +95,7 @@ pub(super) fn open_again(
     Some((file, contents))
 }
 
-/// Files that a thread takes at a time.
+/// Number of files that a thread takes at once.
 const FILES_AT_ONCE: usize = 16;
 
 fn next_places(next: &AtomicUsize, all: usize) -> Range<usize> {

@@ -1,16 +1,16 @@
-//! What of a file is shown, while that is being decided, and what it costs.
+//! The part of a file to show while evidence is chosen, and its cost.
 
 use super::account::{FileEvidence, SEPARATOR, sent_bytes};
 use super::file::Worth;
 use crate::limits::CHOSEN_LINE_BYTES;
 
-/// A file's lines, and how far around each of its matches is shown.
+/// A file's lines, with the reach of each match.
 #[derive(Debug)]
 pub(super) struct Draft {
     pub(super) file: FileEvidence,
-    /// One for each line: the lines of context that are shown with it; `None` for a line that is not shown for itself.
+    /// One element per line: its lines of context, or `None` for a line that is not shown for its own sake.
     reach: Vec<Option<u64>>,
-    /// Bytes of what is shown.
+    /// Bytes of the part that is shown.
     pub(super) cost: u64,
 }
 
@@ -24,18 +24,18 @@ impl Draft {
         self.reach.iter().any(Option::is_some)
     }
 
-    /// How far around each line is shown.
+    /// Returns the reach of each line.
     pub(super) fn reach(&self) -> &[Option<u64>] {
         &self.reach
     }
 
-    /// The matching lines with as much context as `context` gives to their terms.
+    /// Returns the matching lines with the context that `context` returns for their terms.
     pub(super) fn with_context(&self, context: impl Fn(u64) -> Option<u64>) -> Vec<Option<u64>> {
         let lines = self.file.lines.iter();
         lines.map(|line| if line.terms == 0 { None } else { context(line.terms) }).collect()
     }
 
-    /// What is shown now, and beside it the `count` lines that are worth most, with `context`.
+    /// Returns the current selection plus the `count` most valuable lines with `context` lines around them.
     pub(super) fn with_best(&self, count: usize, context: u64, worth: Worth<'_>) -> Vec<Option<u64>> {
         let lines = &self.file.lines;
         let matching = lines.iter().enumerate().filter(|(_, line)| line.terms != 0);
@@ -53,7 +53,8 @@ impl Draft {
         self.reach = reach;
     }
 
-    /// Bytes that are printed for what is shown so, with `heading` bytes for the file itself; never less than it takes.
+    /// Returns the cost of a selection in bytes, with `heading` bytes for the file itself. This is an upper
+    /// bound.
     pub(super) fn cost_of(&self, reach: &[Option<u64>], heading: u64) -> u64 {
         let (mut cost, mut previous) = (0, None);
         for (line, _) in self.file.lines.iter().zip(self.shown(reach)).filter(|(_, is_shown)| *is_shown) {
@@ -66,7 +67,7 @@ impl Draft {
         if cost > 0 { cost + heading } else { 0 }
     }
 
-    /// Whether each line is shown.
+    /// Returns for each line if it is shown.
     fn shown(&self, reach: &[Option<u64>]) -> Vec<bool> {
         let lines = &self.file.lines;
         let mut shown = vec![false; lines.len()];
@@ -83,7 +84,7 @@ impl Draft {
         shown
     }
 
-    /// The evidence, with the lines marked that are shown; `None` if none is.
+    /// Returns the evidence with the shown lines marked, or `None` if no line is shown.
     pub(super) fn finish(mut self) -> Option<FileEvidence> {
         let shown = self.shown(&self.reach);
         self.file.lines.iter_mut().zip(&shown).for_each(|(line, &is_shown)| line.is_shown = is_shown);

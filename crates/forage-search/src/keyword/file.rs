@@ -1,4 +1,4 @@
-//! One file, all terms.
+//! Searches one file for all terms.
 
 use std::cell::Cell;
 use std::io::Read;
@@ -19,24 +19,24 @@ use crate::pattern::Pattern;
 use crate::prefilter::Prefilter;
 use crate::scan::TextSearch;
 
-/// What is gathered from each file.
+/// The limits for collecting the matches of each file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Gathering {
-    /// Bytes of output from which on a term is too broad.
+    /// A term with more bytes of output than this is too broad.
     pub(super) term_bytes: u64,
     /// Lines of context.
     pub(super) context: u64,
-    /// The lines of terms that a file makes too broad are counted nevertheless.
+    /// If true, terms that a file makes too broad are still counted.
     pub(super) counts_all: bool,
-    /// Bytes of a line that count as printed; of a longer one no more is shown.
+    /// Maximum number of bytes of a line to count as printed; longer lines are shown in part.
     pub(super) line_bytes: u64,
-    /// Long lines count as what is shown of them when a file makes a term too broad.
+    /// If true, long lines count with the length that is shown when deciding if a term is too broad.
     pub(super) cuts_lines: bool,
 }
 
 impl Gathering {
-    /// Bytes from which on no more than a part of a line is kept. By the requirement's rule all of it is printed; beyond
-    /// the bound on a term, that makes it too broad anyway.
+    /// Returns the length above which only a part of a line is kept. The requirement's rule prints all of it.
+    /// Beyond the limit of a term, a line makes it too broad anyway.
     fn longest_line(&self) -> usize {
         match (self.counts_all, self.cuts_lines) {
             (false, _) => usize::MAX,
@@ -46,21 +46,21 @@ impl Gathering {
     }
 }
 
-/// Which lines of a file are worth being held.
+/// A selection of the lines of a file to keep.
 pub(super) struct Wish<'a> {
-    /// Terms of which all lines are.
+    /// The terms whose lines are all kept, as a bitmap.
     pub(super) complete: u64,
-    /// Lines of the other terms.
+    /// Maximum number of lines of the other terms.
     pub(super) most: usize,
-    /// What decides between them.
+    /// The value by which these lines are chosen.
     pub(super) worth: Worth<'a>,
 }
 
-/// What a line that these terms match is worth.
+/// Returns the value of a line that these terms match.
 pub(super) type Worth<'a> = &'a (dyn Fn(u64) -> f64 + Sync);
 
 impl Wish<'_> {
-    /// The indices of the chosen lines in order, of lines with these terms.
+    /// Returns the indices of the chosen lines in order. `lines` yields the terms of each line.
     fn choose(&self, lines: impl Iterator<Item = u64>) -> Vec<usize> {
         let (mut chosen, mut others) = (Vec::new(), Vec::new());
         for (index, terms) in lines.enumerate() {
@@ -77,55 +77,55 @@ impl Wish<'_> {
     }
 }
 
-/// Finds the lines that any of the live terms matches, for one worker.
+/// Finds the lines that match any of the live terms. Each worker has its own.
 pub(super) struct TermFinder<'p> {
     patterns: &'p [Option<Pattern>],
     finders: Vec<Option<LineFinder<'p>>>,
     live: u64,
-    /// Where the search began, to which printed paths are relative.
+    /// The start of the search, to which printed paths are relative.
     start: &'p RelPath,
     gathering: Gathering,
-    /// The terms found together by their literals, and the filter that finds them.
+    /// The terms that are searched for together by their literals, and the filter that finds them.
     together: Option<(Vec<usize>, Prefilter)>,
-    /// The terms that are looked for one by one.
+    /// The terms that are searched for one by one.
     alone: Vec<usize>,
     pace: Pace,
 }
 
-/// A matching line: where it is, without line feed, and the terms that match it.
+/// A matching line: its range without line feed, and the terms that match it.
 #[derive(Clone, Debug)]
 pub(super) struct KeywordHit {
     pub(super) line: Range<usize>,
     pub(super) terms: u64,
 }
 
-/// The matching lines of a file, as they are found term by term.
+/// The matching lines of a file, collected term by term.
 struct Hits {
     found: Vec<KeywordHit>,
-    /// The last line that terms match of which no more lines are held: worth it if yet another term matches it.
+    /// The last line that matches a term with enough lines. It is kept only if another term matches it too.
     passed: Option<KeywordHit>,
-    /// What is known of each term's lines.
+    /// The counts of each term.
     counts: Vec<Count>,
-    /// Terms that the file alone makes too broad: their lines must not pile up.
+    /// The terms that this file alone makes too broad, as a bitmap. Their lines must not accumulate.
     over: u64,
-    /// Terms that are not looked for in this file any more.
+    /// The terms that are no longer searched for in this file, as a bitmap.
     full: u64,
-    /// Terms whose lines are wanted, and not only how many there are.
+    /// The terms whose lines are kept instead of only counted, as a bitmap.
     wanted: u64,
-    /// Bytes printed before each line, at least: path, number of one digit, marks.
+    /// Minimum number of bytes printed before each line: path, a one-digit number, separators.
     head: u64,
     gathering: Gathering,
 }
 
-/// The lines of one term in one file.
+/// The matching lines of one term in one file.
 #[derive(Clone, Copy, Debug, Default)]
 struct Count {
     lines: u32,
-    /// Bytes that are printed for them without context, at least.
+    /// Minimum number of bytes printed for them without context.
     printed: u64,
-    /// The same, long lines cut.
+    /// The same with long lines cut.
     cut: u64,
-    /// Where the last of them ends.
+    /// The end of the last of them.
     end: usize,
 }
 
@@ -144,7 +144,7 @@ impl Hits {
         }
     }
 
-    /// Takes a line; false when the term is not to be looked for any more.
+    /// Adds a line. Returns false if the term need not be searched for any more.
     fn add(&mut self, term: usize, line: &Range<usize>) -> bool {
         let bytes = line.len() as u64 + 1;
         let Some(count) = self.counts.get_mut(term) else { return false };
@@ -174,7 +174,8 @@ impl Hits {
         true
     }
 
-    /// Takes a line of a term that has enough of them, for the case that others match it too: such a line says most.
+    /// Adds a line of a term that already has enough. It is kept only if other terms match it too, because
+    /// such a line is the most informative.
     fn pass(&mut self, term: usize, line: &Range<usize>) {
         match self.found.last_mut() {
             Some(last) if last.line.start == line.start => last.terms |= 1 << term,
@@ -187,13 +188,13 @@ impl Hits {
         }
     }
 
-    /// All terms that match somewhere.
+    /// Returns all terms with matches, as a bitmap.
     fn terms(&self) -> u64 {
         let matching = self.counts.iter().enumerate().filter(|(_, count)| count.lines > 0);
         matching.fold(0, |terms, (term, _)| terms | 1 << term)
     }
 
-    /// How much of a text each term matches.
+    /// Returns the counts of each term in a text.
     fn matched(&self, text: &[u8]) -> Vec<TermMatches> {
         if !self.gathering.counts_all {
             return self.matched_in(|_| 0);
@@ -203,7 +204,7 @@ impl Hits {
         self.matched_in(|end| if end == usize::MAX { all } else { lines_to(end) })
     }
 
-    /// The same; `lines_to` tells the lines of the text, or of so much of it.
+    /// Returns the counts of each term. `lines_to` returns the number of lines up to an offset.
     fn matched_in(&self, lines_to: impl Fn(usize) -> usize) -> Vec<TermMatches> {
         let matches = |term: usize| {
             let count = self.counts[term];
@@ -215,7 +216,7 @@ impl Hits {
         bits(self.terms()).map(matches).collect()
     }
 
-    /// The lines in order, each once, with their terms.
+    /// Returns each line once, in order, with its terms.
     fn into_all_lines(mut self) -> Vec<KeywordHit> {
         self.found.sort_by_key(|hit| hit.line.start);
         self.found.dedup_by(|later, earlier| {
@@ -226,7 +227,7 @@ impl Hits {
         self.found
     }
 
-    /// Those of the terms that are not too broad.
+    /// Returns the lines of the terms that are not too broad.
     fn into_lines(self) -> Vec<KeywordHit> {
         let over = self.over;
         let mut lines = self.into_all_lines();
@@ -268,7 +269,7 @@ impl<'p> TermFinder<'p> {
         this
     }
 
-    /// Looks for these terms from now on.
+    /// Sets the terms to search for from now on.
     pub(super) fn look_for(&mut self, live: u64) {
         if live == self.live {
             return;
@@ -278,7 +279,7 @@ impl<'p> TermFinder<'p> {
         let mut alone = Vec::new();
         for (index, pattern) in bits(live).filter_map(|i| Some((i, self.patterns.get(i)?.as_ref()?))) {
             match crate::prefilter::required_literals(pattern.outline()) {
-                // Once the call has to end, nothing more is worth being found out.
+                // The call has to end, so we skip further preparation.
                 _ if !self.pace.look() => alone.push(index),
                 Some(_) => together.push((index, pattern.outline())),
                 None => alone.push(index),
@@ -288,7 +289,8 @@ impl<'p> TermFinder<'p> {
             |terms: &[(usize, &Hir)]| Prefilter::new(&terms.iter().map(|(_, hir)| *hir).collect::<Vec<_>>());
         let mut prefilter = filter(&together);
         if prefilter.is_none() && !together.is_empty() {
-            // Some literal is too common to be looked for among others: only its term goes alone.
+            // If we get here, some literal is too common to be searched for together with others: only its
+            // term is searched for alone.
             let mut kept = Vec::new();
             for term in together {
                 kept.push(term);
@@ -305,7 +307,7 @@ impl<'p> TermFinder<'p> {
             prefilter.map(|prefilter| (together.iter().map(|(index, _)| *index).collect(), prefilter));
     }
 
-    /// Searches a decoded text; lines come for the terms in `wanted` alone.
+    /// Searches a decoded text. Only lines that match the terms in `wanted` are returned.
     pub(super) fn search(
         &mut self,
         path: &RelPath,
@@ -327,7 +329,7 @@ impl<'p> TermFinder<'p> {
         Some(FileEvidence { over, matched, ..self.file(path, lines) })
     }
 
-    /// Searches a decoded text once more for the lines that say most of it. None is shown yet.
+    /// Searches a decoded text again for its most informative lines. None of them is marked as shown yet.
     pub(super) fn best(
         &mut self,
         path: &RelPath,
@@ -347,7 +349,7 @@ impl<'p> TermFinder<'p> {
         let chosen: Vec<KeywordHit> = chosen.into_iter().map(|index| all[index].clone()).collect();
         let mut file = self.file(path, self.evidence(text, &chosen));
         for line in &mut file.lines {
-            // A line beside one that was chosen may be another one.
+            // A context line of a chosen line may itself be a match.
             let found = all.binary_search_by_key(&line.start, |hit| hit.line.start as u64);
             line.terms = found.map_or(0, |index| all[index].terms);
             line.is_shown = false;
@@ -355,7 +357,7 @@ impl<'p> TermFinder<'p> {
         Some(FileEvidence { matched, ..file })
     }
 
-    /// As [`TermFinder::best`], of a file too large to be held.
+    /// Like [`TermFinder::best`], for a file too large to be held in memory.
     pub(super) fn best_of_pieces(
         &mut self,
         path: &RelPath,
@@ -376,7 +378,7 @@ impl<'p> TermFinder<'p> {
         Some(file)
     }
 
-    /// Finds the lines of a text.
+    /// Finds the matching lines of a text.
     fn find(&self, text: &[u8], stop: &Stop, hits: &mut Hits) {
         match &self.together {
             Some((terms, prefilter)) if prefilter.applies_to(text) => {
@@ -389,7 +391,7 @@ impl<'p> TermFinder<'p> {
     }
 
     fn search_together(&self, terms: &[usize], prefilter: &Prefilter, text: &[u8], hits: &mut Hits) {
-        // The line of the last candidate, and the terms tried on it.
+        // The line of the last candidate, and the terms that were tried on it.
         let mut line = 0..0;
         let mut tried = 0u64;
         let mut first = true;
@@ -403,7 +405,7 @@ impl<'p> TermFinder<'p> {
                 if self.matches(term, &text[line.clone()]) {
                     hits.add(term, &line);
                 }
-                // The clock that another term's search looked at is this one's, too.
+                // Another term's finder may have noticed the deadline for this one.
                 if self.finders[term].as_ref().is_some_and(LineFinder::is_stopped) {
                     return usize::MAX;
                 }
@@ -422,7 +424,8 @@ impl<'p> TermFinder<'p> {
         self.finders.get(term).and_then(Option::as_ref).is_some_and(|finder| finder.is_match(line))
     }
 
-    /// Searches a file too large to be held. Of a term that the file makes too broad the first lines are kept, or none.
+    /// Searches a file too large to be held in memory. If the file makes a term too broad, either the first
+    /// lines of the term are kept or none.
     pub(super) fn search_pieces(
         &mut self,
         path: &RelPath,
@@ -454,8 +457,8 @@ impl<'p> TermFinder<'p> {
         (is_text && (!file.lines.is_empty() || file.over != 0)).then_some(file)
     }
 
-    /// How often the terms match, as far as the lines that were collected tell. Of a term that was given up no more is
-    /// known than that there are too many.
+    /// Returns the counts of the terms in the collected lines. For an abandoned term we only know that it has
+    /// too many.
     fn matched_of(&self, file: &FileEvidence) -> Vec<TermMatches> {
         let terms = file.lines.iter().fold(file.over, |terms, line| terms | line.terms);
         let matches = |term: usize| {
@@ -479,7 +482,7 @@ impl<'p> TermFinder<'p> {
         FileEvidence { path, printed_path, lines, matched: Vec::new(), context, over: 0, binary: 0 }
     }
 
-    /// The lines of the hits and those around them.
+    /// Returns the matching lines with their context.
     pub(super) fn evidence(&self, text: &[u8], hits: &[KeywordHit]) -> Vec<EvidenceLine> {
         let context = self.gathering.context;
         let mut lines = Vec::new();
@@ -514,7 +517,7 @@ impl<'p> TermFinder<'p> {
         lines
     }
 
-    /// Where the first match of any of the terms begins, for a line too long to be shown whole.
+    /// Returns the offset of the first match of any of the terms, for a line too long to be shown whole.
     fn first_match(&self, terms: u64, line: &[u8]) -> usize {
         if line.len() <= SHORT_LINE_BYTES {
             return 0;
@@ -528,16 +531,16 @@ impl<'p> TermFinder<'p> {
     }
 }
 
-/// The lines of a large file that any of the live terms matches.
+/// Finds the lines of a large file that match any of the live terms.
 struct AnyTerm<'a, 'p> {
     finder: &'a TermFinder<'p>,
-    /// Terms that this file has made too broad.
+    /// The terms that this file has made too broad, as a bitmap.
     over: Cell<u64>,
 }
 
 impl MatchingLines for AnyTerm<'_, '_> {
     fn each(&self, text: &[u8], stop: &Stop, mut found: impl FnMut(Range<usize>) -> bool) {
-        // How much of them is printed is counted by who collects them.
+        // The collector counts the printed bytes, so there is no limit here.
         let gathering = Gathering { term_bytes: u64::MAX, ..self.finder.gathering };
         let mut hits = Hits::new(0, self.finder.patterns.len(), gathering, u64::MAX);
         (hits.over, hits.full) = (self.over.get(), self.over.get());
@@ -546,17 +549,17 @@ impl MatchingLines for AnyTerm<'_, '_> {
     }
 }
 
-/// Bytes of a line that is always shown whole.
+/// Maximum length in bytes of a line that is always shown whole.
 const SHORT_LINE_BYTES: usize = 128;
 
-/// Bytes of a large file's evidence after which the terms that this file alone makes too broad are given up.
+/// Bytes of evidence from a large file after which terms that this file alone makes too broad are abandoned.
 const COLLECTED_BYTES: usize = 8 << 20;
 
 struct Collector<'a, 'p> {
     any: &'a AnyTerm<'a, 'p>,
     file: FileEvidence,
     bytes: usize,
-    /// Bytes at which to give up terms again.
+    /// The number of bytes at which broad terms are abandoned again.
     room: usize,
     keeps_first: bool,
 }
@@ -601,7 +604,7 @@ impl LineSink for Collector<'_, '_> {
     }
 }
 
-/// The indices of the set bits.
+/// Returns the indices of the set bits.
 pub(super) fn bits(mask: u64) -> impl Iterator<Item = usize> {
     (0..64).filter(move |index| mask >> index & 1 == 1)
 }

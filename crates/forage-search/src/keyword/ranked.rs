@@ -1,4 +1,4 @@
-//! Files beside those that the terms find: a ranking has put them there, whether a term matches them or not.
+//! Adds files that a ranking has chosen, even if no term matches them.
 
 use std::sync::Arc;
 
@@ -11,13 +11,17 @@ use super::file::{Gathering, KeywordHit, TermFinder};
 use super::{KeywordFindings, KeywordOptions};
 use crate::limits;
 
-/// Lines of a text by their numbers, counted from 0, in order.
+/// Chooses lines of a text. Takes the index of the path and the text; returns 0-based line numbers in
+/// ascending order.
 pub type ChooseLines<'a> = dyn Fn(usize, &[u8]) -> Vec<usize> + 'a;
 
 impl KeywordFindings {
-    /// Adds files that are not among those with evidence, each with the lines that `choose` picks of its text (by its place
-    /// among `paths`) and [`limits::RANKED_CONTEXT`] lines around them. What has gone, is binary or too large to be held is
-    /// left out, and what comes after the deadline. Returns how many were added.
+    /// Adds files that have no evidence yet, each with the lines that `choose` selects and
+    /// [`limits::RANKED_CONTEXT`] lines around them.
+    ///
+    /// `choose` gets the index of the file in `paths` and its text. Files that are gone, binary or too large
+    /// to be held in memory are left out, and so is everything after the deadline. Returns the number of
+    /// files added.
     pub fn add_ranked(
         &mut self,
         root: &Arc<Root>,
@@ -56,7 +60,7 @@ impl KeywordFindings {
     }
 }
 
-/// The chosen lines of a text with those around them; `None` where no line is chosen.
+/// Returns the chosen lines of a text with their context, or `None` if no line is chosen.
 fn evidence(finder: &TermFinder<'_>, path: &RelPath, text: &[u8], chosen: &[usize]) -> Option<FileEvidence> {
     let mut hits = Vec::with_capacity(chosen.len());
     let (mut start, mut next) = (0, chosen.iter().peekable());

@@ -1,9 +1,9 @@
-//! How much files say, from the number of lines that each term matches in them.
+//! Scores files by the number of lines that each term matches in them.
 
 use super::{FileEvidence, TermReport};
 
-/// Returns the weight of a match of each term, in the order of the terms: by its place in the caller's order, and by
-/// its rarity among `files` files (inverse document frequency, as BM25 smooths it).
+/// Returns the weight of a match of each term, in the order of the terms. It combines the caller's order of
+/// importance with the rarity of the term among `files` files (BM25 inverse document frequency).
 pub fn weights(terms: &[TermReport], files: u64) -> Vec<f64> {
     let weight = |(place, term): (usize, &TermReport)| {
         let importance = 1.0 / (1.0 + place as f64 / 4.0);
@@ -13,10 +13,10 @@ pub fn weights(terms: &[TermReport], files: u64) -> Vec<f64> {
     terms.iter().enumerate().map(weight).collect()
 }
 
-/// The indices of the files in order of score, best first; ties in path order.
+/// Returns the indices of the files by descending score, with ties in path order.
 ///
-/// A term counts by its weight, dampened in its number of lines; files that several terms match come first, and a path
-/// that a term matches is worth a match of its own.
+/// A term counts with its weight, dampened by its number of lines. Files that match several terms come first,
+/// and a match of a term in the path counts as one more match.
 pub fn order(files: &[FileEvidence], terms: &[TermReport], weights: &[f64]) -> Vec<usize> {
     let names: Vec<String> = terms.iter().map(|term| term.term.to_lowercase()).collect();
     let mut scored: Vec<(f64, usize)> =
@@ -38,8 +38,8 @@ fn score(file: &FileEvidence, weights: &[f64], names: &[String]) -> f64 {
     sum * (1.0 + 0.25 * f64::from(distinct.saturating_sub(1))) * prior(&path)
 }
 
-/// How likely a file of this kind is what somebody looks for: tests and generated files hold the words of the thing
-/// without being it.
+/// Returns the prior probability that a file of this kind is relevant: tests and generated files contain the
+/// words without being the thing itself.
 fn prior(path: &str) -> f64 {
     let test = ["test", "spec", "fixture", "mock", "example"].iter().any(|word| path.contains(word));
     let generated = [".lock", ".min.js", ".min.css", ".snap", "-lock.json", ".svg", "changelog"]

@@ -1,16 +1,17 @@
-//! How often bytes, and sequences of bytes, occur in source code.
+//! A frequency model of bytes and byte sequences in source code.
 //!
-//! A prefilter is worth its cost only where its candidates are rare, and rarity has to be judged before
-//! anything is read. The model is a Markov chain over eight kinds of byte: the kind of a byte depends on the
-//! kind before it, the byte itself on its kind alone. Independent bytes would be far off for exactly the
-//! windows that matter: capitals are one byte in seventeen, but two capitals in three are followed by another.
+//! A prefilter is worth its cost only if its candidates are rare, and we must estimate this before reading
+//! anything. The model is a Markov chain over eight kinds of byte: the kind of a byte depends on the previous
+//! kind, and the byte depends only on its kind. Treating bytes as independent would be far off for exactly
+//! the windows that matter: one byte in seventeen is a capital letter, but two capitals in three are followed
+//! by another.
 
-/// A set of byte values, one bit each.
+/// A set of byte values, stored as a bitmap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ByteSet([u64; 4]);
 
 impl ByteSet {
-    /// The set that holds `byte` alone.
+    /// Creates a set with a single member.
     pub(super) fn single(byte: u8) -> ByteSet {
         let mut set = ByteSet::default();
         set.insert(byte);
@@ -37,7 +38,7 @@ impl ByteSet {
         ByteSet(std::array::from_fn(|word| self.0[word] | other.0[word]))
     }
 
-    /// The members in rising order.
+    /// Iterates over the members in ascending order.
     pub(super) fn iter(&self) -> impl Iterator<Item = u8> {
         let words = self.0;
         (0..4u8).flat_map(move |index| {
@@ -51,7 +52,7 @@ impl ByteSet {
     }
 }
 
-/// The share of text positions at which `sequence` matches, from 0 to 1; 1 for the empty sequence.
+/// Returns the share of text positions at which `sequence` matches, from 0 to 1; 1 for the empty sequence.
 pub(super) fn rate(sequence: impl IntoIterator<Item = ByteSet>) -> f64 {
     let mut state: Option<[f64; KINDS]> = None;
     for set in sequence {
@@ -71,14 +72,14 @@ pub(super) fn rate(sequence: impl IntoIterator<Item = ByteSet>) -> f64 {
     state.map_or(1.0, |state| state.iter().sum())
 }
 
-/// The share of text positions that hold `byte`.
+/// Returns the share of text positions that contain `byte`.
 pub(super) fn byte_rate(byte: u8) -> f64 {
     f64::from(PER_MILLION[usize::from(byte)]) / 1e6
 }
 
 const KINDS: usize = 8;
 
-/// Index of the row and column of `byte` in [`FOLLOWS`].
+/// Returns the row and column of `byte` in [`FOLLOWS`].
 const fn kind(byte: u8) -> usize {
     match byte {
         b'a'..=b'z' => 0,
@@ -124,7 +125,8 @@ const PER_MILLION: [u32; 256] = [
     1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
 ];
 
-/// `FOLLOWS[a][b]`: of a thousand bytes that follow one of kind `a`, how many are of kind `b`. Same text.
+/// `FOLLOWS[a][b]` is the number of bytes of kind `b` among a thousand bytes that follow one of kind `a`.
+/// Counted over the same text.
 #[rustfmt::skip]
 const FOLLOWS: [[u16; KINDS]; KINDS] = [
     [763, 6, 14, 92, 35, 7, 84, 1], // after lower

@@ -1,8 +1,9 @@
-//! Literals that every match of a pattern must contain.
+//! Extracts literals that every match of a pattern must contain.
 //!
-//! The syntax tree is folded bottom up into a [`LiteralShape`]: either the complete, small set of strings that a
-//! node matches, or what is known of the beginning, the end and the inside of its matches. Every step may
-//! forget something but must never claim too much: a missed literal costs speed, a wrong one loses matches.
+//! The syntax tree is folded bottom-up into a [`LiteralShape`]: either the complete, small set of strings
+//! that a node matches, or what we know about the beginning, the end and the inside of its matches. A step
+//! may lose information but must never claim too much: a missed literal costs speed, a wrong one loses
+//! matches. For example, `colou?r_[a-z]+` gives `color_` and `colour_`.
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 
@@ -12,47 +13,48 @@ use super::words;
 /// One string of a [`LiteralSet`].
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Literal {
-    /// The bytes to look for: not empty, without a newline, in ASCII lower case when `fold` is set.
+    /// The bytes to search for: not empty, without a newline, in ASCII lower case if `fold` is set.
     pub(crate) bytes: Vec<u8>,
-    /// Whether ASCII letters match in either case; all other bytes match exactly.
+    /// True if ASCII letters match in either case; all other bytes match exactly.
     pub(crate) fold: bool,
 }
 
-/// Strings of which every match of a pattern contains at least one.
+/// A set of strings such that every match of a pattern contains at least one of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LiteralSet {
     /// The strings; none of them contains another.
     pub(crate) literals: Vec<Literal>,
-    /// Whether the pattern is exactly the one, case-sensitive literal, so that an occurrence is a match.
+    /// True if the pattern is exactly this single, case-sensitive literal, so that every occurrence is a
+    /// match.
     pub(crate) whole: bool,
 }
 
-/// Largest cross product that a concatenation keeps, in strings.
+/// Maximum number of strings that a concatenation keeps as a cross product.
 const MAX_PRODUCT: usize = 16;
-/// Largest set that alternations may gather; also what one vector search holds.
+/// Maximum number of strings that alternations may collect, which is also the capacity of one vector search.
 pub(crate) const MAX_LITERALS: usize = 64;
-/// Members of a class, after folding, up to which it is expanded into one literal each.
+/// Maximum number of members of a class, after folding, that is expanded to one literal each.
 const MAX_CLASS_LITERALS: usize = 4;
-/// Longest literal that concatenation builds, in bytes: longer ones find nothing more.
+/// Maximum length in bytes of a literal built by concatenation: longer ones are not more selective.
 const MAX_JOINED_BYTES: usize = 256;
-/// Copies of a repeated part that are written out.
+/// Maximum number of copies of a repeated part to expand.
 const MAX_COPIES: u32 = 8;
-/// Shortest literal worth a search, in bytes.
+/// Minimum length in bytes of a literal worth searching for.
 const MIN_LITERAL_BYTES: usize = 2;
 /// Candidates per byte above which the regex engine alone is faster: about one on every other line.
 pub(super) const MAX_CANDIDATE_RATE: f64 = 1.0 / 64.0;
 /// The rate below which literals count as equally rare, because the frequency model knows few words.
 const RATE_FLOOR: f64 = 1e-6;
-/// Candidates per byte up to which no other search can gain much.
+/// Candidates per byte below which no other search can gain much.
 const RARE_ENOUGH: f64 = 1.0 / 2048.0;
-/// What a two-byte literal is charged over its rate: its fingerprint has no byte to spare.
+/// Penalty factor for the rate of a two-byte literal, because its fingerprint has no byte to spare.
 const SHORT_LITERAL_PENALTY: f64 = 4.0;
 
-/// Finds the rarest set of literals of which every match of `hir` contains at least one.
+/// Returns the rarest set of literals such that every match of `hir` contains at least one.
 ///
-/// Relies on matches being free of newlines, and on text free of U+017F and U+212A wherever a folded literal
-/// contains `s` or `k`: these two are the only characters outside ASCII that fold to ASCII letters.
-/// `None` when there is no such set, or only one that would be found on nearly every line.
+/// This requires that matches contain no newline, and that the text contains neither U+017F nor U+212A if a
+/// folded literal contains `s` or `k`: these two are the only characters outside ASCII that fold to ASCII
+/// letters. Returns `None` if there is no such set, or only one that would be found on nearly every line.
 pub(crate) fn required_literals(hir: &Hir) -> Option<LiteralSet> {
     if let Some(bytes) = whole_literal(hir) {
         return Some(LiteralSet { literals: vec![Literal { bytes, fold: false }], whole: true });
@@ -63,9 +65,9 @@ pub(crate) fn required_literals(hir: &Hir) -> Option<LiteralSet> {
     found.is_selective().then_some(found)
 }
 
-/// All strings that `hir` matches, where these are few; the empty one may be among them.
+/// Returns all strings that `hir` matches if there are few; the empty string may be among them.
 ///
-/// Under the same provisos as [`required_literals`].
+/// The requirements are those of [`required_literals`].
 pub(crate) fn exact_strings(hir: &Hir) -> Option<Vec<Literal>> {
     match analyse(hir) {
         LiteralShape::Exact(strings) => Some(strings),
@@ -74,19 +76,19 @@ pub(crate) fn exact_strings(hir: &Hir) -> Option<Vec<Literal>> {
 }
 
 impl LiteralSet {
-    /// Estimated candidates per byte of text.
+    /// Returns the estimated candidates per byte of text.
     pub(super) fn rate(&self) -> f64 {
         self.literals.iter().map(Literal::rate).sum()
     }
 
-    /// Whether the literals are long and rare enough to be worth a search.
+    /// Returns true if the literals are long and rare enough to be worth searching for.
     pub(super) fn is_selective(&self) -> bool {
         self.literals.iter().all(|literal| literal.bytes.len() >= MIN_LITERAL_BYTES)
             && self.rate() < MAX_CANDIDATE_RATE
     }
 
-    /// Whether no other search need be considered. Of two bytes the frequency model knows too little: it
-    /// takes `0x` for rare.
+    /// Returns true if no other search need be considered. This excludes two-byte literals, for which the
+    /// frequency model is unreliable: it considers `0x` rare.
     pub(super) fn is_surely_rare(&self) -> bool {
         self.literals.iter().all(|literal| literal.bytes.len() > MIN_LITERAL_BYTES)
             && self.rate() <= RARE_ENOUGH
@@ -94,7 +96,7 @@ impl LiteralSet {
 }
 
 impl Literal {
-    /// Folds `bytes`; a string without letters needs no folding.
+    /// Creates a literal. A string without letters needs no folding.
     pub(crate) fn new(mut bytes: Vec<u8>, fold: bool) -> Literal {
         let fold = fold && bytes.iter().any(u8::is_ascii_alphabetic);
         if fold {
@@ -103,12 +105,13 @@ impl Literal {
         Literal { bytes, fold }
     }
 
-    /// Where only one side is folded the whole is, which finds more than asked but never less.
+    /// Concatenates two literals. If only one is folded the result is folded, which may find more but never
+    /// less.
     fn join(&self, tail: &Literal) -> Literal {
         Literal::new([self.bytes.as_slice(), &tail.bytes].concat(), self.fold || tail.fold)
     }
 
-    /// The bytes that may stand at each position.
+    /// Returns the bytes that may occur at each position.
     pub(super) fn byte_sets(&self) -> impl Iterator<Item = ByteSet> {
         self.bytes.iter().map(|&byte| {
             let mut set = ByteSet::single(byte);
@@ -119,17 +122,18 @@ impl Literal {
         })
     }
 
-    /// Estimated occurrences per byte of text.
+    /// Returns the estimated occurrences per byte of text.
     pub(crate) fn rate(&self) -> f64 {
         frequency::rate(self.byte_sets()).max(words::least_rate(&self.bytes, self.fold))
     }
 
-    /// Whether text with a character outside ASCII that folds to a letter could match unseen by this literal.
+    /// Returns true if the literal would miss a match that contains a non-ASCII character folding to an ASCII
+    /// letter.
     pub(super) fn has_foreign_folds(&self) -> bool {
         self.fold && self.bytes.iter().any(|byte| matches!(byte, b's' | b'k'))
     }
 
-    /// Whether every occurrence of `longer` holds an occurrence of `self`.
+    /// Returns true if every occurrence of `longer` contains an occurrence of `self`.
     fn is_implied_by(&self, longer: &Literal) -> bool {
         let comparable = self.fold || !longer.fold || !self.bytes.iter().any(u8::is_ascii_alphabetic);
         comparable
@@ -140,7 +144,7 @@ impl Literal {
     }
 }
 
-/// Drops every literal that contains another, and duplicates: the shorter one finds it too.
+/// Removes duplicates and every literal that contains another, because the shorter one finds it too.
 pub(crate) fn remove_implied(literals: &mut Vec<Literal>) {
     literals.sort_by_key(|literal| (literal.bytes.len(), !literal.fold));
     let mut kept: Vec<Literal> = Vec::with_capacity(literals.len());
@@ -152,7 +156,7 @@ pub(crate) fn remove_implied(literals: &mut Vec<Literal>) {
     *literals = kept;
 }
 
-/// The bytes of a pattern that is one case-sensitive literal and nothing else.
+/// Returns the bytes of a pattern that consists of one case-sensitive literal.
 fn whole_literal(hir: &Hir) -> Option<Vec<u8>> {
     let bytes = match hir.kind() {
         HirKind::Literal(literal) => literal.0.to_vec(),
@@ -170,12 +174,13 @@ fn whole_literal(hir: &Hir) -> Option<Vec<u8>> {
 /// A set of strings during analysis. The empty string means «anything»; the set itself is never empty.
 type LiteralStrings = Vec<Literal>;
 
-/// What is known of the strings that a node matches.
+/// The known properties of the strings that a node matches.
 #[derive(Clone)]
 enum LiteralShape {
-    /// Exactly these.
+    /// The complete set of strings.
     Exact(LiteralStrings),
-    /// Each begins with one of `prefix`, ends with one of `suffix`, and contains one of `inner` if given.
+    /// Each match begins with one of `prefix`, ends with one of `suffix`, and contains one of `inner` if
+    /// present.
     Partial { prefix: LiteralStrings, inner: Option<LiteralStrings>, suffix: LiteralStrings },
 }
 
@@ -207,7 +212,8 @@ fn analyse(hir: &Hir) -> LiteralShape {
                 for _ in 1..copies {
                     shape = LiteralShape::concatenate(shape, one.clone());
                 }
-                // More copies may follow: the first ones still begin the match, and the last ones end it.
+                // More copies may follow: matches still begin with the first copies and end with the last
+                // ones.
                 if max == Some(copies) { shape } else { shape.into_partial() }
             }
         },
@@ -219,7 +225,7 @@ impl LiteralShape {
         LiteralShape::Partial { prefix: empty_string(), inner: None, suffix: empty_string() }
     }
 
-    /// A literal across lines cannot occur in a match; what stands on either side of the newline is kept.
+    /// A literal across lines can't occur in a match, but we keep the text on either side of the newline.
     fn of_literal(bytes: &[u8]) -> LiteralShape {
         let exact = |bytes: &[u8]| vec![Literal::new(bytes.to_vec(), false)];
         match (memchr::memchr(b'\n', bytes), memchr::memrchr(b'\n', bytes)) {
@@ -241,7 +247,7 @@ impl LiteralShape {
         }
     }
 
-    /// The best set of strings of which each match contains one; `None` if nothing is known.
+    /// Returns the best set of strings such that each match contains one, or `None` if nothing is known.
     fn into_required(self) -> Option<LiteralStrings> {
         match self {
             LiteralShape::Exact(strings) => better(None, Some(strings)),
@@ -317,7 +323,7 @@ impl LiteralShape {
     }
 }
 
-/// The strings of all sets; `None` when one is missing or they are too many.
+/// Returns the union of all sets, or `None` if one is missing or there are too many strings.
 fn union(sets: impl Iterator<Item = Option<LiteralStrings>>) -> Option<LiteralStrings> {
     let mut all = LiteralStrings::new();
     for set in sets {
@@ -331,7 +337,7 @@ fn union(sets: impl Iterator<Item = Option<LiteralStrings>>) -> Option<LiteralSt
     (!all.is_empty()).then_some(all)
 }
 
-/// Every string of `left` followed by every string of `right`, while that stays small.
+/// Concatenates every string of `left` with every string of `right`. Returns `None` if there are too many.
 pub(crate) fn product(left: &[Literal], right: &[Literal]) -> Option<Vec<Literal>> {
     let limit = MAX_PRODUCT.max(left.len()).max(right.len());
     let longest = |strings: &[Literal]| strings.iter().map(|string| string.bytes.len()).max().unwrap_or(0);
@@ -345,7 +351,7 @@ pub(crate) fn product(left: &[Literal], right: &[Literal]) -> Option<Vec<Literal
     Some(joined)
 }
 
-/// The rarer of two sets. A set that contains the empty string says nothing and never wins.
+/// Returns the rarer of two sets. A set that contains the empty string gives no information and never wins.
 fn better(left: Option<LiteralStrings>, right: Option<LiteralStrings>) -> Option<LiteralStrings> {
     let informative = |set: &LiteralStrings| set.iter().all(|string| !string.bytes.is_empty());
     match (left.filter(informative), right.filter(informative)) {
@@ -359,7 +365,7 @@ fn better(left: Option<LiteralStrings>, right: Option<LiteralStrings>) -> Option
     }
 }
 
-/// The candidates per byte that a set is expected to cost, for comparison only.
+/// Returns the expected candidates per byte of a set, for comparison only.
 fn cost(set: &LiteralStrings) -> f64 {
     let one = |string: &Literal| match string.bytes.len() {
         0 | 1 => 1.0,
@@ -369,10 +375,10 @@ fn cost(set: &LiteralStrings) -> f64 {
     set.iter().map(one).sum()
 }
 
-/// The members of a small class: one folded literal for a letter present in both cases, the encoded
-/// character otherwise. `None` for classes that are large, empty or hold a newline.
+/// Returns the members of a small class: one folded literal for a letter that is present in both cases,
+/// otherwise the encoded character. Returns `None` for a class that is large, empty or contains a newline.
 fn class_literals(class: &Class) -> Option<LiteralStrings> {
-    // Each folded letter stands for up to three members, the third being one of the two foreign characters.
+    // Each folded letter represents up to three members, the third being one of the two non-ASCII characters.
     const MAX_MEMBERS: usize = 3 * MAX_CLASS_LITERALS;
     let (mut ascii, mut other): (Vec<u8>, Vec<Vec<u8>>) = (Vec::new(), Vec::new());
     match class {
@@ -397,7 +403,8 @@ fn class_literals(class: &Class) -> Option<LiteralStrings> {
     }
     let in_both_cases =
         |byte: u8| ascii.contains(&byte.to_ascii_lowercase()) && ascii.contains(&byte.to_ascii_uppercase());
-    // The two foreign characters need no literal beside their folded letter: text that holds one is refused.
+    // The two non-ASCII characters need no literal besides their folded letter, because text that contains
+    // one is not searched with the prefilter.
     other.retain(|character| match character.as_slice() {
         LONG_S => !in_both_cases(b's'),
         KELVIN_SIGN => !in_both_cases(b'k'),

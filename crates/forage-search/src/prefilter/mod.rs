@@ -1,10 +1,10 @@
 //! Candidate search ahead of the regex engine.
 //!
-//! Line search over text in memory spends nearly all its time on lines that do not match. A [`Prefilter`]
-//! looks for something that every match must contain — a literal, one of several literals, or a run of byte
-//! classes — many times faster than a regex engine reads; the engine then decides on the lines found.
+//! Line search over text in memory spends nearly all of its time on lines that do not match. A [`Prefilter`]
+//! searches for something that every match must contain — a literal, one of several literals, or a run of
+//! byte classes — many times faster than a regex engine. The engine then decides only the lines found.
 //!
-//! A prefilter may report lines that do not match, but never misses one that does.
+//! A prefilter may report lines that do not match, but it must never miss one that does.
 
 mod frequency;
 mod literals;
@@ -32,24 +32,24 @@ pub(crate) use literals::{
     Literal, LiteralSet, MAX_LITERALS, exact_strings, product, remove_implied, required_literals,
 };
 
-/// How much rarer than the literals of a pattern its class window must be to be preferred.
+/// How much rarer than a pattern's literals its class window must be to be preferred.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 const WINDOW_ADVANTAGE: f64 = 16.0;
 /// A search for the lines on which one of several patterns may match.
 #[derive(Debug)]
 pub(crate) struct Prefilter {
     engine: PrefilterEngine,
-    /// Bytes of the longest of what is looked for.
+    /// Length in bytes of the longest string searched for.
     longest: usize,
-    /// Bytes of text between two looks at the deadline.
+    /// Bytes of text between two deadline checks.
     stretch: usize,
     literals: usize,
     folded: bool,
-    /// Whether a character outside ASCII could match what the engine looks for as an ASCII letter.
+    /// True if the engine would miss a match that contains a non-ASCII character folding to an ASCII letter.
     has_foreign_folds: bool,
-    /// What is looked for consists of ASCII characters.
+    /// True if all strings searched for are ASCII.
     is_ascii: bool,
-    /// The same as `has_foreign_folds`, also where the engine looks for these characters too.
+    /// True if such a character can occur in a match, even if the engine searches for it too.
     folds_foreign: bool,
     confirms: bool,
 }
@@ -70,16 +70,16 @@ enum PrefilterEngine {
 }
 
 impl Prefilter {
-    /// Builds the search for patterns none of whose matches contains a newline.
+    /// Builds the search for patterns. None of their matches may contain a newline.
     ///
-    /// `None` when some pattern has nothing rare that all its matches contain; the caller may then search for
-    /// the other patterns only. A window of classes is used for a single pattern alone.
+    /// Returns `None` if the matches of some pattern have nothing rare in common; the caller may then search
+    /// for the other patterns only. A class window is used for a single pattern only.
     pub(crate) fn new(hirs: &[&Hir]) -> Option<Prefilter> {
         Prefilter::build(hirs, true)
     }
 
-    /// As [`Prefilter::new`], with the vector searches only if `vectors` is set, so that the portable ones can
-    /// be tested on any processor.
+    /// Like [`Prefilter::new`]. Without `vectors` it uses only the portable searches, so that they can be
+    /// tested on any processor.
     fn build(hirs: &[&Hir], vectors: bool) -> Option<Prefilter> {
         if let [hir] = hirs {
             let set = required_literals(hir);
@@ -92,7 +92,7 @@ impl Prefilter {
                 return Some(Prefilter {
                     engine: PrefilterEngine::Memmem(Box::new(memmem::Finder::new(bytes).into_owned())),
                     longest: bytes.len(),
-                    // It reads each byte a few times at the most.
+                    // This search reads each byte at most a few times.
                     stretch: usize::MAX,
                     literals: 1,
                     folded: false,
@@ -105,14 +105,15 @@ impl Prefilter {
         }
         let mut literals = Vec::new();
         for (pattern, hir) in hirs.iter().enumerate() {
-            // One literal that is on every line would spoil the search for all the others.
+            // One literal that occurs on every line would spoil the search for all others.
             let set = required_literals(hir).filter(LiteralSet::is_selective)?;
             literals.extend(set.literals.into_iter().map(|literal| (literal, pattern)));
         }
         Prefilter::of_literals(&literals, vectors)
     }
 
-    /// Builds the search for literals of which every match contains at least one. `None` when there are none.
+    /// Builds the search for literals such that every match contains at least one. Returns `None` if there
+    /// are none.
     pub(crate) fn from_literals(literals: Vec<Literal>) -> Option<Prefilter> {
         let literals: Vec<_> = literals.into_iter().map(|literal| (literal, 0)).collect();
         Prefilter::of_literals(&literals, true)
@@ -139,8 +140,8 @@ impl Prefilter {
         };
         #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
         if prefilter.has_foreign_folds && matches!(prefilter.engine, PrefilterEngine::Teddy(_)) {
-            // Lines with one of the two characters are candidates as well: that costs less than a pass over the text
-            // to rule them out.
+            // We treat lines with one of the two characters as candidates too, because this costs less than a
+            // pass over the text to rule them out.
             let mut all = literals.to_vec();
             for pattern in foreign.into_iter().collect::<BTreeSet<_>>() {
                 let exact = |bytes: &[u8]| Literal { bytes: bytes.to_vec(), fold: false };
@@ -155,7 +156,7 @@ impl Prefilter {
         Some(prefilter)
     }
 
-    /// The class window of `hir`, where the pattern has no literals or only common ones.
+    /// Builds the class window of `hir`, if the pattern has no literals or only common ones.
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     fn from_window(hir: &Hir, literals: Option<&LiteralSet>) -> Option<Prefilter> {
         let literal_rate = match literals {
@@ -182,10 +183,11 @@ impl Prefilter {
         None
     }
 
-    /// Whether `haystack` may be searched with this prefilter.
+    /// Returns true if `haystack` may be searched with this prefilter.
     ///
-    /// U+017F and U+212A match `s` and `k` in patterns without case, but the vector searches fold ASCII only. Where
-    /// they do not look for these two as well, one pass over the text rules them out, at the speed of `memchr`.
+    /// U+017F and U+212A match `s` and `k` in case-insensitive patterns, but the vector searches fold only
+    /// ASCII. If they do not search for these two as well, one pass over the text at the speed of `memchr`
+    /// must rule them out.
     pub(crate) fn applies_to(&self, haystack: &[u8]) -> bool {
         !self.has_foreign_folds
             || !memchr::memchr2_iter(LONG_S[0], KELVIN_SIGN[0], haystack).any(|position| {
@@ -194,8 +196,8 @@ impl Prefilter {
             })
     }
 
-    /// Whether no pattern matches in a text of these bytes, in UTF-8 or any encoding that extends ASCII: none of the ASCII
-    /// characters are there that each match has.
+    /// Returns true if no pattern matches in a text with these bytes, in UTF-8 or any encoding that extends
+    /// ASCII, because the ASCII characters of every match are missing.
     pub(crate) fn rules_out(&self, raw: &[u8], pace: &Pace) -> bool {
         if !self.is_ascii || !extends_ascii(raw) || (self.folds_foreign && !raw.is_ascii()) {
             return false;
@@ -208,16 +210,16 @@ impl Prefilter {
         !has_candidate
     }
 
-    /// Calls `on_candidate(pattern, position)` for the candidates of all patterns, by rising position.
+    /// Calls `on_candidate(pattern, position)` for the candidates of all patterns, by ascending position.
     ///
-    /// `pattern` is the index given to [`Prefilter::new`]. `position` lies inside whatever the search looks
-    /// for, hence on the line of the match; it is the start of the match if [`Prefilter::confirms`]. Several
-    /// calls may share one position.
+    /// `pattern` is the index given to [`Prefilter::new`]. `position` is inside the string found, hence on
+    /// the line of the match; it is the start of the match if [`Prefilter::confirms`]. Several calls may have
+    /// the same position.
     ///
-    /// The callback returns where to go on. Up to `position + 1` nothing is skipped, not even further patterns
-    /// at the same position; anything greater skips all candidates before it (the end of the line is the
-    /// usual choice), and `usize::MAX` ends the search. Everything that lies wholly at or behind the place to
-    /// go on from, or behind `from` at the beginning, is found.
+    /// The callback returns where to continue. With a value up to `position + 1` nothing is skipped, not even
+    /// further patterns at the same position. A greater value skips all candidates before it (usually up to
+    /// the end of the line), and `usize::MAX` ends the search. Everything that is completely at or after this
+    /// position, or initially `from`, is found.
     pub(crate) fn candidates<F: FnMut(usize, usize) -> usize>(
         &self,
         haystack: &[u8],
@@ -236,7 +238,8 @@ impl Prefilter {
                 let mut start = from;
                 'restart: while start < haystack.len() {
                     for found in automaton.find_overlapping_iter(Input::new(haystack).range(start..)) {
-                        // Matches come by rising end; the first byte would not be in order.
+                        // Matches arrive by ascending end, so their last bytes are in order and their first
+                        // ones are not.
                         let position = found.end() - 1;
                         let wanted = on_candidate(patterns[found.pattern().as_usize()], position);
                         if wanted > position + 1 {
@@ -254,19 +257,19 @@ impl Prefilter {
         }
     }
 
-    /// As [`Prefilter::candidates`], from the beginning and as long as `pace` allows.
+    /// Like [`Prefilter::candidates`] from the beginning, within the time that `pace` allows.
     pub(crate) fn candidates_within<F: FnMut(usize, usize) -> usize>(
         &self,
         haystack: &[u8],
         pace: &Pace,
         mut on_candidate: F,
     ) {
-        // What is reported at a place reaches no further than this to either side.
+        // A candidate extends at most this far to either side of its position.
         let reach = self.longest.saturating_sub(1);
         let mut start = 0;
         while start < haystack.len() {
             let end = haystack.len().min(start.saturating_add(self.stretch));
-            // Looking costs a moment, and most texts have one stretch.
+            // A deadline check is not free, and most texts consist of one stretch.
             if pace.is_stopped() || (start > 0 || end - start > limits::BYTES_PER_CHECK) && !pace.look() {
                 return;
             }
@@ -287,18 +290,18 @@ impl Prefilter {
         }
     }
 
-    /// Bytes of the longest of what is looked for.
+    /// Returns the length in bytes of the longest string searched for.
     pub(crate) fn longest(&self) -> usize {
         self.longest
     }
 
-    /// Whether every candidate is a match, so that none needs the regex engine: true for a single pattern that
-    /// is one case-sensitive literal without assertions.
+    /// Returns true if every candidate is a match, so that none needs the regex engine. This holds for a
+    /// single pattern that is one case-sensitive literal without assertions.
     pub(crate) fn confirms(&self) -> bool {
         self.confirms
     }
 
-    /// How the search works, in a few words for `--explain`.
+    /// Describes the search for `--explain`.
     pub(crate) fn describe(&self) -> String {
         let literals = || {
             let plural = if self.literals == 1 { "" } else { "s" };
@@ -316,7 +319,7 @@ impl Prefilter {
     }
 }
 
-/// A part of a literal that is worth looking for in its place: the rarest one of the greatest length.
+/// Returns the part of a long literal to search for instead: the rarest one of the maximum length.
 fn shortened(literal: &Literal) -> Literal {
     let part = |bytes: &[u8]| Literal::new(bytes.to_vec(), literal.fold);
     match literal.bytes.len() {
@@ -350,7 +353,8 @@ impl PrefilterEngine {
         }
         #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
         let _ = vectors;
-        // The automaton folds all literals or none. To fold one too many costs candidates, not matches.
+        // The automaton folds all literals or none. Folding one needlessly adds candidates but never loses
+        // matches.
         let automaton = AhoCorasick::builder()
             .match_kind(MatchKind::Standard)
             .ascii_case_insensitive(literals.iter().any(|(literal, _)| literal.fold))

@@ -1,26 +1,28 @@
-//! Search for up to 64 literals at once, each with or without ASCII case folding.
+//! Searches for up to 64 literals at once, each with or without ASCII case folding.
 //!
-//! The algorithm is Teddy, from Intel's Hyperscan: every literal belongs to one of eight buckets; for each of
-//! up to four consecutive bytes two table lookups by nibble tell in which buckets that byte may stand there; a
-//! position where a bucket survives all four is compared in full. Folding costs nothing, since both cases of a
-//! letter differ in one bit of the high nibble only. The four bytes are the rarest of each literal, not the
-//! first, and literals whose bytes resemble each other share a bucket.
+//! The algorithm is Teddy, from Intel's Hyperscan. Every literal belongs to one of eight buckets. For each of
+//! up to four consecutive bytes, two table lookups by nibble give the buckets in which this byte may occur at
+//! that position. Positions where a bucket survives all four lookups are compared in full. Folding is free,
+//! because both cases of a letter differ only in one bit of the high nibble. We use the four rarest
+//! consecutive bytes of each literal, not the first ones, and literals with similar bytes share a bucket.
 //!
-//! Among ASCII letters the low nibble tells more than the high one. Where low nibbles alone are rare enough, blocks of
-//! ASCII are looked up by these only: with AVX2 a third of the instructions, for there such a byte needs no masking either.
+//! The low nibble of an ASCII letter is more selective than the high one. If low nibbles alone are selective
+//! enough, we look up only these in ASCII blocks. With AVX2 this takes a third of the instructions, because
+//! an ASCII byte also needs no masking.
 
 use super::frequency;
 use super::literals::{Literal, MAX_LITERALS};
 use super::vector::{self, LANES, LoadedTable, NibbleTable, Processor, Vector};
 
 const BUCKETS: usize = 8;
-/// Most bytes of a literal that are looked up before it is compared.
+/// Maximum number of bytes of a literal that are looked up before it is compared.
 const FINGERPRINT_BYTES: usize = 4;
-/// Comparisons per byte of text up to which a byte of the fingerprint is left away: one in some sixty vectors.
+/// Comparisons per byte of text up to which we may omit a byte of the fingerprint: one in about sixty
+/// vectors.
 const NARROW_RATE: f64 = 1.0 / 2048.0;
-/// Bytes after which text that was not ASCII is looked at again.
+/// Bytes to process after non-ASCII text before testing for ASCII again.
 const FOREIGN_BYTES: usize = 1024;
-/// Bytes read for one step: a vector for each byte of the fingerprint, each one byte further.
+/// Bytes read per step: one vector for each byte of the fingerprint, each shifted by one byte.
 const BLOCK_BYTES: usize = LANES + FINGERPRINT_BYTES - 1;
 
 /// A search for several literals.
@@ -28,38 +30,39 @@ const BLOCK_BYTES: usize = LANES + FINGERPRINT_BYTES - 1;
 pub(super) struct Teddy {
     tables: [NibbleTable; FINGERPRINT_BYTES],
     buckets: [Vec<Needle>; BUCKETS],
-    /// Bytes of a fingerprint that are looked up.
+    /// Number of bytes of a fingerprint that are looked up.
     width: usize,
-    /// Whether a block of ASCII is looked up by `ascii_tables`.
+    /// True if blocks of ASCII use `ascii_tables`.
     has_ascii_tables: bool,
-    /// The low nibbles of the fingerprints that can stand in ASCII.
+    /// The low nibbles of the fingerprints that can occur in ASCII.
     ascii_tables: [NibbleTable; FINGERPRINT_BYTES],
     processor: Processor,
 }
 
-/// What of the fingerprints is looked up.
+/// The nibbles of a fingerprint that are looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sight {
     /// Both nibbles of each byte.
     Bytes,
-    /// In ASCII the low nibble of each byte.
+    /// Only the low nibble of each byte, in ASCII blocks.
     LowNibbles,
 }
 
-/// A literal as it is compared.
+/// A literal, prepared for comparison.
 #[derive(Debug)]
 struct Needle {
     bytes: Box<[u8]>,
-    /// The case bit for every folded letter, zero for every byte that must be equal.
+    /// The case bit for every folded letter, and zero for every byte that must be equal.
     case_bits: Box<[u8]>,
-    /// Where the fingerprint begins.
+    /// The offset of the fingerprint in the literal.
     offset: usize,
-    /// What is reported.
+    /// The pattern to report.
     pattern: usize,
 }
 
 impl Teddy {
-    /// `None` when there are too many literals, or none, or the processor lacks the instructions.
+    /// Creates the search. Returns `None` if there are no literals or too many, or if the processor lacks the
+    /// instructions.
     pub(super) fn new(literals: &[(Literal, usize)]) -> Option<Teddy> {
         let processor = Processor::detect()?;
         if literals.is_empty() || literals.len() > MAX_LITERALS {
@@ -73,7 +76,7 @@ impl Teddy {
                 sight,
             )
         };
-        // Less to look up is less work, where few enough positions survive.
+        // Fewer lookups are faster, if few enough positions survive.
         let cheap = |width, sight| {
             let groups = (width == FINGERPRINT_BYTES || longest > width).then(|| grouped(width, sight))?;
             (groups.iter().map(|group| group.cost(sight)).sum::<f64>() < NARROW_RATE)
@@ -107,7 +110,7 @@ impl Teddy {
     }
 
     /// Calls `on_candidate(pattern, position)` for every literal found; see [`super::Prefilter::candidates`].
-    /// The position is the one of the fingerprint, inside the literal.
+    /// The position is that of the fingerprint, inside the literal.
     pub(super) fn candidates<F: FnMut(usize, usize) -> usize>(
         &self,
         haystack: &[u8],
@@ -116,7 +119,7 @@ impl Teddy {
     ) {
         let Processor { .. } = self.processor;
         #[expect(unsafe_code, reason = "the callee needs AVX2 or NEON, which the type system cannot see")]
-        // SAFETY: `processor` exists, so the processor has what the callee needs.
+        // SAFETY: a `Processor` value proves that the processor supports the instructions of the callee.
         unsafe {
             match self.width {
                 _ if self.has_ascii_tables => self.scan::<4, true, F>(haystack, from, on_candidate),
@@ -143,9 +146,10 @@ impl Teddy {
         }
     }
 
-    /// Steps to the next block with a fingerprint in it, or to the next one near the end, whatever is in it.
+    /// Advances to the next block that contains a fingerprint. Near the end of the text, advances to the next
+    /// block regardless of its content.
     ///
-    /// Kept apart from the comparisons so that no call gets between the tables and their registers.
+    /// This is separate from the comparisons so that no call forces the tables out of their registers.
     #[inline(never)]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
     #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
@@ -157,7 +161,8 @@ impl Teddy {
                 Err(foreign) => start = foreign,
             }
         }
-        // Other text seldom comes alone: to go back to ASCII after each block would load the tables anew each time.
+        // Non-ASCII text rarely comes alone, so returning to ASCII mode after each block would reload the
+        // tables too often.
         let mut until = if ASCII { start + FOREIGN_BYTES } else { usize::MAX };
         let [first, second, third, fourth] = &self.tables;
         let tables = [first.load(), second.load(), third.load(), fourth.load()];
@@ -177,13 +182,13 @@ impl Teddy {
                 until = start + FOREIGN_BYTES;
             }
         }
-        // What lies beyond the end reads as zeros: a short literal may still match there, and a long one fails
-        // the comparison.
+        // Bytes after the end read as zeros: a short literal may still match there, and a long one fails the
+        // comparison.
         let rest = vector::padded::<BLOCK_BYTES>(haystack.get(start..).unwrap_or_default());
         TeddyBlock::new(start, bucket_bits::<WIDTH, _>(&tables, &rest, 0))
     }
 
-    /// As [`Teddy::next_hit`] as far as the text is ASCII; the error is where it is not, or where it ends.
+    /// Like [`Teddy::next_hit`], while the text is ASCII. Returns an error where it is not, or at its end.
     #[inline(never)]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
     #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
@@ -206,7 +211,7 @@ impl Teddy {
         Err(start)
     }
 
-    /// Compares the literals at every surviving position; returns where the callback wants to go on.
+    /// Compares the literals at every surviving position. Returns where the callback wants to continue.
     fn report<F: FnMut(usize, usize) -> usize>(
         &self,
         haystack: &[u8],
@@ -241,10 +246,10 @@ impl Teddy {
     }
 }
 
-/// 32 positions of the text, and the buckets that are left at each.
+/// 32 positions of the text, with the surviving buckets of each.
 struct TeddyBlock {
     start: usize,
-    /// One bit for every position with a bucket.
+    /// One bit for every position with a surviving bucket.
     lanes: u32,
     buckets: [u8; LANES],
 }
@@ -257,7 +262,7 @@ impl TeddyBlock {
         TeddyBlock { start, lanes: buckets.nonzero_lanes(), buckets: buckets.to_bytes() }
     }
 
-    /// The first of two vectors with a bucket in it.
+    /// Returns the first of two vectors with a surviving bucket.
     #[inline]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
     #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
@@ -272,7 +277,7 @@ impl TeddyBlock {
     }
 }
 
-/// The buckets left at each of the 32 positions from `offset` on, by the first `WIDTH` tables.
+/// Returns the surviving buckets of the 32 positions from `offset` on, using the first `WIDTH` tables.
 #[inline]
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
@@ -281,7 +286,7 @@ fn bucket_bits<const WIDTH: usize, const LENGTH: usize>(
     block: &[u8; LENGTH],
     offset: usize,
 ) -> Vector {
-    // Written out: the adapters of an iterator may stay calls, for they lack the processor feature.
+    // Unrolled by hand: iterator adapters may not be inlined, because they lack the target feature.
     let first = tables[0].classify(vector::load(block, offset));
     let mut buckets = first.and(tables[1].classify(vector::load(block, offset + 1)));
     if WIDTH > 2 {
@@ -293,7 +298,7 @@ fn bucket_bits<const WIDTH: usize, const LENGTH: usize>(
     buckets
 }
 
-/// As [`bucket_bits`], by the low nibbles of a block of ASCII.
+/// Like [`bucket_bits`], using the low nibbles of a block of ASCII.
 #[inline]
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
@@ -319,7 +324,7 @@ impl Needle {
         }
     }
 
-    /// Whether the literal stands where its fingerprint is at `position`.
+    /// Returns true if the literal occurs with its fingerprint at `position`.
     #[inline]
     fn is_at(&self, haystack: &[u8], position: usize) -> bool {
         let Some(text) = position
@@ -328,7 +333,8 @@ impl Needle {
         else {
             return false;
         };
-        // A letter in either case, and nothing else, equals its lower case once the case bit is set.
+        // A byte equals a lower-case letter after setting the case bit only if it is that letter in either
+        // case.
         text.iter().zip(&self.bytes).zip(&self.case_bits).all(|((&found, &byte), &bit)| found | bit == byte)
     }
 }
@@ -336,7 +342,7 @@ impl Needle {
 /// The high nibbles of ASCII.
 const ASCII_NIBBLES: u16 = 0xff;
 
-/// Sets of nibbles, one bit each. A set of bytes is approximated by the rectangle around it.
+/// Two sets of nibbles, stored as bitmaps. They represent the smallest rectangle around a set of bytes.
 #[derive(Debug, Clone, Copy, Default)]
 struct Nibbles {
     low: u16,
@@ -350,12 +356,12 @@ impl Nibbles {
         Nibbles { low: self.low | other.low, high: self.high | other.high }
     }
 
-    /// Whether a byte of ASCII is among them.
+    /// Returns true if the set contains an ASCII byte.
     fn has_ascii(self) -> bool {
         self.high & ASCII_NIBBLES != 0
     }
 
-    /// The share of text positions that hold a byte of the rectangle.
+    /// Returns the share of text positions whose byte is in the rectangle.
     fn rate(self) -> f64 {
         if self.low == u16::MAX && self.high == u16::MAX {
             return 1.0;
@@ -367,18 +373,18 @@ impl Nibbles {
     }
 }
 
-/// What a bucket looks up, and the literals in it with the offset of their fingerprint.
+/// The lookups of a bucket, and its literals with the offset of their fingerprint.
 #[derive(Debug, Clone)]
 struct Fingerprint {
     nibbles: [Nibbles; FINGERPRINT_BYTES],
-    /// Whether one of the literals has a fingerprint that can stand in ASCII.
+    /// True if one of the literals has a fingerprint that can occur in ASCII.
     is_ascii: bool,
     members: Vec<(usize, usize)>,
 }
 
 impl Fingerprint {
-    /// The fingerprint of `width` bytes of one literal at the offset where it is rarest. Past its end any byte may
-    /// stand.
+    /// Returns the fingerprint of `width` bytes of one literal, at the offset where it is rarest. After the
+    /// end of the literal any byte may follow.
     fn rarest(literal: &Literal, width: usize, sight: Sight) -> Fingerprint {
         let nibbles: Vec<Nibbles> = literal
             .byte_sets()
@@ -401,7 +407,7 @@ impl Fingerprint {
             .fold(at(0), |best, other| if other.rate(sight) < best.rate(sight) { other } else { best })
     }
 
-    /// The share of text positions that survive the lookups.
+    /// Returns the share of text positions that survive the lookups.
     fn rate(&self, sight: Sight) -> f64 {
         let low_only = sight == Sight::LowNibbles && self.is_ascii;
         let seen = |nibbles: &Nibbles| match low_only {
@@ -419,13 +425,13 @@ impl Fingerprint {
         }
     }
 
-    /// Comparisons per byte of text that the bucket is expected to cost.
+    /// Returns the expected number of comparisons per byte of text for this bucket.
     fn cost(&self, sight: Sight) -> f64 {
         self.rate(sight) * self.members.len() as f64
     }
 }
 
-/// Merges fingerprints until they fit into the buckets, each time the two that cost least together.
+/// Merges fingerprints until they fit into the buckets. Each step merges the two with the lowest joint cost.
 fn group(fingerprints: Vec<Fingerprint>, sight: Sight) -> Vec<Fingerprint> {
     let mut groups = fingerprints;
     for (index, group) in groups.iter_mut().enumerate() {
@@ -443,7 +449,7 @@ fn group(fingerprints: Vec<Fingerprint>, sight: Sight) -> Vec<Fingerprint> {
             }
         }
         let (_, left, right) = best;
-        // `right` is the greater index, so that removing it leaves `left` in place.
+        // `right` is the greater index, so removing it does not move `left`.
         let absorbed = groups.swap_remove(right);
         groups[left] = groups[left].union(&absorbed);
     }

@@ -13,7 +13,7 @@ fn parse(pattern: &str) -> Hir {
         .unwrap_or_else(|error| panic!("{pattern}: {error}"))
 }
 
-/// Whether the processor has what the vector searches need.
+/// Returns true if the processor supports the vector searches.
 fn has_vectors() -> bool {
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     let has_them = super::vector::Processor::detect().is_some();
@@ -27,7 +27,7 @@ fn build(patterns: &[&str], vectors: bool) -> Option<Prefilter> {
     Prefilter::build(&hirs.iter().collect::<Vec<_>>(), vectors)
 }
 
-/// All candidates from `from`; with `skip_lines` at most one for each line.
+/// Returns all candidates from `from`; with `skip_lines` at most one per line.
 fn candidates(prefilter: &Prefilter, haystack: &[u8], from: usize, skip_lines: bool) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     prefilter.candidates(haystack, from, |pattern, position| {
@@ -41,7 +41,7 @@ fn line_end(haystack: &[u8], position: usize) -> usize {
     memchr::memchr(b'\n', &haystack[position..]).map_or(haystack.len(), |length| position + length)
 }
 
-/// The start and end of every line from `from`, which must be the start of one.
+/// Returns the start and end of every line from `from`, which must be the start of a line.
 fn lines(haystack: &[u8], from: usize) -> Vec<(usize, usize)> {
     let mut start = from;
     let mut lines = Vec::new();
@@ -58,7 +58,8 @@ struct Tally {
     matching_lines: usize,
 }
 
-/// Fails if a matching line has no candidate. Returns what was searched, to show that something was.
+/// Asserts that every matching line has a candidate. Returns the counts of searches, to prove that there were
+/// some.
 fn check(patterns: &[&str], haystacks: &[Vec<u8>], vectors: bool) -> Result<Tally, TestCaseError> {
     let mut tally = Tally::default();
     let Some(prefilter) = build(patterns, vectors) else { return Ok(tally) };
@@ -227,7 +228,8 @@ fn haystack() -> impl Strategy<Value = Vec<u8>> {
         "\u{10348}",
     ]);
     let plain = prop::collection::vec(fragment.clone(), 0..60).prop_map(|parts| parts.concat().into_bytes());
-    // Most text holds neither of the two foreign characters, and only there are folded searches tested.
+    // Most text contains neither of the two non-ASCII characters, and folded searches are only tested on such
+    // text.
     let ascii_folds = plain.clone().prop_map(|text| {
         let text = String::from_utf8_lossy(&text).replace(['ſ', '\u{212a}'], "k");
         text.into_bytes()
@@ -255,7 +257,7 @@ fn never_misses_a_matching_line() {
         Ok(())
     });
     outcome.unwrap_or_else(|error| panic!("{error}"));
-    // A generator that yields no prefilter, or no match, would test nothing.
+    // A generator that produces no prefilter, or no match, would test nothing.
     assert!(searched.get() > 1000, "{} searches", searched.get());
     assert!(matching.get() > 500, "{} matching lines", matching.get());
 }
@@ -279,7 +281,8 @@ fn never_misses_a_line_of_any_of_several_patterns() {
     assert!(matching.get() > 500, "{} matching lines", matching.get());
 }
 
-/// Every literal at every place of texts of every length around the block edges, alone and among others.
+/// Places every literal at every position of texts with all lengths around the block size, alone and among
+/// others.
 #[test]
 fn finds_a_literal_at_every_position() {
     let sets: &[&[&str]] = &[
@@ -332,7 +335,8 @@ fn finds_a_literal_at_every_position() {
     }
 }
 
-/// Text that is ASCII in part, where only the low nibbles of ASCII are looked up, with a literal at every place of it.
+/// Tests text that is partly ASCII, where only the low nibbles of ASCII are looked up, with a literal at
+/// every position.
 #[test]
 fn finds_a_literal_wherever_text_stops_or_begins_to_be_ascii() {
     let prefilter = build(&["(?i)kswapd|shrink_slab|mem_cgroup_charge|naïve"], true).unwrap();
@@ -354,7 +358,7 @@ fn finds_a_literal_wherever_text_stops_or_begins_to_be_ascii() {
     }
 }
 
-/// A prefilter that silently vanished would only be noticed as slowness.
+/// A prefilter that silently disappeared would only be noticed as slowness.
 #[test]
 fn typical_patterns_are_prefiltered() {
     let eight = "(?i)page fault|oom_kill|swap cache|shrink_slab|kswapd|mem_cgroup_charge|reclaim|vmscan";
@@ -387,7 +391,7 @@ fn typical_patterns_are_prefiltered() {
     }
 }
 
-/// Lines that a wrong step of the analysis would lose, and random text seldom contains.
+/// Lines that an incorrect step of the analysis would lose and that random text rarely contains.
 #[test]
 fn analysis_claims_nothing_too_much() {
     let table: &[(&[&str], &str)] = &[
@@ -463,7 +467,7 @@ fn only_a_bare_literal_confirms() {
     assert!(!build(&["struct device", "timeout"], true).unwrap().confirms());
 }
 
-/// Where two more literals can be looked for, the characters are found; elsewhere they turn the search away.
+/// With capacity for two more literals the characters are found; otherwise the search does not apply.
 #[test]
 fn foreign_folds_are_candidates_or_turn_folded_searches_away() {
     let vectors = build(&["(?i)task", "(?i)other"], true).unwrap();
@@ -507,7 +511,7 @@ fn maximum_position_ends_the_search() {
     }
 }
 
-/// More literals than buckets, and more than fit at all.
+/// Uses more literals than buckets, and more than fit at all.
 #[test]
 fn many_patterns_keep_their_numbers() {
     for count in [9, 64, 65, 200] {

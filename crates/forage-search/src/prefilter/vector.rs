@@ -1,6 +1,7 @@
-//! The few vector operations that both vector searches share, and the proof that the processor has them: AVX2 or NEON.
+//! The vector operations that both vector searches share, and the proof that the processor supports them:
+//! AVX2 or NEON.
 //!
-//! A vector is 32 bytes on both, which are two registers of NEON.
+//! A vector has 32 bytes on both, which are two registers of NEON.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -12,19 +13,19 @@ pub(super) use avx2::{LoadedTable, Processor, Vector, is_ascii, load, prefetch};
 #[cfg(target_arch = "aarch64")]
 pub(super) use neon::{LoadedTable, Processor, Vector, is_ascii, load, prefetch};
 
-/// Bytes in one vector.
+/// Bytes per vector.
 pub(super) const LANES: usize = 32;
 
 /// Maps each byte to the bits that its low and its high nibble have in common.
 ///
-/// A bit therefore stands for a rectangle in the 16 × 16 square of byte values.
+/// A bit therefore represents a rectangle in the 16 × 16 square of byte values.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct NibbleTable {
     pub(super) low: [u8; 16],
     pub(super) high: [u8; 16],
 }
 
-/// The first `LENGTH` bytes of `rest`, filled up with zeros.
+/// Returns the first `LENGTH` bytes of `rest`, padded with zeros.
 pub(super) fn padded<const LENGTH: usize>(rest: &[u8]) -> [u8; LENGTH] {
     let mut block = [0; LENGTH];
     let length = rest.len().min(LENGTH);
@@ -44,7 +45,7 @@ mod tests {
         (bits.to_bytes(), bits.nonzero_lanes(), loaded.classify_ascii(bytes).to_bytes())
     }
 
-    /// A bit too many would cost time alone, and nobody would see it.
+    /// An extra bit would only cost time, so no other test would notice it.
     #[test]
     fn every_byte_has_the_bits_that_its_nibbles_have_in_common() {
         if Processor::detect().is_none() {
@@ -61,7 +62,7 @@ mod tests {
         for start in (0..=255).step_by(LANES) {
             let block: [u8; LANES] = std::array::from_fn(|nth| (start + nth) as u8);
             #[expect(unsafe_code, reason = "the callee needs AVX2 or NEON, which the type system cannot see")]
-            // SAFETY: the processor has been asked.
+            // SAFETY: the processor's support was checked above.
             let (bits, lanes, ascii) = unsafe { classified(&table, &block) };
             for (nth, &byte) in block.iter().enumerate() {
                 let (low, high) = (table.low[usize::from(byte & 15)], table.high[usize::from(byte >> 4)]);
@@ -82,7 +83,7 @@ mod tests {
             let mut block = [b'a'; LENGTH];
             block.iter_mut().skip(place).take(1).for_each(|byte| *byte = 0x80);
             #[expect(unsafe_code, reason = "the callee needs AVX2 or NEON, which the type system cannot see")]
-            // SAFETY: the processor has been asked.
+            // SAFETY: the processor's support was checked above.
             let is_ascii = unsafe { is_ascii(&block) };
             assert_eq!(is_ascii, place == LENGTH, "{place}");
         }

@@ -1,8 +1,8 @@
-//! Search for a short run of byte classes, for patterns that contain no literal.
+//! Searches for a short run of byte classes, for patterns that contain no literal.
 //!
-//! Every match of `\b[A-Z]{4,}[0-9]{3}[a-z]\b` holds four capitals, three digits and a small letter in a row.
-//! A lookup by nibble sorts 64 bytes into such classes at once; shifting and combining one bit mask per class
-//! leaves the positions where the whole run stands.
+//! For example, every match of `\b[A-Z]{4,}[0-9]{3}[a-z]\b` contains four capitals, three digits and a
+//! lower-case letter in a row. A lookup by nibble classifies 64 bytes at once. Shifting and combining one bit
+//! mask per class leaves the positions at which the whole run occurs.
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 
@@ -12,20 +12,21 @@ use super::vector::{self, LANES, LoadedTable, NibbleTable, Processor, Vector};
 
 const SHORTEST_WINDOW: usize = 3;
 const LONGEST_WINDOW: usize = 8;
-/// Bits of a nibble table, hence rectangles that the classes of one window may need.
+/// Bits of a nibble table, hence the maximum number of rectangles for the classes of a window.
 const RECTANGLES: usize = 8;
-/// Bytes sorted in one step: the bits of one mask.
+/// Bytes classified in one step: the bits of one mask.
 const BLOCK_BYTES: usize = 64;
-/// Steps that a node may grow to; beyond that its middle is forgotten, which keeps nested repetitions small.
+/// Maximum number of steps of a node; the middle of a longer one is dropped, which keeps nested repetitions
+/// small.
 const MAX_STEPS: usize = 64;
-/// Copies of a repeated part that are written out.
+/// Maximum number of copies of a repeated part to expand.
 const MAX_COPIES: u32 = LONGEST_WINDOW as u32;
 
 /// A search for one run of byte classes.
 #[derive(Debug)]
 pub(super) struct ScanWindow {
     table: NibbleTable,
-    /// The classes, rarest first, so that most blocks are given up after the first ones.
+    /// The classes, rarest first, so that most blocks are rejected after the first ones.
     runs: Vec<WindowRun>,
     length: usize,
     rate: f64,
@@ -34,20 +35,20 @@ pub(super) struct ScanWindow {
     processor: Processor,
 }
 
-/// Consecutive positions of a window that hold the same class.
+/// Consecutive positions of a window that have the same class.
 #[derive(Debug)]
 struct WindowRun {
-    /// The rectangles that make up the class.
+    /// The rectangles that make up the class, as a bitmap.
     rectangles: u8,
-    /// Where in the window the run begins.
+    /// The offset of the run in the window.
     offset: u32,
-    /// Shifts by which a mask of single members becomes one of whole runs; see [`WindowRun::starts`].
+    /// Shifts that turn a mask of single members into a mask of whole runs; see [`WindowRun::starts`].
     shifts: [u32; 3],
 }
 
 impl WindowRun {
     fn new(rectangles: u8, offset: usize, length: usize) -> WindowRun {
-        // Runs of n bits, shifted against each other by up to n, make runs of up to 2n.
+        // Combining runs of n bits, shifted by up to n, gives runs of up to 2n.
         let mut covered = 1;
         let shifts = [(); 3].map(|()| {
             let shift = covered.min(length - covered);
@@ -57,9 +58,10 @@ impl WindowRun {
         WindowRun { rectangles, offset: offset as u32, shifts }
     }
 
-    /// One bit for every place at which a window may begin, going by this run alone.
+    /// Returns one bit for every position at which a window may begin according to this run.
     ///
-    /// Always three shifts, some by nothing: that is cheaper than a loop whose end has to be guessed.
+    /// There are always three shifts, some of them by zero: this is cheaper than a loop with an unpredictable
+    /// end.
     #[inline]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "bmi2"))]
     fn starts(&self, mut members: u64) -> u64 {
@@ -71,8 +73,8 @@ impl WindowRun {
 }
 
 impl ScanWindow {
-    /// The rarest window that every match of `hir` contains. `None` when there is none rare enough, or the
-    /// processor lacks the instructions.
+    /// Creates the rarest window that every match of `hir` contains. Returns `None` if none is rare enough,
+    /// or if the processor lacks the instructions.
     pub(super) fn new(hir: &Hir) -> Option<ScanWindow> {
         let processor = Processor::detect()?;
         let mut has_foreign_folds = false;
@@ -104,22 +106,22 @@ impl ScanWindow {
         best
     }
 
-    /// Bytes in the window.
+    /// Returns the length of the window in bytes.
     pub(super) fn length(&self) -> usize {
         self.length
     }
 
-    /// Estimated candidates per byte of text.
+    /// Returns the estimated candidates per byte of text.
     pub(super) fn rate(&self) -> f64 {
         self.rate
     }
 
-    /// Whether text that holds U+017F or U+212A must be searched without the window.
+    /// Returns true if text that contains U+017F or U+212A must be searched without the window.
     pub(super) fn has_foreign_folds(&self) -> bool {
         self.has_foreign_folds
     }
 
-    /// Whether only ASCII characters stand in it.
+    /// Returns true if the window contains only ASCII.
     pub(super) fn is_ascii(&self) -> bool {
         self.is_ascii
     }
@@ -136,7 +138,7 @@ impl ScanWindow {
             unsafe_code,
             reason = "the callee needs AVX2 and BMI2, or NEON, which the type system cannot see"
         )]
-        // SAFETY: `processor` exists, so the processor has what the callee needs.
+        // SAFETY: a `Processor` value proves that the processor supports the instructions of the callee.
         unsafe {
             self.scan(haystack, from, on_candidate);
         }
@@ -165,15 +167,15 @@ impl ScanWindow {
         }
     }
 
-    /// Bytes from one block to the next. A window that begins near the end of a block is found in the next
-    /// one, which overlaps it.
+    /// Returns the distance between blocks. They overlap, so that a window that crosses the end of a block is
+    /// found in the next one.
     fn stride(&self) -> usize {
         BLOCK_BYTES - (self.length - 1)
     }
 
-    /// Steps to the next block with a window in it, or to the last block of all.
+    /// Advances to the next block that contains a window, or to the last block.
     ///
-    /// Kept apart from the callback so that no call gets between the tables and their registers.
+    /// This is separate from the callback so that no call forces the tables out of their registers.
     #[inline(never)]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi2"))]
     #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
@@ -203,7 +205,7 @@ impl ScanWindow {
         }
     }
 
-    /// One bit for every byte of the block at which the window begins, unless it would leave the block.
+    /// Returns one bit for every byte of the block at which a window begins and fits into the block.
     #[inline]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi2"))]
     #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
@@ -213,7 +215,7 @@ impl ScanWindow {
         let mut found = u64::MAX;
         for (index, run) in self.runs.iter().enumerate() {
             found &= run.starts(class_lanes(low, high, Vector::of(run.rectangles)));
-            // One class alone is often in a block, and a branch that cannot be foretold costs more than the
+            // A single class often occurs in a block, and a mispredicted branch costs more than checking a
             // second class.
             if index > 0 && found == 0 {
                 break;
@@ -229,7 +231,7 @@ struct WindowBlock {
     found: u64,
 }
 
-/// One bit for every byte that lies in one of the rectangles.
+/// Returns one bit for every byte that is in one of the rectangles.
 #[inline]
 #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2,bmi2"))]
 #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
@@ -239,8 +241,8 @@ fn class_lanes(low: Vector, high: Vector, rectangles: Vector) -> u64 {
     u64::from(low) | u64::from(high) << LANES
 }
 
-/// The nibble table for the sets of a window, and the window in terms of it; `None` when the sets need more
-/// rectangles than there are.
+/// Returns the nibble table for the sets of a window, and the window encoded with it. Returns `None` if the
+/// sets need too many rectangles.
 fn encode(sets: &[ByteSet]) -> Option<(NibbleTable, Vec<WindowRun>)> {
     let mut table = NibbleTable::default();
     let mut used = 0;
@@ -249,7 +251,7 @@ fn encode(sets: &[ByteSet]) -> Option<(NibbleTable, Vec<WindowRun>)> {
         if classes.iter().any(|(known, _)| known == set) {
             continue;
         }
-        // Rows of the square with the same members make one rectangle.
+        // We combine rows of the square with the same members into one rectangle.
         let row = |high: u8| {
             (0..16u8).filter(|low| set.contains(high << 4 | low)).fold(0u16, |row, low| row | 1 << low)
         };
@@ -283,10 +285,10 @@ fn encode(sets: &[ByteSet]) -> Option<(NibbleTable, Vec<WindowRun>)> {
     Some((table, runs.into_iter().map(|(_, run)| run).collect()))
 }
 
-/// One byte of a match, or `None` where anything, or nothing, may stand.
+/// One byte of a match, or `None` for any number of arbitrary bytes.
 type WindowStep = Option<ByteSet>;
 
-/// The bytes that every match of `hir` goes through, in order.
+/// Returns the bytes that every match of `hir` goes through, in order.
 fn steps(hir: &Hir, has_foreign_folds: &mut bool) -> Vec<WindowStep> {
     let mut steps = match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => Vec::new(),
@@ -305,8 +307,8 @@ fn steps(hir: &Hir, has_foreign_folds: &mut bool) -> Vec<WindowStep> {
             let copies = repetition.min.min(MAX_COPIES);
             let one = steps(&repetition.sub, has_foreign_folds);
             let mut all = one.repeat(copies as usize);
-            // More copies may follow: what stands before the part meets its first copies, what stands behind
-            // it the last ones, and nothing is known to lie between those.
+            // More copies may follow: text before this part is adjacent to the first copies, text after it to
+            // the last ones, and we know nothing about the bytes between those.
             if repetition.max != Some(copies) {
                 let last = all.clone();
                 all.push(None);
@@ -324,7 +326,7 @@ fn steps(hir: &Hir, has_foreign_folds: &mut bool) -> Vec<WindowStep> {
     steps
 }
 
-/// Branches of equal length merge byte by byte; of others nothing is known.
+/// Merges branches of equal length byte by byte. If lengths differ, nothing is known.
 fn merge_branches(branches: &[Vec<WindowStep>]) -> Vec<WindowStep> {
     let Some((first, others)) = branches.split_first() else {
         return vec![None];
@@ -338,7 +340,7 @@ fn merge_branches(branches: &[Vec<WindowStep>]) -> Vec<WindowStep> {
     })
 }
 
-/// A class as one byte, if its members outside ASCII can be ruled out by looking at the whole text.
+/// Converts a class to one byte, if its non-ASCII members can be ruled out by checking the whole text.
 fn class_step(class: &Class, has_foreign_folds: &mut bool) -> WindowStep {
     let mut set = ByteSet::default();
     match class {
@@ -367,8 +369,9 @@ fn class_step(class: &Class, has_foreign_folds: &mut bool) -> WindowStep {
     without_newline(set)
 }
 
-/// A match holds no newline, and a window must not either, lest it begin on the line before the match. What
-/// can be nothing but a newline ends the window, so that no window is ever empty.
+/// Removes the newline from a set. A match contains no newline, and a window must not either, because it
+/// could begin on the line before the match. A set with only a newline ends the window, so no set of a window
+/// is empty.
 fn without_newline(mut set: ByteSet) -> WindowStep {
     set.remove(b'\n');
     (set != ByteSet::default()).then_some(set)

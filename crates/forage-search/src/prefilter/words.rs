@@ -1,10 +1,10 @@
-//! Words of which source code is full.
+//! Frequencies of common source-code keywords.
 //!
-//! The model of bytes takes every long string for rare, `static int ` too. A literal made of nothing but such words is
-//! taken to be as frequent as the rarest of them.
+//! The byte model considers every long string rare, including `static int `. A literal that consists only of
+//! common words is assumed to be as frequent as the rarest of them.
 
-/// Words and how often each occurs in a million bytes of the language that is fullest of it: C (Linux), Rust (crates),
-/// Python (its library) and JavaScript (packages), 12 MB of each.
+/// Words with their occurrences per million bytes in the language that uses them most: C (Linux), Rust
+/// (crates), Python (its library) and JavaScript (packages), 12 MB of each.
 const WORDS: &[(&str, u32)] = &[
     ("const", 3000),
     ("pub", 3000),
@@ -74,11 +74,11 @@ const WORDS: &[(&str, u32)] = &[
     ("unwrap", 250),
 ];
 
-/// Bytes of a word below which it says nothing: its letters stand in many words.
+/// Minimum length in bytes of a word that counts; the letters of shorter ones occur in many words.
 const MIN_WORD_BYTES: usize = 3;
 
-/// The rate, in occurrences per byte, of a literal all of whose words are common ones or parts of them; 0 when one is
-/// not, or when it has no word.
+/// Returns the minimum rate, in occurrences per byte, of a literal that consists only of common words or
+/// parts of them. Returns 0 if it has another word or none at all.
 pub(super) fn least_rate(literal: &[u8], fold: bool) -> f64 {
     let words = literal.split(|&byte| !is_word(byte)).filter(|word| word.len() >= MIN_WORD_BYTES);
     let least = words.map(|word| per_million(word, fold)).min().unwrap_or(0);
@@ -89,7 +89,7 @@ fn is_word(byte: u8) -> bool {
     byte == b'_' || byte.is_ascii_alphanumeric() || !byte.is_ascii()
 }
 
-/// How often the commonest word that holds `part` occurs; 0 for none.
+/// Returns the occurrences per million bytes of the commonest word that contains `part`; 0 if there is none.
 fn per_million(part: &[u8], fold: bool) -> u32 {
     let same = |a: &[u8]| if fold { a.eq_ignore_ascii_case(part) } else { a == part };
     let holds = |word: &str| word.as_bytes().windows(part.len()).any(same);

@@ -1,7 +1,7 @@
-//! An automaton with all its states at once, walked over a text byte by byte.
+//! Simulates all states of an automaton over a text, byte by byte.
 //!
-//! The slowest of the ways to search, and the only one that nothing keeps from reading any text: what lazy automata
-//! can't read comes here.
+//! This is the slowest search, but it can handle any text. It is used for text that lazy automata can't
+//! handle.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use regex_automata::util::primitives::StateID;
 
 use super::SteppedEnd;
 
-/// What one worker keeps between searches.
+/// Per-thread state reused across searches.
 #[derive(Debug, Default)]
 pub(super) struct SteppedSimulation {
     here: Threads,
@@ -21,13 +21,14 @@ pub(super) struct SteppedSimulation {
     looks: LookMatcher,
 }
 
-/// The active states at one place, in order of preference, each with the start of the match that leads to it.
+/// The active states at one position, in order of preference, each with the start of the match that leads to
+/// it.
 #[derive(Debug, Default)]
 struct Threads {
     list: Vec<(StateID, usize)>,
-    /// By state: whether it was reached here.
+    /// For each state, true if it was reached at this position.
     reached: Vec<bool>,
-    /// All that are set in `reached`, most of which have no byte to wait for.
+    /// All states that are set in `reached`, though most of them do not wait for a byte.
     set: Vec<StateID>,
 }
 
@@ -42,7 +43,7 @@ impl Threads {
 }
 
 impl SteppedSimulation {
-    /// The leftmost match of `nfa` from `at`; with `earliest`, any that shows there is one.
+    /// Returns the leftmost match of `nfa` at or after `at`; with `earliest`, any match.
     pub(super) fn find(
         &mut self,
         nfa: &NFA,
@@ -52,11 +53,11 @@ impl SteppedSimulation {
         pace: &Pace,
     ) -> Result<Option<Range<usize>>, SteppedEnd> {
         let mut found: Option<Range<usize>> = None;
-        // The last search may have been of another automaton, or ended early.
+        // The previous search may have used another automaton, or ended early.
         self.here.clear(nfa.states().len());
         self.next.clear(nfa.states().len());
         loop {
-            // Of matches that start further left, all are preferred.
+            // Matches that start further left are preferred.
             if found.is_none() {
                 self.reach(nfa, line, at, nfa.start_anchored(), at, false);
             }
@@ -75,7 +76,7 @@ impl SteppedSimulation {
                     if earliest {
                         return Ok(found);
                     }
-                    // What comes behind it is preferred less.
+                    // The remaining states have a lower preference.
                     break;
                 }
                 if let Some(byte) = byte
@@ -94,7 +95,7 @@ impl SteppedSimulation {
         }
     }
 
-    /// Makes a state active at `at`, and all that can be reached from it without a byte.
+    /// Activates a state at `at`, and all states reachable from it without consuming a byte.
     fn reach(&mut self, nfa: &NFA, line: &[u8], at: usize, state: StateID, start: usize, next: bool) {
         let threads = if next { &mut self.next } else { &mut self.here };
         self.stack.push(state);
@@ -112,7 +113,7 @@ impl SteppedSimulation {
                         self.stack.push(*next);
                     }
                 }
-                // The first is preferred, so it is to be taken from the stack first.
+                // The first alternative is preferred, so we must push it last.
                 State::Union { alternates } => self.stack.extend(alternates.iter().rev()),
                 State::BinaryUnion { alt1, alt2 } => self.stack.extend([*alt2, *alt1]),
                 State::Capture { next, .. } => self.stack.push(*next),
@@ -122,7 +123,7 @@ impl SteppedSimulation {
     }
 }
 
-/// The state behind `state` over a byte.
+/// Returns the successor of `state` for a byte.
 fn step(state: &State, byte: u8) -> Option<StateID> {
     match state {
         State::ByteRange { trans } => trans.matches_byte(byte).then_some(trans.next),

@@ -1,4 +1,4 @@
-//! Evidence that is chosen, because the terms match more than there is room for.
+//! Tests evidence that is chosen because the terms match more than fits.
 
 use std::fs;
 use std::path::Path;
@@ -26,7 +26,7 @@ fn adaptive(term_bytes: u64, evidence_bytes: u64) -> KeywordOptions {
     KeywordOptions { term_bytes, evidence_bytes, breadth: Breadth::Adaptive, ..KeywordOptions::default() }
 }
 
-/// What is shown of each file, as a test compares it.
+/// Returns the shown lines of each file, for comparison.
 fn shown(gathered: &KeywordFindings) -> Vec<(String, Vec<u64>)> {
     let lines = |file: &forage_search::keyword::FileEvidence| {
         file.lines.iter().filter(|line| line.is_shown).map(|line| line.number).collect()
@@ -34,8 +34,8 @@ fn shown(gathered: &KeywordFindings) -> Vec<(String, Vec<u64>)> {
     gathered.files.iter().map(|file| (file.path.display().into_owned(), lines(file))).collect()
 }
 
-/// Over random trees and bounds: never more than the budget, the same for any number of threads, the requirement's form
-/// where that has all, and no line that is there for a term which does not match it.
+/// Checks on random trees and limits: the budget is respected, the number of threads does not matter, the
+/// result equals the requirement's if that has everything, and every line shown for a term matches it.
 #[test]
 fn chosen_evidence_keeps_its_promises() {
     let (mut chosen, mut whole) = (0, 0);
@@ -75,7 +75,8 @@ fn chosen_evidence_keeps_its_promises() {
     assert!(chosen > 30 && whole > 30, "too little was decided: {chosen} chosen, {whole} whole");
 }
 
-/// 300 files with a broad word on many lines, one of them with a rare word, too, and one with two broad ones that meet.
+/// Creates 300 files with a common word on many lines, one of them also with a rare word, and one in which
+/// two common words meet.
 fn broad() -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     for number in 0..300 {
@@ -102,13 +103,13 @@ fn a_broad_term_is_shown_in_the_files_where_the_terms_say_most() {
     assert_eq!((client.files, client.lines), (301, 300 * 15 + 1));
     assert_eq!((session.detail, zebra.detail), (TermDetail::Whole, TermDetail::Whole));
     assert!(matches!(client.detail, TermDetail::Best { files: 301, lines } if lines > 301), "{client:?}");
-    // The file in which two terms meet is shown whole, others by a line.
+    // The file in which two terms meet is shown completely, others with one line.
     let lines = |name: &str| {
         let file = found.files.iter().find(|file| file.path.display() == name).unwrap();
         file.lines.iter().filter(|line| line.is_shown).count()
     };
     assert!(lines("f217.txt") >= 50 && lines("f299.txt") < 5, "{} {}", lines("f217.txt"), lines("f299.txt"));
-    // The control: by the requirement's rule the broad term is out.
+    // The control: the requirement's rule leaves out the broad term.
     let strict =
         gathered(directory.path(), &named(&["client", "session", "zebra"]), &KeywordOptions::default(), 2);
     assert_eq!((strict.terms[0].fate.clone(), strict.files.len()), (TermFate::TooBroad, 2));
@@ -146,13 +147,13 @@ fn only_what_is_on_nearly_every_line_is_refused() {
     let fates: Vec<&TermFate> = found.terms.iter().map(|term| &term.fate).collect();
     assert_eq!(fates, [&TermFate::TooBroad, &TermFate::Kept]);
     assert_eq!((found.files.len(), found.terms[0].files), (30, 30));
-    // Where nothing is sent, nothing is.
+    // With `Breadth::Ranked` nothing is sent to a model, so nothing is left out.
     let bounds = KeywordOptions { breadth: Breadth::Ranked { files: 7 }, ..bounds };
     let found = gathered(directory.path(), &named(&["common"]), &bounds, 2);
     assert_eq!((&found.terms[0].fate, found.files.len(), found.candidates), (&TermFate::Kept, 7, 30));
 }
 
-/// A file over the bound up to which files are read whole, and lines too long to be shown.
+/// Tests a file too large to be read whole, and lines too long to be shown.
 #[test]
 fn large_files_and_long_lines_take_no_more_than_their_share() {
     let directory = tempfile::tempdir().unwrap();
@@ -172,7 +173,7 @@ fn large_files_and_long_lines_take_no_more_than_their_share() {
     assert_eq!(found.files.len(), 7, "{:?}", shown(&found));
     assert!(found.terms.iter().all(|term| term.fate == TermFate::Kept), "{:?}", found.terms);
     assert!(found.bytes < bounds.evidence_bytes);
-    // Of the line of 180,006 bytes the part around the match is held, and how much is not.
+    // For the line of 180,006 bytes we keep the part around the match and the number of bytes left out.
     let bundle = found.files.iter().find(|file| file.path.as_bytes() == b"bundle.js").unwrap();
     let line = &bundle.lines[0];
     assert!(line.bytes.len() <= forage_search::limits::KEPT_LINE_BYTES, "{}", line.bytes.len());
@@ -180,8 +181,8 @@ fn large_files_and_long_lines_take_no_more_than_their_share() {
     assert_eq!(line.cut.before + line.bytes.len() + line.cut.after, 180_006);
 }
 
-/// A search that its time limit ends shows of a broad term what it has found, and says of no term that it is on nearly every
-/// line.
+/// A search that reaches its time limit shows the lines that it has found for a broad term, and does not
+/// refuse any term.
 #[test]
 fn what_was_found_until_the_time_limit_is_shown() {
     let directory = tempfile::tempdir().unwrap();
@@ -207,7 +208,7 @@ fn what_was_found_until_the_time_limit_is_shown() {
     assert!(stopped > 0, "no search was ended by its time limit");
 }
 
-/// Of a file that is full of each term the line with all of them is shown, wherever it stands.
+/// In a large file full of each term, the line that contains all of them is shown, wherever it is.
 #[test]
 fn the_line_with_most_terms_is_found_at_the_end_of_a_large_file() {
     let directory = tempfile::tempdir().unwrap();

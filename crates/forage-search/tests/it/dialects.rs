@@ -1,4 +1,4 @@
-//! Where the engines' dialects meet, and each difference that is left: the tests behind the table of docs/engines.md.
+//! Tests the dialects of the engines: their common syntax, and each difference listed in docs/engines.md.
 
 use std::collections::HashSet;
 use std::fs;
@@ -12,13 +12,13 @@ use crate::external::{CAN_BE_EMPTY, engine, request, run};
 use crate::ripgrep::Record;
 use crate::search::{ours, records};
 
-/// Lines that tell dialects apart.
+/// Lines on which dialects differ.
 const LINES: &[u8] = b"foo\nfoo bar\nFoo, Bar\n(foo)\n\nfoo_bar\n\xc3\xa9foo\nfoo\xc3\xa9\nx foo\xcc\x81 y\n\
     foo\r\nbar\r\n\r\n \t \na\x0bb\n\xc2\x85\n\xe2\x80\xa8z\nk K \xe2\x84\xaa\ns S \xc5\xbf\n\xc3\x9f \xe1\xba\x9e\n\
     \xce\xa3\xcf\x83\xcf\x82\n\xf0\x9f\x98\x80 emoji\n\xff\xfefoo\nfoo\xff\n\xffbar\xff foo\n12 \xd9\xa3\nA.B[c]{2}*+?^$|\\\n\
     <foo>\n#x -y ~z\n--pre=x\n-f/etc/passwd\n--\n-\na/b\nfoo\nbar\nab ab\naaa\n\xe2\x80\x8djoin\nfin";
 
-/// Those of them that are not UTF-8.
+/// The numbers of those that are not UTF-8.
 const BROKEN_LINES: std::ops::RangeInclusive<u64> = 22..=24;
 
 const TELLING: &[&str] = &[
@@ -110,7 +110,7 @@ const TELLING: &[&str] = &[
     r"foo[\n ]bar",
 ];
 
-/// Everything of the syntax that means the same in all engines, over lines on which dialects part.
+/// Checks all syntax that means the same in all engines, on lines where dialects differ.
 #[test]
 fn the_whole_syntax_means_the_same() {
     let directory = tempfile::tempdir().unwrap();
@@ -166,7 +166,7 @@ fn the_whole_syntax_means_the_same() {
     assert!(found > 3_000, "only {found} records were compared");
 }
 
-/// The lines that an engine finds in one file, or its error.
+/// Returns the lines that an engine finds in one file, or its error.
 fn lines(
     name: &str,
     pattern: &str,
@@ -189,7 +189,7 @@ fn lines(
     }
 }
 
-/// What the three engines find: line numbers, or a part of the error.
+/// Checks the results of all three engines: line numbers, or a part of the error.
 fn check(pattern: &str, text: &[u8], expected: [Result<&[u64], &str>; 3]) {
     for (name, expected) in ["embedded", "rg", "ugrep"].into_iter().zip(expected) {
         match (lines(name, pattern, PatternOptions::default(), text).0, expected) {
@@ -205,7 +205,7 @@ fn ugrep_finds_no_empty_match_behind_invalid_utf8() {
     let text = [b"\xffbar\nbar\n", "éèêë\n".as_bytes()].concat();
     check(r"\b", &text, [Ok(&[1, 2, 3]), Ok(&[1, 2, 3]), Ok(&[2, 3])]);
     check("^$|bar", &text, [Ok(&[1, 2]), Ok(&[1, 2]), Ok(&[2])]);
-    // It is the empty match that makes the difference, not the bytes.
+    // The empty match makes the difference, not the bytes.
     check("bar", &text, [Ok(&[1, 2]), Ok(&[1, 2]), Ok(&[1, 2])]);
 }
 
@@ -221,7 +221,7 @@ fn only_ugrep_knows_look_around_and_backreferences() {
     check("(?<!x)foo$", text, [Err("look-around"), Err("InvalidPattern"), Ok(&[2])]);
     check(r"(foo)\1", text, [Err("backreferences"), Err("InvalidPattern"), Ok(&[2])]);
     check(r"\h", b"a b\n", [Err("not valid"), Err("InvalidPattern"), Ok(&[1])]);
-    // Words and case are its own there, and they are passed on.
+    // ugrep has its own word and case handling here, and we pass the options on.
     let options = PatternOptions { case: Case::Insensitive, word: true, ..PatternOptions::default() };
     assert_eq!(lines("ugrep", "foo(?= bar)", options, b"xFOO bar\nFOO bar\n").0, Ok(vec![2]));
     let options = PatternOptions { case: Case::Smart, ..options };
@@ -240,7 +240,7 @@ fn a_match_of_ugrep_over_a_line_end_is_left_out_and_said() {
     );
 }
 
-/// The control: run by hand, ugrep ends with 1 (nothing found) and without a word.
+/// The control: ugrep alone silently exits with 1 (nothing found).
 #[test]
 fn ugrep_gives_up_on_long_lines_and_that_is_said() {
     let directory = tempfile::tempdir().unwrap();
@@ -307,7 +307,7 @@ fn fuzzy_needs_ugrep() {
     };
     assert_eq!(fuzzy("ugrep", 0), Ok(vec![1]));
     assert_eq!(fuzzy("ugrep", 1), Ok(vec![1, 2]));
-    // The embedded engine may edit the first character, too.
+    // The embedded engine may also edit the first character.
     let options = PatternOptions { fuzzy: 1, ..PatternOptions::default() };
     let pattern = Pattern::new("needle", &options).unwrap();
     let found = ours(directory.path(), &walk, &pattern, &scan).0;
@@ -325,7 +325,7 @@ fn patterns_for_no_engine_are_refused_before_one_is_started() {
             let error = lines(name, pattern, PatternOptions::default(), b"a\nb\n").0.unwrap_err();
             assert!(error.contains(words), "{name}: {pattern:?}: {error}");
         }
-        // Also where there is nothing to search.
+        // Also if there is nothing to search.
         let directory = tempfile::tempdir().unwrap();
         let (walk, scan) = (WalkOptions::default(), ScanOptions::default());
         let request = request("a(", PatternOptions::default());

@@ -1,4 +1,4 @@
-//! Files in other encodings than UTF-8: found, with and without an index, as if they were UTF-8.
+//! Tests that files in other encodings than UTF-8 are found as if they were UTF-8, with and without an index.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -16,7 +16,7 @@ use crate::external::Wanted;
 use crate::index::{SETTLED, answer, index, segment};
 use crate::trees::Random;
 
-/// Encodings, each with words of a language that was written in it.
+/// Encodings, each with words of a language that uses it.
 const ENCODINGS: &[(&str, &[&str])] = &[
     ("GBK", &["查询用户信息", "如果不存在则返回空值", "计算两个数的和", "配置文件读取失败", "请检查路径"]),
     ("Big5", &["查詢使用者資料", "如果不存在就傳回空值", "計算兩個數字的總和", "設定檔讀取失敗"]),
@@ -66,7 +66,7 @@ fn encoded(name: &str, text: &str) -> Vec<u8> {
     }
 }
 
-/// Lines of code with comments of the language.
+/// Generates lines of code with comments in the language.
 fn text(random: &mut Random, words: &[&str]) -> String {
     let feed = if random.one_in(3) { "\r\n" } else { "\n" };
     let mut text = format!("// {} {}{feed}", words[0], words[1]);
@@ -80,7 +80,7 @@ fn text(random: &mut Random, words: &[&str]) -> String {
     text
 }
 
-/// A pattern with words of the language, or with parts of them and of the code.
+/// Generates a pattern from words of the language, or from parts of them and of the code.
 fn pattern(random: &mut Random, words: &[&str]) -> String {
     let word = random.pick(words);
     let characters: Vec<char> = word.chars().collect();

@@ -1,4 +1,4 @@
-//! The external engines against the embedded one: equal records, and every difference that is left by name.
+//! Compares the external engines with the embedded one: the records are equal, except for named differences.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -18,7 +18,7 @@ use forage_search::{
 use crate::search::{GLOBS, LITERALS, PATTERNS, open};
 use crate::trees::{Random, text, tree};
 
-/// The installed engine. Fails loudly when there is none: nothing is compared then.
+/// Returns the installed engine. Panics if there is none, because then nothing would be compared.
 pub(crate) fn engine(name: &str) -> Program {
     let variable = format!("FORAGE_TEST_{}", name.to_uppercase());
     let wanted = std::env::var_os(variable).map_or_else(|| PathBuf::from(name), PathBuf::from);
@@ -32,7 +32,7 @@ pub(crate) fn request(pattern: &str, options: PatternOptions) -> ExternalRequest
     ExternalRequest { pattern, options }
 }
 
-/// A whole search.
+/// Runs a whole search.
 pub(crate) fn run(
     program: &Program,
     request: &ExternalRequest<'_>,
@@ -50,7 +50,7 @@ pub(crate) fn run(
     Ok((files, report))
 }
 
-/// One search, as both engines take it.
+/// A search request for both engines.
 pub(crate) struct Wanted {
     pub(crate) text: &'static str,
     pub(crate) options: PatternOptions,
@@ -132,12 +132,12 @@ fn answers_equal_the_embedded_engines() {
             }
         }
     }
-    // The comparison is worth something only if there was something to compare.
+    // The comparison is meaningful only if there was something to compare.
     assert!(found > 15_000 && requests > 600, "only {found} events of {requests} requests were compared");
     assert!(left_out < found / 20, "{left_out} of {found} events were left out of the comparison");
 }
 
-/// What the embedded engine finds.
+/// Runs the embedded engine.
 fn embedded(
     root: &Path,
     walk: &WalkOptions,
@@ -153,7 +153,7 @@ fn embedded(
     (files, report.skipped)
 }
 
-/// Patterns that match the empty text elsewhere than at a line's beginning.
+/// Patterns that match the empty text elsewhere than at the start of a line.
 pub(crate) const CAN_BE_EMPTY: &[&str] = &["x*", "a|^$|b", "^$|bar", "$", r"\b", r"\B"];
 
 fn is_broken(root: &Path, path: &[u8]) -> bool {
@@ -162,7 +162,7 @@ fn is_broken(root: &Path, path: &[u8]) -> bool {
     !bytes.starts_with(b"\xff\xfe") && !bytes.starts_with(b"\xfe\xff") && std::str::from_utf8(&bytes).is_err()
 }
 
-/// Paths, lines, kinds, bytes, places of matches, cuts, counts and reasons: all of it.
+/// Compares paths, lines, kinds, bytes, matches, cuts, counts and reasons.
 fn assert_same(theirs: &[FileEvents], embedded: &[FileEvents], what: &str) {
     if theirs != embedded {
         let first =
@@ -183,7 +183,8 @@ fn a_large_file_equals_the_embedded_engines() {
     let mut text = Vec::new();
     let mut borders = Vec::new();
     for number in 1u64.. {
-        // Lines of 64 bytes put the border of a piece between two of them; both match, and the lines around.
+        // Lines of 64 bytes, so that the border of a piece is between two lines; both match, and so do the
+        // lines around them.
         let border = (text.len() + 64) % (4 << 20) == 0 || text.len() % (4 << 20) == 0;
         let word = if border || number % 9_973 == 0 { "needle" } else { "straws" };
         if border {
@@ -225,7 +226,7 @@ fn a_large_file_equals_the_embedded_engines() {
         assert!(found > 25 * (1 + context), "{found}");
     }
     compare(&ScanOptions { max_file_matches: 5, before_context: 1, ..ScanOptions::default() });
-    // A NUL byte near the end: nothing of the file counts, in none of the engines.
+    // A NUL byte near the end: no engine counts anything in the file.
     let late = text.len() - 100;
     text[late] = 0;
     fs::write(directory.path().join("large.txt"), &text).unwrap();
@@ -254,7 +255,7 @@ fn a_start_that_is_a_file_and_one_that_is_not_there() {
     }
 }
 
-/// Whatever the deadline cuts, what comes is the beginning of the whole answer, line by line.
+/// If the deadline cuts an answer, the result is a prefix of the full answer.
 #[test]
 fn a_deadline_gives_the_beginning_of_the_answer() {
     let directory = tempfile::tempdir().unwrap();
@@ -277,7 +278,7 @@ fn a_deadline_gives_the_beginning_of_the_answer() {
             let what = format!("{name} after {milliseconds} ms");
             let (mut files, report) =
                 match run(&engine(name), &request, directory.path(), &walk, &scan, &stop) {
-                    // Before the pattern was read.
+                    // The deadline passed before the pattern was compiled.
                     Err(ExternalError::Pattern(PatternError::Stopped)) => {
                         cut += 1;
                         continue;
@@ -346,7 +347,7 @@ fn programs_come_from_where_no_repository_can_put_them() {
     let inside = |result| matches!(result, Err(ProgramError::InsideRoot { .. }));
     assert!(inside(resolve(&root.join("rg"), &[])));
     assert!(inside(resolve(Path::new("rg"), &[&root])));
-    // The same file is taken when its directory is no root.
+    // The same file is accepted if its directory is not a root.
     assert!(Program::resolve(&root.join("rg"), &[], &[]).is_ok());
     std::os::unix::fs::symlink(root.join("rg"), bin.join("rg")).unwrap();
     assert!(inside(resolve(Path::new("rg"), &[&bin])));
@@ -354,7 +355,7 @@ fn programs_come_from_where_no_repository_can_put_them() {
     assert!(inside(resolve(&root.join("ripgrep"), &[])));
     std::os::unix::fs::symlink(&root, place.join("alias")).unwrap();
     assert!(inside(resolve(&place.join("alias/ripgrep"), &[])));
-    // The real one behind them is still found.
+    // The real program later in the path is still found.
     let good =
         resolve(Path::new("rg"), &[Path::new("."), Path::new(""), &root, &bin, real.parent().unwrap()]);
     assert_eq!(good.unwrap().path(), real);
@@ -371,7 +372,7 @@ fn programs_come_from_where_no_repository_can_put_them() {
     assert!(matches!(resolve(&bin.join("ripgrep"), &[]), Err(ProgramError::NotExecutable { .. })));
     assert!(matches!(resolve(&ugrep.with_file_name("ug"), &[]), Err(ProgramError::UgRefused { .. })));
     assert!(matches!(resolve(Path::new("/bin/sh"), &[]), Err(ProgramError::UnknownName { .. })));
-    // A link that keeps a good name is run under that name.
+    // A link with an accepted name is run under that name.
     std::os::unix::fs::symlink(ugrep.with_file_name("ug"), bin.join("ugrep-3")).unwrap();
     assert_eq!(resolve(&bin.join("ugrep-3"), &[]).unwrap().path(), bin.join("ugrep-3"));
 }

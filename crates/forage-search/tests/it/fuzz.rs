@@ -1,4 +1,5 @@
-//! Whatever stands in the files of an index, a search with it says what one without it says.
+//! Fuzz tests: with arbitrary bytes in the files of an index, a search with it returns the same as one
+//! without.
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ fn damaged_files_of_an_index_change_no_answer() {
     let trees: Vec<_> = (0..3).map(|seed| tree(&mut Random::new(seed), true)).collect();
     std::thread::sleep(SETTLED);
     let root = &trees[0].1;
-    // Of its own tree, and of others.
+    // Indexes of the right tree and of other trees.
     let layers: Vec<Vec<u8>> = trees.iter().map(|(_, root)| segment(root, None)).collect();
     let directories: Vec<Vec<u8>> = trees.iter().map(|(_, root)| snapshot(root)).collect();
     let pattern = Pattern::new("retry|foo", &PatternOptions::default()).unwrap();
@@ -31,7 +32,7 @@ fn damaged_files_of_an_index_change_no_answer() {
     assert!(!without.0.is_empty());
     let (mut opened, mut filled) = (0_u64, 0_u64);
     target!(&[layers.clone(), directories.clone()].concat(), |input| {
-        // The file that it is, beside the other one as it should be.
+        // Replaces one of the two files and leaves the other intact.
         let (layer, snapshot) = (Segment::open(input.to_vec()).ok(), Snapshot::default());
         let is_filled = snapshot.fill(input.to_vec());
         opened += u64::from(layer.is_some());

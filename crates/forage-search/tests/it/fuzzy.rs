@@ -1,4 +1,4 @@
-//! Searches with edits, over files.
+//! Fuzzy searches over files.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -27,7 +27,7 @@ fn found(root: &Path, pattern: &Pattern, scan: &ScanOptions) -> Vec<FileEvents> 
     files
 }
 
-/// The spans of each line of a text that matches, with the line's number.
+/// Returns the number and the spans of each matching line of a text.
 fn lines(text: impl AsRef<[u8]>, pattern: &str, options: &PatternOptions) -> Vec<(u64, Vec<Span>)> {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("text"), text).unwrap();
@@ -83,7 +83,7 @@ fn what_matches_nearly_everything_is_refused() {
     assert!(error("a\\nb", 1).contains("across lines"));
 }
 
-/// Lines with words close to one another.
+/// Generates lines of words that are similar to one another.
 fn text(random: &mut Random, lines: usize) -> String {
     const WORDS: &[&str] = &[
         "needle", "neeedle", "nedle", "noodle", "NEEDLE", "needles", "knee", "dleeen", "nadel", "né", "ed",
@@ -116,7 +116,7 @@ fn more_edits_find_no_fewer_lines() {
     }
 }
 
-/// A file that is read in pieces has the same lines as many small ones with the same text.
+/// A file that is read in pieces gives the same lines as many small files with the same text.
 #[test]
 fn large_files_are_searched_as_small_ones_are() {
     let mut random = Random::new(11);

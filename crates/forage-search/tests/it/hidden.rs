@@ -1,4 +1,4 @@
-//! What is hidden, looked at alone, against all that there is.
+//! Compares walks of only the hidden files with walks of all files.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -12,10 +12,10 @@ use crate::index::some_directory;
 use crate::search::open;
 use crate::trees::{Random, tree};
 
-/// A file, and what hides it.
+/// A file, and the rule that hides it.
 type WalkedFile = (String, Option<Arc<str>>);
 
-/// The files that a walk visits.
+/// Returns the files that a walk visits.
 fn walked(root: &Path, start: &RelPath, options: &WalkOptions) -> (Vec<WalkedFile>, WalkReport) {
     let mut found = Vec::new();
     let visit = |(): &mut (), entry: &Entry<'_>, _: &mut Skipped| {

@@ -1,4 +1,4 @@
-//! Searches with an index against searches without one, while the tree changes.
+//! Compares searches with an index to searches without one, while the tree changes.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -17,7 +17,7 @@ use crate::external::{Wanted, random_request};
 use crate::search::open;
 use crate::trees::{Random, contents, rules, text, tree};
 
-/// Files younger than that are in no index.
+/// Younger files are not indexed.
 pub(crate) const SETTLED: Duration = Duration::from_millis(limits::SETTLING.as_millis() as u64 + 100);
 
 pub(crate) fn segment(root: &Path, below: Option<&Segment>) -> Vec<u8> {
@@ -31,7 +31,7 @@ pub(crate) fn index(layers: &[&Vec<u8>]) -> Index {
     Index::new(layers.iter().map(|&bytes| Segment::open(bytes.clone()).unwrap()).collect())
 }
 
-/// The directories of a tree as they are now.
+/// Takes a snapshot of the directories of a tree.
 pub(crate) fn snapshot(root: &Path) -> Vec<u8> {
     Snapshot::take(&open(root), &WalkOptions::default(), &Stop::never()).unwrap().unwrap()
 }
@@ -42,7 +42,7 @@ pub(crate) fn filled(bytes: &[u8]) -> Snapshot {
     snapshot
 }
 
-/// One of the ways in which files change, or directories.
+/// Changes a file or a directory in one of several ways.
 pub(crate) fn change(random: &mut Random, root: &Path) -> String {
     #[cfg(target_os = "linux")]
     if random.one_in(2) {
@@ -51,7 +51,7 @@ pub(crate) fn change(random: &mut Random, root: &Path) -> String {
     edit(random, root)
 }
 
-/// Everything that a search says.
+/// Returns the complete result of a search.
 pub(crate) fn answer(
     root: &Path,
     start: &RelPath,
@@ -88,7 +88,7 @@ pub(crate) fn check(root: &Path, random: &mut Random, index: &Arc<Index>, what: 
             (0..1 + random.below(4)).map(|_| random.pick(crate::search::PATTERNS).to_owned()).collect();
         let gathered = |index: Option<&Arc<Index>>| {
             let options = KeywordOptions { index: index.cloned(), ..KeywordOptions::default() };
-            // One after the other: which files are still opened when all terms are given up is a matter of timing.
+            // One thread: which files are still opened when all terms are abandoned depends on timing.
             let walk = WalkOptions { threads: 1, ..WalkOptions::default() };
             gather(&open(root), &RelPath::root(), &walk, &terms, &options, &Stop::never()).unwrap()
         };
@@ -108,7 +108,7 @@ pub(crate) fn some_directory(random: &mut Random, root: &Path) -> RelPath {
     RelPath::from_bytes(directory.as_os_str().as_encoded_bytes(), &RelPath::root()).unwrap()
 }
 
-/// All files below a directory, or all directories.
+/// Collects all files below a directory, or all directories.
 pub(crate) fn below(directory: &Path, directories: bool, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).unwrap() {
         let entry = entry.unwrap();
@@ -122,7 +122,7 @@ pub(crate) fn below(directory: &Path, directories: bool, found: &mut Vec<PathBuf
     }
 }
 
-/// Changes a tree in one of the ways in which trees change; says how.
+/// Changes a tree in one of several ways and describes the change.
 pub(crate) fn edit(random: &mut Random, root: &Path) -> String {
     let (mut files, mut directories) = (Vec::new(), vec![root.to_owned()]);
     below(root, false, &mut files);
@@ -131,7 +131,7 @@ pub(crate) fn edit(random: &mut Random, root: &Path) -> String {
     directories.sort();
     let directory = directories[random.below(directories.len())].clone();
     let fresh = directory.join(format!("new-{}", random.below(3)));
-    // A link of that name may lead to itself.
+    // A link with this name may lead to itself.
     if fresh.is_symlink() {
         fs::remove_file(&fresh).unwrap();
     }
@@ -167,7 +167,7 @@ pub(crate) fn edit(random: &mut Random, root: &Path) -> String {
             "cut"
         }
         3 => {
-            // What only the time of the last change of its metadata tells.
+            // A change that only shows in the time of the last metadata change.
             let (time, text) = (modified(&file), of_same_size(random));
             fs::write(&file, text).unwrap();
             set_modified(&file, time);
@@ -217,7 +217,7 @@ pub(crate) fn edit(random: &mut Random, root: &Path) -> String {
     format!("{what} {} {}", file.display(), directory.display())
 }
 
-/// 500 trees, each asked as it was indexed and after each of three changes, with updates of the index in between.
+/// Searches 500 trees, each as indexed and after each of three changes, with updates of the index in between.
 #[test]
 fn an_index_changes_no_answer() {
     let mut known = 0;
@@ -232,7 +232,7 @@ fn an_index_changes_no_answer() {
             let mut layers = Arc::new(index(&[&base]).with_snapshot(filled(&directories)));
             check(root, &mut random, &layers, &format!("seed {seed}"));
             known += layers.layers().iter().map(|layer| layer.len()).sum::<u32>() as u64;
-            // Nothing has changed: whatever the index does not know, it has left out.
+            // Nothing has changed, so the index must exclude everything that it knows.
             let pattern = Pattern::new("zzzz", &PatternOptions::default()).unwrap();
             let wanted = Wanted {
                 walk: WalkOptions::default(),
@@ -248,9 +248,9 @@ fn an_index_changes_no_answer() {
                     edits.push(change(&mut random, root));
                 }
                 if random.one_in(3) {
-                    // As an update does it: what is not in the base as it is now is read.
+                    // Build it like an update: read what the base does not have in its current state.
                     let changes = segment(root, Some(&Segment::open(base.clone()).unwrap()));
-                    // The directories may be of an earlier time, or of this one.
+                    // The snapshot of the directories may be outdated or current.
                     let now = if random.one_in(2) { snapshot(root) } else { directories.clone() };
                     layers = Arc::new(index(&[&changes, &base]).with_snapshot(filled(&now)));
                     edits.push("update".to_owned());
@@ -262,7 +262,7 @@ fn an_index_changes_no_answer() {
     assert!(known > 3_000, "the indexes hold only {known} files");
 }
 
-/// Files that are searched in pieces: they are left unread where nothing else must be said of them.
+/// Large files are searched in pieces, and are left unread unless they must be reported anyway.
 #[test]
 fn a_large_file_is_known_by_what_is_in_all_its_pieces() {
     let directory = tempfile::tempdir().unwrap();
@@ -355,7 +355,7 @@ fn an_exhaustive_search_waits_for_an_index_that_is_being_opened_as_long_as_it_ma
         std::thread::sleep(Duration::from_millis(200));
         vec![Segment::open(bytes).unwrap()]
     });
-    // Somebody else has begun to.
+    // Another search has started to open it.
     std::thread::sleep(search_limits::INDEX_LONG_HEAD_START.0 * 2);
     assert!(slow.layers().is_empty());
     assert_eq!(run(&slow, &Stop::never()).stopped, None);

@@ -1,5 +1,5 @@
-//! What a hostile request or repository tries to do through an external engine. Each attack has its control: it works
-//! where the defence is off.
+//! Attacks by a hostile request or repository through an external engine. Each has a control: the attack
+//! succeeds if the defense is off.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,14 +15,14 @@ use crate::external::{engine, request, run};
 use crate::processes::{alone, write_program};
 use crate::search::ours;
 
-/// A script that leaves a mark when it is run, and passes on what it reads.
+/// Creates a script that creates a mark when it runs and passes on its input.
 fn canary(directory: &Path) -> (PathBuf, PathBuf) {
     let (script, mark) = (directory.join("canary.sh"), directory.join("mark"));
     write_program(&script, &format!("echo ran > {}\nexec /bin/cat", mark.display()));
     (script, mark)
 }
 
-/// Whether the mark is there; takes it away.
+/// Removes the mark. Returns true if it existed.
 fn take_mark(mark: &Path) -> bool {
     fs::remove_file(mark).is_ok()
 }
@@ -82,7 +82,7 @@ fn hostile_patterns_are_data() {
             }
         }
     }
-    // The control: without `-e`, and with the path where it is taken for the pattern, it runs.
+    // The control: without `-e`, and with the path in place of the pattern, it runs.
     by_hand(engine("rg").path(), &["-n", &patterns[0], "."], &root, &[]);
     assert!(take_mark(&mark), "rg --pre no longer runs a program: the test shows nothing");
     by_hand(engine("ugrep").path(), &["-r", &format!("{} %", patterns[1]), "other"], &root, &[]);
@@ -134,7 +134,7 @@ fn the_environment_does_nothing() {
         return;
     }
     assert!(!take_mark(&mark));
-    // The control: a plain run takes the file's word.
+    // The control: a plain run obeys the file.
     by_hand(engine("rg").path(), &["needle", "a.txt"], &root, &[("RIPGREP_CONFIG_PATH", &rules)]);
     assert!(take_mark(&mark), "rg no longer reads RIPGREP_CONFIG_PATH: the test shows nothing");
 }

@@ -1,4 +1,4 @@
-//! Keyword evidence against the requirement's own procedure, run with real ripgrep processes.
+//! Compares keyword evidence with the requirement's own procedure, run with real ripgrep processes.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::ripgrep;
 use crate::search::{for_ripgrep, open};
 use crate::trees::{Random, text, tree};
 
-/// What the procedure of the requirement ends with.
+/// The result of the requirement's procedure.
 struct Procedure {
     too_broad: Vec<String>,
     kept: Vec<String>,
@@ -28,7 +28,7 @@ fn ripgrep(root: &Path, terms: &[String]) -> String {
     if output.is_empty() { NO_MATCHES.to_owned() } else { String::from_utf8_lossy(&output).into_owned() }
 }
 
-/// The design document's steps 2 and 3, literally.
+/// Implements steps 2 and 3 of the design document literally.
 fn procedure(root: &Path, terms: &[String], bounds: &KeywordOptions) -> Procedure {
     let (mut usable, mut too_broad) = (Vec::new(), Vec::new());
     for term in terms {
@@ -109,8 +109,8 @@ const TERMS: &[&str] = &[
     "K_",
 ];
 
-/// Bounds small enough for small trees to meet them; the same code, with the requirement's numbers, meets the
-/// exact borders below.
+/// These limits are low enough for small trees to reach them. The exact limits of the requirement are tested
+/// below with the same code.
 #[test]
 fn terms_and_evidence_equal_the_procedures() {
     let (mut broad, mut dropped, mut kept) = (0, 0, 0);
@@ -135,7 +135,7 @@ fn terms_and_evidence_equal_the_procedures() {
     );
 }
 
-/// A file whose ripgrep output for `needle` has exactly `bytes` bytes.
+/// Writes a file whose ripgrep output for `needle` has exactly `bytes` bytes.
 fn exactly(root: &Path, name: &str, word: &str, bytes: usize) {
     let mut text = String::new();
     let mut number = 1;
@@ -175,7 +175,7 @@ fn the_term_bound_is_exact() {
 fn the_evidence_bound_is_exact() {
     for (bytes, fits) in [(131_070, true), (131_071, true), (131_072, false)] {
         let directory = tempfile::tempdir().unwrap();
-        // Two terms of 50,000 bytes, and a third that brings the whole, separators included, to the border.
+        // Two terms of 50,000 bytes, and a third that brings the total, with separators, to the limit.
         exactly(directory.path(), "a.txt", "first", 50_000);
         exactly(directory.path(), "b.txt", "second", 50_000);
         exactly(directory.path(), "c.txt", "third", bytes - 100_000 - 2 * "--\n".len());
@@ -231,8 +231,8 @@ fn invalid_terms_are_reported_and_the_others_run() {
     assert_eq!((invalid, terms_with(&gathered, &TermFate::Kept)), (4, vec!["needle".to_owned()]));
 }
 
-/// A file over the bound up to which files are read whole: the evidence comes from the piece-wise search, in which a
-/// term that is given up must not take the context of another with it.
+/// For a file too large to be read whole the evidence comes from the piecewise search, in which an abandoned
+/// term must not take the context of another with it.
 #[test]
 fn a_large_file_equals_the_procedures() {
     let directory = tempfile::tempdir().unwrap();
@@ -249,7 +249,8 @@ fn a_large_file_equals_the_procedures() {
     assert_eq!(gathered.terms[1].fate, TermFate::TooBroad);
 }
 
-/// Terms without usable literals, terms too common to be looked for among others, and ordinary ones together.
+/// Combines terms without usable literals, terms too common to be searched for with others, and ordinary
+/// ones.
 #[test]
 fn a_term_of_one_letter_does_not_change_what_others_find() {
     for seed in 0..20 {
@@ -289,7 +290,7 @@ fn files_of_a_ranking_stand_beside_those_with_a_match() {
     };
     assert_eq!(numbers(|line| line.is_ranked), [1, 20]);
     assert_eq!(numbers(|line| line.is_shown), [1, 2, 3, 18, 19, 20, 21, 22]);
-    // What lies further away may tell that a line has a secret.
+    // Lines further away may show that a line contains a secret.
     assert_eq!(numbers(|_| true), (1..=30).collect::<Vec<_>>());
     assert!(found.files.iter().map(FileEvidence::is_ranked).eq([true, false, true]));
     assert_eq!(found.files[2].lines[0].bytes, b"no feed behind it");

@@ -1,4 +1,4 @@
-//! Notebooks: searched by the lines of their cells, with and without an index.
+//! Tests that notebooks are searched by the lines of their cells, with and without an index.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +23,7 @@ const LINES: &[&str] = &[
     "x = \"a\\n\" + b",
 ];
 
-/// Writes text as JSON: with or without escapes for what is not ASCII.
+/// Encodes text as JSON, with or without escapes for non-ASCII characters.
 fn string(text: &str, is_ascii: bool) -> String {
     let quoted = json!(text).to_string();
     if !is_ascii {
@@ -36,7 +36,7 @@ fn string(text: &str, is_ascii: bool) -> String {
     quoted.chars().map(escape).collect()
 }
 
-/// Makes a notebook, and the text that is searched in it.
+/// Generates a notebook, and the text that is searched in it.
 fn notebook(random: &mut Random) -> (String, String) {
     let (mut stored, mut text) = (String::new(), String::new());
     let mut line = |json: &str, shown: &str| {
@@ -165,6 +165,6 @@ fn a_notebook_without_lines_of_its_own_is_searched_as_it_is_stored() {
         ]
     );
     assert!(files.iter().all(|file| file.is_stored_notebook));
-    // Of the third alone something is left out.
+    // Only the third notebook has something left out.
     assert!(report.contains("skipped: Skipped([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1])"), "{report}");
 }

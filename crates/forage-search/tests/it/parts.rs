@@ -1,4 +1,4 @@
-//! Files of several parts, of which a search reads those that can have a match.
+//! Tests files of several parts: a search must read only the parts that can match.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::index::{SETTLED, answer, check, index, segment};
 use crate::trees::{Random, text};
 use crate::watched::watched_index;
 
-/// Text of several parts, in most of which is nothing of what tests look for.
+/// Generates text of several parts, most of which contain nothing that the tests search for.
 fn long_text(random: &mut Random) -> Vec<u8> {
     const FILLER: [&str; 4] = ["mmmm ppp\n", "mm qqqq p\n", "\n", "pp mmmm qqq mmmm pppp qq mm\r\n"];
     let size = limits::PART_BYTES * (1 + random.below(6)) + random.below(limits::PART_BYTES);
@@ -45,7 +45,7 @@ fn edit(random: &mut Random, file: &Path) -> &'static str {
     let at = random.below(bytes.len().max(1)).min(bytes.len());
     match random.below(4) {
         0 => {
-            // As long as before.
+            // Keep the length.
             let put = text(random, 1);
             let end = bytes.len().min(at + put.len());
             bytes[at..end].copy_from_slice(&put[..end - at]);
@@ -78,7 +78,7 @@ fn parts_are_searched_as_their_files_are() {
                 let directory = tempfile::tempdir().unwrap();
                 let root = directory.path().join("root");
                 fs::create_dir_all(root.join("src")).unwrap();
-                // Names of the request's globs and of where pages begin.
+                // These names occur in the request's globs and page starts.
                 for name in ["a", "a.c", "lib.rs", "src/a", "src/b.rs", "z.txt"] {
                     fs::write(root.join(name), long_text(&mut random)).unwrap();
                 }
@@ -100,7 +100,7 @@ fn parts_are_searched_as_their_files_are() {
                 }
                 for _ in 0..6 {
                     check(root, &mut random, &walked, &format!("seed {seed} {edits:?}"));
-                    // No context, all of the tree: as it is asked for most often.
+                    // No context, and the whole tree: the most frequent kind of request.
                     let request = random_request(&mut random);
                     let scan =
                         ScanOptions { before_context: 0, after_context: 0, after: None, ..request.scan };
@@ -117,7 +117,7 @@ fn parts_are_searched_as_their_files_are() {
     }
 }
 
-/// A control: what the index says of the parts is what a search relies on, until the file changes.
+/// The control: a search relies on the index's data about parts until the file changes.
 #[test]
 fn the_lines_before_a_part_are_those_of_the_index() {
     let directory = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What an external engine can do to us, and what a hostile request or repository can do through one.
+//! Tests the lifecycle of external processes, and attacks by a hostile engine.
 
 use std::fs;
 use std::io::Write;
@@ -17,14 +17,15 @@ use forage_search::{FileEvents, PatternOptions, ScanOptions};
 use crate::external::{request, run};
 use crate::search::open;
 
-/// A tree to search and a program of our own that stands in for the engine.
+/// A tree to search, and a script that replaces the engine.
 struct Stage {
     directory: tempfile::TempDir,
     program: Program,
 }
 
 impl Stage {
-    /// `script` is what `sh` runs; `$0` is the program, and the text's path its last argument.
+    /// Creates the stage. `script` is run by `sh`; `$0` is the program, and its last argument is the path of
+    /// the text.
     fn new(name: &str, script: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("root")).unwrap();
@@ -48,14 +49,14 @@ impl Stage {
         run(&self.program, &request, &self.root(), &WalkOptions::default(), &ScanOptions::default(), stop)
     }
 
-    /// The process group that the fake engine wrote down.
+    /// Returns the process group that the fake engine has recorded.
     fn group(&self) -> i32 {
         fs::read_to_string(self.file("group")).unwrap().lines().last().unwrap().parse().unwrap()
     }
 }
 
-/// Writes an executable. By another process, because one that another test starts at the same moment would inherit our
-/// handle and make the file busy.
+/// Writes an executable. We use another process for this, because a child that another test starts at the
+/// same moment would inherit our handle and make the file busy.
 pub(crate) fn write_program(path: &Path, script: &str) {
     let mut shell = Command::new("/bin/sh")
         .args(["-c", "cat > \"$0\" && chmod 755 \"$0\""])
@@ -67,8 +68,8 @@ pub(crate) fn write_program(path: &Path, script: &str) {
     assert!(shell.wait().unwrap().success());
 }
 
-/// What is left of a group: processes that run, and dead ones that we should have waited for. (For the dead children of
-/// a dead engine init waits, when it comes to it.)
+/// Returns the remaining processes of a group: running ones, and dead ones that we should have reaped. (The
+/// dead children of a dead engine are reaped by init at some point.)
 fn members(group: i32) -> Vec<String> {
     let own = std::process::id().to_string();
     let stat = |entry: fs::DirEntry| fs::read_to_string(entry.path().join("stat")).ok();
@@ -81,7 +82,8 @@ fn members(group: i32) -> Vec<String> {
     fs::read_dir("/proc").unwrap().flatten().filter_map(stat).filter_map(member).collect()
 }
 
-/// The engine is gone when a call returns; what it started was sent the same signal and is gone in a moment.
+/// Asserts that the engine is gone when a call returns. Its children got the same signal and must be gone a
+/// moment later.
 fn assert_gone(group: i32) {
     let left = members(group);
     assert!(left.iter().all(|stat| !stat.starts_with(&format!("{group} "))), "not reaped: {left:?}");
@@ -92,14 +94,14 @@ fn assert_gone(group: i32) {
     }
 }
 
-/// Long enough for a busy machine, and nothing beside the thousand seconds that the engines here would stay.
+/// Long enough for a busy machine, and short compared to the thousand seconds that these engines would run.
 const SOON: Duration = Duration::from_secs(15);
 
-/// Deadline of calls whose engine must have started before it, also on a busy machine.
+/// Deadline for calls whose engine must have started before it, even on a busy machine.
 const STARTED: Duration = Duration::from_secs(2);
 
-/// Children of its own group, signals ignored, output for ever, and nothing that ends by itself. It adds to the file,
-/// which would be empty if the engine were killed between opening and writing it.
+/// Children in its own group, ignored signals, endless output, and no end by itself. It appends to the file,
+/// because the file would be empty if the engine were killed between opening and writing it.
 const HOSTILE: &str = r#"trap '' TERM INT HUP PIPE
 echo $$ >> "${0%/*}/group"
 /bin/sleep 1000 &
@@ -126,8 +128,8 @@ printf '%s\n' "$@" > $here/arguments
         assert!(end[3].starts_with("/proc/self/fd/"), "{arguments:?}");
         assert_eq!(fs::read(stage.file("environment")).unwrap(), b"", "{name}");
         assert_eq!(fs::read_to_string(stage.file("place")).unwrap(), "/\n");
-        // Of ours: the pipes and one text. The shell adds the script, and keeps what it redirects. What whoever started
-        // these tests left open for every child is not ours to judge.
+        // Our own handles are the pipes and one text. The shell adds the script and its redirections. Handles
+        // that the parent of the test run left open for every child are not our concern.
         let handles = fs::read_to_string(stage.file("handles")).unwrap();
         let targets: Vec<&str> =
             handles.lines().filter_map(|line| Some(line.split_once(" -> ")?.1)).collect();
@@ -145,7 +147,7 @@ printf '%s\n' "$@" > $here/arguments
     }
 }
 
-/// Whether this process has a handle that every child gets.
+/// Returns true if this process has a handle that every child inherits.
 fn is_left_open(target: &str) -> bool {
     let close_on_exec = |name: &std::ffi::OsStr| {
         let about = fs::read_to_string(Path::new("/proc/self/fdinfo").join(name)).unwrap_or_default();
@@ -161,7 +163,7 @@ fn is_left_open(target: &str) -> bool {
 #[test]
 fn a_hostile_engine_ends_with_the_deadline() {
     let stage = Stage::new("rg", HOSTILE);
-    // Much text, so that much output is no sign of madness.
+    // A long text, so that much output is not considered abnormal.
     fs::write(stage.root().join("a.txt"), "x\n".repeat(400_000)).unwrap();
     let began = Instant::now();
     let (files, report) = stage.run(&Stop::after(STARTED)).unwrap();
@@ -172,7 +174,7 @@ fn a_hostile_engine_ends_with_the_deadline() {
     assert_gone(stage.group());
 }
 
-/// The naive way: the output is awaited, and on time-out the child is killed, and only it.
+/// Shows that the naive approach fails: waiting for the output and killing only the child on a timeout.
 #[test]
 fn the_naive_way_leaves_processes_behind() {
     let stage = Stage::new("rg", HOSTILE);
@@ -208,7 +210,7 @@ fn a_flood_ends_without_a_deadline() {
 
 #[test]
 fn what_an_engine_leaves_behind_ends_with_it() {
-    // The pipes stay open in the child, which must neither be awaited nor live on.
+    // The child keeps the pipes open, so we must neither wait for it nor let it survive.
     let stage = Stage::new("rg", "echo $$ > ${0%/*}/group\n/bin/sleep 1000 &\necho 3:two");
     let began = Instant::now();
     let (files, report) = stage.run(&Stop::never()).unwrap();
@@ -227,10 +229,10 @@ fn an_engine_that_closes_its_pipes_and_stays_ends_with_the_deadline() {
     assert_gone(stage.group());
 }
 
-/// What is known at the deadline is handed over, and nothing behind the first thing that is not.
+/// At the deadline all known results are delivered, and nothing after the first unknown one.
 #[test]
 fn the_deadline_leaves_no_hole() {
-    // The texts that hold `SLEEP` take for ever after two lines; the others are searched at once.
+    // Texts that contain `SLEEP` hang after two lines; the others are searched at once.
     let script = r#"echo $$ >> "${0%/*}/groups"
 for last; do :; done
 echo 2:x; echo 3:x; echo 4:x
@@ -248,7 +250,7 @@ if /bin/grep -q SLEEP "$last"; then exec /bin/sleep 1000; fi"#;
             (file.path.display().into_owned(), numbers)
         })
         .collect();
-    // The last line of a run that was cut is left out: its match could have gone on.
+    // The last line of an interrupted run is left out, because its match could have continued.
     assert_eq!(found, [("a.txt".to_owned(), vec![1, 2, 3]), ("b.txt".to_owned(), vec![1, 2])]);
     assert_eq!((report.walk.stopped, report.walk.broke_off), (Some(Stopped::Deadline), false));
     for group in fs::read_to_string(stage.file("groups")).unwrap().lines() {
@@ -273,7 +275,7 @@ echo 2:x"#;
             let start = RelPath::root();
             let receive = |_| {
                 if panics {
-                    // The other batch must have been started for this to show anything.
+                    // This test only shows something if the other batch has been started.
                     while fs::read_to_string(stage.file("groups")).unwrap().lines().count() < 2 {
                         std::thread::sleep(Duration::from_millis(1));
                     }
@@ -292,7 +294,7 @@ echo 2:x"#;
     }
 }
 
-/// Exit codes and signals, with and without output: what was seen decides.
+/// Exit codes and signals, with and without output: the reported lines decide.
 #[test]
 fn endings_are_told_apart_by_what_was_seen() {
     for (ending, code, signal) in [
@@ -337,10 +339,10 @@ fn garbage_is_left_out_and_said() {
     );
     let (files, report) = stage.run(&Stop::never()).unwrap();
     let numbers: Vec<u64> = files[0].events.iter().map(|event| event.line_number).collect();
-    // A number beyond the text can't be followed by a smaller one: the third line comes too late.
+    // A number after the end of the text can't be followed by a smaller one: the third line is out of order.
     assert_eq!(numbers, [1]);
     assert!(report.notes[0].contains("no numbered lines of the text"), "{:?}", report.notes);
-    // Errors are kept up to a bound.
+    // Errors are kept up to a limit.
     let stage =
         Stage::new("rg", "i=0; while [ $i -lt 4000 ]; do echo 0123456789 >&2; i=$((i+1)); done; echo 2:x");
     let (_, report) = stage.run(&Stop::never()).unwrap();
@@ -366,7 +368,8 @@ fn a_program_that_can_not_be_started_is_an_error() {
     assert!(matches!(stage.run(&Stop::never()), Err(ExternalError::Start { .. })));
 }
 
-/// Runs this test alone in a process, where what it counts is its own. True in that process.
+/// Runs this test alone in a child process, so that it counts only its own resources. Returns true in the
+/// child.
 pub(crate) fn alone(name: &str, environment: &[(&str, &Path)]) -> bool {
     if std::env::var_os("FORAGE_TEST_ALONE").is_some() {
         return true;
@@ -397,7 +400,7 @@ fn a_flood_takes_little_memory() {
     let quiet = Stage::new("rg", "echo 2:x");
     quiet.run(&Stop::never()).unwrap();
     let before = peak_kilobytes();
-    // Lines without an end, numbers without an end, and an error output without an end, at a pipe's speed.
+    // Endless lines, endless numbers, and endless stderr output, at the speed of a pipe.
     for flood in ["/dev/zero", "-", "digits"] {
         let script = match flood {
             "-" => "exec /usr/bin/yes 2:x".to_owned(),
@@ -409,7 +412,7 @@ fn a_flood_takes_little_memory() {
         let _ = stage.run(&Stop::after(Duration::from_millis(700)));
         assert!(began.elapsed() < SOON, "{flood}: {:?}", began.elapsed());
     }
-    // stderr alone is bounded by the deadline only.
+    // Only the deadline limits stderr.
     let stage = Stage::new("rg", "exec /bin/cat /dev/zero >&2");
     let (_, report) = stage.run(&Stop::after(Duration::from_millis(700))).unwrap();
     assert_eq!(report.walk.stopped, Some(Stopped::Deadline));
@@ -459,11 +462,11 @@ fn a_hundred_cancelled_calls_leave_nothing() {
     let before = (open_handles(), threads());
     let mut cancelled = 0;
     for wait in 0..100 {
-        // The shell's flood can go over the bound on output before it is cancelled.
+        // The shell's output can exceed its limit before the search is cancelled.
         cancelled += u32::from(matches!(once(wait % 20), Ok(Some(Stopped::Cancelled))));
     }
     assert!(cancelled > 90, "{cancelled}");
-    // The system takes a moment to take an ended thread off its list, before as well.
+    // The system takes a moment to remove an ended thread from its list, also before the test.
     let left = || open_handles() > before.0 || threads() > before.1;
     let end = Instant::now() + Duration::from_secs(5);
     while left() && Instant::now() < end {
@@ -474,7 +477,8 @@ fn a_hundred_cancelled_calls_leave_nothing() {
     assert_gone(stage.group());
 }
 
-/// The status of a process killed by a signal, as the standard library tells it: what the table of endings rests on.
+/// The status of a process killed by a signal, as reported by the standard library: the table of endings
+/// depends on it.
 #[test]
 fn a_signal_is_no_exit_code() {
     let status = Command::new("/bin/sh").args(["-c", "kill -SEGV $$"]).status().unwrap();

@@ -1,11 +1,11 @@
-//! The real ripgrep, run as the requirements run it: from the root, without a path, without configuration.
+//! Runs the real ripgrep as the requirements do: from the root, without a path, without configuration.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// Runs `rg`; exit status 1 (nothing found) is no error. Fails loudly when there is no ripgrep 15.
+/// Runs `rg`; exit status 1 (nothing found) is not an error. Panics if ripgrep 15 is not installed.
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Vec<u8> {
     let program = std::env::var_os("FORAGE_TEST_RG").unwrap_or_else(|| "rg".into());
     let output = Command::new(&program)
@@ -19,7 +19,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Vec<u8> {
         .output()
         .unwrap_or_else(|error| panic!("{program:?} is needed by this test (see CONTRIBUTING.md): {error}"));
     let (code, errors) = (output.status.code(), String::from_utf8_lossy(&output.stderr));
-    // ripgrep also ends with 2 when the rules leave nothing to search, and for links that lead nowhere or round.
+    // ripgrep also exits with 2 if the rules leave nothing to search, and for broken or circular links.
     let harmless =
         ["No files were searched", "os error 2", "os error 40", "File system loop", "Running with --debug"];
     let expected = matches!(code, Some(0 | 1))
@@ -31,7 +31,8 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Vec<u8> {
 /// A line as both sides report it: path, number, whether it matches, bytes, spans.
 pub(crate) type Record = (Vec<u8>, u64, bool, Vec<u8>, Vec<(usize, usize)>);
 
-/// The records of `rg --json` for text files, and the number of files in which ripgrep found a match and a NUL byte.
+/// Returns the records of `rg --json` for text files, and the number of files with both a match and a NUL
+/// byte.
 pub(crate) fn records(root: &Path, arguments: &[String]) -> (Vec<Record>, u64) {
     let mut all = vec!["--json".to_owned()];
     all.extend_from_slice(arguments);
@@ -64,7 +65,7 @@ fn record(data: &Value, is_match: bool) -> Record {
     (bytes(&data["path"]), data["line_number"].as_u64().unwrap(), is_match, bytes(&data["lines"]), spans)
 }
 
-/// ripgrep's `{"text": …}` or `{"bytes": base64}`.
+/// Decodes ripgrep's `{"text": …}` or `{"bytes": base64}`.
 fn bytes(value: &Value) -> Vec<u8> {
     if let Some(text) = value["text"].as_str() {
         return text.as_bytes().to_vec();

@@ -1,4 +1,4 @@
-//! The embedded engine against `rg --json`.
+//! Compares the embedded engine with `rg --json`.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -48,7 +48,7 @@ pub(crate) fn open(root: &Path) -> std::sync::Arc<Root> {
     Root::open(root, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap()
 }
 
-/// Intended deviation: `$` matches before CR LF too.
+/// Intended difference: `$` also matches before CR LF.
 pub(crate) fn for_ripgrep(pattern: &str) -> String {
     pattern.replace('$', "(?:$|(?R:$))")
 }
@@ -80,7 +80,7 @@ pub(crate) fn ours(
     (records(&files), report.skipped)
 }
 
-/// One random request, as both sides take it.
+/// Generates a random request in the form of both sides.
 fn request(random: &mut Random) -> (Pattern, WalkOptions, ScanOptions, Vec<String>) {
     let mut arguments: Vec<String> = Vec::new();
     let literal = random.one_in(5);
@@ -106,7 +106,7 @@ fn request(random: &mut Random) -> (Pattern, WalkOptions, ScanOptions, Vec<Strin
         walk.hidden = true;
         arguments.push("--hidden".to_owned());
     }
-    // Intended deviation: `.git` is never searched.
+    // Intended difference: `.git` is never searched.
     arguments.extend(["-g".to_owned(), "!.git".to_owned()]);
     if random.one_in(4) {
         walk.no_ignore = true;
@@ -135,8 +135,8 @@ fn records_equal_ripgreps() {
             let (theirs, binary) = ripgrep::records(&root, &arguments);
             found += theirs.len();
             let (ours, skipped) = ours(&root, &walk, &pattern, &scan);
-            // Intended deviation: a file with a NUL byte is not searched at all, and counted. ripgrep shows what it
-            // found in the blocks before the one with the NUL byte.
+            // Intended difference: a file with a NUL byte is counted and not searched. ripgrep reports
+            // matches in the blocks before the one with the NUL byte.
             assert!(skipped.get(SkipReason::Binary) >= binary, "seed {seed}: {binary} binary files");
             binaries += binary;
             if ours != theirs {
@@ -156,6 +156,6 @@ fn records_equal_ripgreps() {
             }
         }
     }
-    // The comparison is worth something only if there was something to compare.
+    // The comparison is meaningful only if there was something to compare.
     assert!(found > 15_000 && binaries > 0, "only {found} records and {binaries} binary files were compared");
 }

@@ -1,4 +1,4 @@
-//! Walks with a snapshot of the directories against walks that list them, while the tree changes.
+//! Compares walks with a snapshot of the directories to walks that list them, while the tree changes.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -17,7 +17,8 @@ use crate::index::{SETTLED, change, filled, snapshot, some_directory};
 use crate::search::open;
 use crate::trees::{Random, tree};
 
-/// All that a walk says, and how many files it had from a snapshot. Where there is one to `fill`, it comes in the middle.
+/// Returns everything that a walk reports, and the number of files from a snapshot. If there is a snapshot to
+/// `fill`, this happens in the middle.
 fn walked(
     root: &Path,
     start: &RelPath,
@@ -28,7 +29,7 @@ fn walked(
     let (met, known) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let dismiss = |(): &mut (), file: &Unvisited<'_>| {
         known.fetch_add(1, Ordering::Relaxed);
-        // Whatever is not visited is counted as a visitor counts it, below.
+        // Unvisited files are counted the way a visitor counts them below.
         match file.path.ends_with(b".md") {
             true => Dismissal::Leave(Some(SkipReason::Binary)),
             false => Dismissal::Visit,
@@ -114,12 +115,12 @@ fn a_snapshot_changes_no_walk() {
     assert!(known > 2 * walks, "{known} files of {walks} walks were known");
 }
 
-/// What compiling the rules costs is taken from the bounds of a search whether they are compiled or not.
+/// The cost of compiling rules counts against the limits of a search even if the rules need not be compiled.
 #[test]
 fn rules_that_need_not_be_compiled_count_as_if_they_were() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
-    // Eight files of rules are within the bounds of a search together, twelve are not.
+    // Eight rule files are within the limits of a search, twelve are not.
     let rules = |name: &str, count: usize| {
         fs::create_dir_all(root.join(name)).unwrap();
         let text: String = (0..count).map(|number| format!("none-{number}\n")).collect();
@@ -143,7 +144,7 @@ fn rules_that_need_not_be_compiled_count_as_if_they_were() {
     assert_eq!(walked(root, &RelPath::root(), &with, None, usize::MAX).0, plain);
 }
 
-/// A directory that is not entered, because a link leads round to it, has its rules read once.
+/// A directory that is not entered because a link leads back to it has its rules read once.
 #[test]
 fn rules_are_not_read_again_where_a_link_leads_round() {
     let directory = tempfile::tempdir().unwrap();

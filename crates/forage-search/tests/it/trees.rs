@@ -1,9 +1,9 @@
-//! Random trees: every kind of name, ignore file and encoding that decides what a search sees.
+//! Generates random trees with every kind of name, ignore file and encoding that affects a search.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A small generator (xorshift64*), so that a failing case is named by its seed.
+/// A small generator (xorshift64*); its seed identifies a failing case.
 pub(crate) struct Random(u64);
 
 impl Random {
@@ -105,14 +105,14 @@ fn line(random: &mut Random) -> Vec<u8> {
         line.extend_from_slice(random.pick(WORDS).as_bytes());
     }
     if random.one_in(40) {
-        // Enough letters for it to be damaged UTF-8, and no other encoding.
+        // Enough letters to be damaged UTF-8 instead of another encoding.
         line.extend_from_slice(b"\xff\xfe foo");
         line.extend_from_slice("éèêëìíîï".as_bytes());
     }
     line
 }
 
-/// Lines of words, one of the endings that files have.
+/// Generates lines of words with one of the common line endings.
 pub(crate) fn text(random: &mut Random, lines: usize) -> Vec<u8> {
     let crlf = random.one_in(8);
     let mut text = Vec::new();
@@ -145,7 +145,7 @@ pub(crate) fn contents(random: &mut Random, binary: bool) -> Vec<u8> {
     }
 }
 
-/// The text of an ignore file.
+/// Generates the text of an ignore file.
 pub(crate) fn rules(random: &mut Random) -> String {
     let mut rules = if random.one_in(6) { "\u{feff}".to_owned() } else { String::new() };
     for _ in 0..1 + random.below(4) {
@@ -165,7 +165,7 @@ fn fill(random: &mut Random, directory: &Path, depth: usize, binary: bool) {
             fs::create_dir(&path).unwrap();
             fill(random, &path, depth + 1, binary);
         } else if random.one_in(12) {
-            // Elsewhere a link needs a right that few have.
+            // On other systems, creating a link needs a privilege.
             #[cfg(unix)]
             std::os::unix::fs::symlink(random.pick(NAMES), &path).unwrap();
         } else {
@@ -185,7 +185,7 @@ fn fill(random: &mut Random, directory: &Path, depth: usize, binary: bool) {
     }
 }
 
-/// A tree made from a seed; `binary` says whether files with NUL bytes are in it.
+/// Generates a tree from a seed; `binary` includes files with NUL bytes.
 pub(crate) fn tree(random: &mut Random, binary: bool) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("root");

@@ -1,4 +1,4 @@
-//! Whether it is noticed that an index says something else of a file than its text.
+//! Tests that verification detects differences between an index and the text of its files.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,11 +14,11 @@ use crate::index::{SETTLED, segment};
 use crate::search::open;
 use crate::trees::{Random, tree};
 
-/// What is wrong with what an index says of a file.
+/// A fault in the index data of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fault {
     None,
-    /// It lacks a string of three bytes: searches miss the file.
+    /// A missing trigram: searches miss the file.
     LacksTrigram,
     MoreTrigrams,
     Checksum,
@@ -28,7 +28,7 @@ enum Fault {
 
 const TEXT: &str = "the first line\nand a needle\n";
 
-/// An index of one file that is as it is now.
+/// Builds an index of one unchanged file.
 fn index_with(root: &Path, fault: Fault) -> Segment {
     let name = RelPath::parse("a.txt", &RelPath::root()).unwrap();
     let file = open(root).open_file(&name).unwrap();
@@ -72,7 +72,7 @@ fn every_fault_of_an_index_is_found_and_its_file_named() {
     }
 }
 
-/// Files of all kinds, also such as are read in pieces.
+/// Includes files that are read in pieces.
 #[test]
 fn an_index_that_is_right_is_found_to_be() {
     let trees: Vec<_> = (0..20).map(|seed| tree(&mut Random::new(seed), true)).collect();

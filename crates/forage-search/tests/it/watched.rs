@@ -1,4 +1,4 @@
-//! Searches of a watched tree, without a walk, against searches that walk it, while the tree changes.
+//! Compares searches of a watched tree, which need no walk, to searches that walk it, while the tree changes.
 
 use std::fs;
 use std::io::{Seek as _, Write as _};
@@ -29,7 +29,7 @@ fn index_over(watched: &Arc<WatchedTree>, layers: &[&Vec<u8>]) -> Arc<Index> {
     Arc::new(Index::new(layers).watching(Arc::clone(watched)))
 }
 
-/// Changes directories, and files by other ways than their names; says how.
+/// Changes directories, and files by other means than their names, and describes the change.
 pub(crate) fn edit_more(random: &mut Random, root: &Path) -> String {
     let (mut files, mut directories) = (Vec::new(), Vec::new());
     below(root, false, &mut files);
@@ -60,7 +60,7 @@ pub(crate) fn edit_more(random: &mut Random, root: &Path) -> String {
             "a directory replaced"
         }
         2 => {
-            // A directory that comes in, and is changed where it now is.
+            // A directory that is moved in and then changed.
             fill(random, &aside);
             if fs::rename(&aside, directory.join("come")).is_ok() {
                 fs::write(directory.join("come/deep/er/x.rs"), contents(random, true)).unwrap();
@@ -95,7 +95,7 @@ pub(crate) fn edit_more(random: &mut Random, root: &Path) -> String {
             "written by another name"
         }
         8 => {
-            // Through a handle that stays open, at a place that was there.
+            // Write through an open handle at an existing position.
             let mut open = fs::File::options().write(true).open(&file).unwrap();
             open.seek(std::io::SeekFrom::Start(1)).unwrap();
             open.write_all(b"needle foo\n").unwrap();
@@ -112,7 +112,7 @@ pub(crate) fn edit_more(random: &mut Random, root: &Path) -> String {
     format!("{what} {} {} {}", file.display(), directory.display(), other.display())
 }
 
-/// 200 trees, each asked in two ways as it was listed and after each of four changes.
+/// Searches 200 trees in two ways, each as listed and after each of four changes.
 #[test]
 fn a_watched_tree_changes_no_answer() {
     let (mut answers, mut listed) = (0, 0);
@@ -178,8 +178,8 @@ fn a_watched_tree_changes_no_answer() {
     assert!(answers > 1_800 && listed * 2 > answers, "of {answers} answers {listed} needed no walk");
 }
 
-/// A build writes 20,000 files while searches run: whatever was written before a search began is found. Then it writes
-/// more than the kernel's queue takes while nobody asks.
+/// A build writes 20,000 files while searches run: each search finds everything written before it began. Then
+/// it writes more files than the kernel's queue holds while no search runs.
 #[test]
 fn what_a_build_writes_is_found_at_once() {
     const FILES: usize = 20_000;
@@ -207,7 +207,7 @@ fn what_a_build_writes_is_found_at_once() {
         search(&open(&root), &RelPath::root(), &walk, &pattern, &scan, &Stop::never(), receive).unwrap();
         files
     };
-    // The writer waits for the searches, so that a busy machine has as many of them as an idle one.
+    // The writer waits for the searches, so that a slow machine runs as many of them as a fast one.
     let searched = AtomicUsize::new(0);
     let mut missed = None;
     std::thread::scope(|scope| {
@@ -229,7 +229,7 @@ fn what_a_build_writes_is_found_at_once() {
         searched.store(usize::MAX, Ordering::Release);
     });
     assert_eq!(missed, None);
-    // Nobody listens now.
+    // No search runs now.
     (FILES / 2..FILES).for_each(write);
     assert_eq!(found(&format!("written_{}_", FILES - 1)), 1);
     assert_eq!(found("written_[0-9]+_"), FILES);
@@ -243,8 +243,8 @@ fn what_a_build_writes_is_found_at_once() {
     assert_eq!(found("written_[0-9]+_"), 0);
 }
 
-/// In a tree that is too large to be compared in every call nobody is told that there is nothing of what was written by a
-/// name outside of it.
+/// If a tree is too large to be compared in every call, a search must not report that there is no match in a
+/// file that was changed through a name outside of the tree.
 #[test]
 fn an_answer_without_a_match_rests_on_states_of_the_same_call() {
     let (_directory, root) = tree(&mut Random::new(9), false);
@@ -280,7 +280,7 @@ fn an_answer_without_a_match_rests_on_states_of_the_same_call() {
     assert!(watched.listing(&walk).is_some());
 }
 
-/// The changes of a directory are told by the kernel, up to a bound, and a bound that was passed is told too.
+/// The kernel reports the changes of a directory up to a limit, and also reports exceeding the limit.
 #[test]
 fn a_flood_of_changes_is_noticed() {
     let (_directory, root) = tree(&mut Random::new(8), false);
@@ -290,7 +290,7 @@ fn a_flood_of_changes_is_noticed() {
     let bound = fs::read_to_string("/proc/sys/fs/inotify/max_queued_events").unwrap();
     let bound: usize = bound.trim().parse().unwrap();
     for number in 0..=bound {
-        // Two changes that differ, so that they are not told as one.
+        // Two different changes, so that the kernel does not merge their events.
         let name = root.join(format!("flood-{}", number % 2));
         fs::write(&name, "x").unwrap();
         fs::remove_file(&name).unwrap();

@@ -1,4 +1,4 @@
-//! The engine against the definition in [`oracle`].
+//! Compares the engine with the definition in [`oracle`].
 
 mod oracle;
 
@@ -13,7 +13,7 @@ use crate::large::LineMatcher;
 use crate::lines::MatchingLines;
 use crate::pattern::{Case, Pattern, PatternOptions};
 
-/// A small generator (xorshift64*), so that a failing case is named by its seed.
+/// A small generator (xorshift64*); its seed identifies a failing case.
 struct Random(u64);
 
 impl Random {
@@ -39,7 +39,7 @@ fn hir(pattern: &str, insensitive: bool) -> Hir {
     Pattern::new(pattern, &options).unwrap_or_else(|error| panic!("{pattern}: {error}")).hir().clone()
 }
 
-/// The engines for a pattern: by automaton alone, and with whatever pieces there are.
+/// Compiles a pattern twice: with the automaton alone, and with pieces if there are any.
 fn engines(hir: &Hir, edits: usize) -> Result<Vec<Fuzzy>, FuzzyError> {
     let pace = &Pace::new(&Stop::never(), 1);
     let mut engines = vec![Fuzzy::with_pieces(Fuzzy::graph(hir, edits)?, edits, None, pace)?];
@@ -59,7 +59,7 @@ fn lines(text: &[u8]) -> Vec<Range<usize>> {
             line
         })
         .collect();
-    // Behind the last line feed there is no line.
+    // There is no line after the last line feed.
     lines.pop_if(|line| line.start == line.end);
     lines
 }
@@ -74,7 +74,7 @@ struct Tally {
     spans: [usize; 5],
 }
 
-/// Fails where an engine and the definition differ, on the lines of a text.
+/// Asserts that the engines agree with the definition on all lines of a text.
 fn check(pattern: &str, insensitive: bool, edits: usize, text: &[u8], tally: &mut Tally) {
     let hir = hir(pattern, insensitive);
     tally.patterns += 1;
@@ -250,7 +250,7 @@ fn regexes_match_as_defined() {
     assert!(tally.spans.iter().all(|&spans| spans > 30), "{tally:?}");
 }
 
-/// A word of `length` letters, and lines made of it with edits.
+/// Generates a word of `length` letters, and edited variants of it as lines.
 fn near(random: &mut Random, length: usize) -> (String, Vec<u8>) {
     const LETTERS: &[&str] = &["a", "b", "c", "d", "k", "s", "_", "é", "ß", "日"];
     let word: Vec<&str> = (0..length).map(|_| random.pick(LETTERS)).collect();
@@ -328,7 +328,7 @@ impl MatchingLines for FuzzyFinder<'_> {
     }
 }
 
-/// In the order of the line.
+/// Sorts spans by position.
 fn sorted(mut spans: Vec<Span>) -> Vec<Span> {
     spans.sort_unstable_by_key(|span| span.start);
     spans

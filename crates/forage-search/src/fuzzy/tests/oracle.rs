@@ -1,20 +1,20 @@
-//! The definition of a fuzzy match, computed naively and without the graph.
+//! A naive implementation of the definition of a fuzzy match that does not use the graph.
 
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 
 use crate::event::Span;
 
-/// What nothing leads to.
+/// The cost of an impossible match.
 const NEVER: u32 = u32::MAX / 4;
 
-/// A character of the text, with its place in bytes.
+/// A character of the text.
 #[derive(Clone, Copy)]
 pub(super) enum Character {
     Scalar(char),
     Byte(u8),
 }
 
-/// The characters of a line, and the byte at which each begins, with the line's end.
+/// Returns the characters of a line, and the byte offset of each one and of the end of the line.
 pub(super) fn characters(line: &[u8]) -> (Vec<Character>, Vec<usize>) {
     let (mut characters, mut places, mut at) = (Vec::new(), Vec::new(), 0);
     for chunk in line.utf8_chunks() {
@@ -33,7 +33,7 @@ pub(super) fn characters(line: &[u8]) -> (Vec<Character>, Vec<usize>) {
     (characters, places)
 }
 
-/// `cost[i][j]`: the least number of edits that makes the characters from `i` to `j` a match of a node.
+/// `cost[i][j]` is the minimum number of edits that makes the characters from `i` to `j` a match of a node.
 pub(super) type Costs = Vec<Vec<u32>>;
 
 pub(super) fn costs(hir: &Hir, text: &[Character]) -> Costs {
@@ -140,8 +140,8 @@ fn holds(look: Look, text: &[Character], at: usize) -> bool {
         Look::WordEndHalfUnicode => TextLook::WordEndHalfUnicode,
         other => panic!("{other:?} is not in the tests"),
     };
-    // Words beside broken characters are a matter of their own, settled by the engine of the exact search: of `b`
-    // and a stray continuation byte it sees the `b`.
+    // Word boundaries next to invalid UTF-8 follow the engine of exact search, which sees the `b` in `b`
+    // followed by a stray continuation byte.
     let bytes = |characters: &[Character]| -> Vec<u8> {
         let one = |character: &Character| match character {
             Character::Scalar(c) => c.to_string().into_bytes(),
@@ -152,7 +152,7 @@ fn holds(look: Look, text: &[Character], at: usize) -> bool {
     LookMatcher::new().matches(unicode, &bytes(text), bytes(&text[..at]).len())
 }
 
-/// The spans of a line by the definition: rounds of rising distance, gaps from left to right.
+/// Returns the spans of a line by the definition: rounds of increasing distance, gaps from left to right.
 pub(super) fn spans(hir: &Hir, line: &[u8], edits: u32) -> Vec<Span> {
     let (text, places) = characters(line);
     let costs = costs(hir, &text);
@@ -162,7 +162,7 @@ pub(super) fn spans(hir: &Hir, line: &[u8], edits: u32) -> Vec<Span> {
         let before = taken.clone();
         let mut start = 0;
         while start < text.len() {
-            // A match lies between what earlier rounds have taken.
+            // A match must be between the matches of earlier rounds.
             let end = (start..text.len()).find(|&at| before[at]).unwrap_or(text.len());
             let longest = (start + 1..=end).rev().find(|&end| costs[start][end] <= distance);
             match longest {
@@ -179,7 +179,7 @@ pub(super) fn spans(hir: &Hir, line: &[u8], edits: u32) -> Vec<Span> {
     spans
 }
 
-/// Sellers' algorithm (1980): the least distance of a literal to any part of a text.
+/// Sellers' algorithm (1980): the minimum distance between a literal and any part of a text.
 pub(super) fn sellers(literal: &[char], text: &[char]) -> usize {
     let mut column: Vec<usize> = (0..=literal.len()).collect();
     let mut best = literal.len();

@@ -1,4 +1,4 @@
-//! Bytes in the place of an index.
+//! Fuzz tests with arbitrary bytes in place of an index.
 
 use forage_fuzz::target;
 
@@ -13,12 +13,12 @@ fn seeds() -> Vec<Vec<u8>> {
     vec![index_of(&few), index_of(&many), index_of(&[])]
 }
 
-/// What an index says of all queries; none for those of which it can't.
+/// Returns the candidates of all queries; `None` for queries that fail.
 fn told(segment: &Segment) -> Vec<Option<NumberSet>> {
     PATTERNS.iter().map(|(source, fuzzy)| segment.candidates(&query(source, *fuzzy)).ok()).collect()
 }
 
-/// What a disk or a crash made of an index is found out, or changes nothing.
+/// Damage by a disk or a crash is detected, or it changes nothing.
 #[test]
 fn altered_bytes_say_the_same_or_nothing() {
     let seeds = seeds();
@@ -32,7 +32,7 @@ fn altered_bytes_say_the_same_or_nothing() {
     });
 }
 
-/// Makes the checksums right of what is checked before it is believed, posting lists apart.
+/// Corrects the checksums of all sections except the posting lists.
 fn seal(bytes: &mut [u8]) {
     if bytes.len() < HEADER_BYTES {
         return;
@@ -62,7 +62,7 @@ fn seal(bytes: &mut [u8]) {
     bytes[HEADER_BYTES - 4..HEADER_BYTES].copy_from_slice(&sum.to_le_bytes());
 }
 
-/// Right checksums over wrong numbers: nothing panics, and nothing is asked of memory that is not there.
+/// Wrong numbers with correct checksums must neither panic nor cause huge allocations.
 #[test]
 fn wrong_numbers_behind_right_checksums_do_no_harm() {
     let mut opened = 0_u64;

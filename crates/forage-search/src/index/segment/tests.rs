@@ -75,7 +75,7 @@ proptest! {
                     let found = trigrams.of(part.as_bytes());
                     query.is_met(&|trigram| found.contains(&trigram))
                 });
-                // A list that is not worth reading lets more pass, never fewer.
+                // Skipping a list that is not worth reading adds candidates but never removes one.
                 prop_assert!(candidates.contains(number as u32) || !fulfils, "{} {:?}", source, text);
             }
         }
@@ -93,7 +93,7 @@ proptest! {
         prop_assert_eq!(segment.find(b"dir/none", 0), None);
     }
 
-    /// A file that is cut short or has another byte somewhere is found out, or answers as before.
+    /// A truncated or altered file is detected, or answers as before.
     #[test]
     fn damage_changes_no_answer(texts in texts(), at in any::<prop::sample::Index>(), flip in 1..=255_u8, cut in any::<bool>()) {
         let whole = index_of(&texts);
@@ -123,7 +123,7 @@ fn rare_trigrams_leave_few_candidates() {
     assert_eq!(candidates("common"), 3_000);
     assert_eq!(candidates("text 02999x"), 1);
     assert_eq!(candidates("no such text"), 0);
-    // Who must end lets all pass.
+    // A call that must end accepts all files.
     let stop = Stop::never();
     stop.cancel();
     assert_eq!(segment.parts(&query("no such text", 0), &stop).unwrap().len(), 3_000);
@@ -131,7 +131,7 @@ fn rare_trigrams_leave_few_candidates() {
     assert!(distorted.contains(2_999) && distorted.len() < 300, "{}", distorted.len());
 }
 
-/// Bytes that can't be read for a while.
+/// Bytes that fail to be read while a flag is set.
 struct Failing(Vec<u8>, Arc<AtomicBool>);
 
 impl ReadAt for Failing {

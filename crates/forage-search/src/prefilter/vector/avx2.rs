@@ -1,4 +1,4 @@
-//! With AVX2.
+//! The implementation for AVX2.
 
 use std::arch::x86_64::{
     __m256i, _MM_HINT_T0, _mm_loadu_si128, _mm_prefetch, _mm256_and_si256, _mm256_broadcastsi128_si256,
@@ -8,7 +8,8 @@ use std::arch::x86_64::{
 
 use super::{LANES, NibbleTable};
 
-/// Proof that the processor has AVX2, and BMI2, which came with it: only [`Processor::detect`] makes one.
+/// Proof that the processor supports AVX2, and BMI2, which came with it: only [`Processor::detect`] creates
+/// one.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Processor(());
 
@@ -48,7 +49,7 @@ impl Vector {
         _mm256_testz_si256(self.0, self.0) == 1
     }
 
-    /// One bit for every byte that is not zero.
+    /// Returns one bit for every byte that is not zero.
     #[inline]
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn nonzero_lanes(self) -> u32 {
@@ -85,7 +86,7 @@ impl NibbleTable {
 }
 
 impl LoadedTable {
-    /// The bits of each of 32 bytes.
+    /// Looks up both nibbles of each of 32 bytes.
     #[inline]
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn classify(&self, Vector(bytes): Vector) -> Vector {
@@ -95,16 +96,16 @@ impl LoadedTable {
         Vector(_mm256_and_si256(low, high))
     }
 
-    /// The bits of the low nibbles of 32 bytes of ASCII.
+    /// Looks up the low nibbles of 32 ASCII bytes.
     #[inline]
     #[target_feature(enable = "avx2")]
     pub(in super::super) fn classify_ascii(&self, Vector(bytes): Vector) -> Vector {
-        // The instruction heeds the low nibble of a byte whose highest bit is clear, and nothing else.
+        // The instruction uses only the low nibble of a byte whose highest bit is clear.
         Vector(_mm256_shuffle_epi8(self.low, bytes))
     }
 }
 
-/// Whether the block, which is two vectors and a little long, has no byte above 127.
+/// Returns true if the block, which is slightly longer than two vectors, is ASCII.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn is_ascii<const LENGTH: usize>(block: &[u8; LENGTH]) -> bool {
@@ -122,8 +123,8 @@ fn broadcast(table: &[u8; 16]) -> __m256i {
     _mm256_broadcastsi128_si256(half)
 }
 
-/// The 32 bytes of `block` from `offset` on. Panics when the block is shorter than that; with constant
-/// arguments the check vanishes.
+/// Loads the 32 bytes of `block` from `offset` on. Panics if the block is shorter than that; with constant
+/// arguments the check is optimized away.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn load<const LENGTH: usize>(block: &[u8; LENGTH], offset: usize) -> Vector {
@@ -135,15 +136,15 @@ pub(in super::super) fn load<const LENGTH: usize>(block: &[u8; LENGTH], offset: 
     }
 }
 
-/// How far ahead text is fetched, in bytes. The hardware stops at the end of a page, and with texts in main
-/// memory each page would then cost a full latency.
+/// How far ahead text is prefetched, in bytes. The hardware prefetcher stops at the end of a page, so texts
+/// in main memory would cost a full latency per page.
 const PREFETCH_DISTANCE: usize = 1024;
 
-/// Fetches the text a little behind `position` into the cache.
+/// Prefetches the text shortly after `position` into the cache.
 #[inline]
 #[target_feature(enable = "avx2")]
 pub(in super::super) fn prefetch(haystack: &[u8], position: usize) {
     let ahead = haystack.as_ptr().wrapping_add(position + PREFETCH_DISTANCE);
-    // A hint reads nothing and never faults, so the address may lie beyond the end.
+    // A prefetch hint never faults, so the address may be beyond the end.
     _mm_prefetch::<_MM_HINT_T0>(ahead.cast());
 }

@@ -1,4 +1,4 @@
-//! With NEON, which every 64-bit ARM has.
+//! The implementation for NEON, which every 64-bit ARM has.
 
 use std::arch::aarch64::{
     uint8x16_t, vandq_u8, vdupq_n_u8, vgetq_lane_u32, vld1q_u8, vmaxvq_u8, vorrq_u8, vpaddq_u8, vqtbl1q_u8,
@@ -7,10 +7,10 @@ use std::arch::aarch64::{
 
 use super::{LANES, NibbleTable};
 
-/// Bytes in a register.
+/// Bytes per register.
 const HALF: usize = LANES / 2;
 
-/// Proof that lanes are numbered as bytes in memory are: only [`Processor::detect`] makes one.
+/// Proof that lanes are numbered like bytes in memory: only [`Processor::detect`] creates one.
 #[derive(Debug, Clone, Copy)]
 pub(in super::super) struct Processor(());
 
@@ -50,11 +50,11 @@ impl Vector {
         vmaxvq_u8(vorrq_u8(self.0, self.1)) == 0
     }
 
-    /// One bit for every byte that is not zero.
+    /// Returns one bit for every byte that is not zero.
     #[inline]
     #[target_feature(enable = "neon")]
     pub(in super::super) fn nonzero_lanes(self) -> u32 {
-        // The bit that each byte has in its byte of the result; added up in pairs, eight bytes become one.
+        // Each byte is replaced by its bit of the result; adding them up in pairs reduces eight bytes to one.
         let weights = load_half(&[1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128]);
         let bits = |half| vandq_u8(vtstq_u8(half, half), weights);
         let pairs = vpaddq_u8(bits(self.0), bits(self.1));
@@ -93,7 +93,7 @@ impl NibbleTable {
 }
 
 impl LoadedTable {
-    /// The bits of each of 32 bytes.
+    /// Looks up both nibbles of each of 32 bytes.
     #[inline]
     #[target_feature(enable = "neon")]
     pub(in super::super) fn classify(&self, bytes: Vector) -> Vector {
@@ -101,7 +101,7 @@ impl LoadedTable {
         self.classify_ascii(bytes).and(Vector(high(bytes.0), high(bytes.1)))
     }
 
-    /// The bits of the low nibbles of 32 bytes.
+    /// Looks up the low nibbles of 32 bytes.
     #[inline]
     #[target_feature(enable = "neon")]
     pub(in super::super) fn classify_ascii(&self, bytes: Vector) -> Vector {
@@ -110,7 +110,7 @@ impl LoadedTable {
     }
 }
 
-/// Whether the block, which is two vectors and a little long, has no byte above 127.
+/// Returns true if the block, which is slightly longer than two vectors, is ASCII.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(in super::super) fn is_ascii<const LENGTH: usize>(block: &[u8; LENGTH]) -> bool {
@@ -129,8 +129,8 @@ fn load_half(bytes: &[u8; HALF]) -> uint8x16_t {
     }
 }
 
-/// The 32 bytes of `block` from `offset` on. Panics when the block is shorter than that; with constant
-/// arguments the check vanishes.
+/// Loads the 32 bytes of `block` from `offset` on. Panics if the block is shorter than that; with constant
+/// arguments the check is optimized away.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(in super::super) fn load<const LENGTH: usize>(block: &[u8; LENGTH], offset: usize) -> Vector {
@@ -142,7 +142,7 @@ pub(in super::super) fn load<const LENGTH: usize>(block: &[u8; LENGTH], offset: 
     }
 }
 
-/// Nothing: there is no stable way to give the hint, and nobody has measured what it would be worth.
+/// Does nothing: there is no stable way to give the hint, and its benefit has not been measured.
 #[inline]
 #[target_feature(enable = "neon")]
 pub(in super::super) fn prefetch(_haystack: &[u8], _position: usize) {}
