@@ -1,25 +1,41 @@
-//! A thread beside some work, which ends with it.
+//! A background thread that is joined on drop.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// A thread that goes on until this is dropped, which waits for its end.
+/// A background thread. Dropping it tells the thread to end and waits for that.
 pub struct Background(Option<(Sender<()>, JoinHandle<()>)>);
 
-/// The handle by which a [`Background`] thread learns whether the work beside it still goes on.
+/// The handle through which a [`Background`] thread learns that it should end.
 pub struct BackgroundWork(Receiver<()>);
 
 impl BackgroundWork {
-    /// Waits; whether the work still goes on then.
+    /// Sleeps for `time`, or until the thread should end. Returns true if the thread should continue.
     pub fn goes_on_after(&self, time: Duration) -> bool {
         self.0.recv_timeout(time) == Err(RecvTimeoutError::Timeout)
     }
 }
 
 impl Background {
-    /// Starts a named thread that runs `run`. Where the system gives no thread, `run` is never called, and nothing is
-    /// reported.
+    /// Starts a named thread that runs `run`. If the system can't create a thread, `run` is never called and
+    /// no error is reported.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use forage_base::Background;
+    ///
+    /// let ticks = Background::start("ticks", |work| {
+    ///     while work.goes_on_after(Duration::from_millis(10)) {
+    ///         // Work that should happen now and then.
+    ///     }
+    /// });
+    /// // This ends the loop and joins the thread.
+    /// drop(ticks);
+    /// ```
     pub fn start(name: &str, run: impl FnOnce(BackgroundWork) + Send + 'static) -> Self {
         let (end, ended) = channel();
         let thread =

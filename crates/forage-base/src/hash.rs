@@ -1,22 +1,32 @@
-//! The hash by which what is kept is named and compared.
+//! The hash for names and comparisons of stored data.
 
 use std::hash::Hasher;
 
 use siphasher::sip::SipHasher13;
 
-/// SipHash-1-3 of what is fed to it, 64 bits, with a key of zeros: the same in every build, on every machine and in every
-/// release, which the hasher of the standard library does not promise to be.
+/// A 64-bit SipHash-1-3 with a key of zeros. It is the same in every build, on every machine and in every
+/// release, which the hasher of the standard library does not promise.
 ///
-/// A value that is fed by its own `Hash` is the bytes that the standard library makes of it, and those are promised by
-/// nobody. What names files on the disk is fed as bytes, by [`Hash64::of`] or by the `write…` methods.
+/// A value that is hashed through its own `Hash` implementation becomes the bytes that the standard library
+/// chooses, and these may change. You must therefore feed data for names of files on disk as bytes, with
+/// [`Hash64::of`] or the `write…` methods.
 ///
-/// It is no signature: its key is known, and two texts of one hash can be looked for. What would be harmed by that
-/// compares the texts too.
+/// This is not a cryptographic hash: the key is public, and collisions can be found. If a collision would be
+/// harmful, you must also compare the data.
 #[derive(Clone, Debug, Default)]
 pub struct Hash64(SipHasher13);
 
 impl Hash64 {
-    /// Returns the hash of some parts. Where one ends and the next begins counts.
+    /// Returns the hash of several parts. The boundaries between parts are significant.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forage_base::Hash64;
+    ///
+    /// assert_eq!(Hash64::of(&[b"/home/a/project"]), 0x3e26_38c5_201f_cdf7);
+    /// assert_ne!(Hash64::of(&[b"ab", b"c"]), Hash64::of(&[b"a", b"bc"]));
+    /// ```
     pub fn of(parts: &[&[u8]]) -> u64 {
         let mut hash = Self::default();
         for part in parts {
@@ -36,7 +46,7 @@ impl Hasher for Hash64 {
         self.0.write(bytes);
     }
 
-    // The same on machines of either order of bytes.
+    // We use little-endian numbers on all machines.
     fn write_u8(&mut self, number: u8) {
         self.write(&[number]);
     }
@@ -64,7 +74,8 @@ mod tests {
 
     #[test]
     fn names_on_the_disk_are_the_same_in_every_build() {
-        // SipHash-1-3 with a key of zeros, computed elsewhere. Whoever changes these makes every name and every stamp on the disk another.
+        // SipHash-1-3 with a key of zeros, computed by another implementation. Changing these values would
+        // invalidate every name and every stamp on disk.
         assert_eq!(Hash64::of(&[]), 0xd1fb_a762_150c_532c);
         assert_eq!(Hash64::of(&[b"/home/a/project"]), 0x3e26_38c5_201f_cdf7);
         assert_eq!(Hash64::of(&[b"a", b"bc"]), 0xfbbe_124a_3e77_74bd);

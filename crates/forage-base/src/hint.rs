@@ -1,37 +1,38 @@
-//! What can be done about an error, as data.
+//! Hints for resolving errors, as data.
 
-/// An action that may resolve an error. How it is done, by a command, a setting or a tool, is known to the program
-/// alone, which says it in the words of whoever reads.
+/// An action that may resolve an error. Only the program knows how to perform it (by a command, a setting or
+/// a tool), so the program chooses the words for its reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Hint {
-    /// A directory was named where a file was wanted: list it.
+    /// A directory was given instead of a file: list it.
     ListDirectory,
-    /// A directory is too broad to be searched: allow it all the same.
+    /// A directory is too broad to be searched: allow it explicitly.
     AllowBroadRoot,
-    /// A file has the name of one with secrets: allow it, if it holds none.
+    /// A file is named like one with secrets: allow it if it contains none.
     AllowSecret,
-    /// An index can't be used: remove it, and the next use builds it anew.
+    /// An index can't be used: remove it, and the next use rebuilds it.
     RebuildIndex,
-    /// There is no such collection: fill it, or name another.
+    /// The collection does not exist: fill it, or name another.
     FillCollection,
     /// A collection can't be used: remove it and fill it again.
     RefillCollection,
-    /// A collection has no such vector: name one that it has.
+    /// A collection does not have this vector: name one that it has.
     ChooseVector,
-    /// A collection was encoded with something else: encode the questions with that, or fill another.
+    /// A collection was encoded with another encoder: encode the queries with that one, or fill another
+    /// collection.
     MatchEncoding,
-    /// A collection doesn't say what it was encoded with: say it.
+    /// A collection does not record its encoder: name it.
     NameEncoder,
-    /// A collection was encoded with something that has to be set up.
+    /// A collection was encoded with an encoder that must be configured first.
     SetEncoder,
-    /// A field can't be filtered by: name it among those that answers show.
+    /// Filtering by this field is not possible: add it to the fields that answers show.
     ShowField,
-    /// No model can be asked: configure one, or choose a ranking without a model.
+    /// No model is available: configure one, or choose a ranking without a model.
     ConfigureModel,
-    /// All models failed: try again, choose another, or a ranking without a model.
+    /// All models failed: try again, choose another, or use a ranking without a model.
     OtherModel,
-    /// Every term is too broad: other tools can do without terms.
+    /// Every term is too broad: use a tool that does not need terms.
     OtherSearch,
-    /// No external engine can be used: install one, or use the one built in.
+    /// No external engine is available: install one, or use the embedded one.
     EmbeddedEngine,
 }

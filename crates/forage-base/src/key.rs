@@ -1,32 +1,34 @@
-//! The key of a server: a secret that can be sent and not shown.
+//! API keys: secrets that can be sent but not displayed.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// An API key of a model's provider or of a store, or a token in its place.
+/// An API key of a model provider or a store, or a token used instead.
 ///
-/// `Debug` and `Display` print `***`. The key leaves this type only into the header of a request to the endpoint that it
-/// was given to.
+/// `Debug` and `Display` print `***`. A key should leave this type only in the header of a request to the
+/// endpoint that it was given for.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
 
-/// A text that cannot be a key. The text itself is never part of the message.
+/// The reasons for which a text can't be a key. The messages never contain the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum KeyError {
     /// The text is empty or only white space.
     #[error("the key is empty; set it to the server's key, or leave it out for a server without one")]
     Empty,
-    /// The text has white space or a character outside printable ASCII inside, which no HTTP header can carry.
+    /// The text contains white space or a character outside printable ASCII, which an HTTP header can't
+    /// carry.
     #[error("the key has a space, a line break or a non-ASCII character inside; copy it again")]
     Unprintable,
 }
 
 impl ApiKey {
-    /// Takes a key; white space around it (the line end of a key file) is removed.
+    /// Creates a key. Leading and trailing white space, for example the line end of a key file, is removed.
     ///
     /// # Errors
-    /// [`KeyError`] if nothing is left or the rest cannot be sent in a header.
+    ///
+    /// Returns a [`KeyError`] if nothing is left, or if the rest can't be sent in a header.
     pub fn new(key: &str) -> Result<Self, KeyError> {
         let key = key.trim();
         if key.is_empty() {
@@ -38,7 +40,7 @@ impl ApiKey {
         Ok(Self(key.to_owned()))
     }
 
-    /// The key itself, for the header and for finding it in a server's message.
+    /// Returns the key for use in a header, or to find it in a server's message.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0

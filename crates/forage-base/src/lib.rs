@@ -1,15 +1,17 @@
-//! What every crate of Forage needs, and what knows none of them.
+//! Utilities shared by all Forage crates.
 //!
-//! [`Stop`] ends work, of all kinds: a search, an index, a question to a model. [`Hash64`] names what is kept on the disk.
-//! [`Background`] is a thread beside some work, which ends with it; [`map_in_threads`] has several do one work. [`Hint`] is what can be done about an error.
-//! [`ApiKey`] is a secret that can be sent and not shown.
+//! - [`Stop`] cancels work of any kind, for example a search, an index build or a request to a model.
+//! - [`Hash64`] names data that is stored on disk.
+//! - [`Background`] is a background thread that is joined on drop; [`map_in_threads`] maps items in parallel.
+//! - [`Hint`] describes an action that may resolve an error.
+//! - [`ApiKey`] is a secret that can be sent but not displayed.
 //!
 //! ```
 //! use std::time::Duration;
 //!
 //! use forage_base::{Stop, Stopped};
 //!
-//! // The wish of whoever waits, and a deadline: work asks one thing.
+//! // Cancellation by the caller and a deadline, in one value.
 //! let stop = Stop::never();
 //! let step = stop.within(Duration::from_secs(5));
 //! assert_eq!(step.check(), None);

@@ -1,11 +1,13 @@
-//! Work that several threads do together.
+//! Runs work on several threads.
 
 use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ScopedJoinHandle};
 
-/// Runs `work` on `threads` threads, including the caller's, and collects the results. Where the system has no more
-/// threads there are fewer results. A panic of one is the caller's, too.
+/// Runs `work` on `threads` threads, including the caller's, and collects the results.
+///
+/// Returns fewer results if the system can't create all threads. A panic in one of the threads is propagated
+/// to the caller.
 pub fn in_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T> {
     thread::scope(|scope| {
         let spawn = |_| thread::Builder::new().spawn_scoped(scope, &work).ok();
@@ -16,8 +18,16 @@ pub fn in_threads<T: Send>(threads: usize, work: impl Fn() -> T + Sync) -> Vec<T
     })
 }
 
-/// Applies `work` to each item on at most `threads` threads, and returns the results in the order of the items. Each
-/// thread takes the next item when it is done with one.
+/// Applies `work` to each item on at most `threads` threads and returns the results in the order of the
+/// items. Each thread takes the next item when it has finished one.
+///
+/// # Examples
+///
+/// ```
+/// use forage_base::map_in_threads;
+///
+/// assert_eq!(map_in_threads(["a", "bb", "ccc"], 2, str::len), [1, 2, 3]);
+/// ```
 pub fn map_in_threads<T: Send, R: Send>(
     items: impl IntoIterator<Item = T>,
     threads: usize,

@@ -1,4 +1,4 @@
-//! When a call must end: its deadline, and the caller's wish.
+//! Cancellation: a deadline plus a cancel flag.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,15 +6,15 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// The longest sleep between two looks at a [`Stop`]: a wait that is cancelled ends about as soon.
+/// The maximum sleep between two checks of a [`Stop`], and so the latency of cancelling a wait.
 pub const WAIT_SLICE: Duration = Duration::from_millis(20);
 
-/// The reasons for which a call ends before it is done.
+/// The reasons for which a call ends early.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stopped {
-    /// The deadline passed.
+    /// The deadline has passed.
     Deadline,
-    /// The caller cancelled.
+    /// The caller has cancelled.
     Cancelled,
 }
 
@@ -22,62 +22,66 @@ pub enum Stopped {
 #[derive(Clone, Debug, Default)]
 pub struct Stop {
     deadline: Option<Instant>,
-    /// One that is set while the work goes on, for all clones.
+    /// A deadline that is set later, shared by all clones.
     called_off: Arc<OnceLock<Instant>>,
     cancelled: Arc<AtomicBool>,
 }
 
 impl Stop {
-    /// Never ends by itself.
+    /// Creates a stop without a deadline. It can still be cancelled.
     pub fn never() -> Self {
         Self::default()
     }
 
-    /// Ends `budget` from now.
+    /// Creates a stop with a deadline `budget` from now.
     pub fn after(budget: Duration) -> Self {
         Self { deadline: Instant::now().checked_add(budget), ..Self::default() }
     }
 
-    /// Ends at that instant.
+    /// Creates a stop with a deadline at that instant.
     pub fn until(deadline: Instant) -> Self {
         Self { deadline: Some(deadline), ..Self::default() }
     }
 
-    /// Ends when somebody sets the flag, such as the handler of a signal.
+    /// Creates a stop that is cancelled when the flag is set, for example by a signal handler.
     pub fn when(flag: Arc<AtomicBool>) -> Self {
         Self { cancelled: flag, ..Self::default() }
     }
 
-    /// The same cancellation with a deadline `budget` from now, unless the present one is earlier.
+    /// Returns a stop that shares the cancellation and has a deadline `budget` from now, or the current one
+    /// if it is earlier.
     pub fn within(&self, budget: Duration) -> Self {
         Instant::now().checked_add(budget).map_or_else(|| self.clone(), |deadline| self.by(deadline))
     }
 
-    /// The same cancellation with that deadline, unless the present one is earlier.
+    /// Returns a stop that shares the cancellation and has the given deadline, or the current one if it is
+    /// earlier.
     pub fn by(&self, deadline: Instant) -> Self {
         let earliest = self.deadline.map_or(deadline, |own| own.min(deadline));
         Self { deadline: Some(earliest), ..self.clone() }
     }
 
-    /// Gives every holder of a clone a deadline `budget` from now, unless it has an earlier one; the first call counts.
-    /// Unlike what is cancelled, work that has a deadline keeps what it has done so far.
+    /// Sets a deadline `budget` from now on all clones, unless they have an earlier one. Only the first call
+    /// has an effect. You should prefer this over [`Stop::cancel`] where partial results are useful, because
+    /// work that reaches a deadline keeps its results so far.
     pub fn end_within(&self, budget: Duration) {
         if let Some(deadline) = Instant::now().checked_add(budget) {
             let _ = self.called_off.set(deadline);
         }
     }
 
-    /// The same deadline and cancellation. [`Stop::end_within`] on it reaches its own clones and nothing else.
+    /// Returns a stop with the same deadline and cancellation. Calling [`Stop::end_within`] on it affects
+    /// only it and its own clones.
     pub fn apart(&self) -> Self {
         Self { deadline: self.deadline(), called_off: Arc::default(), cancelled: Arc::clone(&self.cancelled) }
     }
 
-    /// Returns whether [`Stop::end_within`] was called, on this or on a clone.
+    /// Returns true if [`Stop::end_within`] was called on this stop or on a clone.
     pub fn is_called_off(&self) -> bool {
         self.called_off.get().is_some()
     }
 
-    /// The deadline, if there is one.
+    /// Returns the deadline, if there is one.
     pub fn deadline(&self) -> Option<Instant> {
         match (self.deadline, self.called_off.get().copied()) {
             (Some(a), Some(b)) => Some(a.min(b)),
@@ -85,18 +89,19 @@ impl Stop {
         }
     }
 
-    /// Asks every holder of a clone to end.
+    /// Cancels this stop and all clones.
     pub fn cancel(&self) {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether it was cancelled: by [`Stop::cancel`] on this or a clone, or by the flag of [`Stop::when`].
+    /// Returns true if it was cancelled, either by [`Stop::cancel`] on this stop or a clone, or by the flag
+    /// of [`Stop::when`].
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.load(Ordering::Relaxed)
     }
 
-    /// Returns why the call must end now; `None` while it may go on. Costs a clock reading: ask per file or per 256
-    /// KiB, not per line.
+    /// Returns the reason for which the call must end now, or `None` if it may continue. This reads the
+    /// clock, so you should call it per file or per 256 KiB, not per line.
     pub fn check(&self) -> Option<Stopped> {
         if self.is_cancelled() {
             return Some(Stopped::Cancelled);
@@ -107,7 +112,7 @@ impl Stop {
         }
     }
 
-    /// Waits, and looks every [`WAIT_SLICE`] whether to go on; says why not.
+    /// Sleeps for `pause`, but checks every [`WAIT_SLICE`] if the call must end, and then returns the reason.
     pub fn wait(&self, pause: Duration) -> Option<Stopped> {
         let until = Instant::now().checked_add(pause);
         loop {
@@ -123,26 +128,40 @@ impl Stop {
     }
 }
 
-/// Looks at a [`Stop`] after so much work, not at each of its steps: for loops whose steps take less time than a look
-/// at the clock, and whose number nobody knows beforehand.
+/// Checks a [`Stop`] after a certain amount of work instead of at each step. This is for loops with an
+/// unknown number of steps that are each cheaper than reading the clock.
 ///
-/// Work is counted in the unit of whoever counts it. Once it has to end, it stays so.
+/// You can choose any unit of work, for example bytes or visited states. Once the call has to end, this state
+/// is permanent.
+///
+/// # Examples
+///
+/// ```
+/// use forage_base::{Pace, Stop};
+///
+/// let stop = Stop::never();
+/// let pace = Pace::new(&stop, 1_000);
+/// stop.cancel();
+/// // The first 1,000 units are allowed without a check.
+/// let done = (0..1_000_000).take_while(|_| pace.allows(1)).count();
+/// assert!(done <= 1_000 && pace.is_stopped());
+/// ```
 #[derive(Debug)]
 pub struct Pace {
     stop: Stop,
-    /// Work between two looks.
+    /// Work between two checks.
     per_look: u64,
     left: Cell<u64>,
     stopped: Cell<bool>,
 }
 
 impl Pace {
-    /// Looks at `stop` each time that `per_look` units of work are done.
+    /// Creates a pace that checks `stop` after every `per_look` units of work.
     pub fn new(stop: &Stop, per_look: u64) -> Self {
         Self { stop: stop.clone(), per_look, left: Cell::new(per_look), stopped: Cell::new(false) }
     }
 
-    /// Counts work that is about to be done; whether it may be.
+    /// Counts work that is about to be done. Returns true if it may be done.
     #[inline]
     pub fn allows(&self, work: u64) -> bool {
         match self.left.get().checked_sub(work) {
@@ -154,7 +173,7 @@ impl Pace {
         }
     }
 
-    /// Looks at the clock now; whether to go on.
+    /// Reads the clock now. Returns true if work may continue.
     #[inline(never)]
     pub fn look(&self) -> bool {
         self.left.set(self.per_look);
@@ -164,12 +183,12 @@ impl Pace {
         !self.stopped.get()
     }
 
-    /// Returns the [`Stop`] that it looks at.
+    /// Returns the underlying [`Stop`].
     pub fn stop(&self) -> &Stop {
         &self.stop
     }
 
-    /// Returns whether work was refused: what was being looked for may be there, and was not found.
+    /// Returns true if work was refused, so that a result may have been missed.
     pub fn is_stopped(&self) -> bool {
         self.stopped.get()
     }
