@@ -1,4 +1,4 @@
-//! Why what lies below a directory of the user's own is not used.
+//! The reasons for which the content of a private directory is not used.
 
 use std::io::{self, ErrorKind};
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub enum Distrust {
         /// The effective user of this process.
         user: u32,
     },
-    /// Its permissions let others write it.
+    /// Its permissions let other users write to it.
     #[error("other users may write to it (mode {mode:04o})")]
     Writable {
         /// The permissions.
@@ -23,54 +23,55 @@ pub enum Distrust {
     /// It is a symbolic link.
     #[error("it is a symbolic link")]
     Link,
-    /// The file has another name, which may be that of a file of somebody else's choice.
+    /// The file has more than one link, so another user may have chosen which file is linked here.
     #[error("it is a hard link, the same file has another name")]
     OtherNames,
-    /// A pipe, a device or a directory in place of a file.
+    /// A pipe, a device or a directory instead of a file.
     #[error("it is no plain file")]
     NoFile,
-    /// Something else in place of a directory.
+    /// Something else instead of a directory.
     #[error("it is no directory")]
     NoDirectory,
-    /// It is larger than anything that is written there.
+    /// It is larger than anything that we write there.
     #[error("it has {size} bytes, {most} at most are read")]
     Size {
-        /// Bytes that it has.
+        /// Its size in bytes.
         size: u64,
-        /// Bytes that it may have.
+        /// The maximum size in bytes.
         most: u64,
     },
 }
 
-/// An error of using what lies below a directory of the user's own.
+/// Errors of using a private directory.
 #[derive(Debug, thiserror::Error)]
 pub enum PrivateError {
-    /// Somebody else may have a say in what is there.
+    /// Another user may have changed the content.
     #[error("{} can't be trusted: {reason}; remove it, or choose a directory that is yours alone", path.display())]
     Distrusted {
-        /// What is not believed.
+        /// The untrusted path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: Distrust,
     },
-    /// The system refuses.
+    /// A system error.
     #[error("{}: {source}", path.display())]
     Io {
-        /// What was to be used.
+        /// The path that was to be used.
         path: PathBuf,
-        /// The system's reason.
+        /// The system error.
         source: io::Error,
     },
 }
 
 impl PrivateError {
-    /// Returns whether something is there that is not trusted, rather than nothing or nothing that can be used.
+    /// Returns true if something is present but not trusted, as opposed to missing or unusable.
     #[must_use]
     pub fn is_distrust(&self) -> bool {
         matches!(self, Self::Distrusted { .. })
     }
 
-    /// Returns whether an [`io::Error`] was made of one for which [`PrivateError::is_distrust`] holds.
+    /// Returns true if an [`io::Error`] was converted from an error for which [`PrivateError::is_distrust`]
+    /// is true.
     #[must_use]
     pub fn is_behind(error: &io::Error) -> bool {
         error.get_ref().and_then(|error| error.downcast_ref::<Self>()).is_some_and(Self::is_distrust)

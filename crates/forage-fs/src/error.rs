@@ -1,11 +1,11 @@
-//! What can go wrong while a root or a file is opened.
+//! Errors of opening a root or a file.
 
 use std::io;
 use std::path::PathBuf;
 
 use forage_base::Hint;
 
-/// A directory that can't serve as a root.
+/// The reasons for which a directory can't be a root.
 #[derive(Debug, thiserror::Error)]
 pub enum RootError {
     /// The directory does not exist or can't be opened.
@@ -13,31 +13,31 @@ pub enum RootError {
     Open {
         /// The directory as given.
         path: PathBuf,
-        /// The system's reason.
+        /// The system error.
         source: io::Error,
     },
     /// `/`, the home directory or a parent of it: a search there reads far more than a project.
     #[error("{path} is too broad for a root; name the project's directory")]
     TooBroad {
-        /// The directory, canonical.
+        /// The canonical directory.
         path: PathBuf,
     },
-    /// A directory of the kernel's own file systems, whose files hold keys and environments.
+    /// A directory on one of the kernel's own file systems, whose files contain keys and environments.
     #[error(
         "{path} lies on a kernel file system (proc, sys or dev, or one mounted elsewhere) and can't be a root; name a \
          directory of files"
     )]
     KernelFileSystem {
-        /// The directory, canonical.
+        /// The canonical directory.
         path: PathBuf,
     },
-    /// No root was given at all.
+    /// No root was given.
     #[error("no root was given; name at least one directory")]
     NoRoot,
 }
 
 impl RootError {
-    /// Returns what can be done about it beside naming another directory, if anything.
+    /// Returns another remedy than naming a different directory, if there is one.
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::TooBroad { .. } => Some(Hint::AllowBroadRoot),
@@ -46,53 +46,54 @@ impl RootError {
     }
 }
 
-/// The reasons for which the states of a root's files do not tell of all changes, so that nothing learned of them can
-/// be kept.
+/// The reasons for which the state of a root's files does not reflect all changes, so that data about them
+/// can't be cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoStates {
-    /// A network file system, one of another program's, one of an image, or one that is not known.
+    /// A network file system, FUSE, a disk image, or an unknown file system.
     #[error("its file system does not tell at once which files have changed")]
     NotLocal,
-    /// What is changed through a mapping is never written back, and sets no time.
+    /// tmpfs: changes through a memory mapping are never written back, and do not update any time.
     #[error("its file system is in memory alone, where a file that is mapped changes without its times")]
     InMemory,
 }
 
-/// A path below a root that can't be opened. The path is named in the way that is safe to print.
+/// The reasons for which a path below a root can't be opened. Paths are formatted so that they are safe to
+/// print.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// Nothing has this name.
+    /// The path does not exist.
     #[error("{path} does not exist")]
     NotFound {
-        /// Path as shown to people.
+        /// The path in display form.
         path: String,
     },
-    /// A link, `..` or absolute path that leads out of every root.
+    /// A link, `..` or an absolute path leads outside of every root.
     #[error("{path} leads outside of the root; only files beneath {root} can be read")]
     OutsideRoot {
-        /// Path as shown to people.
+        /// The path in display form.
         path: String,
-        /// The root, as shown to people.
+        /// The root in display form.
         root: String,
     },
-    /// A file that the secret-file policy keeps closed.
+    /// The secret-file policy denies access.
     #[error("{path} looks like a secrets file ({rule}) and is never read")]
     Secret {
-        /// Path as shown to people.
+        /// The path in display form.
         path: String,
         /// The rule that matched.
         rule: String,
     },
-    /// A directory where a file was wanted.
+    /// A directory instead of a file.
     #[error("{path} is a directory, not a file")]
     IsDirectory {
-        /// Path as shown to people.
+        /// The path in display form.
         path: String,
     },
-    /// A file where a directory was wanted.
+    /// A file instead of a directory.
     #[error("{path} is not a directory")]
     NotDirectory {
-        /// Path as shown to people.
+        /// The path in display form.
         path: String,
     },
     /// A FIFO, socket or device.
@@ -100,31 +101,31 @@ pub enum OpenError {
         "{path} is not a regular file (it is a pipe, a socket or a device) and is never opened for reading"
     )]
     NotRegular {
-        /// Path as shown to people.
+        /// The path in display form.
         path: String,
     },
-    /// Something that the kernel makes of itself, mounted below the root.
+    /// A pseudo file system (for example proc or sysfs) that is mounted below the root.
     #[error(
         "{path} lies on a file system that the kernel makes of itself ({system}), which is never entered or read"
     )]
     KernelFileSystem {
-        /// Path as shown to people.
+        /// The path in display form.
         path: String,
-        /// Its name.
+        /// The name of the file system.
         system: &'static str,
     },
-    /// The operating system refused.
+    /// A system error.
     #[error("can't open {path}: {source}")]
     Io {
-        /// Path as shown to people.
+        /// The path in display form.
         path: String,
-        /// The system's reason.
+        /// The system error.
         source: io::Error,
     },
 }
 
 impl OpenError {
-    /// Returns what can be done about it beside naming another path, if anything.
+    /// Returns another remedy than naming a different path, if there is one.
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::Secret { .. } => Some(Hint::AllowSecret),

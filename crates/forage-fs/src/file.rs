@@ -8,24 +8,26 @@ use crate::read_buffer::ReadBuffer;
 use crate::state::{FileState, nanoseconds_now};
 use crate::sys::{self, NodeKind};
 
-/// The extent to which the state of a file tells of changes that come after it was taken.
+/// How reliably the state of a file reflects changes made after it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangeTelling {
     /// Every change of the content changes the state.
     All,
-    /// Not all of them yet: the file was changed a moment ago, or could not be written back.
+    /// Some changes may be missed for now, because the file was changed a moment ago or could not be written
+    /// back.
     NotYet,
-    /// Nothing for certain: its file system does not write back what is changed through a mapping.
+    /// Changes may be missed at any time, because the file system does not write back changes through a
+    /// memory mapping.
     Never,
 }
 
-/// Returns whether an open file can be mapped into memory without others being able to change or take away what is read
-/// there: it is on a disk of this machine, and only this user may write it. False where the system does not tell.
+/// Returns true if an open file can be mapped into memory without the risk that others change or truncate it:
+/// it is on a local disk and only this user may write to it. Returns false if the system can't say.
 pub fn is_safe_to_map(file: &File) -> bool {
     sys::is_local(file) && sys::is_ours_alone(file)
 }
 
-/// A regular file, checked on the open handle.
+/// An open regular file. The type was checked on the open handle.
 #[derive(Debug)]
 pub struct OpenedFile {
     file: File,
@@ -34,44 +36,48 @@ pub struct OpenedFile {
     state: Option<FileState>,
 }
 
-/// The outcome of reading a file into a buffer with a limit.
+/// The result of reading a file into a buffer with a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contents {
-    /// All of it is in the buffer.
+    /// The whole file is in the buffer.
     Whole,
-    /// It has more bytes than the limit. The buffer holds its beginning, all that was read of it, and
-    /// [`OpenedFile::reader`] goes on right behind that.
+    /// The file is larger than the limit. The buffer contains its beginning, and [`OpenedFile::reader`]
+    /// continues directly after that.
     TooLarge,
 }
 
 impl OpenedFile {
-    /// `None` when the handle is not a regular file.
+    /// Returns `None` if the handle is not a regular file.
     pub(crate) fn new(file: File) -> io::Result<Option<Self>> {
         let status = sys::status(&file)?;
         let sys::FileStatus { kind, size, device, state } = status;
         Ok((kind == NodeKind::File).then_some(Self { file, size, device, state }))
     }
 
-    /// The name of the kernel's file system that it lies on, if that is another device than this one.
+    /// Returns the name of the kernel file system that contains the file, if it is on another device than
+    /// `device`.
     pub(crate) fn kernel_file_system(&self, device: Option<u64>) -> Option<&'static str> {
-        // The device comes with the size; only what lies on another one has to be asked for.
+        // We already know the device, so we need to query the file system only if it differs.
         if device == Some(self.device) { None } else { sys::kernel_file_system(&self.file) }
     }
 
-    /// Its state when it was opened; `None` where the system does not tell enough of it.
+    /// Returns the state of the file when it was opened, or `None` if the system does not provide enough
+    /// information.
     pub fn state(&self) -> Option<FileState> {
         self.state
     }
 
-    /// Returns the state of the file, and what it tells of changes that come after this call; `None` where the system
-    /// does not tell enough of it. Whoever keeps the state with something about the text calls this before reading the
-    /// text, and compares the state afterwards.
+    /// Returns the state of the file and how reliably it reflects later changes, or `None` if the system does
+    /// not provide enough information. A caller that stores data about the text with the state must call this
+    /// before reading the text, and must compare the state afterwards.
     ///
-    /// A file whose last change is some time ago is written back first, so that none of its pages can be changed through
-    /// a mapping without the times of the file: see [`limits::SETTLING`](crate::limits::SETTLING) for how long ago.
+    /// If the last change is some time ago (see [`limits::SETTLING`](crate::limits::SETTLING)), the file is
+    /// first written back. From then on none of its pages can be changed through a memory mapping without
+    /// updating its times.
     pub fn settle(&self) -> Option<(FileState, ChangeTelling)> {
         let now = nanoseconds_now();
-        // It would have to be done again, and whoever writes it is not to be held up.
+        // If we wrote back now, we would have to repeat it later, and would slow down the process that is
+        // writing.
         let state = self.state_now()?;
         if state.may_hide_a_change(now) {
             return Some((state, ChangeTelling::NotYet));
@@ -83,52 +89,55 @@ impl OpenedFile {
             }
             Err(_) => return Some((state, ChangeTelling::NotYet)),
         }
-        // A page that was changed while the others were written may not be protected, but the times are of now then.
+        // A page that was changed while others were written may not be protected, but then the times are
+        // recent.
         let state = self.state_now()?;
         Some((state, if state.may_hide_a_change(now) { ChangeTelling::NotYet } else { ChangeTelling::All }))
     }
 
-    /// Its state now.
+    /// Returns the current state of the file.
     pub fn state_now(&self) -> Option<FileState> {
         sys::status(&self.file).ok()?.state
     }
 
-    /// Size in bytes when it was opened.
+    /// Returns the size in bytes when the file was opened.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Reads the file into `buffer`, which is cleared first and keeps its memory, up to `limit` bytes, one more, and what there
-    /// happens to be room for behind them.
-    /// The size is only a hint: a file that grows or shrinks meanwhile is read as it is.
+    /// Reads the file into `buffer`, which is cleared first and keeps its memory. Reads up to `limit` bytes,
+    /// and a little more, in order to detect a larger file. The size is only a hint: a file may grow or
+    /// shrink while it is read.
     pub fn read_into(&mut self, buffer: &mut ReadBuffer, limit: usize) -> io::Result<Contents> {
         buffer.clear();
         let wanted = usize::try_from(self.size).unwrap_or(usize::MAX).min(limit);
         loop {
-            // One byte more than expected lets a short read, not an empty one, tell the end.
+            // With room for one extra byte, the end of the file shows as a short read, which saves an empty
+            // one.
             buffer.reserve((wanted + 1).saturating_sub(buffer.len()).max(1));
             let room = buffer.room();
             let read = sys::read_some(&mut self.file, buffer.spare())?;
             if buffer.len() > limit {
                 return Ok(Contents::TooLarge);
             }
-            // At the end a read is cut short; some network file systems cut others short too.
+            // The last read is short, but some network file systems return short reads elsewhere too.
             if read == 0 || (read < room && buffer.len() as u64 >= self.size) {
                 return Ok(Contents::Whole);
             }
         }
     }
 
-    /// Reads these bytes of the file behind what is in `buffer`; where it is read from next does not change.
+    /// Appends a range of the file to `buffer`, without changing the position of the next read.
     ///
     /// # Errors
-    /// They can't be read, or there are not so many.
+    ///
+    /// Returns an error if the bytes can't be read or the file is shorter.
     pub fn read_range(&mut self, buffer: &mut ReadBuffer, range: Range<u64>) -> io::Result<()> {
         let wanted = usize::try_from(range.end.saturating_sub(range.start)).unwrap_or(usize::MAX);
         sys::read_exact_at(&mut self.file, buffer.add_zeros(wanted), range.start)
     }
 
-    /// The handle, to be read in pieces.
+    /// Returns the handle for reading in pieces.
     pub fn reader(&mut self) -> &mut (impl Read + use<>) {
         &mut self.file
     }

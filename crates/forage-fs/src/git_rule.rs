@@ -1,12 +1,14 @@
-//! Lines of `.gitignore` as git reads them, rewritten for the `ignore` crate.
+//! Translates lines of `.gitignore` from git's syntax to that of the `ignore` crate.
 //!
-//! That crate reads braces as alternatives, has no POSIX classes and no escapes within a class, and trims tabs. Here a
-//! line is parsed as git's `dir.c` and `wildmatch.c` parse it, and written with what means the same to both.
+//! That crate treats braces as alternatives, has no POSIX classes and no escapes within a class, and trims
+//! tabs. We parse a line like git's `dir.c` and `wildmatch.c`, and write it in syntax that means the same to
+//! both.
 
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Returns the line for the `ignore` crate that matches what git matches by `line`; `None` where git matches nothing.
+/// Returns a line for the `ignore` crate that matches the same as `line` does in git, or `None` if it matches
+/// nothing.
 pub(crate) fn rewrite(line: &str) -> Option<String> {
     let line = trim_spaces(line);
     let (negation, pattern) = line.strip_prefix('!').map_or(("", line), |pattern| ("!", pattern));
@@ -16,12 +18,13 @@ pub(crate) fn rewrite(line: &str) -> Option<String> {
         false => ("**/", pattern),
     };
     let glob = glob(pattern).filter(|glob| !glob.is_empty())?;
-    // The `ignore` crate would trim white space at the end; an empty alternative after it matches nothing more.
+    // The `ignore` crate would trim trailing white space; an empty alternative after it prevents this and
+    // matches nothing more.
     let guard = if glob.ends_with(char::is_whitespace) { "{}" } else { "" };
     Some(format!("{negation}{anchor}{glob}{guard}{directory}"))
 }
 
-/// Trims spaces at the end of a line, as far as they are not escaped.
+/// Trims trailing spaces that are not escaped.
 fn trim_spaces(line: &str) -> &str {
     let mut end = 0;
     let mut characters = line.char_indices();
@@ -35,7 +38,7 @@ fn trim_spaces(line: &str) -> &str {
     &line[..end]
 }
 
-/// Rewrites a pattern without its leading and trailing slash; `None` where it can't match.
+/// Translates a pattern without its leading and trailing slash. Returns `None` if it can't match.
 fn glob(pattern: &str) -> Option<String> {
     let mut glob = String::new();
     let mut characters = pattern.chars().peekable();
@@ -60,7 +63,7 @@ fn glob(pattern: &str) -> Option<String> {
                 glob.push_str(match () {
                     () if !is_run || !begins => "*",
                     () if rest.is_empty() || rest.starts_with('/') => "**",
-                    // An escaped slash is one that has to be there.
+                    // An escaped slash is required to be present.
                     () if rest == "\\/" => "*/**",
                     () => "*",
                 });
@@ -79,7 +82,8 @@ fn push_literal(glob: &mut String, character: char) {
     glob.push(character);
 }
 
-/// Rewrites a class after its `[`; `None` where it can't match: without an end, empty, or with an unknown POSIX class.
+/// Translates a class after its `[`. Returns `None` if it can't match, because it is unterminated, empty, or
+/// contains an unknown POSIX class.
 fn push_class(glob: &mut String, pattern: &mut Peekable<Chars<'_>>) -> Option<()> {
     let is_negated = pattern.next_if(|next| matches!(next, '!' | '^')).is_some();
     let mut ascii = [false; 128];
@@ -131,7 +135,7 @@ fn push_class(glob: &mut String, pattern: &mut Peekable<Chars<'_>>) -> Option<()
             break;
         }
     }
-    // No class matches a slash.
+    // A class never matches a slash.
     ascii[usize::from(b'/')] = is_negated;
     let members = || (0..128_u8).filter(|&code| ascii[usize::from(code)]).map(char::from);
     if is_negated {
@@ -143,7 +147,7 @@ fn push_class(glob: &mut String, pattern: &mut Peekable<Chars<'_>>) -> Option<()
         glob.push(']');
         return Some(());
     }
-    // As alternatives: `!` and `^` would negate at the beginning of a class.
+    // Written as alternatives, because `!` and `^` would negate a class if they came first.
     let mut alternatives: Vec<String> = members().map(|member| format!("\\{member}")).collect();
     if !others.is_empty() {
         alternatives.push(format!("[{others}]"));
@@ -152,7 +156,7 @@ fn push_class(glob: &mut String, pattern: &mut Peekable<Chars<'_>>) -> Option<()
     (!alternatives.is_empty()).then_some(())
 }
 
-/// The ASCII characters of a POSIX class.
+/// Returns the predicate of a POSIX class for ASCII.
 fn posix_class(name: &str) -> Option<fn(&u8) -> bool> {
     Some(match name {
         "alnum" => u8::is_ascii_alphanumeric,

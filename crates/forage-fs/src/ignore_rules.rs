@@ -1,10 +1,11 @@
-//! Ignore rules with ripgrep's precedence: `.rgignore`, then `.ignore`, then `.gitignore`, then
-//! `.git/info/exclude`; within a kind the deepest directory decides. Git's two kinds apply only inside a work
-//! tree and not above its root. Rules come from the root down to the file and from nowhere else: what lies above
-//! the root, and the user's global git configuration, would make the answer depend on what the caller can't see.
+//! Ignore rules with ripgrep's precedence: `.rgignore`, `.ignore`, `.gitignore`, `.git/info/exclude`.
 //!
-//! The globs are compiled and matched by the `ignore` crate; the bounds on what is compiled are ours. Git's two kinds are
-//! rewritten first, because that crate reads some lines otherwise than git ([`git_rule`]).
+//! Within a kind the deepest directory decides. Git's two kinds apply only inside a work tree and not above
+//! its root. Rules are read from the root down to the file and nowhere else: files above the root and the
+//! user's global git configuration would make the answer depend on something that the caller can't see.
+//!
+//! The `ignore` crate compiles and matches the globs; the limits on compiling them are ours. Git's two kinds
+//! are translated first, because that crate interprets some lines differently than git ([`git_rule`]).
 
 use std::borrow::Cow;
 use std::io;
@@ -29,10 +30,10 @@ const IGNORE_FILES: [&[u8]; 3] = [b".rgignore", b".ignore", b".gitignore"];
 const GIT_FILE: usize = 2;
 const GIT_EXCLUDE: usize = 3;
 
-/// The names on which the rules of a directory depend, if something in it has them.
+/// The names of entries that affect the rules of their directory.
 pub(crate) const DECIDING: [&[u8]; 5] = [b".rgignore", b".ignore", b".gitignore", b".git", b".jj"];
 
-/// Whether the rules that hold in a directory depend on what has this name in it.
+/// Returns true if an entry with this name affects the rules of its directory.
 pub(crate) fn decides(name: &[u8]) -> bool {
     DECIDING.contains(&name)
 }
@@ -45,11 +46,11 @@ pub(crate) struct IgnoreRules {
     /// In order of precedence: `IGNORE_FILES`, then `.git/info/exclude`.
     matchers: [Option<Gitignore>; 4],
     has_git: bool,
-    /// Whether git's kinds apply: this or a directory above it is a work tree.
+    /// True if git's kinds apply, because this directory or one above it is a work tree.
     inside_git: bool,
 }
 
-/// What the rules say of a name.
+/// The verdict of the rules about a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum IgnoreVerdict {
     Nothing,
@@ -58,13 +59,13 @@ pub(crate) enum IgnoreVerdict {
     Kept,
 }
 
-/// What compiling the rules of a walk has cost, and what was left out.
+/// The running cost of compiling the rules of a walk.
 #[derive(Debug)]
 pub(crate) struct RuleBudget {
     rules: AtomicUsize,
     bytes: AtomicUsize,
     wildcards: AtomicUsize,
-    /// What bounds it; nothing is refused where nothing does.
+    /// The limit that applies.
     bound: Bound,
     stop: Stop,
 }
@@ -76,7 +77,7 @@ enum Bound {
     None,
 }
 
-/// What the rules of a directory cost to compile.
+/// The cost of compiling the rules of a directory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RuleCost {
     pub(crate) rules: usize,
@@ -89,12 +90,12 @@ impl RuleBudget {
         Self::bounded(Bound::OfWalk, stop)
     }
 
-    /// What is taken from it is taken from `whole`.
+    /// Creates a budget that is charged to `whole`.
     pub(crate) fn part_of(whole: &Arc<Self>) -> Self {
         Self::bounded(Bound::Above(Arc::clone(whole)), &whole.stop)
     }
 
-    /// For rules that were paid for before.
+    /// Creates a budget without limits, for rules that were already charged.
     pub(crate) fn unbounded(&self) -> Self {
         Self::bounded(Bound::None, &self.stop)
     }
@@ -109,13 +110,13 @@ impl RuleBudget {
         }
     }
 
-    /// What was taken.
+    /// Returns the cost so far.
     pub(crate) fn taken(&self) -> RuleCost {
         let taken = |taken: &AtomicUsize| taken.load(Ordering::Relaxed);
         RuleCost { rules: taken(&self.rules), bytes: taken(&self.bytes), wildcards: taken(&self.wildcards) }
     }
 
-    /// Whether more than half of something is taken.
+    /// Returns true if more than half of any limit is used.
     pub(crate) fn is_half_used(&self) -> bool {
         let half = |used: &AtomicUsize, most: usize| used.load(Ordering::Relaxed) > most / 2;
         half(&self.rules, limits::IGNORE_WALK_RULES)
@@ -123,7 +124,7 @@ impl RuleBudget {
             || half(&self.wildcards, limits::IGNORE_WALK_WILDCARDS)
     }
 
-    /// Takes what a file needs; false, and nothing taken, when the walk has no room for it.
+    /// Charges the cost of a file. Returns false, without charging anything, if it exceeds a limit.
     pub(crate) fn take(&self, cost: RuleCost) -> bool {
         if let Bound::Above(whole) = &self.bound
             && !whole.take(cost)
@@ -148,7 +149,7 @@ impl RuleBudget {
 }
 
 impl IgnoreRules {
-    /// No rules; `inside_git` says whether a directory above the root is a work tree.
+    /// Creates empty rules. `inside_git` must be true if a directory above the root is a work tree.
     pub(crate) fn none(inside_git: bool) -> Arc<Self> {
         Arc::new(Self {
             parent: None,
@@ -159,8 +160,8 @@ impl IgnoreRules {
         })
     }
 
-    /// The rules that hold in `directory`, whose names are `nodes`. Unchanged rules are shared, so that a
-    /// directory without ignore files costs nothing. What is wrong with a rule goes to `warn`.
+    /// Returns the rules for `directory`, whose entries are `nodes`. Unchanged rules are shared, so a
+    /// directory without ignore files costs nothing. Problems are reported to `warn`.
     pub(crate) fn descend(
         self: &Arc<Self>,
         path: &RelPath,
@@ -198,12 +199,12 @@ impl IgnoreRules {
         })
     }
 
-    /// What the rules say of `path`, which lies below this directory.
+    /// Returns the verdict about `path`, which must be below this directory.
     pub(crate) fn verdict(&self, path: &RelPath, is_directory: bool) -> IgnoreVerdict {
         self.deciding(path, is_directory).0
     }
 
-    /// As [`IgnoreRules::verdict`], with the directory and the text of the rule that decided.
+    /// Like [`IgnoreRules::verdict`], with the directory and the text of the rule that decided.
     pub(crate) fn deciding(&self, path: &RelPath, is_directory: bool) -> (IgnoreVerdict, Option<String>) {
         let mut found: [Option<(&IgnoreRules, Match<&ignore::gitignore::Glob>)>; 4] = [const { None }; 4];
         let mut past_git_root = false;
@@ -285,7 +286,7 @@ fn compile(
             ));
             return None;
         }
-        // It was there a moment ago, or need not be.
+        // The file was removed just now, or is optional.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
         Err(error) => {
             warn(format!("{} can't be read and its rules are not applied: {error}", shown()));
@@ -330,7 +331,7 @@ fn compile(
         warn(format!("{} has rules beyond the bounds of one search and is not applied", shown()));
         return None;
     }
-    // A call that must end reports so itself; compiling is what can take long.
+    // A call that must end reports this itself, and compiling may take long.
     if budget.stop.check().is_some() {
         return None;
     }
@@ -344,8 +345,8 @@ fn compile(
     }
 }
 
-/// The file's bytes, or `None` when it is over the limit. A link is not followed, as in git.
-/// A file of a directory, unless it is over [`limits::IGNORE_FILE_BYTES`].
+/// Returns the bytes of a file in a directory, or `None` if it exceeds [`limits::IGNORE_FILE_BYTES`]. A link
+/// is not followed, as in git.
 pub(crate) fn read_bounded(directory: &Directory, name: &[u8]) -> std::io::Result<Option<Vec<u8>>> {
     let Some(mut file) = crate::file::OpenedFile::new(sys::open_leaf(directory, name)?)? else {
         return Err(std::io::Error::other("it is not a regular file"));

@@ -1,11 +1,11 @@
-//! The file systems that the kernel makes of itself: what is in their files is no text of a project, some hold keys, and to
-//! read others changes something.
+//! Pseudo file systems of the kernel. Their files are not project text, some contain keys, and reading others
+//! has side effects.
 
-/// Their types, as `statfs` tells them, and their names.
+/// Their types as reported by `statfs`, with their names.
 ///
-/// From the kernel's `include/uapi/linux/magic.h` and the sources of those that are not in it. What is not among them:
-/// tmpfs, which is where people keep files, and devtmpfs, which has the type of tmpfs and holds devices, none of which is
-/// a regular file.
+/// The values are from the kernel's `include/uapi/linux/magic.h` and from the sources of those that are not
+/// listed there. Not included are tmpfs, which people use for ordinary files, and devtmpfs, which has the
+/// type of tmpfs and contains only devices, not regular files.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const KERNEL_FILE_SYSTEMS: &[(u32, &str)] = &[
     (0x0000_9fa0, "procfs"),
@@ -37,7 +37,7 @@ const KERNEL_FILE_SYSTEMS: &[(u32, &str)] = &[
     (0x0000_9fa2, "usbdevfs"),
 ];
 
-/// The name of a kernel's file system of this type.
+/// Returns the name of the kernel file system with this type.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn name_of(kind: u32) -> Option<&'static str> {
     KERNEL_FILE_SYSTEMS.iter().find(|(known, _)| *known == kind).map(|(_, name)| *name)

@@ -1,10 +1,10 @@
-//! The disk: the only crate that touches the user's files.
+//! Disk access: the only crate that reads the user's files.
 //!
-//! Everything is opened beneath a [`Root`] handle, one name at a time and never through a link that was
-//! not resolved here first, so that no symlink, `..`, magic link or rename race leads out of the root.
-//! Only regular files are read; what is left out is counted by reason in [`Skipped`].
+//! Everything is opened beneath a [`Root`] handle, one name at a time and never through a link that was not
+//! resolved here first. Therefore no symlink, `..`, magic link or concurrent rename can lead outside of the
+//! root. Only regular files are read; everything left out is counted by reason in [`Skipped`].
 //!
-//! The crate knows no pattern, no JSON and no model.
+//! This crate does not depend on patterns, JSON or models.
 //!
 //! ```
 //! use std::ops::ControlFlow;
@@ -14,7 +14,7 @@
 //!
 //! let root = Root::open("src".as_ref(), &RootPolicy::default(), SecretPolicy::standard(&[]))?;
 //! let mut paths = Vec::new();
-//! // In path order, however many threads walk.
+//! // Results arrive in path order, however many threads walk.
 //! walk(
 //!     &root,
 //!     &RelPath::root(),

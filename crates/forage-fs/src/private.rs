@@ -1,13 +1,13 @@
-//! Directories of the user's own, below their cache, state and data directories: what is in them is believed, and so
-//! nobody else may have a say in it.
+//! Private directories (cache, state, data). Their contents are trusted, so only this user may write to them.
 //!
-//! A [`PrivatePlace`] says where such a directory would be, and a [`PrivateDirectory`] is one that was opened and
-//! judged. On the way to it, every component belongs to this user or the system, and nobody else may replace one. The
-//! directory itself and all below it belong to this user, who alone may write there. A file of it is opened by its name
-//! in the open directory, never through a link and without waiting for a pipe, and judged on the handle that is then
-//! used: a plain file of this user, of one name, within a size. Nothing is emptied or removed before it was judged so.
+//! A [`PrivatePlace`] is the location of such a directory, and a [`PrivateDirectory`] is one that was opened
+//! and checked. Every component of its path must belong to this user or the system, and no other user may be
+//! able to replace one. The directory and everything below it must belong to this user, and only this user
+//! may write there. A file is opened by its name in the open directory, never through a link and without
+//! blocking on a pipe. It is then checked on the open handle: it must be a plain file of this user, with a
+//! single link and within a size limit. Nothing is truncated or removed before these checks.
 //!
-//! Where the system tells neither owners nor permissions (`portable`), kinds, links and sizes are judged.
+//! On systems that do not report owners and permissions (`portable`), we check only types, links and sizes.
 
 mod named;
 
@@ -25,11 +25,11 @@ use crate::sys::{NodeFacts, NodeKind, OpenMode};
 
 pub use named::NamedFile;
 
-/// The extension of a file that is being written. One that was left behind by a program that ended may go.
+/// The extension of a file that is being written. A leftover of a program that crashed may be removed.
 const TEMPORARY: &str = "tmp";
 
-/// The location of a directory of the user's own, which may not be there yet: names below a directory that the user or
-/// the system has chosen.
+/// The location of a private directory that may not exist yet: names below a directory that the user or the
+/// system has chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PrivatePlace {
     base: PathBuf,
@@ -37,13 +37,14 @@ pub struct PrivatePlace {
 }
 
 impl PrivatePlace {
-    /// A place below this absolute path, whose links are followed: those of the user and the system. To be joined with
-    /// at least one name.
+    /// Creates a location below an absolute path, whose links are followed because they belong to the user or
+    /// the system. At least one name must be joined to it.
     pub fn below(base: impl Into<PathBuf>) -> Self {
         Self { base: base.into(), below: Vec::new() }
     }
 
-    /// A directory that the user names; a link in place of itself is not followed.
+    /// Creates the location of a directory that the user names. Links in its parents are followed; the
+    /// directory itself must not be a link.
     pub fn at(path: &Path) -> Self {
         match (path.parent(), path.file_name()) {
             (Some(parent), Some(name)) => Self::below(parent).join(name),
@@ -51,7 +52,7 @@ impl PrivatePlace {
         }
     }
 
-    /// A directory in this one.
+    /// Returns the location of a subdirectory.
     #[must_use]
     pub fn join(&self, name: impl AsRef<OsStr>) -> Self {
         let mut joined = self.clone();
@@ -59,15 +60,16 @@ impl PrivatePlace {
         joined
     }
 
-    /// Its path, with the links that are in it.
+    /// Returns the path without resolving its links.
     pub fn path(&self) -> PathBuf {
         self.below.iter().fold(self.base.clone(), |path, name| path.join(name))
     }
 
-    /// The directory; `None` when there is none.
+    /// Opens the directory. Returns `None` if it does not exist.
     ///
     /// # Errors
-    /// It can't be trusted, or opened.
+    ///
+    /// Returns an error if it can't be trusted or opened.
     pub fn open(&self) -> Result<Option<PrivateDirectory>, PrivateError> {
         match self.try_open() {
             Err(PrivateError::Io { source, .. }) if source.kind() == ErrorKind::NotFound => Ok(None),
@@ -75,12 +77,13 @@ impl PrivatePlace {
         }
     }
 
-    /// The directory, made for this user alone if there is none.
+    /// Opens the directory, or creates it for this user only.
     ///
     /// # Errors
-    /// It can't be trusted, made or opened.
+    ///
+    /// Returns an error if it can't be trusted, created or opened.
     pub fn create(&self) -> Result<PrivateDirectory, PrivateError> {
-        // A component that was made by somebody else meanwhile is judged like one that was there before.
+        // A component that another process creates at the same time is checked like an existing one.
         let mut resolved = system::resolve(&self.base)?;
         for ancestor in resolved.clone().ancestors().collect::<Vec<_>>().into_iter().rev().skip(1) {
             system::make_directory(ancestor).map_err(|source| io_error(ancestor, source))?;
@@ -112,45 +115,46 @@ impl PrivatePlace {
     }
 }
 
-/// As [`PrivatePlace::at`].
+/// See [`PrivatePlace::at`].
 impl From<&Path> for PrivatePlace {
     fn from(path: &Path) -> Self {
         Self::at(path)
     }
 }
 
-/// As [`PrivatePlace::at`].
+/// See [`PrivatePlace::at`].
 impl From<PathBuf> for PrivatePlace {
     fn from(path: PathBuf) -> Self {
         Self::at(&path)
     }
 }
 
-/// An open directory that only this user may write, and only this user has made.
+/// An open directory to which only this user may write.
 #[derive(Debug)]
 pub struct PrivateDirectory {
     handle: PrivateHandle,
-    /// Without links.
+    /// The path without links.
     path: PathBuf,
 }
 
-/// Something in a [`PrivateDirectory`].
+/// An entry of a [`PrivateDirectory`].
 #[derive(Clone, Debug)]
 pub struct PrivateEntry {
-    /// Its name.
+    /// The name.
     pub name: OsString,
-    /// Whether it is a directory. A link is none.
+    /// True for a directory, but not for a link to one.
     pub is_directory: bool,
-    /// Whether it is a plain file.
+    /// True for a plain file.
     pub is_file: bool,
-    /// Bytes.
+    /// The size in bytes.
     pub size: u64,
-    /// The time of its last modification.
+    /// The modification time.
     pub modified: SystemTime,
 }
 
 impl PrivateEntry {
-    /// Returns whether it is a file that [`PrivateDirectory::replace`] has not given its name yet, by its extension.
+    /// Returns true if this is a temporary file of [`PrivateDirectory::replace`] that has not been renamed
+    /// yet, judging by its extension.
     #[must_use]
     pub fn is_temporary(&self) -> bool {
         Path::new(&self.name).extension().is_some_and(|extension| extension == TEMPORARY)
@@ -158,23 +162,25 @@ impl PrivateEntry {
 }
 
 impl PrivateDirectory {
-    /// Its path. No component of it is a link, and nobody but this user and the system may replace one.
+    /// Returns the path. No component is a link, and only this user and the system may replace one.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// A directory in this one; `None` when there is none.
+    /// Opens a subdirectory. Returns `None` if it does not exist.
     ///
     /// # Errors
-    /// It can't be trusted, or opened.
+    ///
+    /// Returns an error if it can't be trusted or opened.
     pub fn directory(&self, name: impl AsRef<OsStr>) -> Result<Option<Self>, PrivateError> {
         allow_missing(self.child(name.as_ref()))
     }
 
-    /// A directory in this one, made if there is none.
+    /// Opens a subdirectory, or creates it.
     ///
     /// # Errors
-    /// It can't be trusted, made or opened.
+    ///
+    /// Returns an error if it can't be trusted, created or opened.
     pub fn create_directory(&self, name: impl AsRef<OsStr>) -> Result<Self, PrivateError> {
         let name = name.as_ref();
         self.make(name)?;
@@ -190,7 +196,8 @@ impl PrivateDirectory {
         check_name(&self.path, name)?;
         let path = self.path.join(name);
         let handle = system::open_child(&self.handle, name).map_err(|source| {
-            // One that is not believed is closed behind the kernel's wall, and yet its name tells why.
+            // An untrusted directory can't be opened inside the sandbox, but its name may still reveal the
+            // reason.
             let facts = self.facts(name).ok();
             let reason = facts.and_then(|facts| match facts.kind {
                 NodeKind::Symlink => Some(Distrust::Link),
@@ -212,39 +219,43 @@ impl PrivateDirectory {
         }
     }
 
-    /// Opens a file to be read; `None` when there is none.
+    /// Opens a file for reading. Returns `None` if it does not exist.
     ///
     /// # Errors
-    /// It can't be trusted, is larger than `most` bytes, or can't be opened.
+    ///
+    /// Returns an error if it can't be trusted, is larger than `max` bytes, or can't be opened.
     pub fn open_file(&self, name: impl AsRef<OsStr>, most: u64) -> Result<Option<File>, PrivateError> {
         allow_missing(self.open(name.as_ref(), OpenMode::Read, most))
     }
 
-    /// The whole of a file; `None` when there is none.
+    /// Reads a whole file. Returns `None` if it does not exist.
     ///
     /// # Errors
-    /// It can't be trusted, is larger than `most` bytes, or can't be read.
+    ///
+    /// Returns an error if it can't be trusted, is larger than `max` bytes, or can't be read.
     pub fn read(&self, name: impl AsRef<OsStr>, most: u64) -> Result<Option<Vec<u8>>, PrivateError> {
         let name = name.as_ref();
         let Some(file) = self.open_file(name, most)? else { return Ok(None) };
         let mut bytes = Vec::new();
-        // It may grow meanwhile.
+        // The file may grow while we read it.
         file.take(most).read_to_end(&mut bytes).map_err(|source| self.error(name, source))?;
         Ok(Some(bytes))
     }
 
-    /// Opens a file to be read, written and locked, made if there is none. It is as it was.
+    /// Opens a file for reading, writing and locking, or creates it. The file is not truncated.
     ///
     /// # Errors
-    /// It can't be trusted, made or opened.
+    ///
+    /// Returns an error if it can't be trusted, created or opened.
     pub fn open_or_create(&self, name: impl AsRef<OsStr>) -> Result<File, PrivateError> {
         self.open(name.as_ref(), OpenMode::ReadWriteOrCreate, u64::MAX)
     }
 
-    /// Makes a file that is not there yet.
+    /// Creates a file that must not exist yet.
     ///
     /// # Errors
-    /// Something has the name, or it can't be made.
+    ///
+    /// Returns an error if the name exists or the file can't be created.
     pub fn create_new(&self, name: impl AsRef<OsStr>) -> Result<File, PrivateError> {
         self.open(name.as_ref(), OpenMode::CreateNew, u64::MAX)
     }
@@ -253,23 +264,24 @@ impl PrivateDirectory {
         open_judged(&self.handle, &self.path, name, access, most)
     }
 
-    /// Writes a file whole or not at all: under another name first, which is then given its own. What had the name
-    /// before goes, whatever it was but a directory; what a link led to stays.
+    /// Writes a file atomically: under a temporary name first, which is then renamed. This replaces an
+    /// existing entry unless it is a directory; the target of a link is not changed.
     ///
     /// # Errors
-    /// It can't be written.
+    ///
+    /// Returns an error if the file can't be written.
     pub fn replace(
         &self,
         name: impl AsRef<OsStr>,
         write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
     ) -> Result<(), PrivateError> {
-        // By hand: `tempfile` goes by paths, and this by the handle that was judged.
+        // We can't use `tempfile` here: it works with paths, and we must use the handle that was checked.
         static COUNTER: AtomicU64 = AtomicU64::new(0);
         let name = name.as_ref();
         check_name(&self.path, name)?;
         let number = COUNTER.fetch_add(1, Ordering::Relaxed);
         let temporary = OsString::from(format!("{}-{number}.{TEMPORARY}", std::process::id()));
-        // One that a process of the same number has left behind.
+        // A leftover of another process with the same id.
         self.remove(&temporary)?;
         let file = self.create_new(&temporary)?;
         let mut writer = BufWriter::new(&file);
@@ -283,28 +295,32 @@ impl PrivateDirectory {
         })
     }
 
-    /// Gives a file another name; what had that goes.
+    /// Renames a file, and replaces an existing one with the new name.
     ///
     /// # Errors
-    /// The system refuses.
+    ///
+    /// Returns system errors.
     pub fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> Result<(), PrivateError> {
         let (from, to) = (from.as_ref(), to.as_ref());
         check_name(&self.path, from).and_then(|()| check_name(&self.path, to))?;
         system::rename(&self.handle, from, to).map_err(|source| self.error(from, source))
     }
 
-    /// Writes the names in it through to the disk.
+    /// Flushes the directory's entries to disk.
     ///
     /// # Errors
-    /// The system refuses.
+    ///
+    /// Returns system errors.
     pub fn sync(&self) -> Result<(), PrivateError> {
         system::sync(&self.handle).map_err(|source| io_error(&self.path, source))
     }
 
-    /// Removes a name that is none of a directory; false when there is none. What a link leads to stays.
+    /// Removes an entry that is not a directory. Returns false if it does not exist. The target of a link is
+    /// not changed.
     ///
     /// # Errors
-    /// The system refuses.
+    ///
+    /// Returns system errors.
     pub fn remove(&self, name: impl AsRef<OsStr>) -> Result<bool, PrivateError> {
         let name = name.as_ref();
         check_name(&self.path, name)?;
@@ -315,11 +331,12 @@ impl PrivateDirectory {
         }
     }
 
-    /// Removes what has a name, and, if that is a directory, all below it; false when there is nothing. Links are
-    /// removed and not followed.
+    /// Removes an entry and, if it is a directory, everything below it. Returns false if it does not exist.
+    /// Links are removed and not followed.
     ///
     /// # Errors
-    /// The system refuses.
+    ///
+    /// Returns system errors.
     pub fn remove_all(&self, name: impl AsRef<OsStr>) -> Result<bool, PrivateError> {
         self.remove_below(name.as_ref(), limits::PRIVATE_DEPTH)
     }
@@ -333,7 +350,7 @@ impl PrivateDirectory {
             return self.remove(name);
         }
         let depth = depth.checked_sub(1).ok_or_else(|| self.error(name, ErrorKind::InvalidData.into()))?;
-        // Whose it is does not matter: it is in a directory of this user's, and what it leads to is not followed.
+        // The owner does not matter: the directory is inside one of this user's, and links are not followed.
         let handle = system::open_child(&self.handle, name).map_err(|source| self.error(name, source))?;
         let directory = Self { handle, path: self.path.join(name) };
         for name in directory.names()? {
@@ -342,10 +359,11 @@ impl PrivateDirectory {
         self.remove_empty(name)
     }
 
-    /// Removes an empty directory; false when there is none.
+    /// Removes an empty directory. Returns false if it does not exist.
     ///
     /// # Errors
-    /// Something is in it, or the system refuses.
+    ///
+    /// Returns an error if the directory is not empty, and system errors.
     pub fn remove_empty(&self, name: impl AsRef<OsStr>) -> Result<bool, PrivateError> {
         let name = name.as_ref();
         check_name(&self.path, name)?;
@@ -355,17 +373,18 @@ impl PrivateDirectory {
         }
     }
 
-    /// Returns what is in it, in no order.
+    /// Returns the entries in arbitrary order.
     ///
     /// # Errors
-    /// It can't be read.
+    ///
+    /// Returns an error if the directory can't be read.
     pub fn entries(&self) -> Result<Vec<PrivateEntry>, PrivateError> {
         let names = self.names()?.into_iter();
-        // What goes away meanwhile is not in it.
+        // Entries that are removed at the same time are not included.
         Ok(names.filter_map(|name| self.entry(name)).collect())
     }
 
-    /// Returns the entry with this name; `None` when nothing has it, or the system refuses to tell.
+    /// Returns the entry with this name, or `None` if it does not exist or can't be examined.
     pub fn entry(&self, name: impl Into<OsString>) -> Option<PrivateEntry> {
         let name = name.into();
         let facts = self.facts(&name).ok()?;
@@ -378,10 +397,11 @@ impl PrivateDirectory {
         })
     }
 
-    /// Looks at a file by its name, without opening it; false when there is none.
+    /// Checks a file by its name, without opening it. Returns false if it does not exist.
     ///
     /// # Errors
-    /// It can't be trusted, or is larger than `most` bytes.
+    ///
+    /// Returns an error if it can't be trusted or is larger than `max` bytes.
     pub fn check_file(&self, name: impl AsRef<OsStr>, most: u64) -> Result<bool, PrivateError> {
         let name = name.as_ref();
         match self.facts(name) {
@@ -394,15 +414,17 @@ impl PrivateDirectory {
         }
     }
 
-    /// Looks at all that is in it, at any depth, for an engine that opens files by their paths. What it then opens is
-    /// what was looked at: nobody else may replace a component of [`PrivateDirectory::path`], or make anything in it.
-    /// `most` gives the bytes that a file may have, by its name.
+    /// Checks everything in the directory, recursively, for an engine that opens files by their paths. The
+    /// engine will then open what was checked, because no other user may replace a component of
+    /// [`PrivateDirectory::path`] or create anything in it. `max` returns the maximum size of a file by its
+    /// name.
     ///
-    /// A file that the engine made may have permissions that let others write it, where nobody else may enter the
-    /// directory.
+    /// A file that the engine created may have permissions that let others write to it, if no other user may
+    /// enter the directory.
     ///
     /// # Errors
-    /// Something in it can't be trusted, or can't be looked at.
+    ///
+    /// Returns an error if some entry can't be trusted or examined.
     pub fn check_all(&self, most: impl Fn(&OsStr) -> u64) -> Result<(), PrivateError> {
         self.check_below(&most, false, limits::PRIVATE_DEPTH)
     }
@@ -419,7 +441,7 @@ impl PrivateDirectory {
         let is_closed = is_closed || facts.is_closed;
         for name in self.names()? {
             let mut facts = match self.facts(&name) {
-                // Another process of this user is at work.
+                // Another process of this user has removed it.
                 Err(error) if error.kind() == ErrorKind::NotFound => continue,
                 facts => facts.map_err(|source| self.error(&name, source))?,
             };
@@ -461,7 +483,8 @@ impl PrivateDirectory {
     }
 }
 
-/// Returns the path with its links resolved as far as it exists: to be compared with paths of roots, and not opened.
+/// Returns the path with links resolved as far as it exists. The result is for comparison with the paths of
+/// roots, and must not be opened.
 pub fn resolved(path: &Path) -> PathBuf {
     let whole = path.ancestors().find_map(|existing| {
         let rest = path.strip_prefix(existing).ok()?;
@@ -470,10 +493,12 @@ pub fn resolved(path: &Path) -> PathBuf {
     whole.unwrap_or_else(|| path.to_owned())
 }
 
-/// Opens a plain file of any owner that the user names, links followed, to be read; a pipe is not waited for.
+/// Opens a plain file that the user names for reading, regardless of its owner. Follows links, and does not
+/// block on a pipe.
 ///
 /// # Errors
-/// It is something else, is larger than `most` bytes, or can't be opened.
+///
+/// Returns an error if it is not a plain file, is larger than `max` bytes, or can't be opened.
 pub fn open_named(path: &Path, most: u64) -> Result<File, PrivateError> {
     let file = system::open_named(path).map_err(|source| io_error(path, source))?;
     let facts = system::file_facts(&file).map_err(|source| io_error(path, source))?;
@@ -495,7 +520,7 @@ fn open_judged(
     check_name(directory, name)?;
     let path = directory.join(name);
     let file = system::open_file(handle, name, access).map_err(|source| {
-        // The system's word for a link is one about loops, and for a pipe one about devices.
+        // The system reports a link as a loop error, and a pipe as a device error.
         let facts = system::facts_of(handle, name).ok().filter(|_| access != OpenMode::CreateNew);
         match facts.and_then(|facts| distrust_of_file(&facts, u64::MAX)) {
             Some(reason) => distrusted(&path, reason),
@@ -522,7 +547,7 @@ fn distrust_of_file(facts: &NodeFacts, most: u64) -> Option<Distrust> {
         .or_else(|| (size > most).then_some(Distrust::Size { size, most }))
 }
 
-/// A name is that of one component, whoever made it.
+/// Checks that a name is a single path component.
 fn check_name(directory: &Path, name: &OsStr) -> Result<(), PrivateError> {
     let mut components = Path::new(name).components();
     match (components.next(), components.next()) {

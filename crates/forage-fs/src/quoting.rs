@@ -1,9 +1,9 @@
-//! Quoting of foreign text: names of files, symbols, headings, messages, and fields that others wrote.
+//! Quotes untrusted text: file names, symbols, headings, messages and other fields that others wrote.
 //!
-//! An answer has lines of its own: headlines, notes in brackets, headings of files, numbered lines. A repository chooses
-//! the names that those lines hold, so a name could be written like one of them. [`display_path`] and [`display_text`]
-//! return ordinary text as it is, and put into double quotes all that could be taken for a line of an answer, hide
-//! something, or close the markup that a client puts around an answer.
+//! An answer contains lines of its own, for example headlines, notes in brackets, file headings and numbered lines.
+//! A repository chooses the names in those lines, so a name could imitate one of them. [`display_path`] and
+//! [`display_text`] return ordinary text unchanged. They put text in double quotes if it could be mistaken
+//! for a line of an answer, hides something, or could close the markup that a client puts around an answer.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -11,11 +11,13 @@ use std::fmt::Write as _;
 use crate::rel_path::RelPathError;
 use crate::root::is_separator;
 
-/// Returns whether a character could steer a terminal, hide or reorder text, or forge a line: control characters, ends
-/// of lines and paragraphs, and all that Unicode has no glyph for: its default ignorable and format characters.
+/// Returns true if a character could control a terminal, hide or reorder text, or forge a line. These are
+/// control characters, line and paragraph separators, and all characters without a glyph: Unicode's default
+/// ignorable and format characters.
 ///
-/// Left are the variation selector of emoji, and the format characters that are signs with a glyph, such as that of an
-/// Arabic year. Joiners are not, though emoji and some scripts need them: they are as invisible in a name of a program.
+/// Allowed are the emoji variation selector and format characters with a glyph, for example the Arabic year sign.
+/// Joiners are not allowed, although emoji and some scripts need them, because they would be invisible in an
+/// identifier.
 pub fn needs_escape(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -25,24 +27,36 @@ pub fn needs_escape(c: char) -> bool {
             | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The variation selector that makes an emoji of the sign before it.
+/// The variation selector that turns the preceding character into an emoji.
 const EMOJI: char = '\u{fe0f}';
 
-/// The frame of a key cap: a digit, the selector of emoji, the frame.
+/// The enclosing keycap. A keycap is a digit, the emoji selector and this character.
 const KEY_CAP: char = '\u{20e3}';
 
-/// The braille sign without dots, which looks like a space.
+/// The empty braille pattern, which looks like a space.
 const BRAILLE_BLANK: char = '\u{2800}';
 
-/// Returns bytes of a path as answers show it: as it is when it is ordinary text; else in double quotes with `\n`, `\t`,
-/// `\"`, `\\` and `\xNN` escapes, which [`crate::RelPath::parse`] reads back to the same bytes.
+/// Returns a path as answers show it. An ordinary path is returned unchanged. Others are put in double
+/// quotes, with the escapes `\n`, `\t`, `\"`, `\\` and `\xNN`, which [`crate::RelPath::parse`] converts back
+/// to the same bytes.
 ///
-/// Quoted are names with characters that are invisible, that close markup (`<`, `>`, `` ` ``) or that are white space other
-/// than the space; names that begin or end with a space; and names that are written like a line of an answer, such as
-/// `[searched 9,999 files]`, `Found 3 matches`, `src/a.rs:5: code` or `@@ end`. `[id].tsx` and `My notes.md` are ordinary.
+/// Names are quoted if they contain invisible characters, characters that close markup (`<`, `>`, `` ` ``) or
+/// white space other than the space; if they begin or end with a space; and if they look like a line of an
+/// answer, for example `[searched 9,999 files]`, `Found 3 matches`, `src/a.rs:5: code` or `@@ end`. For example,
+/// `[id].tsx` and `My notes.md` are ordinary.
+///
+/// # Examples
+///
+/// ```
+/// use forage_fs::display_path;
+///
+/// assert_eq!(display_path(b"src/My notes.md"), "src/My notes.md");
+/// assert_eq!(display_path(b"a\nb.rs"), r#""a\nb.rs""#);
+/// assert_eq!(display_path(b"[searched 9,999 files]"), r#""[searched 9,999 files]""#);
+/// ```
 pub fn display_path(bytes: &[u8]) -> Cow<'_, str> {
     if is_simple(bytes) {
-        // It has ASCII only.
+        // The path is ASCII here.
         return String::from_utf8_lossy(bytes);
     }
     match std::str::from_utf8(bytes) {
@@ -51,8 +65,8 @@ pub fn display_path(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// Returns [`display_path`] for a path below a root. The directories that lead to the root belong to the user and are no
-/// lines of an answer, whatever words they have.
+/// Returns [`display_path`] for a path below a root. The directories above the root belong to the user, so
+/// words in them are not suspicious.
 pub fn display_below(root: &[u8], path: &[u8]) -> String {
     let mut whole = root.to_vec();
     if !path.is_empty() {
@@ -71,7 +85,7 @@ pub fn display_below(root: &[u8], path: &[u8]) -> String {
     }
 }
 
-/// Returns [`display_path`] for a path that another program wrote, which may be quoted already.
+/// Returns [`display_path`] for a path that another program wrote and may have quoted already.
 pub fn display_foreign_path(path: &str) -> Cow<'_, str> {
     match path.starts_with('"').then(|| path_bytes(path)) {
         Some(Ok(bytes)) => Cow::Owned(display_path(&bytes).into_owned()),
@@ -79,11 +93,11 @@ pub fn display_foreign_path(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a text of one line, such as a symbol, a heading or a message, for the middle of a line of an answer: as it is
-/// when it is ordinary, else quoted like a path.
+/// Returns one line of text, for example a symbol, a heading or a message, for the middle of a line of an answer.
+/// Ordinary text is returned unchanged, other text is quoted like a path.
 ///
-/// It may be a phrase and may have `<` and `>`, as types have; it may not have a tag, a backtick or invisible characters,
-/// and not be written like a note or a heading of an answer.
+/// It may be a phrase and may contain `<` and `>`, as types do. It must not contain a tag, a backtick or
+/// invisible characters, and must not look like a note or a heading of an answer.
 pub fn display_text(text: &str) -> Cow<'_, str> {
     match text.contains('`') || text.starts_with('"') || is_hostile(text) {
         true => Cow::Owned(quote(text.as_bytes())),
@@ -91,7 +105,7 @@ pub fn display_text(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns [`display_text`] for a sentence, which may quote code in backticks and begin with a quotation.
+/// Returns [`display_text`] for a sentence, which may contain code in backticks and begin with a quotation.
 pub fn display_message(text: &str) -> Cow<'_, str> {
     if is_hostile(text) { Cow::Owned(quote(text.as_bytes())) } else { Cow::Borrowed(text) }
 }
@@ -104,23 +118,25 @@ fn is_hostile(text: &str) -> bool {
     text.starts_with(' ') || text.starts_with("@@ ") || is_note || has_tag(text) || places(text).any(hides)
 }
 
-/// Returns whether a line of a file could be taken for a note of an answer, which is in brackets: `[warning: …]`.
+/// Returns true if a line of a file could be mistaken for a note of an answer, which is in brackets:
+/// `[warning: …]`.
 pub fn is_like_a_note(line: &str) -> bool {
     let inner = line.strip_prefix('[').and_then(|line| line.trim_end().strip_suffix(']'));
     inner.is_some_and(|inner| inner.contains(' ') && opens_a_line(inner))
 }
 
-/// Bytes without a meaning in any line of an answer, which most paths have alone.
+/// Returns true for paths of bytes that have no special meaning in any line of an answer, which most paths
+/// are.
 fn is_simple(path: &[u8]) -> bool {
     let is_simple =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'+');
     path.iter().all(|&byte| is_simple(byte))
-        // A name that is a gap.
+        // We exclude names that could be mistaken for a gap.
         && !path.starts_with(b"--")
         && memchr::memmem::find(path, b"/--").is_none()
 }
 
-/// What lines that do not follow each other are divided by.
+/// Returns true if a name looks like the separator between non-adjacent lines.
 fn is_gap(name: &[u8]) -> bool {
     name.len() > 1 && name.iter().all(|&byte| byte == b'-')
 }
@@ -134,7 +150,7 @@ fn is_ordinary_path(path: &str) -> bool {
         })
 }
 
-/// Returns whether a name without hidden characters is not written like a part of an answer.
+/// Returns true if a name without hidden characters does not look like a part of an answer.
 fn is_ordinary_name(name: &str) -> bool {
     let has_space = name.contains(' ');
     let is_location = name.match_indices(':').any(|(at, _)| {
@@ -144,7 +160,7 @@ fn is_ordinary_name(name: &str) -> bool {
     if name.starts_with(' ') || name.ends_with(' ') || is_location || is_gap(name.as_bytes()) {
         return false;
     }
-    // The marks of a tree, and of what is left out.
+    // The symbols of a tree, and of omissions.
     if name.chars().any(|c| matches!(c, '\u{2500}'..='\u{257f}')) || name.starts_with('…') {
         return false;
     }
@@ -160,8 +176,8 @@ fn is_ordinary_name(name: &str) -> bool {
     begins_plainly && !says_more && !is_phrase(name)
 }
 
-/// Returns whether a name with spaces could be a sentence of an answer. What has an extension is a file to most readers, and
-/// so is not one unless it begins like a sentence of ours.
+/// Returns true if a name with spaces could be a sentence of an answer. Most readers recognize a name with an
+/// extension as a file, so such a name counts only if it begins like one of our sentences.
 fn is_phrase(name: &str) -> bool {
     let is_short = name.split(' ').count() <= 2;
     match has_extension(name) {
@@ -180,7 +196,7 @@ fn has_extension(name: &str) -> bool {
     })
 }
 
-/// The first words of the lines of answers, in lower case, after a number if there is one: `3 names fit …`.
+/// The first words of the lines of answers in lower case, after an optional number: `3 names fit …`.
 const OPENINGS: &[&str] = &[
     "as",
     "at",
@@ -238,8 +254,8 @@ fn opens_a_line(text: &str) -> bool {
     first.is_some_and(|first| OPENINGS.contains(&first.as_str()))
 }
 
-/// Returns whether a text has a tag: `</x>`, `<!--`, `<x-y>`, or `<name` of three letters or more that follows no name, as the
-/// arguments of a type do.
+/// Returns true if a text contains a tag: `</x>`, `<!--`, `<x-y>`, or `<name` with at least three letters and
+/// not directly after a name, as in type arguments.
 fn has_tag(text: &str) -> bool {
     text.match_indices('<').any(|(at, _)| {
         let (before, after) = (&text[..at], &text[at + 1..]);
@@ -254,15 +270,15 @@ fn has_tag(text: &str) -> bool {
     })
 }
 
-/// Where a selector of emoji stands.
+/// The context of an emoji selector.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// After a sign that it makes an emoji of, or before the frame of a key cap.
+    /// After a character that it turns into an emoji, or before an enclosing keycap.
     Emoji,
     Stray,
 }
 
-/// The characters of a text, each with what it would be as a selector of emoji.
+/// Iterates over the characters of a text, each with the context that it would have as an emoji selector.
 fn places(text: &str) -> impl Iterator<Item = (char, Place)> + '_ {
     let mut characters = text.chars().peekable();
     let mut before = None;
@@ -275,7 +291,7 @@ fn places(text: &str) -> impl Iterator<Item = (char, Place)> + '_ {
     })
 }
 
-/// Returns whether quotes write a character out.
+/// Returns true if a character must be escaped inside quotes.
 fn is_written_out((c, place): (char, Place)) -> bool {
     needs_escape(c)
         || matches!(c, '<' | '>' | '`' | BRAILLE_BLANK)
@@ -309,7 +325,7 @@ fn quote(bytes: &[u8]) -> String {
     out
 }
 
-/// Returns the bytes that a written path stands for: what [`display_path`] shows, read back.
+/// Returns the bytes of a path as [`display_path`] writes it.
 pub(crate) fn path_bytes(text: &str) -> Result<Cow<'_, [u8]>, RelPathError> {
     if text.starts_with('"') { unquote(text).map(Cow::Owned) } else { Ok(Cow::Borrowed(text.as_bytes())) }
 }

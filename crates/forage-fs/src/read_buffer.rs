@@ -3,53 +3,55 @@
 use std::io::{self, Read};
 use std::ops::Deref;
 
-/// Bytes of a file. They begin where a page of memory does: to copy what the kernel has to a place 1 to 31 bytes behind the
-/// start of a page takes twice as long on some processors (AMD family 25, where `rep movsb` does it), and that is where a
-/// large allocation begins (glibc puts it 16 bytes behind). See bench/README.md for what it gives.
+/// The bytes of a file, aligned to a page.
+///
+/// On some processors (AMD family 25, with `rep movsb`) the kernel takes twice as long to copy data to an
+/// address 1 to 31 bytes after the start of a page. This is where large allocations begin, because glibc puts
+/// them 16 bytes after it. See bench/README.md for the effect.
 #[derive(Debug, Default)]
 pub struct ReadBuffer {
-    /// What is in front of `start` is for alignment.
+    /// Bytes before `start` are padding for alignment.
     bytes: Vec<u8>,
     start: usize,
 }
 
-/// Bytes of a page, of the smallest that processors have.
+/// The smallest page size of all processors, in bytes.
 const PAGE: usize = 4096;
 
-/// Bytes that there is room for at least: most files of source code have fewer.
+/// Minimum capacity in bytes: most source files are smaller.
 const LEAST: usize = 64 << 10;
 
-/// Bytes up to which it grows to the next power of two.
+/// Capacity in bytes up to which the buffer grows to the next power of two.
 const DOUBLING: usize = 4 << 20;
 
 impl ReadBuffer {
-    /// Forgets the bytes and keeps the memory.
+    /// Removes all bytes and keeps the memory.
     pub fn clear(&mut self) {
         self.truncate(0);
     }
 
-    /// Forgets all but the first bytes.
+    /// Keeps only the first `max` bytes.
     pub fn truncate(&mut self, most: usize) {
         self.bytes.truncate(self.start.saturating_add(most));
     }
 
-    /// Forgets the first bytes; the others come forward.
+    /// Removes the first `count` bytes and moves the others to the front.
     pub fn remove_first(&mut self, count: usize) {
         self.bytes.drain(self.start..self.start + count);
     }
 
-    /// Makes room for so many more bytes.
+    /// Makes room for `more` additional bytes.
     pub(crate) fn reserve(&mut self, more: usize) {
         if self.room() >= more {
             return;
         }
-        // Each time that it grows its pages are new ones: seldom, then, but for what is large.
+        // Growing means new pages each time, so we grow rarely, except for large files.
         let least = self.len().saturating_add(more);
         let wanted = match least {
             ..=DOUBLING => least.next_power_of_two().max(LEAST),
             _ => least.saturating_add(least / 8),
         };
-        // Memory that holds nothing is given back first.
+        // We free unused memory first.
         if self.is_empty() {
             *self = Self::default();
         }
@@ -60,17 +62,17 @@ impl ReadBuffer {
         *self = Self { bytes, start };
     }
 
-    /// Bytes that can come behind those that are there without new memory.
+    /// Returns the number of bytes that can be appended without allocating.
     pub(crate) fn room(&self) -> usize {
         self.bytes.capacity() - self.bytes.len()
     }
 
-    /// The vector behind it, to be filled behind what is in it as far as there is [`ReadBuffer::room`].
+    /// Returns the underlying vector for appending up to [`ReadBuffer::room`] bytes.
     pub(crate) fn spare(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
-    /// Adds so many zeros, and returns where they are, to be filled.
+    /// Appends `count` zeros and returns them, to be overwritten.
     pub(crate) fn add_zeros(&mut self, count: usize) -> &mut [u8] {
         self.reserve(count);
         let from = self.bytes.len();
@@ -78,7 +80,7 @@ impl ReadBuffer {
         &mut self.bytes[from..]
     }
 
-    /// Reads up to `most` bytes behind those that are there, and returns how many came: fewer only at the end.
+    /// Appends up to `max` bytes and returns the number of bytes read, which is smaller only at the end.
     pub fn read_more(&mut self, from: &mut impl Read, most: usize) -> io::Result<usize> {
         self.reserve(most);
         from.take(most as u64).read_to_end(&mut self.bytes)
@@ -123,7 +125,7 @@ mod tests {
         assert!(buffer.is_empty());
         buffer.reserve(1 << 20);
         assert!(buffer.as_ptr() == memory && is_aligned(&buffer));
-        // It reads no more than it is asked for.
+        // It must not read more than requested.
         assert_eq!(buffer.read_more(&mut &[7; 100][..], 10).unwrap(), 10);
     }
 }

@@ -9,43 +9,58 @@ use std::sync::Arc;
 use crate::quoting::{display_path, path_bytes};
 use crate::root::is_separator;
 
-/// Text that can't be a path below a root.
+/// The reasons for which a text can't be a path below a root.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RelPathError {
     /// `..` leads above the root.
     #[error("the path leads above the root by `..`")]
     AboveRoot,
-    /// An absolute path where a relative one is needed.
+    /// An absolute path instead of a relative one.
     #[error("the path is absolute")]
     Absolute,
     /// A NUL byte.
     #[error("the path holds a NUL character")]
     Nul,
-    /// A quoted path whose quotes or escapes are broken.
+    /// A quoted path with invalid quotes or escapes.
     #[error("the quoted path is malformed: {0}")]
     Quoting(&'static str),
 }
 
-/// A path below a root: names joined by `/`, without `.`, `..`, empty names or a leading `/`.
-/// The empty path is the root itself. Names are the file system's bytes and need not be UTF-8.
+/// A path below a root: names joined by `/`, without `.`, `..`, empty names or a leading `/`. The empty path
+/// is the root itself. Names are the file system's bytes and need not be UTF-8.
 ///
-/// Ordered name by name, as a sorted walk visits them: `a/b` before `a.c`.
+/// Paths are ordered name by name, as a sorted walk visits them: `a/b` before `a.c`.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct RelPath(Arc<[u8]>);
 
 impl RelPath {
-    /// The root itself.
+    /// Returns the path of the root itself.
     pub fn root() -> Self {
         Self(Arc::from(&[][..]))
     }
 
-    /// Parses what a person or a model wrote, relative to `base`. `.` and `..` are folded by name.
-    /// A path in double quotes is read with the escapes that [`RelPath::display`] writes.
+    /// Parses a path that a person or a model wrote, relative to `base`. `.` and `..` are resolved lexically.
+    /// A path in double quotes may contain the escapes that [`RelPath::display`] writes.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the path leads above the root or is not valid.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forage_fs::{RelPath, RelPathError};
+    ///
+    /// let base = RelPath::parse("src/cli", &RelPath::root())?;
+    /// assert_eq!(RelPath::parse("../lib.rs", &base)?.display(), "src/lib.rs");
+    /// assert_eq!(RelPath::parse("../../..", &base), Err(RelPathError::AboveRoot));
+    /// # Ok::<(), RelPathError>(())
+    /// ```
     pub fn parse(text: &str, base: &RelPath) -> Result<Self, RelPathError> {
         Self::from_bytes(&path_bytes(text)?, base)
     }
 
-    /// As [`RelPath::parse`], for the bytes of a path (a link's target, an argument of the command line).
+    /// Like [`RelPath::parse`], for unquoted bytes, for example the target of a link or a command-line argument.
     pub fn from_bytes(bytes: &[u8], base: &RelPath) -> Result<Self, RelPathError> {
         if bytes.contains(&0) {
             return Err(RelPathError::Nul);
@@ -68,13 +83,13 @@ impl RelPath {
         Ok(Self(Arc::from(names.join(&b'/'))))
     }
 
-    /// This path with one more name, which must be a plain name as a directory lists it.
+    /// Appends a name, which must be a plain name as a directory lists it.
     pub fn join(&self, name: &[u8]) -> Self {
         if self.0.is_empty() {
             return Self(Arc::from(name));
         }
         let head = self.0.len();
-        // Made in place: every name of a walk passes here, and a `Vec` would be copied once more.
+        // We build it in place because a walk joins every name, and a `Vec` would be copied once more.
         let mut joined: Arc<[u8]> = std::iter::repeat_n(b'/', head + 1 + name.len()).collect();
         if let Some(bytes) = Arc::get_mut(&mut joined) {
             bytes[..head].copy_from_slice(&self.0);
@@ -83,32 +98,32 @@ impl RelPath {
         Self(joined)
     }
 
-    /// The bytes, names joined by `/`.
+    /// Returns the bytes, names joined by `/`.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// Returns whether this is the root itself.
+    /// Returns true for the root itself.
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The names from the root down.
+    /// Iterates over the names from the root down.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         self.0.split(|&b| b == b'/').filter(|name| !name.is_empty())
     }
 
-    /// The number of names.
+    /// Returns the number of names.
     pub fn depth(&self) -> usize {
         self.names().count()
     }
 
-    /// The last name; empty for the root.
+    /// Returns the last name; empty for the root.
     pub fn file_name(&self) -> &[u8] {
         &self.0[memchr::memrchr(b'/', &self.0).map_or(0, |slash| slash + 1)..]
     }
 
-    /// The directory that holds this path; `None` for the root.
+    /// Returns the parent directory, or `None` for the root.
     pub fn parent(&self) -> Option<Self> {
         if self.is_root() {
             return None;
@@ -117,14 +132,14 @@ impl RelPath {
         Some(Self(Arc::from(&self.0[..end])))
     }
 
-    /// Returns whether `self` is `ancestor` or lies below it.
+    /// Returns true if `self` is `ancestor` or is below it.
     pub fn starts_with(&self, ancestor: &RelPath) -> bool {
         ancestor.is_root()
             || (self.0.starts_with(&ancestor.0)
                 && (self.0.len() == ancestor.0.len() || self.0.get(ancestor.0.len()) == Some(&b'/')))
     }
 
-    /// The part of `self` below `ancestor`, or `self` when it does not lie there.
+    /// Returns the part of `self` below `ancestor`, or all of `self` if it is not below it.
     pub fn below<'a>(&'a self, ancestor: &RelPath) -> &'a [u8] {
         if ancestor.is_root() || !self.starts_with(ancestor) {
             return &self.0;
@@ -132,13 +147,13 @@ impl RelPath {
         self.0.get(ancestor.0.len() + 1..).unwrap_or_default()
     }
 
-    /// The path as the operating system's string; `None` where it can't hold it.
+    /// Returns the path as a string of the operating system, or `None` if it can't be represented.
     pub fn to_os_string(&self) -> Option<Cow<'_, OsStr>> {
         os_str(&self.0)
     }
 
-    /// Returns the path for people, models and records, by [`display_path`]; [`RelPath::parse`] reads it back to the same
-    /// bytes. The root is `.`.
+    /// Returns the path as answers show it; see [`display_path`]. [`RelPath::parse`] converts it back to the
+    /// same bytes. The root is `.`.
     pub fn display(&self) -> Cow<'_, str> {
         if self.is_root() {
             return Cow::Borrowed(".");
@@ -158,7 +173,7 @@ pub(crate) fn os_str(bytes: &[u8]) -> Option<Cow<'_, OsStr>> {
     std::str::from_utf8(bytes).ok().map(|text| Cow::Borrowed(OsStr::new(text)))
 }
 
-/// The bytes of an operating-system string, `/` between names; `None` for names that this product can't hold.
+/// Returns the bytes of an operating-system string with `/` between names, or `None` for unsupported names.
 #[cfg(unix)]
 pub(crate) fn os_bytes(text: &OsStr) -> Option<Cow<'_, [u8]>> {
     use std::os::unix::ffi::OsStrExt;
@@ -170,9 +185,9 @@ pub(crate) fn os_bytes(text: &OsStr) -> Option<Cow<'_, [u8]>> {
     text.to_str().map(|text| Cow::Owned(text.replace('\\', "/").into_bytes()))
 }
 
-/// The order of paths, name by name, on their bytes.
+/// Compares paths name by name, by their bytes.
 pub fn compare_paths(a: &[u8], b: &[u8]) -> Ordering {
-    // `/` ends a name and no name holds NUL, so reading it as NUL compares name by name.
+    // `/` ends a name and no name contains NUL, so treating it as NUL compares name by name.
     let key = |bytes: &[u8], i: usize| bytes.get(i).map(|&b| if b == b'/' { 0 } else { b });
     let common = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     key(a, common).cmp(&key(b, common))

@@ -12,16 +12,16 @@ use crate::rel_path::{RelPath, RelPathError, os_bytes};
 use crate::secrets::SecretPolicy;
 use crate::sys::{self, Directory, NodeKind};
 
-/// The limits on which directories may be a root.
+/// Limits on the directories that may be a root.
 #[derive(Clone, Debug, Default)]
 pub struct RootPolicy {
-    /// The user's home directory: it and its parents are too broad.
+    /// The user's home directory; it and its parents are too broad.
     pub home: Option<PathBuf>,
     /// Allow `/`, the home directory and its parents.
     pub allow_broad: bool,
 }
 
-/// Directories of `/` whose files are the kernel's: environments with keys in them, devices.
+/// Directories of `/` whose files belong to the kernel: environments that contain keys, devices.
 const KERNEL_DIRECTORIES: [&str; 3] = ["proc", "sys", "dev"];
 
 /// A directory beneath which files may be read, held open.
@@ -29,19 +29,34 @@ const KERNEL_DIRECTORIES: [&str; 3] = ["proc", "sys", "dev"];
 pub struct Root {
     path: PathBuf,
     directory: Directory,
-    /// It is the root of the whole file system.
+    /// True if it is the root of the whole file system.
     is_whole_system: bool,
     inside_git: bool,
-    /// What lies on it lies on the root's own file system.
+    /// The device of the root's own file system.
     device: Option<u64>,
     device_with_states: Result<u64, NoStates>,
-    /// Whether the state of a directory changes with its names.
+    /// True if the state of a directory changes with its names.
     directories_have_states: bool,
     secrets: SecretPolicy,
 }
 
 impl Root {
-    /// Opens `path` as a root. Links in `path` itself are followed: the user names it.
+    /// Opens `path` as a root. Links in `path` itself are followed, because the user chose it.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the directory can't be opened, is too broad, or belongs to the kernel.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy};
+    ///
+    /// let root = Root::open("src".as_ref(), &RootPolicy::default(), SecretPolicy::standard(&[]))?;
+    /// let path = RelPath::parse("lib.rs", &RelPath::root())?;
+    /// assert!(root.open_file(&path)?.size() > 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn open(path: &Path, policy: &RootPolicy, secrets: SecretPolicy) -> Result<Arc<Self>, RootError> {
         let open = |source| RootError::Open { path: path.to_owned(), source };
         let path = canonical(path).map_err(open)?;
@@ -73,10 +88,12 @@ impl Root {
         }))
     }
 
-    /// Opens the project around a directory as a root; returns it with the directory below it. See [`project_around`].
+    /// Opens the project that contains a directory as a root, and returns it with the path of the directory
+    /// below it. See [`project_around`].
     ///
     /// # Errors
-    /// As of [`Root::open`].
+    ///
+    /// Returns the errors of [`Root::open`].
     pub fn open_project(
         directory: &Path,
         policy: &RootPolicy,
@@ -89,34 +106,35 @@ impl Root {
         Ok((root, below.unwrap_or_else(RelPath::root)))
     }
 
-    /// Returns the repository of which the root is the main worktree or a linked one, as its own `.git` names it: worktrees of
-    /// one repository have the same. Nothing outside of the root is looked at.
+    /// Returns the repository of the root, which is the main worktree or a linked one, according to its own
+    /// `.git`. All worktrees of a repository have the same one. This does not access anything outside of the
+    /// root.
     pub fn repository(&self) -> Option<PathBuf> {
         crate::walk::repository_of(self)
     }
 
-    /// Returns whether files can be told from what they were before without reading them: on some file systems, and
-    /// some operating systems, they can't.
+    /// Returns true if changes of files can be detected without reading them. This is not possible on some
+    /// file systems and operating systems.
     pub fn knows_states(&self) -> bool {
         self.device_with_states.is_ok()
     }
 
-    /// Returns why they can't, if so.
+    /// Returns the reason for which this is not possible, if so.
     pub fn no_states(&self) -> Option<NoStates> {
         self.device_with_states.err()
     }
 
-    /// The device of the root's files that have a state.
+    /// Returns the device of the root's files that have a state.
     pub(crate) fn device_with_states(&self) -> Option<u64> {
         self.device_with_states.ok()
     }
 
-    /// The same if a directory's state tells whether its names have changed.
+    /// Returns the same device, if the state of a directory reflects changes of its names.
     pub(crate) fn device_with_directory_states(&self) -> Option<u64> {
         self.device_with_states().filter(|_| self.directories_have_states)
     }
 
-    /// Returns whether both are the same directory under the same path, and what may be read of it is the same.
+    /// Returns true if both are the same directory with the same path and the same access rules.
     pub fn is_same(&self, other: &Self) -> bool {
         let rest = |root: &Self| (root.inside_git, root.device_with_states);
         let identity = sys::identity(&self.directory);
@@ -126,27 +144,27 @@ impl Root {
             && (&self.path, &self.secrets) == (&other.path, &other.secrets)
     }
 
-    /// The root's absolute path, for people.
+    /// Returns the root's absolute path for display.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The policy that keeps secret files closed.
+    /// Returns the policy that denies access to secret files.
     pub fn secrets(&self) -> &SecretPolicy {
         &self.secrets
     }
 
-    /// Whether a directory above the root is a git work tree, so that `.gitignore` files apply.
+    /// Returns true if a directory above the root is a git work tree, so that `.gitignore` files apply.
     pub(crate) fn inside_git(&self) -> bool {
         self.inside_git
     }
 
-    /// Whether the kernel's file systems may lie in the root.
+    /// Returns true if the root may contain the kernel's file systems.
     pub(crate) fn holds_kernels(&self) -> bool {
         self.is_whole_system
     }
 
-    /// Whether a path belongs to the kernel's file systems, which a root as broad as `/` holds.
+    /// Returns true if a path belongs to the kernel's file systems, which a root as broad as `/` contains.
     pub(crate) fn is_kernels(&self, path: &RelPath) -> bool {
         self.holds_kernels()
             && path
@@ -155,15 +173,15 @@ impl Root {
                 .is_some_and(|first| KERNEL_DIRECTORIES.iter().any(|name| name.as_bytes() == first))
     }
 
-    /// The name of the kernel's file system that an open directory lies on, unless it is the root's own: that one the
-    /// user named, and allowed.
+    /// Returns the name of the kernel file system that contains an open directory, unless it is the root's
+    /// own file system, which the user chose and was allowed to.
     pub(crate) fn kernel_file_system(&self, directory: &Directory) -> Option<&'static str> {
         let device = sys::identity(directory).map(|(device, _)| device);
-        // Only another device has to be asked what it is. While the root is open, no other gets its number.
+        // We need to query only another device. While the root is open, its device number can't be reused.
         if device.is_some() && device == self.device { None } else { sys::kernel_file_system(directory) }
     }
 
-    /// The same of an open file, which can be mounted alone.
+    /// The same for an open file, because a file can be a mount point.
     pub(crate) fn kernel_file_system_of(&self, file: &OpenedFile) -> Option<&'static str> {
         file.kernel_file_system(self.device)
     }
@@ -172,7 +190,7 @@ impl Root {
         &self.directory
     }
 
-    /// An absolute path that lies beneath this root, as a path below it.
+    /// Converts an absolute path beneath this root to a path relative to it.
     pub(crate) fn strip_absolute(&self, absolute: &[u8]) -> Option<RelPath> {
         let root = os_bytes(self.path.as_os_str())?;
         #[cfg(windows)]
@@ -185,7 +203,11 @@ impl Root {
         RelPath::from_bytes(rest, &RelPath::root()).ok()
     }
 
-    /// Opens a file for reading, links followed within the root, unless the secret-file policy keeps it closed.
+    /// Opens a file for reading. Follows links within the root, and applies the secret-file policy.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the path leads outside of the root, or is not a regular file that may be read.
     pub fn open_file(&self, path: &RelPath) -> Result<OpenedFile, OpenError> {
         let shown = || path.display().into_owned();
         for _ in 0..limits::OPEN_RETRIES {
@@ -195,7 +217,7 @@ impl Root {
                 (real, _) => real,
             };
             match self.open_resolved(&real) {
-                // A link stands where there was none a moment ago: resolve once more.
+                // A link has appeared where there was none a moment ago: resolve again.
                 Err(OpenError::Io { source, .. }) if sys::is_link_error(&source) => {}
                 Err(OpenError::Io { source, .. }) => return Err(OpenError::Io { path: shown(), source }),
                 result => return result,
@@ -204,7 +226,7 @@ impl Root {
         Err(OpenError::Io { path: shown(), source: io::Error::other("it keeps changing while it is opened") })
     }
 
-    /// Returns the system's reason why a file that a walk came to could not be opened or read, in words.
+    /// Returns the system error for a file that a walk could not open or read.
     pub(crate) fn why_unreadable(&self, path: &RelPath) -> String {
         let read = |mut file: OpenedFile| file.reader().read(&mut [0]);
         match self.open_file(path) {
@@ -216,7 +238,7 @@ impl Root {
         }
     }
 
-    /// Opens a file by the path of the file itself, without following a link.
+    /// Opens a file by its resolved path, without following a link.
     pub(crate) fn open_resolved(&self, real: &RelPath) -> Result<OpenedFile, OpenError> {
         let io = |source| OpenError::Io { path: real.display().into_owned(), source };
         if self.is_kernels(real) {
@@ -228,7 +250,7 @@ impl Root {
         let directory =
             sys::open_directory(&self.directory, &real.parent().unwrap_or_else(RelPath::root)).map_err(io)?;
         let kernels = |system| OpenError::KernelFileSystem { path: real.display().into_owned(), system };
-        // Before anything in it is opened, which may have effects there.
+        // We must check this before opening anything inside, which may have side effects.
         if let Some(system) = self.kernel_file_system(&directory) {
             return Err(kernels(system));
         }
@@ -238,7 +260,7 @@ impl Root {
         self.kernel_file_system_of(&file).map_or(Ok(file), |system| Err(kernels(system)))
     }
 
-    /// Returns the names in a directory, links followed within the root, in no order, the first `most` of them.
+    /// Returns the first `max` names in a directory in arbitrary order. Follows links within the root.
     pub fn names(&self, path: &RelPath, most: usize) -> Result<Vec<Vec<u8>>, OpenError> {
         let shown = || path.display().into_owned();
         let (real, NodeKind::Directory) = self.resolve(path)? else {
@@ -254,7 +276,7 @@ impl Root {
         Ok(nodes.into_iter().map(|node| node.name.into_vec()).collect())
     }
 
-    /// The path of the thing itself, links resolved within the root, and whether it is a directory.
+    /// Resolves the links of a path within the root. Returns true as the second value for a directory.
     pub fn locate(&self, path: &RelPath) -> Result<(RelPath, bool), OpenError> {
         self.resolve(path).map(|(path, kind)| (path, kind == NodeKind::Directory))
     }
@@ -263,7 +285,7 @@ impl Root {
         self.resolve_by(path, &mut |_| {})
     }
 
-    /// As [`Root::resolve`]; `consulted` is given every directory on which the answer depends.
+    /// Like [`Root::resolve`]. `consulted` is called with every directory on which the result depends.
     pub(crate) fn resolve_by(
         &self,
         path: &RelPath,
@@ -293,26 +315,26 @@ fn is_too_broad(path: &Path, home: Option<&Path>) -> bool {
     path.parent().is_none() || home.is_some_and(holds)
 }
 
-/// Whether a directory holds `.git` (a directory, or a file in a worktree or submodule).
+/// Returns true if a directory contains `.git` (a directory, or a file in a worktree or submodule).
 #[expect(clippy::disallowed_methods, reason = "asks only whether the name exists, above or at the root")]
 fn has_git(directory: &Path) -> bool {
     std::fs::symlink_metadata(directory.join(".git")).is_ok()
 }
 
-/// The nearest directory at or above `from` that holds `.git`. Git itself is never run: its configuration
-/// belongs to the repository and can name programs.
+/// Returns the nearest directory at or above `from` that contains `.git`. We never run git itself: its
+/// configuration belongs to the repository and can name programs.
 pub fn find_git_root(from: &Path) -> Option<PathBuf> {
     from.ancestors().find(|directory| has_git(directory)).map(Path::to_owned)
 }
 
-/// Returns the project around a directory: the git root that holds it, unless that is the user's home directory or wider; else
-/// the directory itself.
+/// Returns the project that contains a directory: the enclosing git root, unless that is the user's home
+/// directory or a parent of it. Otherwise returns the directory itself.
 pub fn project_around(directory: &Path, home: Option<&Path>) -> PathBuf {
     let git = find_git_root(directory).filter(|git| !is_too_broad(git, home));
     git.unwrap_or_else(|| directory.to_owned())
 }
 
-/// The roots of a session and the directory in which it stands.
+/// The roots of a session and its working directory.
 #[derive(Clone, Debug)]
 pub struct Roots {
     roots: Vec<Arc<Root>>,
@@ -321,12 +343,12 @@ pub struct Roots {
 }
 
 impl Roots {
-    /// `base` is the working directory below the first root.
+    /// Creates the roots. `base` is the working directory relative to the first root.
     pub fn new(roots: Vec<Arc<Root>>, base: RelPath) -> Result<Self, RootError> {
         if roots.is_empty() {
             return Err(RootError::NoRoot);
         }
-        // One that is named twice is one.
+        // We remove duplicates.
         let mut once: Vec<Arc<Root>> = Vec::with_capacity(roots.len());
         for root in roots {
             if !once.iter().any(|known| known.path == root.path) {
@@ -337,33 +359,37 @@ impl Roots {
         Ok(Self { roots, standing: base.clone(), base })
     }
 
-    /// No roots, for calls that are about no files.
+    /// Creates an empty set of roots, for calls without files.
     pub fn none() -> Self {
         Self { roots: Vec::new(), base: RelPath::root(), standing: RelPath::root() }
     }
 
-    /// The same for a caller who stands in a directory below the first root, and searches all of it all the same.
+    /// Sets the caller's directory below the first root. All of the root is still searched.
     pub fn standing_in(self, standing: RelPath) -> Self {
         Self { standing, ..self }
     }
 
-    /// Returns the directory in which the caller stands, below the first root: what is relative and not there may be
-    /// below this.
+    /// Returns the caller's directory below the first root. A relative path that does not exist may be
+    /// relative to this.
     pub fn standing(&self) -> &RelPath {
         &self.standing
     }
 
-    /// The first root, which relative paths are below. It panics for [`Roots::none`].
+    /// Returns the first root, to which relative paths refer.
+    ///
+    /// # Panics
+    ///
+    /// Panics for [`Roots::none`].
     pub fn main(&self) -> &Arc<Root> {
         &self.roots[0]
     }
 
-    /// All roots, the main one first.
+    /// Returns all roots, the main one first.
     pub fn all(&self) -> &[Arc<Root>] {
         &self.roots
     }
 
-    /// The same with one of them alone.
+    /// Returns a copy with only this root.
     pub fn only(&self, root: &Arc<Root>) -> Self {
         let below = |directory: &RelPath| match Arc::ptr_eq(root, self.main()) {
             true => directory.clone(),
@@ -372,19 +398,20 @@ impl Roots {
         Self { roots: vec![Arc::clone(root)], base: below(&self.base), standing: below(&self.standing) }
     }
 
-    /// The roots that lie below one of them, as paths there.
+    /// Returns the roots that are below `root`, as paths relative to it.
     pub fn below(&self, root: &Root) -> Vec<RelPath> {
         let path = |other: &Arc<Root>| root.strip_absolute(&os_bytes(other.path().as_os_str())?);
         self.roots.iter().filter_map(path).filter(|path| !path.is_root()).collect()
     }
 
-    /// The working directory below the first root.
+    /// Returns the working directory relative to the first root.
     pub fn base(&self) -> &RelPath {
         &self.base
     }
 
-    /// Finds the root and the path below it that `text` names: absolute within any root, or relative to the
-    /// first, as all paths in answers are. Only names are looked at here; links are resolved when it is opened.
+    /// Finds the root of a path, and the path relative to it. `text` is absolute within any root, or relative
+    /// to the first, like all paths in answers. This looks only at names; links are resolved when the file is
+    /// opened.
     pub fn find(&self, text: &str) -> Result<(Arc<Root>, RelPath), OpenError> {
         let outside = || OpenError::OutsideRoot {
             path: text.escape_debug().to_string(),
@@ -404,7 +431,7 @@ impl Roots {
             Ok(path) => Ok((Arc::clone(self.main()), path)),
             Err(RelPathError::Absolute) => {
                 let below = |root: &Arc<Root>| Some((Arc::clone(root), root.strip_absolute(&bytes)?));
-                // Of two roots of which one is in the other, the inner one.
+                // If roots are nested, we choose the inner one.
                 let found = self.roots.iter().filter_map(below);
                 found.min_by_key(|(_, path)| path.depth()).ok_or_else(outside)
             }
@@ -414,8 +441,8 @@ impl Roots {
     }
 }
 
-/// An absolute path as this system has it: without links, and on Windows in the form that people and programs write, with `/`
-/// between the names as all paths in answers have. `\\?\C:\`, which the system itself gives, few of them know.
+/// Returns an absolute path without links. On Windows it has the common form with `/` between the names, like
+/// all paths in answers, because few programs know the system's own form `\\?\C:\`.
 #[expect(clippy::disallowed_methods, reason = "a path of the user's own, not of a repository")]
 pub fn canonical(path: &Path) -> io::Result<PathBuf> {
     #[cfg(not(windows))]
@@ -423,13 +450,14 @@ pub fn canonical(path: &Path) -> io::Result<PathBuf> {
     #[cfg(windows)]
     {
         let path = dunce::canonicalize(path)?;
-        // What is too long for the common form takes no other sign between its names.
+        // A path too long for the common form does not accept other separators.
         let plain = path.to_str().filter(|path| !path.starts_with(r"\\?\"));
         Ok(plain.map_or_else(|| path.clone(), |plain| plain.replace('\\', "/").into()))
     }
 }
 
-/// An absolute path of Windows in the form of [`canonical`], its beginning in the case of a root that is the same but for that.
+/// Converts an absolute Windows path to the form of [`canonical`]. If its beginning equals `root` except for
+/// case, it gets the case of `root`.
 #[cfg(windows)]
 fn plain(absolute: &[u8], root: &[u8]) -> Vec<u8> {
     let mut path: Vec<u8> = absolute.iter().map(|&b| if b == b'\\' { b'/' } else { b }).collect();
@@ -442,24 +470,24 @@ fn plain(absolute: &[u8], root: &[u8]) -> Vec<u8> {
     path
 }
 
-/// Whether a byte stands between the names of a path on this system.
+/// Returns true if a byte separates names on this system.
 pub(crate) fn is_separator(byte: u8) -> bool {
     byte == b'/' || cfg!(windows) && byte == b'\\'
 }
 
-/// The end of a resolution.
+/// The result of resolving a path.
 #[derive(Debug)]
 struct ResolvedPath {
-    /// Path of the thing itself: no name in it was a link a moment ago.
+    /// The resolved path: no name in it was a link a moment ago.
     path: RelPath,
     kind: NodeKind,
 }
 
-/// Why a path could not be resolved.
+/// The reasons for which a path can't be resolved.
 #[derive(Debug)]
 enum RootPathError {
     Outside,
-    /// It leads to this directory, on this file system of the kernel's.
+    /// The path leads to this directory on this kernel file system.
     Kernels(RelPath, &'static str),
     Io(io::Error),
 }
@@ -470,9 +498,11 @@ impl From<io::Error> for RootPathError {
     }
 }
 
-/// Follows the links in `path`, each within the root. The answer is a name, not a permission: whoever opens it
-/// does so without links, and fails if the tree changed in between. `consulted` is given every directory in which a name
-/// was looked up: the answer is the same as long as these have the same names.
+/// Follows the links in `path`, each within the root.
+///
+/// The result is a name, not a permission: it must be opened without following links, which fails if the tree
+/// has changed since. `consulted` is called with every directory in which a name was looked up. The result
+/// stays the same for as long as these have the same names.
 fn resolve(
     root: &Root,
     path: &RelPath,
@@ -498,7 +528,7 @@ fn resolve(
             continue;
         }
         consulted(&resolved);
-        // Reading it as a link tells a link from everything else without a race between two questions.
+        // Reading a name as a link distinguishes links from everything else in one call, without a race.
         match sys::link_target(&directory, &name) {
             Ok(target) => {
                 links += 1;
@@ -526,12 +556,12 @@ fn resolve(
                 resolved = resolved.join(&name);
                 if kind == NodeKind::Directory {
                     directory = sys::open_child(&directory, &name)?;
-                    // Its links lead anywhere, and no name in it is looked up.
+                    // Its links lead anywhere, so we must not look up any name in it.
                     if let Some(system) = root.kernel_file_system(&directory) {
                         return Err(RootPathError::Kernels(resolved, system));
                     }
                 }
-                // It could be reached name by name, but not be opened by its path.
+                // We could reach it name by name, but not open it by its path.
                 if resolved.as_bytes().len() >= limits::PATH_BYTES {
                     return Err(io::Error::from(io::ErrorKind::InvalidFilename).into());
                 }

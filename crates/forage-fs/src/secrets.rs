@@ -1,15 +1,15 @@
-//! Files that hold secrets by their name are never opened, whatever asks for them.
+//! Denies access to files that contain secrets, by their names. Such files are never opened for any tool.
 
 use std::path::Path;
 
 use crate::quoting::needs_escape;
 use crate::rel_path::RelPath;
 
-/// Names of files that hold credentials. Compared in lower case, so that a file system that ignores case
-/// gives no way around them.
+/// Names of files that contain credentials. They are compared in lower case, so that a case-insensitive file
+/// system is no loophole.
 #[rustfmt::skip]
 const NAMES: &[&str] = &[
-    // Environments, and what tools for the shell keep.
+    // Environments, and histories of shells and similar tools.
     ".env", ".envrc", ".bash_history", ".zsh_history", ".sh_history", ".psql_history", ".mysql_history", ".python_history",
     ".irb_history", ".node_repl_history", ".rediscli_history", ".sqlite_history",
     // Accounts of clients.
@@ -18,13 +18,13 @@ const NAMES: &[&str] = &[
     ".smbcredentials", ".ftpconfig", "sftp-config.json", ".remote-sync.json", ".msmtprc", ".esmtprc", ".fetchmailrc", "rclone.conf",
     "filezilla.xml", "recentservers.xml", "sitemanager.xml", ".tugboat", "accesstokens.json", "access_tokens.db", ".credentials",
     "credentials", "kubeconfig", "kube.config",
-    // Keys and what opens other secrets.
+    // Keys and passwords of other secrets.
     ".vault-token", ".vault_pass", ".vault_pass.txt", ".vault-pass", ".vault-password", "vault_pass.txt", "vault-password.txt",
     "master.key", "wallet.dat", "secring.gpg", "secring.pgp", "secring.asc", "private.asc", "private.pgp", "service-account.json",
     "serviceaccount.json", "service_account.json", "gcloud-service-key.json", "terraform.tfvars",
 ];
 
-/// Endings of files that hold keys or state with secrets in it.
+/// Extensions of files that contain keys, or state with secrets.
 #[rustfmt::skip]
 const ENDINGS: &[&str] = &[
     ".pem", ".key", ".p8", ".p12", ".pkcs12", ".pfx", ".jks", ".keystore", ".kdb", ".kdbx", ".ppk", ".agekey", ".ovpn", ".bek",
@@ -32,21 +32,22 @@ const ENDINGS: &[&str] = &[
     "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ed25519_sk", "id_ecdsa_sk",
 ];
 
-/// Beginnings of names of private keys: `id_rsa_work`, `id_ed25519.deploy`.
+/// Prefixes of private key names: `id_rsa_work`, `id_ed25519.deploy`.
 const KEYS: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"];
 
-/// Endings of files that begin as [`KEYS`] and are none: the public half, and text about keys.
+/// Extensions of files that begin like [`KEYS`] but are not keys: the public half, and text about keys.
 const NO_KEYS: &[&str] = &[
     ".pub", ".rs", ".go", ".py", ".js", ".ts", ".c", ".h", ".cc", ".cpp", ".java", ".rb", ".php", ".sh",
     ".md", ".rst", ".adoc", ".html",
 ];
 
-/// Words that a file of data is named with when secrets are its purpose: `secrets.yml`, `prod-secrets.json`,
-/// `credentials.prod.ini`, `client_secret_1.json`.
+/// Words in the names of data files with secrets: `secrets.yml`, `prod-secrets.json`, `credentials.prod.ini`,
+/// `client_secret_1.json`.
 const PURPOSES: &[&str] = &["secrets", "credentials", "creds", "client_secret", "client-secret", "adminsdk"];
 
-/// Endings of files of data. A source file of such a name handles secrets, it does not hold them; the manifest of one
-/// secret (`secret.yaml`) is mostly a template, and what it holds is found by its form.
+/// Extensions of data files. A source file with such a name handles secrets but does not contain them. The
+/// manifest of a single secret (`secret.yaml`) is usually a template, and its content is detected by its
+/// form.
 const DATA: &[&str] = &[
     ".yml",
     ".yaml",
@@ -63,11 +64,11 @@ const DATA: &[&str] = &[
     ".db",
 ];
 
-/// What `app.env` may be followed by: `app.env.local`.
+/// Suffixes of `app.env`: `app.env.local`.
 const ENVIRONMENTS: &[&str] =
     &[".local", ".prod", ".production", ".dev", ".development", ".staging", ".test"];
 
-/// What editors, people and programs append to the name of a copy.
+/// Suffixes that editors, people and programs append to the name of a copy.
 const COPIES: &[&str] = &[
     "~",
     ".bak",
@@ -90,7 +91,7 @@ const COPIES: &[&str] = &[
     ".2",
 ];
 
-/// Directories whose files are all closed, and single files below a directory of a given name.
+/// Directories whose files are all denied, and single files below a directory with a given name.
 const BELOW: &[(&str, &str)] = &[
     (".ssh", ""),
     (".gnupg", ""),
@@ -109,27 +110,39 @@ const BELOW: &[(&str, &str)] = &[
 /// Words in the names of samples without secrets.
 const SAMPLES: &[&str] = &["example", "sample", "template", "dist", "defaults", "schema"];
 
-/// Decides by name which files are never opened.
+/// Decides by name which files must never be opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SecretPolicy {
     allowed: Vec<String>,
     off: bool,
-    /// The entries of [`BELOW`] whose directory the root lies in, or is.
+    /// The entries of [`BELOW`] whose directory is or contains the root.
     around: Vec<(&'static str, &'static str)>,
 }
 
 impl SecretPolicy {
-    /// The built-in rules, less the file names and paths in `allowed` (exact, compared in lower case).
+    /// Returns the built-in rules, except for the file names and paths in `allowed` (exact, compared in lower
+    /// case).
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forage_fs::{RelPath, SecretPolicy};
+    ///
+    /// let path = RelPath::parse("deploy/.env", &RelPath::root())?;
+    /// assert!(SecretPolicy::standard(&[]).denies(&path).is_some());
+    /// assert!(SecretPolicy::standard(&["deploy/.env".to_owned()]).denies(&path).is_none());
+    /// # Ok::<(), forage_fs::RelPathError>(())
+    /// ```
     pub fn standard(allowed: &[String]) -> Self {
         Self { allowed: allowed.iter().map(|name| name.to_lowercase()).collect(), ..Self::default() }
     }
 
-    /// No rule at all: for tests that show what the rules keep closed.
+    /// Returns a policy without rules, for tests that show the effect of the rules.
     pub fn off() -> Self {
         Self { off: true, ..Self::default() }
     }
 
-    /// The same rules for paths below `root`, whose own path they do not hold.
+    /// Returns the same rules for paths below `root`, which do not include the root's own path.
     pub(crate) fn beneath(mut self, root: &Path) -> Self {
         let in_directory = |(directory, _): &&(&str, &str)| {
             root.iter().any(|name| name.to_string_lossy().eq_ignore_ascii_case(directory))
@@ -138,13 +151,14 @@ impl SecretPolicy {
         self
     }
 
-    /// The rule that keeps `path` closed, if one does. `path` must be the file's own, with links resolved.
-    /// Asked for every file of a walk: it allocates only for a file that is about to be refused.
+    /// Returns the rule that denies access to `path`, if there is one. `path` must be the resolved path of
+    /// the file. This is called for every file of a walk, so it allocates only if a file is about to be
+    /// denied.
     pub fn denies(&self, path: &RelPath) -> Option<&'static str> {
         self.denies_bytes(path.as_bytes())
     }
 
-    /// As [`SecretPolicy::denies`], for the bytes of a path.
+    /// Like [`SecretPolicy::denies`], for the bytes of a path.
     pub(crate) fn denies_bytes(&self, path: &[u8]) -> Option<&'static str> {
         if self.off {
             return None;
@@ -168,8 +182,8 @@ impl SecretPolicy {
 }
 
 impl SecretPolicy {
-    /// Whether the names of the files in a directory say all about most of them: those that [`may_be_secret`] does not
-    /// stop at are open.
+    /// Returns true if the files in a directory are decided by their names alone: those that
+    /// [`may_be_secret`] rejects are allowed.
     pub(crate) fn names_decide_in(&self, directory: &[u8]) -> bool {
         let closes = |parent: &[u8]| BELOW.iter().any(|entry| is_below(entry, parent));
         directory.is_ascii() && self.around.is_empty() && !directory.split(|&b| b == b'/').any(closes)
@@ -181,8 +195,8 @@ impl SecretPolicy {
     }
 }
 
-/// The path as file systems that compare names by Unicode folding see it: `ſ` is an s, the Kelvin sign a k, and
-/// characters that show nothing are not there.
+/// Returns the path as seen by file systems that compare names with Unicode folding: `ſ` is an s, the Kelvin
+/// sign is a k, and invisible characters are removed.
 fn folded(path: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(path);
     let shown: String = text.chars().filter(|&c| !needs_escape(c)).collect();
@@ -191,19 +205,19 @@ fn folded(path: &[u8]) -> Vec<u8> {
         .map_or_else(|_| path.to_vec(), |folded| folded.as_bytes().to_vec())
 }
 
-/// Without the trailing dots and spaces that some file systems drop.
+/// Removes trailing dots and spaces, as some file systems do.
 fn trimmed(name: &[u8]) -> &[u8] {
     let kept = name.iter().rposition(|b| !matches!(b, b'.' | b' ')).map_or(0, |last| last + 1);
     &name[..kept]
 }
 
 fn ends_with(name: &[u8], ending: &str) -> bool {
-    // From behind: the last letter tells nearly all names apart.
+    // We compare backwards, because the last letter rules out nearly all names.
     name.len() >= ending.len()
         && name.iter().rev().zip(ending.bytes().rev()).all(|(a, b)| a.eq_ignore_ascii_case(&b))
 }
 
-/// The rule that closes the file of this name below these directories.
+/// Returns the rule that denies a file with this name below these directories.
 fn closing_rule(parents: &[u8], name: &[u8]) -> Option<&'static str> {
     name_rule(name)
         .or_else(|| name_rule(original(name)))
@@ -211,7 +225,7 @@ fn closing_rule(parents: &[u8], name: &[u8]) -> Option<&'static str> {
         .or_else(|| below(parents, original(name)))
 }
 
-/// The rule that closes files of this name, wherever they are.
+/// Returns the rule that denies files with this name in any directory.
 fn name_rule(name: &[u8]) -> Option<&'static str> {
     let is_named = NAMES.iter().find(|secret| name.eq_ignore_ascii_case(secret.as_bytes()));
     let ends = || ENDINGS.iter().find(|ending| ends_with(name, ending)).filter(|_| !is_sample(name));
@@ -223,10 +237,10 @@ fn name_rule(name: &[u8]) -> Option<&'static str> {
         .or_else(|| purpose_rule(name))
 }
 
-/// The name of the file that this one is a copy of, by what was put around it; itself if nothing was.
+/// Returns the name of the original if this is the name of a copy, otherwise the name itself.
 fn original(name: &[u8]) -> &[u8] {
     let mut name = name;
-    // Emacs' `#name#`, Vim's `.name.swp`, and copies of copies.
+    // Handles `#name#` of Emacs, `.name.swp` of Vim, and copies of copies.
     if let [b'#', inner @ .., b'#'] = name {
         name = inner;
     }
@@ -248,12 +262,12 @@ fn key_rule(name: &[u8]) -> Option<&'static str> {
     (!NO_KEYS.iter().any(|ending| ends_with(name, ending)) && !is_sample(name)).then_some(key)
 }
 
-/// `.env.production`, `.env-local`, `app.env.local`.
+/// Matches `.env.production`, `.env-local`, `app.env.local`.
 fn env_rule(name: &[u8]) -> Option<&'static str> {
     let is_env = |at: usize| name.get(at..at + 4).is_some_and(|env| env.eq_ignore_ascii_case(b".env"));
     let parted = |at: usize| matches!(name.get(at + 4), Some(b'.' | b'-' | b'_'));
     let at = memchr::memchr_iter(b'.', name).find(|at| is_env(*at) && parted(*at))?;
-    // Behind a name only what such files end with: `parser.env.rs` is source code.
+    // After another name, only the usual suffixes count: `parser.env.rs` is source code.
     (!is_sample(name) && (at == 0 || ENVIRONMENTS.iter().any(|end| ends_with(name, end)))).then_some(".env.*")
 }
 
@@ -264,12 +278,12 @@ fn purpose_rule(name: &[u8]) -> Option<&'static str> {
     PURPOSES.iter().copied().find(|purpose| has_word(name, purpose))
 }
 
-/// Whether the name says that it is a sample.
+/// Returns true if the name says that the file is a sample.
 fn is_sample(name: &[u8]) -> bool {
     SAMPLES.iter().any(|word| has_word(name, word))
 }
 
-/// Whether the name has the word, with no letter before or behind it.
+/// Returns true if the name contains the word without adjacent letters.
 fn has_word(name: &[u8], word: &str) -> bool {
     let is_letter = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphabetic);
     name.windows(word.len()).enumerate().any(|(at, window)| {
@@ -290,15 +304,16 @@ fn below(parents: &[u8], name: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// Whether an entry of [`BELOW`] is about a directory of this name.
+/// Returns true if an entry of [`BELOW`] refers to a directory with this name.
 fn is_below((directory, _): &(&str, &str), parent: &[u8]) -> bool {
     trimmed(parent).eq_ignore_ascii_case(directory.as_bytes())
 }
 
-/// Whether a file's name may be one that closes it: cheap, never wrong about one that does, seldom about others.
+/// Returns true if a file's name may be denied. This is a fast check without false negatives and with few
+/// false positives.
 pub(crate) fn may_be_secret(name: &[u8]) -> bool {
     match name {
-        // `.env.*`, `id_rsa_work`, and what `trimmed` and `original` change.
+        // `.env.*`, `id_rsa_work`, and names that `trimmed` and `original` change.
         [b'.' | b'#', ..] | [.., b'.' | b' ' | b'~' | b'1' | b'2'] | [b'i' | b'I', b'd' | b'D', b'_', ..] => {
             true
         }
@@ -307,8 +322,8 @@ pub(crate) fn may_be_secret(name: &[u8]) -> bool {
     }
 }
 
-/// In which buckets the last three bytes are of all names and endings that close a file, may close one, or are those of a
-/// copy of one.
+/// The buckets of the last three bytes of all names and suffixes that deny a file or a copy of one, or may do
+/// so.
 const LAST_BYTES: [u64; BUCKETS / 64] = {
     let mut buckets = [0; BUCKETS / 64];
     let tables = [NAMES, ENDINGS, DATA, COPIES, ENVIRONMENTS];
@@ -317,7 +332,7 @@ const LAST_BYTES: [u64; BUCKETS / 64] = {
         let mut at = 0;
         while at < tables[table].len() {
             let name = tables[table][at];
-            // `~`, `.1` and `.2` are looked at by their last byte.
+            // `~`, `.1` and `.2` are recognized by their last byte.
             if name.len() > 2
                 && let Some(last) = name.as_bytes().last_chunk()
             {
@@ -335,10 +350,11 @@ fn is_last(bucket: usize) -> bool {
     LAST_BYTES[bucket / 64] >> (bucket % 64) & 1 == 1
 }
 
-/// Five bits of each of three bytes.
+/// Five bits for each of three bytes.
 const BUCKETS: usize = 1 << 15;
 
-/// The same for capital letters as for small ones, and another for any three others.
+/// Returns the same bucket for upper-case and lower-case letters, and different buckets for other triples of
+/// letters.
 const fn bucket([a, b, c]: [u8; 3]) -> usize {
     ((a & 31) as usize) << 10 | ((b & 31) as usize) << 5 | (c & 31) as usize
 }
@@ -417,7 +433,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is asked for most files says no less than the rules.
+        /// The fast check never misses a file that the rules deny.
         #[test]
         fn the_short_question_stops_at_every_secret(
             directory in prop::sample::select(vec!["", "src/", "src/.ssh/", "a/.GnuPG/", "src/.\u{17f}sh/"]),

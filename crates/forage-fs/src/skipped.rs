@@ -1,4 +1,4 @@
-//! What a walk left out, by reason: nothing is skipped silently.
+//! Counts everything that a walk leaves out, by reason: nothing is skipped silently.
 
 use std::fmt;
 
@@ -6,39 +6,39 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(usize)]
 pub enum SkipReason {
-    /// By a rule of an ignore file. A directory counts once, whatever it holds.
+    /// A rule of an ignore file. A directory counts once, whatever it contains.
     Ignored,
-    /// By a leading dot. A directory counts once.
+    /// A leading dot in its name. A directory counts once.
     Hidden,
-    /// By its name: a directory of dependencies, build output or version control that is never walked.
+    /// Its name: a directory of dependencies, build output or version control that is never walked.
     Pruned,
-    /// It holds a NUL byte.
+    /// It contains a NUL byte.
     Binary,
-    /// Larger than the limit on one file.
+    /// It exceeds the limit on file size.
     TooLarge,
-    /// The system refused to open or read it, or it went away.
+    /// The system refused to open or read it, or it was removed.
     Unreadable,
-    /// The secret-file policy keeps it closed.
+    /// The secret-file policy denies access.
     Denied,
-    /// A link that leads out of the root.
+    /// A link that leads outside of the root.
     OutsideRoot,
-    /// A link, where links are not followed.
+    /// A link, if links are not followed.
     Symlink,
     /// A pipe, socket or device.
     Special,
-    /// Below the deepest level that is walked.
+    /// It is below the maximum depth.
     TooDeep,
-    /// Text that is searched in pieces and has a line longer than a piece.
+    /// A text that is searched in pieces and has a line longer than a piece.
     LineTooLong,
-    /// A text on which a pattern took more steps than it may take.
+    /// A text for which a pattern exceeded its maximum number of steps.
     TooSlow,
-    /// It lies on a file system that the kernel makes of itself, such as procfs. A directory counts once.
+    /// It is on a pseudo file system of the kernel, for example procfs. A directory counts once.
     KernelFileSystem,
-    /// The part of a notebook that is no line of a cell, such as outputs.
+    /// The part of a notebook that is not a line of a cell, for example outputs.
     NotebookOutputs,
 }
 
-/// All reasons, in the order in which they are shown.
+/// All reasons, in display order.
 pub(crate) const REASONS: [SkipReason; 15] = [
     SkipReason::Ignored,
     SkipReason::Hidden,
@@ -61,7 +61,7 @@ impl SkipReason {
     /// The reasons for which a file that a walk visits is not read.
     pub const UNREAD: [Self; 3] = [Self::Binary, Self::TooLarge, Self::Denied];
 
-    /// The word for this reason in records.
+    /// Returns the name of this reason in records.
     pub fn name(self) -> &'static str {
         match self {
             Self::Ignored => "ignored",
@@ -83,22 +83,22 @@ impl SkipReason {
     }
 }
 
-/// Counts of what was left out, by reason.
+/// The number of entries left out, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Skipped([u64; REASONS.len()]);
 
 impl Skipped {
-    /// Counts one more.
+    /// Adds one to the count of `reason`.
     pub fn add(&mut self, reason: SkipReason) {
         self.0[reason as usize] += 1;
     }
 
-    /// Counts so many more.
+    /// Adds `more` to the count of `reason`.
     pub fn add_many(&mut self, reason: SkipReason, more: u64) {
         self.0[reason as usize] += more;
     }
 
-    /// The counts for all other reasons.
+    /// Returns the counts of all other reasons.
     pub(crate) fn without(mut self, reason: SkipReason) -> Self {
         self.0[reason as usize] = 0;
         self
@@ -111,24 +111,24 @@ impl Skipped {
         }
     }
 
-    /// The count for one reason.
+    /// Returns the count of one reason.
     pub fn get(&self, reason: SkipReason) -> u64 {
         self.0[reason as usize]
     }
 
-    /// The reasons that occurred, with their counts.
+    /// Iterates over the reasons that occurred, with their counts.
     pub fn iter(&self) -> impl Iterator<Item = (SkipReason, u64)> + '_ {
         REASONS.into_iter().map(|reason| (reason, self.get(reason))).filter(|&(_, count)| count > 0)
     }
 
-    /// Returns whether nothing was left out.
+    /// Returns true if nothing was left out.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|&count| count == 0)
     }
 }
 
 impl fmt::Display for Skipped {
-    /// `3 ignored, 1 binary`.
+    /// For example `3 ignored, 1 binary`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, (reason, count)) in self.iter().enumerate() {
             let comma = if i > 0 { ", " } else { "" };

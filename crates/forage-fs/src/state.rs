@@ -1,33 +1,34 @@
-//! What tells a file from what it was before.
+//! File states, which detect changes without reading files.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::limits;
 
-/// The properties that tell a file from what it was before: whoever changes its content changes one of these, unless
-/// that happens within the granularity of the clock, or through a mapping of a page that was changed so before and has
-/// not been written back since. [`OpenedFile::settle`](crate::OpenedFile::settle) gives one that tells of every change.
+/// The properties by which we detect that a file has changed. Every change of the content changes one of
+/// them, with two exceptions: changes within the granularity of the clock, and changes through a memory
+/// mapping of a page that was changed in the same way before and has not been written back since.
+/// [`OpenedFile::settle`](crate::OpenedFile::settle) returns a state that reflects every later change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileState {
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// The time of its last modification, in nanoseconds since 1970.
+    /// The modification time, in nanoseconds since 1970.
     pub modified: i64,
-    /// The time of the last change of its metadata, likewise; no program can set it.
+    /// The time of the last metadata change, in nanoseconds since 1970; no program can set it.
     pub changed: i64,
-    /// Its number in its file system.
+    /// The inode number.
     pub inode: u64,
 }
 
 impl FileState {
-    /// Returns whether a change after `now`, in nanoseconds since 1970, could leave the state as it is: the clock of a
-    /// file system advances in steps, and a write that takes long has the time of its beginning.
+    /// Returns true if a change after `now` (nanoseconds since 1970) could leave the state unchanged: file
+    /// system clocks advance in steps, and a long write has the time at which it began.
     pub fn may_hide_a_change(&self, now: i64) -> bool {
         self.modified.max(self.changed) > now.saturating_sub(limits::SETTLING.as_nanos() as i64)
     }
 }
 
-/// Returns the time as in the state of a file.
+/// Returns the current time in the unit of [`FileState`].
 pub(crate) fn nanoseconds_now() -> i64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(now.as_nanos()).unwrap_or(i64::MAX)

@@ -1,7 +1,7 @@
-//! The calls to the operating system, one name at a time beneath an open directory.
+//! System calls, one name at a time beneath an open directory.
 //!
-//! Nothing here follows a link: a path is resolved by [`crate::root`], and what is opened afterwards is
-//! opened without links, so that a link put in place in between makes the call fail instead of leading out.
+//! Nothing here follows a link. [`crate::root`] resolves a path, and the result is opened without following
+//! links. A link that is created in between makes the call fail instead of leading outside.
 
 #[cfg(any(not(target_os = "linux"), portable_disk))]
 mod no_watch;
@@ -45,7 +45,7 @@ use std::time::SystemTime;
 use crate::distrust::Distrust;
 use crate::state::FileState;
 
-/// What a name is.
+/// The type of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NodeKind {
     File,
@@ -54,7 +54,7 @@ pub(crate) enum NodeKind {
     Special,
 }
 
-/// How a file below the user's own directories is opened. Never through a link, and never emptied.
+/// How to open a file in a private directory. Links are never followed, and the file is never truncated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OpenMode {
     Read,
@@ -63,33 +63,33 @@ pub(crate) enum OpenMode {
     CreateNew,
 }
 
-/// What the system says of something below the user's own directories.
+/// Metadata of an entry in a private directory.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeFacts {
     pub(crate) kind: NodeKind,
-    /// Bytes.
+    /// Size in bytes.
     pub(crate) size: u64,
     pub(crate) modified: SystemTime,
-    /// Device and file number, where they are told.
+    /// Device and inode, if known.
     pub(crate) identity: Option<(u64, u64)>,
-    /// That it belongs to another user.
+    /// Set if it belongs to another user.
     pub(crate) foreign: Option<Distrust>,
-    /// That its permissions let others write it.
+    /// Set if its permissions let other users write to it.
     pub(crate) writable: Option<Distrust>,
-    /// Whether nobody else may open what is in it.
+    /// True if no other user may open anything inside it.
     pub(crate) is_closed: bool,
-    /// A file of one name has no other, by which somebody could have put it where it is.
+    /// True if it has more than one link, so that another user may have created this name for it.
     pub(crate) has_other_names: bool,
 }
 
-/// A name in a directory.
+/// A directory entry.
 #[derive(Debug)]
 pub(crate) struct FileNode {
     pub(crate) name: Box<[u8]>,
     pub(crate) kind: NodeKind,
 }
 
-/// What changed in a watched directory.
+/// A change in a watched directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     any(not(target_os = "linux"), portable_disk),
@@ -98,49 +98,51 @@ pub(crate) struct FileNode {
 pub(crate) enum WatchChange<'a> {
     /// The directory is no longer watched.
     Unwatched,
-    /// The directory itself: who may read it, or its own name.
+    /// The directory itself has changed: its permissions, or its own name.
     Itself,
-    /// What has this name, or, if it `is_another`, which thing has it.
+    /// The entry with this name has changed, or with `is_another`, the name now refers to another entry.
     Name { name: &'a [u8], is_another: bool },
 }
 
-/// What an open file is.
+/// Metadata of an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileStatus {
     pub(crate) kind: NodeKind,
-    /// Bytes.
+    /// Size in bytes.
     pub(crate) size: u64,
-    /// The device that it lies on; 0 where the system does not tell.
+    /// The device; 0 if unknown.
     pub(crate) device: u64,
-    /// `None` where the system does not tell enough to know a changed file by it.
+    /// `None` if the system does not provide enough information to detect changes.
     pub(crate) state: Option<FileState>,
 }
 
-/// The names in a directory, in no order.
+/// Returns the entries of a directory in arbitrary order.
 pub(crate) fn list(directory: &Directory) -> io::Result<Vec<FileNode>> {
     list_while(directory, &mut |_| true)
 }
 
-/// Has the changed pages of an open file written to its file system.
+/// Flushes the file's dirty pages.
 ///
 /// # Errors
-/// It failed.
+///
+/// Returns system errors.
 #[cfg(all(unix, not(target_os = "linux"), not(portable_disk)))]
 pub(crate) fn write_back(file: &std::fs::File) -> io::Result<()> {
-    // The standard library's call waits for the disk itself, too, where the system knows the difference.
+    // The standard library's call also waits for the disk itself on systems that make this distinction.
     Ok(rustix::fs::fsync(file)?)
 }
 
-/// Has the changed pages of an open file written to its file system.
+/// Flushes the file's dirty pages.
 ///
 /// # Errors
-/// It failed.
+///
+/// Returns system errors.
 #[cfg(any(not(unix), portable_disk))]
 pub(crate) fn write_back(file: &std::fs::File) -> io::Result<()> {
     file.sync_data()
 }
 
-/// Whether an error says that there is no such directory, and not that it can't be read.
+/// Returns true if an error means that the directory does not exist, as opposed to being unreadable.
 pub(crate) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) || is_link_error(error)
 }

@@ -1,4 +1,4 @@
-//! From the bytes of a file to text that can be searched line by line.
+//! Decodes the bytes of a file to text that can be searched line by line.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -8,25 +8,25 @@ use encoding_rs_io::DecodeReaderBytesBuilder;
 
 use crate::limits;
 
-/// The encoding of the bytes of a file.
+/// The encoding of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// UTF-8 (ASCII included). Some bytes may be no part of it; they stay as they are, and the reader shows U+FFFD.
+    /// UTF-8, including ASCII. Invalid bytes are kept, and are displayed as U+FFFD.
     Utf8,
-    /// UTF-8 after a byte-order mark, which is removed.
+    /// UTF-8 with a byte-order mark, which is removed.
     Utf8Bom,
-    /// Little-endian UTF-16 by its byte-order mark.
+    /// Little-endian UTF-16, detected by its byte-order mark.
     Utf16Le,
-    /// Big-endian UTF-16 by its byte-order mark.
+    /// Big-endian UTF-16, detected by its byte-order mark.
     Utf16Be,
-    /// Another one, detected from bytes that are not UTF-8 or named by the user.
+    /// Another encoding, either detected from bytes that are not UTF-8 or named by the user.
     Other(&'static encoding_rs::Encoding),
 }
 
 impl Encoding {
-    /// Detects the encoding of a file from its first bytes: by the byte-order mark, else UTF-8 if they are that, else
-    /// UTF-16 by its NUL bytes, else the one that the bytes most resemble. No more than
-    /// [`limits::DETECTION_BYTES`] are looked at.
+    /// Detects the encoding of a file from at most [`limits::DETECTION_BYTES`] bytes at its beginning. Checks
+    /// in this order: a byte-order mark, valid UTF-8, UTF-16 by the position of NUL bytes, and the most
+    /// similar other encoding.
     pub fn detect(head: &[u8]) -> Self {
         match Self::by_mark(head) {
             Self::Utf8 => Self::without_mark(head),
@@ -34,7 +34,7 @@ impl Encoding {
         }
     }
 
-    /// Returns the encoding that a byte-order mark names; UTF-8 without one.
+    /// Returns the encoding of a byte-order mark; UTF-8 without one.
     pub fn by_mark(head: &[u8]) -> Self {
         match head {
             [0xef, 0xbb, 0xbf, ..] => Self::Utf8Bom,
@@ -44,13 +44,13 @@ impl Encoding {
         }
     }
 
-    /// Returns the encoding with this name of the WHATWG standard, such as `gbk` or `latin1`.
+    /// Returns the encoding with this label of the WHATWG standard, for example `gbk` or `latin1`.
     pub fn named(label: &str) -> Option<Self> {
         let encoding = encoding_rs::Encoding::for_label_no_replacement(label.as_bytes())?;
         Some(if encoding == encoding_rs::UTF_8 { Self::Utf8 } else { Self::Other(encoding) })
     }
 
-    /// The name for people.
+    /// Returns the display name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Utf8 => "UTF-8",
@@ -61,12 +61,12 @@ impl Encoding {
         }
     }
 
-    /// Returns the name of an encoding that was detected from bytes that are not UTF-8.
+    /// Returns the name of the encoding if it was detected from bytes that are not UTF-8.
     pub fn detected(self) -> Option<&'static str> {
         matches!(self, Self::Other(_)).then(|| self.name())
     }
 
-    /// Returns the text that bytes are, in UTF-8 and without a byte-order mark.
+    /// Decodes bytes to UTF-8 without a byte-order mark.
     pub fn decode(self, raw: &[u8]) -> Cow<'_, [u8]> {
         let (encoding, raw) = match self {
             Self::Utf8 => return Cow::Borrowed(raw),
@@ -81,7 +81,7 @@ impl Encoding {
         }
     }
 
-    /// Returns a reader of the text that bytes are, in this encoding unless a byte-order mark names another.
+    /// Returns a reader that decodes from this encoding, unless a byte-order mark names another one.
     pub fn reader<R: Read>(self, raw: R) -> impl Read + use<R> {
         let encoding = match self {
             Self::Other(encoding) => Some(encoding),
@@ -103,14 +103,14 @@ impl Encoding {
         }
         let is_utf8 = match str::from_utf8(raw) {
             Ok(_) => true,
-            // The bound may lie within a character.
+            // The limit may be within a character.
             Err(error) => raw.len() < file.len() && error.error_len().is_none(),
         };
         if is_utf8 || is_binary(raw) {
             return Self::Utf8;
         }
         let first = encoding_rs::Encoding::ascii_valid_up_to(raw);
-        // The detector looks at the two letters before the first that is not ASCII.
+        // The detector also uses the two letters before the first non-ASCII byte.
         let rest = &file[first.saturating_sub(2)..];
         let sample = &rest[..rest.len().min(limits::DETECTION_SAMPLE_BYTES)];
         let (mut characters, mut broken) = (0, 0);
@@ -121,15 +121,16 @@ impl Encoding {
         if characters >= broken * limits::CHARACTERS_PER_BROKEN_BYTE {
             return Self::Utf8;
         }
-        // ISO-2022-JP is ASCII, and never comes here.
+        // ISO-2022-JP consists of ASCII, so such text is never passed here.
         let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
         detector.feed(sample, sample.len() == rest.len());
         Self::Other(detector.guess(None, Utf8Detection::Deny))
     }
 }
 
-/// Returns the byte order of UTF-16 without a mark: the NUL bytes of its ASCII characters are all at odd or all at even places,
-/// but for a few such as those of U+4E00. Binary data has them at both, or control characters.
+/// Returns the byte order of UTF-16 without a byte-order mark. The NUL bytes of its ASCII characters are all
+/// at odd or all at even offsets, except for a few, for example in U+4E00. Binary data has NUL bytes at both, or
+/// contains control characters.
 fn utf16_without_mark(head: &[u8]) -> Option<&'static encoding_rs::Encoding> {
     let (units, _) = head.as_chunks::<2>();
     let zeros = |place: usize| units.iter().filter(|unit| unit[place] == 0).count();
@@ -137,7 +138,7 @@ fn utf16_without_mark(head: &[u8]) -> Option<&'static encoding_rs::Encoding> {
     if first.max(second) * 4 < units.len() || first.min(second) * 8 > first.max(second) {
         return None;
     }
-    // Two letters of ASCII each, as in text that has a NUL byte at its end.
+    // These are two ASCII letters each, as in plain text that ends with a NUL byte.
     let pairs = units.iter().filter(|unit| unit.iter().all(|byte| matches!(byte, b' '..=b'~'))).count();
     if pairs * 4 > (units.len() - first.max(second)) * 3 {
         return None;
@@ -150,21 +151,22 @@ fn utf16_without_mark(head: &[u8]) -> Option<&'static encoding_rs::Encoding> {
     (units.len() >= limits::UTF16_UNITS && text.chars().all(is_text)).then_some(encoding)
 }
 
-/// The text of a file.
+/// The decoded text of a file.
 #[derive(Debug)]
 pub enum DecodedText<'a> {
-    /// Text; bytes that are not UTF-8 stay as they are (the reader shows them as U+FFFD).
+    /// Text. Bytes that are not UTF-8 are kept, and are displayed as U+FFFD.
     Text {
-        /// The text without byte-order mark.
+        /// The text without its byte-order mark.
         bytes: Cow<'a, [u8]>,
-        /// How it was read.
+        /// The encoding from which it was decoded.
         encoding: Encoding,
     },
-    /// A NUL byte after decoding: not text.
+    /// The decoded text contains a NUL byte, so it is not text.
     Binary,
 }
 
-/// Decodes a file as [`Encoding::detect`] says; a NUL byte anywhere in the decoded text means binary.
+/// Decodes a file with the encoding of [`Encoding::detect`]. A NUL byte anywhere in the decoded text means
+/// binary.
 pub fn decode(raw: &[u8]) -> DecodedText<'_> {
     match decode_head(raw) {
         DecodedText::Text { bytes, .. } if is_binary(&bytes) => DecodedText::Binary,
@@ -172,25 +174,26 @@ pub fn decode(raw: &[u8]) -> DecodedText<'_> {
     }
 }
 
-/// Returns whether decoded text holds a NUL byte.
+/// Returns true if decoded text contains a NUL byte.
 pub fn is_binary(text: &[u8]) -> bool {
     memchr::memchr(0, text).is_some()
 }
 
-/// Returns whether bytes have ASCII characters as they are, whatever else is in them: without a mark of UTF-16 or a NUL byte in
-/// the beginning they are decoded as UTF-8 or an encoding that extends ASCII.
+/// Returns true if the ASCII characters of the text appear unchanged in its bytes. Bytes without a UTF-16
+/// mark and without a NUL byte at the beginning are decoded as UTF-8 or as an encoding that extends ASCII.
 pub fn extends_ascii(raw: &[u8]) -> bool {
     let is_utf16 = matches!(Encoding::by_mark(raw), Encoding::Utf16Le | Encoding::Utf16Be);
     !is_utf16 && !is_binary(&raw[..raw.len().min(limits::BINARY_HEAD_BYTES)])
 }
 
-/// As [`decode`], but looks for a NUL byte only in the beginning, where nearly all binary files have one. A search
-/// that finds something asks [`is_binary`] for the rest; one that finds nothing need not read the text twice.
+/// Like [`decode`], but checks for a NUL byte only at the beginning, where nearly all binary files have one.
+/// A search with a match must call [`is_binary`] for the rest; one without a match need not read the text
+/// twice.
 pub fn decode_head(raw: &[u8]) -> DecodedText<'_> {
     decode_head_as(raw, Encoding::detect(raw))
 }
 
-/// As [`decode_head`], from an encoding that is known.
+/// Like [`decode_head`], with a known encoding.
 pub fn decode_head_as(raw: &[u8], encoding: Encoding) -> DecodedText<'_> {
     let bytes = encoding.decode(raw);
     match is_binary(&bytes[..bytes.len().min(limits::BINARY_HEAD_BYTES)]) {
@@ -199,13 +202,13 @@ pub fn decode_head_as(raw: &[u8], encoding: Encoding) -> DecodedText<'_> {
     }
 }
 
-/// The number of lines: one per line feed, and one for text after the last of them.
+/// Returns the number of lines: one per line feed, plus one for text after the last of them.
 pub fn count_lines(text: &[u8]) -> u64 {
     let feeds = memchr::memchr_iter(b'\n', text).count() as u64;
     feeds + u64::from(text.last().is_some_and(|&b| b != b'\n'))
 }
 
-/// Returns the lines of a text, exactly those of [`str::lines`], whose search for line feeds takes several times as long.
+/// Returns the same lines as [`str::lines`], which takes several times as long to find line feeds.
 pub fn lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -256,7 +259,7 @@ mod tests {
         check(b"\xff\xfea\0\0\0", None);
     }
 
-    /// Sentences in languages and encodings in which files were written before UTF-8.
+    /// Sentences in languages and encodings that were common before UTF-8.
     const LEGACY: [(&str, &str); 18] = [
         ("GBK", "// 查询用户信息,如果用户不存在则返回空值\nint 查询 = 1; // 计算两个数的和\n"),
         ("GBK", "配置文件读取失败,请检查路径是否正确。\n"),
@@ -311,7 +314,7 @@ mod tests {
         let units = |unit: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(unit).collect::<Vec<u8>>();
         check(&units(u16::to_le_bytes), Some((text, Encoding::Other(encoding_rs::UTF_16LE))));
         check(&units(u16::to_be_bytes), Some((text, Encoding::Other(encoding_rs::UTF_16BE))));
-        // Numbers of 16 and 32 bits, and text with NUL bytes.
+        // 16-bit and 32-bit numbers, and text with NUL bytes.
         for binary in [
             &b"\x01\0\x02\0\x03\0\x04\0\x05\0"[..],
             b"abcd\0\0\0\0abcd",
@@ -338,7 +341,7 @@ mod tests {
     fn a_file_that_is_cut_within_a_character_is_utf8() {
         let text = "a".repeat(limits::DETECTION_BYTES - 1) + "é and more\n";
         assert_eq!(Encoding::detect(text.as_bytes()), Encoding::Utf8);
-        // The control: what ends there is not.
+        // The control: a text cut at the limit is not UTF-8.
         assert_ne!(Encoding::detect(&text.as_bytes()[..limits::DETECTION_BYTES]), Encoding::Utf8);
     }
 
@@ -361,7 +364,8 @@ mod tests {
             let lossy = |unit: fn([u8; 2]) -> u16| {
                 let (units, half) = input[2..].as_chunks();
                 let units: Vec<u16> = units.iter().map(|bytes| unit(*bytes)).collect();
-                // Half a unit at the end is shown as one that is none, and with half a pair before it as that one.
+                // Half a unit at the end is decoded as an invalid character; together with a preceding half
+                // pair it gives only one.
                 let is_half_pair = units.last().is_some_and(|unit| (0xd800..0xdc00).contains(unit));
                 let rest = if half.is_empty() || is_half_pair { "" } else { "\u{fffd}" };
                 (String::from_utf16_lossy(&units) + rest).into_bytes()

@@ -1,29 +1,30 @@
-//! Walking a tree in parallel with results in path order.
+//! Walks a tree in parallel and delivers results in path order.
 //!
 //! The frontier is a heap of tasks ordered by path: directories to list and batches of files to visit. Every
-//! worker takes the first task of all, so results arrive nearly in order, the frontier stays as small as a
-//! depth-first walk's, and a caller that has seen enough ends the walk without the rest of the tree being read.
-//! A result is handed over once no earlier task is open; results that wait are bounded by their weight.
+//! worker takes the first task, so results arrive nearly in order, and the frontier stays as small as that of
+//! a depth-first walk. A caller that has seen enough ends the walk without reading the rest of the tree. A
+//! result is delivered once no earlier task is open. The weight of waiting results is limited.
 //!
-//! # Three ways to know a tree
+//! # Three ways to traverse a tree
 //!
 //! ```text
-//!                 what is trusted                what is asked of the disk for each search
-//! walked          nothing                        every directory is listed, every file of rules is read
-//! snapshot        names and verdicts, for a      the state of every directory and file of rules; one
-//!                 directory in the same state    that has changed is listed again, the others are not
-//! watched         names, verdicts and states,    nothing: the kernel has told of every change since
-//!                 while the kernel tells
+//!                 trusted                        read from disk for each search
+//! walked          nothing                        every directory is listed, every rule file is read
+//! snapshot        names and verdicts, for a      the state of every directory and rule file; one that
+//!                 directory in the same state    has changed is listed again, the others are not
+//! watched         names, verdicts and states,    nothing: the kernel has reported every change since
+//!                 while the kernel reports
 //!
 //!   walk ──take──▶ Snapshot ──file──▶ the next process walks with it       (walk::take, snapshot)
 //!     │
-//!     └─▶ RuleTree ──▶ FileListing ◀── notices of inotify                  (tree, listing, watched)
+//!     └─▶ RuleTree ──▶ FileListing ◀── inotify events                      (tree, listing, watched)
 //! ```
 //!
-//! All three visit the same files in the same order, with the same counts of what was left out: `list` decides for all
-//! of them, and tests compare them over random trees. What can't be trusted falls back to the row above it: a directory
-//! whose state proves nothing is listed, and a tree whose notices were lost is walked. None of them knows what is *in* a
-//! file: that is the index's, which asks for the state of each file, or takes it from a listing.
+//! All three visit the same files in the same order, with the same counts of what was left out: `list`
+//! decides for all of them, and tests compare them on random trees. If something can't be trusted, we fall
+//! back to the row above: a directory with an unreliable state is listed, and a tree with lost events is
+//! walked. None of them knows the *content* of a file. An index does, and it reads the state of each file or
+//! takes it from a listing.
 
 mod entry;
 mod frontier;
@@ -64,8 +65,8 @@ use crate::skipped::{SkipReason, Skipped};
 use crate::sys::NodeKind;
 use forage_base::{Stop, Stopped};
 
-/// Globs that choose files, with the meaning of ripgrep's `-g`: later ones win, `!` excludes, a glob without `/`
-/// matches names at any depth.
+/// Globs that select files, with the semantics of ripgrep's `-g`: later ones win, `!` excludes, and a glob
+/// without `/` matches names at any depth.
 #[derive(Clone, Debug)]
 pub struct Globs {
     matcher: Override,
@@ -74,14 +75,27 @@ pub struct Globs {
 }
 
 impl Globs {
-    /// Compiles globs; the error names the glob and what is wrong with it.
+    /// Compiles globs. The error names the invalid glob and its problem.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forage_fs::{Globs, RelPath};
+    ///
+    /// let globs = Globs::new(&["*.rs", "!tests/**"])?;
+    /// let path = |text| RelPath::parse(text, &RelPath::root()).unwrap();
+    /// assert!(globs.choose(&path("src/lib.rs")));
+    /// assert!(!globs.choose(&path("src/lib.py")));
+    /// # Ok::<(), String>(())
+    /// ```
     pub fn new<S: AsRef<str>>(globs: &[S]) -> Result<Self, String> {
         Self::below(&RelPath::root(), globs, &[])
     }
 
-    /// Compiles globs whose slashes are relative to the directory `base`; those of `any_case` match names in any case.
+    /// Compiles globs whose slashes are relative to the directory `base`. Those in `any_case` ignore case.
     ///
     /// # Errors
+    ///
     /// Returns a message that names the invalid glob.
     pub fn below<S: AsRef<str>>(base: &RelPath, globs: &[S], any_case: &[S]) -> Result<Self, String> {
         let base = os_str(base.as_bytes()).ok_or("the directory's name is not Unicode")?;
@@ -100,31 +114,32 @@ impl Globs {
         Ok(Self { matcher, source, label: Arc::from("globs") })
     }
 
-    /// The same with a name of where they come from, for [`Entry::hidden_by`](crate::Entry) and whoever tells of it.
+    /// Sets the name of their origin, which appears in [`Entry::hidden_by`](crate::Entry) and in messages.
     #[must_use]
     pub fn labelled(self, label: &str) -> Self {
         Self { label: Arc::from(label), ..self }
     }
 
-    /// Returns the name of where they come from, given by [`Globs::labelled`]; `globs` without one.
+    /// Returns the name of their origin, set by [`Globs::labelled`]; `globs` by default.
     pub fn label(&self) -> &Arc<str> {
         &self.label
     }
 
-    /// Returns whether a walk with these as [`WalkOptions::only`] visits a file.
+    /// Returns true if a walk with these globs as [`WalkOptions::only`] visits a file.
     pub fn choose(&self, file: &RelPath) -> bool {
         let Some(path) = os_str(file.as_bytes()) else { return false };
         !self.passes_over(Path::new(&*path), false) && !self.leave_out(file)
     }
 
-    /// Whether a walk with these as [`WalkOptions::only`] passes over a name: a file that they don't choose, or a directory that they
-    /// exclude.
+    /// Returns true if a walk with these globs as [`WalkOptions::only`] skips a name: a file that they do not
+    /// select, or a directory that they exclude.
     fn passes_over(&self, path: &Path, is_directory: bool) -> bool {
         let matched = self.matcher.matched(path, is_directory);
         if is_directory { matched.is_ignore() } else { !matched.is_whitelist() }
     }
 
-    /// Returns whether a walk with these as [`WalkOptions::excludes`] leaves a file out, or a directory that holds it.
+    /// Returns true if a walk with these globs as [`WalkOptions::excludes`] leaves out a file, or a directory
+    /// that contains it.
     pub fn leave_out(&self, file: &RelPath) -> bool {
         let Some(path) = os_str(file.as_bytes()) else { return false };
         let path = Path::new(&*path);
@@ -138,7 +153,7 @@ impl Globs {
     }
 }
 
-/// The glob of a type of files, as ripgrep names them: `rust`, `py`.
+/// Returns the globs of a file type by its ripgrep name, for example `rust` or `py`.
 pub fn glob_of_type(name: &str) -> Option<String> {
     let definitions = TypesBuilder::new().add_defaults().definitions();
     let definition = definitions.iter().find(|definition| definition.name() == name.trim())?;
@@ -148,7 +163,7 @@ pub fn glob_of_type(name: &str) -> Option<String> {
     })
 }
 
-/// Types of files, chosen as with ripgrep's `-t` and `-T`.
+/// File types, selected as with ripgrep's `-t` and `-T`.
 #[derive(Clone, Debug)]
 pub struct FileTypes {
     matcher: Types,
@@ -156,9 +171,10 @@ pub struct FileTypes {
 }
 
 impl FileTypes {
-    /// Selects the types of the first list and leaves out those of the second.
+    /// Selects the types in the first list and excludes those in the second.
     ///
     /// # Errors
+    ///
     /// Returns a message that names an unknown type.
     pub fn new(select: &[String], negate: &[String]) -> Result<Self, String> {
         let mut builder = TypesBuilder::new();
@@ -173,11 +189,12 @@ impl FileTypes {
         Ok(Self { matcher, source: [select.to_vec(), negate.to_vec()] })
     }
 
-    /// Combines the verdict of the ignore rules with the types; returns `None` for a file that its type leaves out.
+    /// Combines the verdict of the ignore rules with the types. Returns `None` for a file that its type
+    /// excludes.
     fn choose(&self, path: &Path, is_directory: bool, verdict: IgnoreVerdict) -> Option<IgnoreVerdict> {
         match self.matcher.matched(path, is_directory) {
             ignore::Match::Ignore(_) => None,
-            // A hidden file of a type that is asked for is not left out.
+            // A hidden file of a selected type is not left out.
             ignore::Match::Whitelist(_) if verdict == IgnoreVerdict::Nothing => Some(IgnoreVerdict::Kept),
             _ => Some(verdict),
         }
@@ -198,9 +215,10 @@ impl PartialEq for Globs {
 
 const PRUNED: &[&str] = &[".git"];
 
-/// Directories of dependencies, caches and editors: large, and not what anybody looks for. Where an ignore file names them
-/// nothing is to be decided; where it takes them back (`!node_modules`) they are entered. Output directories such as
-/// `target` or `build`, and `vendor` or `venv`, are left to the ignore rules, because sources have these names too.
+/// Directories of dependencies, caches and editors: large, and rarely relevant. If an ignore file mentions
+/// one of them, its rule decides; a negated rule (`!node_modules`) includes it. Output directories, for example
+/// `target` or `build`, and `vendor` or `venv` are left to the ignore rules, because source directories have
+/// these names too.
 pub const NOISE: &[&str] = &[
     ".hg",
     ".svn",
@@ -218,45 +236,47 @@ pub const NOISE: &[&str] = &[
     ".idea",
 ];
 
-/// The options of a walk. The default is ripgrep's: ignore rules on, hidden names and links left out.
+/// Options of a walk. The defaults are ripgrep's: apply ignore rules, skip hidden names and links.
 #[derive(Clone, Debug)]
 pub struct WalkOptions {
     /// Visit names that begin with a dot.
     pub hidden: bool,
-    /// Leave ignore files unread.
+    /// Do not read ignore files.
     pub no_ignore: bool,
     /// Follow links that stay within the root.
     pub follow: bool,
-    /// Levels below the start; 1 is the start's own entries.
+    /// Maximum depth below the start; 1 means the start's own entries.
     pub max_depth: usize,
-    /// Chooses files, over the ignore rules. Paths are matched below the root.
+    /// Select files, overriding the ignore rules. Paths are matched relative to the root.
     pub globs: Option<Globs>,
-    /// Chooses files among those that the rules leave: unlike `globs` it brings back nothing that they exclude.
+    /// Select files among those that the rules allow. Unlike `globs`, this never includes files that the
+    /// rules exclude.
     pub only: Option<Globs>,
-    /// Chooses files by type among those that the rules leave, hidden files of the type included.
+    /// Select files by type among those that the rules allow, including hidden files of the type.
     pub types: Option<FileTypes>,
-    /// More globs whose files are left out whatever else chooses them.
+    /// Exclude files that match these globs, whatever else selects them.
     pub excludes: Option<Globs>,
-    /// Directories that are left out and not counted: they are searched by themselves.
+    /// Directories to leave out without counting them, because they are searched separately.
     pub apart: Vec<RelPath>,
     /// Names of directories that are never entered.
     pub prune: &'static [&'static str],
-    /// Names of directories that are left out as if a rule said so, where no ignore rule says otherwise and no glob chooses
-    /// them: with `no_ignore` they are entered, and with `label_hidden` what is in them has the label.
+    /// Names of directories that are left out as if by a rule, unless an ignore rule decides otherwise or a
+    /// glob selects them. With `no_ignore` they are entered, and with `label_hidden` their content gets the
+    /// label.
     pub noise: &'static [&'static str],
     /// Visit directories and links too, not only files.
     pub all_entries: bool,
-    /// Visit what is ignored or hidden too, with the reason in [`Entry::hidden_by`].
+    /// Visit ignored and hidden files too, with the reason in [`Entry::hidden_by`].
     pub label_hidden: bool,
-    /// Visit nothing else: with `label_hidden`, and what an earlier walk without it reported.
+    /// Visit only these. Requires `label_hidden`, and the report of an earlier walk without it.
     pub only_hidden: Option<Arc<HidingDirectories>>,
-    /// Leave out everything before this path, as if it had been visited.
+    /// Skip everything before this path, as if it had been visited.
     pub from: Option<RelPath>,
-    /// The names that an earlier walk found: directories that are as it found them are not listed again.
+    /// The directories that an earlier walk found. Unchanged ones are not listed again.
     pub snapshot: Option<Arc<Snapshot>>,
-    /// Worker threads; 0 for one per processor.
+    /// Number of worker threads; 0 means one per processor.
     pub threads: usize,
-    /// Counts visited files while the walk runs, for whoever shows progress.
+    /// A counter of visited files that is updated during the walk, to show progress.
     pub progress: Option<Arc<AtomicU64>>,
 }
 
@@ -286,20 +306,20 @@ impl Default for WalkOptions {
 }
 
 impl WalkOptions {
-    /// Whether what a walk from the root comes by can be kept in a [`FileListing`].
+    /// Returns true if the result of a walk from the root can be stored in a [`FileListing`].
     fn can_be_listed(&self) -> bool {
         let Self { follow, max_depth, prune, all_entries, from, only_hidden, types, .. } = self;
         let is_whole = from.is_none() && only_hidden.is_none() && types.is_none();
         is_whole && !follow && !all_entries && *max_depth == limits::WALK_DEPTH && *prune == PRUNED
     }
 
-    /// Whether rules and names alone decide on a file.
+    /// Returns true if only rules and names decide about a file.
     fn is_plain(&self) -> bool {
         let Self { from, excludes, globs, types, label_hidden, .. } = self;
         from.is_none() && excludes.is_none() && globs.is_none() && types.is_none() && !label_hidden
     }
 
-    /// Whether a walk comes by the same files and counts the same.
+    /// Returns true if a walk with the other options visits the same files and has the same counts.
     fn comes_by_the_same(&self, other: &Self) -> bool {
         let chosen =
             |options: &Self| (options.hidden, options.no_ignore, options.label_hidden, options.noise);
@@ -309,7 +329,7 @@ impl WalkOptions {
             && (&self.apart, &self.types) == (&other.apart, &other.types)
     }
 
-    /// Worker threads, where 0 stands for one per processor.
+    /// Returns the number of worker threads, after replacing 0 by the number of processors.
     pub fn thread_count(&self) -> usize {
         match self.threads {
             0 => std::thread::available_parallelism().map_or(1, usize::from),
@@ -327,7 +347,7 @@ impl WalkOptions {
 /// The kinds of entries that a walk visits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntryKind {
-    /// A regular file, or a link to one where links are followed.
+    /// A regular file, or a link to one if links are followed.
     File,
     /// A directory.
     Directory,
@@ -346,57 +366,59 @@ impl EntryKind {
     }
 }
 
-/// The decision whether a file is visited.
+/// The decision to visit a file or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dismissal {
-    /// It is.
+    /// Visit it.
     Visit,
-    /// It is not, and counted as left out for this reason, if there is one.
+    /// Do not visit it, and count it with this reason, if there is one.
     Leave(Option<SkipReason>),
 }
 
 /// The result of visiting an entry.
 #[derive(Debug)]
 pub enum WalkStep<T> {
-    /// Nothing to report.
+    /// There is no result.
     Nothing,
     /// A result, and its weight in bytes while it waits for earlier ones.
     Item(T, usize),
 }
 
-/// The report of a walk: what it visited and left out, and how it ended.
+/// The report of a walk: the entries visited and left out, and how it ended.
 #[derive(Debug, Default)]
 pub struct WalkReport {
-    /// Counts of what was left out, by reason, up to the point where the walk ended.
+    /// Counts of entries left out, by reason, up to the point where the walk ended.
     pub skipped: Skipped,
-    /// Files that were visited.
+    /// Number of files visited.
     pub visited: u64,
-    /// The directories in which it left something out because it is ignored or hidden.
+    /// The directories in which ignored or hidden entries were left out.
     pub hiding: HidingDirectories,
-    /// Names of directories that were pruned and occur, in order.
+    /// Names of directories that were pruned, in order.
     pub pruned: Vec<String>,
-    /// Warnings of what went wrong on the way, in words; [`limits::WARNINGS_KEPT`] at the most.
+    /// Warnings, at most [`limits::WARNINGS_KEPT`].
     pub warnings: Vec<String>,
-    /// Warnings beyond those.
+    /// Number of further warnings.
     pub more_warnings: u64,
-    /// The first files and directories that could not be read, [`limits::WARNINGS_KEPT`] at the most, each with the
-    /// system's reason. [`SkipReason::Unreadable`] counts all of them.
+    /// The first files and directories that could not be read, at most [`limits::WARNINGS_KEPT`], each with
+    /// the system error. [`SkipReason::Unreadable`] counts all of them.
     pub unreadable: Vec<String>,
     /// The reason for which the walk ended early, if it did.
     pub stopped: Option<Stopped>,
-    /// The receiver had enough.
+    /// True if the receiver ended the walk.
     pub broke_off: bool,
-    /// The bound on entries was reached.
+    /// True if the maximum number of entries was reached.
     pub too_many_entries: bool,
 }
 
 impl WalkReport {
-    /// Files of which the text was looked at: those that were visited and were not left out for what they are.
+    /// Returns the number of files whose text was searched: visited files, except for those that were skipped
+    /// afterwards.
     pub fn searched(&self) -> u64 {
         self.visited.saturating_sub(SkipReason::UNREAD.iter().map(|reason| self.skipped.get(*reason)).sum())
     }
 
-    /// Adds the report of a walk that went on in the file in which this one ended, which both have counted.
+    /// Adds the report of a walk that continued in the file in which this one ended, and which both have
+    /// counted.
     pub fn go_on(&mut self, next: Self) {
         self.visited += next.visited.saturating_sub(1);
         self.skipped.merge(&next.skipped);
@@ -418,9 +440,14 @@ impl WalkReport {
     }
 }
 
-/// Walks from `start` with one `worker` state per thread. `visit` runs in parallel; `receive` gets the results
-/// one by one in path order and ends the walk by [`ControlFlow::Break`]. A start that is a file is visited
-/// whatever the rules say of it.
+/// Walks from `start` with one `worker` state per thread.
+///
+/// `visit` runs in parallel. `receive` gets the results one by one in path order, and ends the walk with
+/// [`ControlFlow::Break`]. If the start is a file, it is visited regardless of the rules.
+///
+/// # Errors
+///
+/// Returns an error if `start` can't be opened.
 pub fn walk<W, T: Send>(
     root: &Arc<Root>,
     start: &RelPath,
@@ -433,20 +460,21 @@ pub fn walk<W, T: Send>(
     Walk { root, start, options, stop }.dismissing(worker, |_: &mut W, _| Dismissal::Visit, visit, receive)
 }
 
-/// A walk as [`walk`] does it.
+/// The parameters of a [`walk`].
 pub struct Walk<'a> {
     /// The root.
     pub root: &'a Arc<Root>,
-    /// The path at which it begins, below the root.
+    /// The path at which to begin, relative to the root.
     pub start: &'a RelPath,
-    /// Its options.
+    /// The options.
     pub options: &'a WalkOptions,
-    /// The deadline and the cancellation that end it.
+    /// The deadline and cancellation of the walk.
     pub stop: &'a Stop,
 }
 
 impl Walk<'_> {
-    /// Walks, but that files of a snapshot are not visited if `dismiss` says so. They count as visited nevertheless.
+    /// Walks, but asks `dismiss` before visiting a file of the snapshot. Files that it dismisses still count
+    /// as visited.
     pub fn dismissing<W, T: Send>(
         self,
         worker: impl Fn() -> W + Sync,

@@ -9,8 +9,8 @@ use super::{PrivateError, distrust_of_file, distrusted, io_error, open_judged};
 use crate::sys::private::{self as system, PrivateHandle};
 use crate::sys::{NodeKind, OpenMode};
 
-/// A file that the user names, in a directory that is not judged: others may have put there what is found, so that the
-/// file itself is judged as one of a [`PrivateDirectory`](super::PrivateDirectory).
+/// A file that the user names. Its directory is not checked, so other users may have created the file. The
+/// file itself must therefore pass the same checks as one in a [`PrivateDirectory`](super::PrivateDirectory).
 #[derive(Debug)]
 pub struct NamedFile {
     handle: PrivateHandle,
@@ -19,10 +19,12 @@ pub struct NamedFile {
 }
 
 impl NamedFile {
-    /// The file of this path, which need not be there; links of its directory are followed, one in its place is not.
+    /// Creates a handle for a path, which need not exist. Links to its directory are followed; the file
+    /// itself must not be a link.
     ///
     /// # Errors
-    /// The directory can't be opened, or the path names none.
+    ///
+    /// Returns an error if the directory can't be opened, or if the path does not name a file.
     pub fn at(path: &Path) -> Result<Self, PrivateError> {
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
             return Err(io_error(path, ErrorKind::InvalidInput.into()));
@@ -32,18 +34,20 @@ impl NamedFile {
         Ok(Self { handle, directory: parent.to_owned(), name: name.to_owned() })
     }
 
-    /// Opens it to be written behind its end, made if there is none.
+    /// Opens the file for appending, or creates it.
     ///
     /// # Errors
-    /// It can't be trusted, made or opened.
+    ///
+    /// Returns an error if it can't be trusted, created or opened.
     pub fn append(&self) -> Result<File, PrivateError> {
         open_judged(&self.handle, &self.directory, &self.name, OpenMode::AppendOrCreate, u64::MAX)
     }
 
-    /// Looks at it without opening it; nothing is wrong where there is none.
+    /// Checks the file without opening it. A missing file is accepted.
     ///
     /// # Errors
-    /// It can't be trusted.
+    ///
+    /// Returns an error if it can't be trusted.
     pub fn check(&self) -> Result<(), PrivateError> {
         let path = self.directory.join(&self.name);
         match system::facts_of(&self.handle, &self.name) {
@@ -55,27 +59,30 @@ impl NamedFile {
         }
     }
 
-    /// Makes it; something that is there is an error.
+    /// Creates the file, which must not exist yet.
     ///
     /// # Errors
-    /// Something has the name, or it can't be made.
+    ///
+    /// Returns an error if the name exists or the file can't be created.
     pub fn create_new(&self) -> Result<File, PrivateError> {
         open_judged(&self.handle, &self.directory, &self.name, OpenMode::CreateNew, u64::MAX)
     }
 
-    /// Gives it another name in its directory; what had that goes.
+    /// Renames the file within its directory, and replaces an existing one with the new name.
     ///
     /// # Errors
-    /// The system refuses.
+    ///
+    /// Returns system errors.
     pub fn rename(&self, to: impl AsRef<OsStr>) -> Result<(), PrivateError> {
         let renamed = system::rename(&self.handle, &self.name, to.as_ref());
         renamed.map_err(|source| io_error(&self.directory.join(&self.name), source))
     }
 
-    /// Returns whether the file of this name still is the one that was opened; false when there is none.
+    /// Returns true if the name still refers to the file that was opened.
     ///
     /// # Errors
-    /// The system refuses.
+    ///
+    /// Returns system errors.
     pub fn is(&self, opened: &File) -> io::Result<bool> {
         match system::facts_of(&self.handle, &self.name) {
             Ok(named) => {
@@ -86,10 +93,11 @@ impl NamedFile {
         }
     }
 
-    /// Removes it, if it still is the file that was opened.
+    /// Removes the file if the name still refers to the one that was opened.
     ///
     /// # Errors
-    /// The system refuses.
+    ///
+    /// Returns system errors.
     pub fn remove(&self, opened: &File) -> io::Result<()> {
         let named = system::facts_of(&self.handle, &self.name)?;
         let opened = system::file_facts(opened)?;

@@ -1,4 +1,4 @@
-//! Systems whose kernels do not tell what changes in a directory in a way that is relied on here.
+//! Systems without a reliable way to watch directories for changes.
 
 use std::convert::Infallible;
 use std::io;

@@ -1,6 +1,7 @@
-//! Systems without `openat`: `cap-std`, which confines every call to the directory that it is made on.
+//! Systems without `openat`. We use `cap-std`, which confines every call to the directory on which it is
+//! made.
 //!
-//! Also built on Unix with `--cfg portable_disk`, so that its tests run where no such system is at hand.
+//! This is also built on Unix with `--cfg portable_disk`, so that its tests can run there.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -17,7 +18,7 @@ use crate::state::FileState;
 /// An open directory.
 pub(crate) type Directory = Dir;
 
-/// Opens the directory of a root, following links: the user names it, not the repository.
+/// Opens the directory of a root. Follows links, because the user chose it and not the repository.
 pub(crate) fn open_root(path: &Path) -> io::Result<Directory> {
     Dir::open_ambient_dir(path, ambient_authority())
 }
@@ -31,21 +32,21 @@ pub(crate) fn open_directory(root: &Directory, path: &RelPath) -> io::Result<Dir
     Ok(directory)
 }
 
-/// The same for asking about its names and opening them only.
+/// Opens a directory only for examining and opening its entries.
 pub(crate) fn open_for_names(root: &Directory, path: &RelPath) -> io::Result<Directory> {
     open_directory(root, path)
 }
 
-/// Opens a directory in a directory, unless it is a link.
+/// Opens a subdirectory, unless it is a link.
 pub(crate) fn open_child(directory: &Directory, name: &[u8]) -> io::Result<Directory> {
     if node_kind(directory, name)? != NodeKind::Directory {
         return Err(io::ErrorKind::NotADirectory.into());
     }
-    // A link put in place since then is followed, but never out of `directory`.
+    // A link that was created since then is followed, but can't lead outside of `directory`.
     directory.open_dir(as_path(name)?)
 }
 
-/// Opens one name of a directory for reading, unless it is a link.
+/// Opens a file of a directory for reading, unless it is a link.
 pub(crate) fn open_leaf(directory: &Directory, name: &[u8]) -> io::Result<File> {
     if node_kind(directory, name)? != NodeKind::File {
         return Err(io::ErrorKind::NotADirectory.into());
@@ -53,23 +54,23 @@ pub(crate) fn open_leaf(directory: &Directory, name: &[u8]) -> io::Result<File> 
     Ok(directory.open_with(as_path(name)?, OpenOptions::new().read(true))?.into_std())
 }
 
-/// Whether opening failed because a name was a link.
+/// Returns true if opening failed because a name was a link.
 pub(crate) fn is_link_error(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotADirectory
 }
 
-/// One read into the spare capacity of `buffer`.
+/// Reads once into the spare capacity of `buffer`.
 pub(crate) fn read_some(file: &mut File, buffer: &mut Vec<u8>) -> io::Result<usize> {
     let spare = buffer.capacity() - buffer.len();
     file.take(spare as u64).read_to_end(buffer)
 }
 
-/// Whether a path surely leads to something beneath `root`: not known here.
+/// Returns true if a path certainly leads to something beneath `root`: unknown here.
 pub(crate) fn leads_inside(_: &Directory, _: &RelPath) -> bool {
     false
 }
 
-/// Fills `bytes` with those from `offset` on; where the file is read from next does not change.
+/// Fills `bytes` from `offset` on, without changing the position of the next read.
 pub(crate) fn read_exact_at(file: &mut File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
     let place = file.stream_position()?;
     file.seek(SeekFrom::Start(offset))?;
@@ -78,59 +79,60 @@ pub(crate) fn read_exact_at(file: &mut File, bytes: &mut [u8], offset: u64) -> i
     read
 }
 
-/// What an open file is.
+/// Returns the metadata of an open file.
 pub(crate) fn status(file: &File) -> io::Result<FileStatus> {
     let metadata = file.metadata()?;
     let kind = if metadata.is_file() { NodeKind::File } else { NodeKind::Special };
     Ok(FileStatus { kind, size: metadata.len(), device: 0, state: None })
 }
 
-/// The state of a file by its name: not known here, because nothing tells a file from another that was given its times.
+/// Returns the state of a file by its name: unknown here, because a file can't be distinguished from another
+/// one with the same times.
 pub(crate) fn state(_: &Directory, _: &[u8], _: u64) -> Option<FileState> {
     None
 }
 
-/// The state of a directory: not known here.
+/// Returns the state of a directory: unknown here.
 pub(crate) fn directory_state(_: &Directory, _: u64) -> Option<FileState> {
     None
 }
 
-/// As [`state`], and whether the file has other names: not known here either.
+/// Like [`state`], with true if the file has other names: unknown here.
 pub(crate) fn state_and_links(_: &Directory, _: &[u8], _: u64) -> Option<(FileState, bool)> {
     None
 }
 
-/// Not told here.
+/// Unknown here.
 pub(crate) fn directories_have_states(_: &Directory) -> bool {
     false
 }
 
-/// The device of a directory whose files can be told from what they were before: none here.
+/// Returns the device of a directory whose files have states: not supported here.
 pub(crate) fn device_with_states(_: &Directory) -> Result<u64, NoStates> {
     Err(NoStates::NotLocal)
 }
 
-/// The kernel's file system that something lies on: not known here.
+/// Returns the name of the kernel file system: unknown here.
 pub(crate) fn kernel_file_system<T>(_: &T) -> Option<&'static str> {
     None
 }
 
-/// Whether an open file is on a local disk: not known here.
+/// Returns true if an open file is on a local disk: unknown here.
 pub(crate) fn is_local(_: &File) -> bool {
     false
 }
 
-/// Whether nobody but this user may write an open file: not known here.
+/// Returns true if only this user may write to an open file: unknown here.
 pub(crate) fn is_ours_alone(_: &File) -> bool {
     false
 }
 
-/// The identity of a directory: none here, so that only the bound on depth ends a circle of followed links.
+/// Returns the identity of a directory: unknown here, so only the depth limit ends a cycle of followed links.
 pub(crate) fn identity(_: &Directory) -> Option<(u64, u64)> {
     None
 }
 
-/// The target of a link; `InvalidInput` when it is none.
+/// Returns the target of a link, or the error `InvalidInput` if it is not a link.
 pub(crate) fn link_target(directory: &Directory, name: &[u8]) -> io::Result<Vec<u8>> {
     let path = as_path(name)?;
     if !directory.symlink_metadata(path).map_err(no_name)?.is_symlink() {
@@ -142,14 +144,14 @@ pub(crate) fn link_target(directory: &Directory, name: &[u8]) -> io::Result<Vec<
         .ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
-/// What a name of a directory is, without following it.
+/// Returns the type of a directory entry, without following a link.
 pub(crate) fn node_kind(directory: &Directory, name: &[u8]) -> io::Result<NodeKind> {
     let metadata = directory.symlink_metadata(as_path(name)?).map_err(no_name)?;
     Ok(kind_of(Metadata::file_type(&metadata)))
 }
 
-/// The names in a directory, in no order, as long as `go_on` says so of their number. A name that this system can't give
-/// as text is left out.
+/// Returns the entries of a directory in arbitrary order, while `go_on` returns true for their number. Names
+/// that this system can't represent as text are left out.
 pub(crate) fn list_while(
     directory: &Directory,
     go_on: &mut dyn FnMut(usize) -> bool,
@@ -167,7 +169,7 @@ pub(crate) fn list_while(
     Ok(nodes)
 }
 
-/// What can't be a name on Windows is the name of nothing, `*.rs` among it.
+/// Invalid Windows names, for example `*.rs`, are reported as not found.
 fn no_name(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::InvalidFilename if cfg!(windows) => io::ErrorKind::NotFound.into(),

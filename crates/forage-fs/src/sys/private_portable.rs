@@ -1,5 +1,5 @@
-//! Systems without `openat`: `cap-std` below the user's own directories. Owners and permissions are not told here; kinds
-//! and links are.
+//! Private directories on systems without `openat`, with `cap-std`. Owners and permissions are unknown here;
+//! types and links are checked.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -16,7 +16,7 @@ use crate::distrust::PrivateError;
 /// An open directory.
 pub(crate) type PrivateHandle = Dir;
 
-/// The path as it is: who may replace a component is not told here.
+/// Returns the path unchanged: permissions of its components are unknown here.
 pub(crate) fn resolve(path: &Path) -> Result<PathBuf, PrivateError> {
     Ok(path.to_owned())
 }
@@ -26,23 +26,23 @@ pub(crate) fn open_directory(path: &Path) -> io::Result<PrivateHandle> {
     Dir::open_ambient_dir(path, ambient_authority())
 }
 
-/// The same for asking about its names and opening them.
+/// Opens a directory only for examining and opening its entries.
 pub(crate) fn open_for_names(path: &Path) -> io::Result<PrivateHandle> {
     open_directory(path)
 }
 
-/// The same for one that the user names, whatever links lead there.
+/// Opens a directory that the user names. Follows links.
 pub(crate) fn open_named_directory(path: &Path) -> io::Result<PrivateHandle> {
     open_directory(path)
 }
 
-/// Opens a file that the user names to be read, whatever links lead there.
+/// Opens a file that the user names for reading. Follows links.
 #[expect(clippy::disallowed_methods, reason = "a file that the user names, not one of a repository")]
 pub(crate) fn open_named(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Opens a directory in a directory, unless it is a link.
+/// Opens a subdirectory, unless it is a link.
 pub(crate) fn open_child(directory: &PrivateHandle, name: &OsStr) -> io::Result<PrivateHandle> {
     if kind_of(&directory.symlink_metadata(name)?) != NodeKind::Directory {
         return Err(io::ErrorKind::NotADirectory.into());
@@ -50,12 +50,12 @@ pub(crate) fn open_child(directory: &PrivateHandle, name: &OsStr) -> io::Result<
     directory.open_dir(name)
 }
 
-/// Makes a directory, and those above it.
+/// Creates a directory and its parents.
 pub(crate) fn make_directory(path: &Path) -> io::Result<()> {
     Dir::create_ambient_dir_all(path, ambient_authority())
 }
 
-/// Makes a directory in a directory; none if something has the name.
+/// Creates a subdirectory, unless the name exists.
 pub(crate) fn make_child(directory: &PrivateHandle, name: &OsStr) -> io::Result<()> {
     match directory.create_dir(name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -78,27 +78,27 @@ pub(crate) fn open_file(directory: &PrivateHandle, name: &OsStr, access: OpenMod
     Ok(directory.open_with(name, &options)?.into_std())
 }
 
-/// What an open directory is.
+/// Returns the metadata of an open directory.
 pub(crate) fn directory_facts(directory: &PrivateHandle) -> io::Result<NodeFacts> {
     Ok(facts(&directory.dir_metadata()?))
 }
 
-/// What an open file is.
+/// Returns the metadata of an open file.
 pub(crate) fn file_facts(file: &File) -> io::Result<NodeFacts> {
     Ok(facts(&Metadata::from_file(file)?))
 }
 
-/// What has a name in a directory.
+/// Returns the metadata of a directory entry.
 pub(crate) fn facts_of(directory: &PrivateHandle, name: &OsStr) -> io::Result<NodeFacts> {
     Ok(facts(&directory.symlink_metadata(name)?))
 }
 
-/// Gives a file another name in the same directory; what had it before goes.
+/// Renames a file within its directory, and replaces an existing one with the new name.
 pub(crate) fn rename(directory: &PrivateHandle, from: &OsStr, to: &OsStr) -> io::Result<()> {
     directory.rename(from, directory, to)
 }
 
-/// Removes a name that is none of a directory.
+/// Removes an entry that is not a directory.
 pub(crate) fn remove_file(directory: &PrivateHandle, name: &OsStr) -> io::Result<()> {
     directory.remove_file(name)
 }
@@ -108,12 +108,12 @@ pub(crate) fn remove_directory(directory: &PrivateHandle, name: &OsStr) -> io::R
     directory.remove_dir(name)
 }
 
-/// The names in a directory, in no order.
+/// Returns the names in a directory in arbitrary order.
 pub(crate) fn names(directory: &PrivateHandle) -> io::Result<Vec<OsString>> {
     directory.entries()?.map(|entry| Ok(entry?.file_name())).collect()
 }
 
-/// Nothing to be done here.
+/// Does nothing here.
 pub(crate) fn sync(_: &PrivateHandle) -> io::Result<()> {
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Unix: the calls below the user's own directories. What is opened is judged on its handle.
+//! Private directories on Unix. Everything is checked on its open handle.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -24,16 +24,18 @@ pub(crate) type PrivateHandle = OwnedFd;
 
 const DIRECTORY: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// For asking about its names and opening them only: it can't be listed, and who may not list it may open it so.
+/// Flags for only examining and opening entries: the directory can't be listed, but may be opened without
+/// permission to list it.
 #[cfg(target_os = "linux")]
 const FOR_NAMES: OFlags = DIRECTORY.union(OFlags::PATH);
 #[cfg(not(target_os = "linux"))]
 const FOR_NAMES: OFlags = DIRECTORY;
-/// Never a link; a pipe is not waited for, a terminal not taken.
+/// Never follow a link, block on a pipe or acquire a terminal.
 const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 
-/// The path without links of a directory that need not be there. Whoever may put another thing in place of a component,
-/// or lead it elsewhere, decides what is found at its end: nobody but this user and the system may.
+/// Returns the path without links of a directory that need not exist. A user who can replace or redirect a
+/// component decides which directory the path leads to, so only this user and the system may be able to do
+/// that.
 pub(crate) fn resolve(path: &Path) -> Result<PathBuf, PrivateError> {
     let failed = |path: &Path, error: Errno| PrivateError::Io { path: path.to_owned(), source: error.into() };
     if !path.is_absolute() {
@@ -52,7 +54,7 @@ pub(crate) fn resolve(path: &Path) -> Result<PathBuf, PrivateError> {
         let next = real.join(&name);
         let stat = match lstat(&next) {
             Ok(stat) => stat,
-            // Whatever else is told of a path that is not there yet can't be judged.
+            // With `..` after a missing name, we can't check the rest of the path.
             Err(Errno::NOENT) if !rest.iter().any(|name| name == "..") => {
                 return Ok(rest.iter().fold(next, |path, name| path.join(name)));
             }
@@ -87,10 +89,11 @@ fn names_of(path: &Path) -> impl DoubleEndedIterator<Item = OsString> {
     })
 }
 
-/// A component of the way to a private directory.
+/// Checks a component of the path to a private directory.
 fn judge_way(stat: &Stat, top: &Stat, path: &Path) -> Result<(), PrivateError> {
     let refused = |reason| Err(PrivateError::Distrusted { path: path.to_owned(), reason });
-    // Whoever owns `/` may replace everything. In a user namespace that is who owns what root owns outside of it.
+    // The owner of `/` may replace everything. In a user namespace this is the owner of everything that
+    // belongs to root outside of it.
     if ![0, top.st_uid, effective_user()].contains(&stat.st_uid) {
         return refused(foreign(stat));
     }
@@ -98,13 +101,14 @@ fn judge_way(stat: &Stat, top: &Stat, path: &Path) -> Result<(), PrivateError> {
         NodeKind::Directory => {
             let mode = Mode::from_raw_mode(stat.st_mode);
             let others = if is_own_group(stat) { Mode::WOTH } else { Mode::WGRP | Mode::WOTH };
-            // In a sticky directory only its owner and that of a thing may take the thing's name away.
+            // In a sticky directory, only the owner of the directory or of the entry may rename or remove an
+            // entry.
             match mode.intersects(others) && !mode.contains(Mode::SVTX) {
                 true => refused(Distrust::Writable { mode: permissions(stat) }),
                 false => Ok(()),
             }
         }
-        // Its owner alone can have made it what it is.
+        // Only its owner can have created it.
         NodeKind::Symlink => Ok(()),
         NodeKind::File | NodeKind::Special => {
             Err(PrivateError::Io { path: path.to_owned(), source: Errno::NOTDIR.into() })
@@ -112,8 +116,8 @@ fn judge_way(stat: &Stat, top: &Stat, path: &Path) -> Result<(), PrivateError> {
     }
 }
 
-/// Whether the group is one that was made for this user alone, by the custom of user-private groups: both have one
-/// number. Where it is the custom, directories are made writable for it.
+/// Returns true if the group contains only this user, by the convention of user-private groups: both have the
+/// same id. Systems with this convention make directories group-writable.
 fn is_own_group(stat: &Stat) -> bool {
     stat.st_gid == rustix::process::getegid().as_raw() && stat.st_gid == effective_user()
 }
@@ -123,33 +127,33 @@ pub(crate) fn open_directory(path: &Path) -> io::Result<PrivateHandle> {
     Ok(rustix::fs::open(path, DIRECTORY, Mode::empty())?)
 }
 
-/// The same for asking about its names and opening them only: behind the kernel's wall it is closed to all else.
+/// Opens a directory only for examining and opening its entries, which is all that the sandbox allows.
 pub(crate) fn open_for_names(path: &Path) -> io::Result<PrivateHandle> {
     Ok(rustix::fs::open(path, FOR_NAMES, Mode::empty())?)
 }
 
-/// The same for one that the user names, whatever links lead there.
+/// The same for a directory that the user names. Follows links.
 pub(crate) fn open_named_directory(path: &Path) -> io::Result<PrivateHandle> {
     Ok(rustix::fs::open(path, FOR_NAMES.difference(OFlags::NOFOLLOW), Mode::empty())?)
 }
 
-/// Opens a file that the user names to be read, whatever links lead there.
+/// Opens a file that the user names for reading. Follows links.
 pub(crate) fn open_named(path: &Path) -> io::Result<File> {
     let flags = OFlags::RDONLY | FILE.difference(OFlags::NOFOLLOW);
     Ok(File::from(rustix::fs::open(path, flags, Mode::empty())?))
 }
 
-/// Opens a directory in a directory, unless it is a link.
+/// Opens a subdirectory, unless it is a link.
 pub(crate) fn open_child(directory: &PrivateHandle, name: &OsStr) -> io::Result<PrivateHandle> {
     Ok(openat(directory, name, DIRECTORY, Mode::empty())?)
 }
 
-/// Makes a directory for its owner alone; none if something has the name.
+/// Creates a directory with access for its owner only, unless the name exists.
 pub(crate) fn make_directory(path: &Path) -> io::Result<()> {
     ignore_existing(mkdir(path, Mode::RWXU))
 }
 
-/// The same in a directory.
+/// The same for a subdirectory.
 pub(crate) fn make_child(directory: &PrivateHandle, name: &OsStr) -> io::Result<()> {
     ignore_existing(mkdirat(directory, name, Mode::RWXU))
 }
@@ -172,27 +176,27 @@ pub(crate) fn open_file(directory: &PrivateHandle, name: &OsStr, access: OpenMod
     Ok(File::from(openat(directory, name, flags | FILE, Mode::RUSR | Mode::WUSR)?))
 }
 
-/// What an open directory is.
+/// Returns the metadata of an open directory.
 pub(crate) fn directory_facts(directory: &PrivateHandle) -> io::Result<NodeFacts> {
     Ok(facts(&fstat(directory)?))
 }
 
-/// What an open file is.
+/// Returns the metadata of an open file.
 pub(crate) fn file_facts(file: &File) -> io::Result<NodeFacts> {
     Ok(facts(&fstat(file)?))
 }
 
-/// What has a name in a directory.
+/// Returns the metadata of a directory entry.
 pub(crate) fn facts_of(directory: &PrivateHandle, name: &OsStr) -> io::Result<NodeFacts> {
     Ok(facts(&statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?))
 }
 
-/// Gives a file another name in the same directory; what had it before goes.
+/// Renames a file within its directory, and replaces an existing one with the new name.
 pub(crate) fn rename(directory: &PrivateHandle, from: &OsStr, to: &OsStr) -> io::Result<()> {
     Ok(renameat(directory, from, directory, to)?)
 }
 
-/// Removes a name that is none of a directory.
+/// Removes an entry that is not a directory.
 pub(crate) fn remove_file(directory: &PrivateHandle, name: &OsStr) -> io::Result<()> {
     Ok(unlinkat(directory, name, AtFlags::empty())?)
 }
@@ -202,7 +206,7 @@ pub(crate) fn remove_directory(directory: &PrivateHandle, name: &OsStr) -> io::R
     Ok(unlinkat(directory, name, AtFlags::REMOVEDIR)?)
 }
 
-/// The names in a directory, in no order.
+/// Returns the names in a directory in arbitrary order.
 pub(crate) fn names(directory: &PrivateHandle) -> io::Result<Vec<OsString>> {
     let mut names = Vec::new();
     for entry in rustix::fs::Dir::read_from(directory)? {
@@ -215,7 +219,7 @@ pub(crate) fn names(directory: &PrivateHandle) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Writes the names of a directory through to the disk.
+/// Flushes the entries of a directory to disk.
 pub(crate) fn sync(directory: &PrivateHandle) -> io::Result<()> {
     Ok(rustix::fs::fsync(directory)?)
 }
@@ -257,7 +261,7 @@ fn facts(stat: &Stat) -> NodeFacts {
             .intersects(Mode::WGRP | Mode::WOTH)
             .then(|| Distrust::Writable { mode: permissions(stat) }),
         is_closed: !mode.intersects(Mode::XGRP | Mode::XOTH),
-        // One that is being removed has none.
+        // A file that is being removed has zero links.
         has_other_names: stat.st_nlink as u64 > 1,
     }
 }

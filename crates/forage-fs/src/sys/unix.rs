@@ -1,4 +1,4 @@
-//! Unix: `openat` without links; on Linux one `openat2` for a whole path.
+//! Unix: `openat` without following links. On Linux, one `openat2` for a whole path.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -18,7 +18,7 @@ pub(crate) type Directory = OwnedFd;
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// Opens the directory of a root, following links: the user names it, not the repository.
+/// Opens the directory of a root. Follows links, because the user chose it and not the repository.
 pub(crate) fn open_root(path: &Path) -> io::Result<Directory> {
     Ok(rustix::fs::open(path, DIRECTORY, Mode::empty())?)
 }
@@ -28,7 +28,8 @@ pub(crate) fn open_directory(root: &Directory, path: &RelPath) -> io::Result<Dir
     open_with(root, path, DIRECTORY)
 }
 
-/// The same for asking about its names and opening them only: it can't be listed. A fifth faster on Linux.
+/// Opens a directory only for examining and opening its entries; it can't be listed. This is a fifth faster
+/// on Linux.
 pub(crate) fn open_for_names(root: &Directory, path: &RelPath) -> io::Result<Directory> {
     #[cfg(target_os = "linux")]
     const FLAGS: OFlags = DIRECTORY.union(OFlags::PATH);
@@ -47,9 +48,9 @@ fn open_with(root: &Directory, path: &RelPath, flags: OFlags) -> io::Result<Dire
         use rustix::io::Errno;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         match rustix::fs::openat2(root, path.as_bytes(), flags, Mode::empty(), resolve) {
-            // Kernels before 5.6 lack the call, some sandboxes forbid it.
+            // Kernels before 5.6 do not have this call, and some sandboxes forbid it.
             Err(Errno::NOSYS | Errno::PERM) => {}
-            // The kernel could not rule out a concurrent rename; the walk below can't be fooled by one.
+            // The kernel could not rule out a concurrent rename, which does not affect the walk below.
             Err(Errno::AGAIN) => {}
             result => return Ok(result?),
         }
@@ -57,7 +58,7 @@ fn open_with(root: &Directory, path: &RelPath, flags: OFlags) -> io::Result<Dire
     open_directory_by_name(root, path)
 }
 
-/// As [`open_directory`], one `openat` per name.
+/// Like [`open_directory`], with one `openat` per name.
 fn open_directory_by_name(root: &Directory, path: &RelPath) -> io::Result<Directory> {
     let mut directory = openat(root, c".", DIRECTORY, Mode::empty())?;
     for name in path.names() {
@@ -66,18 +67,18 @@ fn open_directory_by_name(root: &Directory, path: &RelPath) -> io::Result<Direct
     Ok(directory)
 }
 
-/// Opens a directory in a directory, unless it is a link.
+/// Opens a subdirectory, unless it is a link.
 pub(crate) fn open_child(directory: &Directory, name: &[u8]) -> io::Result<Directory> {
     Ok(openat(directory, name, DIRECTORY | OFlags::NOFOLLOW, Mode::empty())?)
 }
 
-/// Opens one name of a directory for reading: never a link, never blocking on a pipe, never a terminal.
+/// Opens a file of a directory for reading. Never follows a link, blocks on a pipe or acquires a terminal.
 pub(crate) fn open_leaf(directory: &Directory, name: &[u8]) -> io::Result<File> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     Ok(File::from(openat(directory, name, flags, Mode::empty())?))
 }
 
-/// Whether opening failed because a name was a link: `ELOOP` where one name was opened, `ENOTDIR` where a
+/// Returns true if opening failed because a name was a link: `ELOOP` for a single name, `ENOTDIR` if a
 /// directory was expected.
 pub(crate) fn is_link_error(error: &io::Error) -> bool {
     use rustix::io::Errno;
@@ -86,7 +87,7 @@ pub(crate) fn is_link_error(error: &io::Error) -> bool {
         .is_some_and(|code| [Errno::LOOP, Errno::NOTDIR].iter().any(|link| link.raw_os_error() == code))
 }
 
-/// One read into the spare capacity of `buffer`.
+/// Reads once into the spare capacity of `buffer`.
 pub(crate) fn read_some(file: &mut File, buffer: &mut Vec<u8>) -> io::Result<usize> {
     loop {
         match rustix::io::read(&*file, rustix::buffer::spare_capacity(buffer)) {
@@ -96,12 +97,12 @@ pub(crate) fn read_some(file: &mut File, buffer: &mut Vec<u8>) -> io::Result<usi
     }
 }
 
-/// Fills `bytes` with those from `offset` on; where the file is read from next does not change.
+/// Fills `bytes` from `offset` on, without changing the position of the next read.
 pub(crate) fn read_exact_at(file: &mut File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, offset)
 }
 
-/// What an open file is.
+/// Returns the metadata of an open file.
 pub(crate) fn status(file: &File) -> io::Result<FileStatus> {
     let stat = fstat(file)?;
     let size = u64::try_from(stat.st_size).unwrap_or(0);
@@ -111,20 +112,21 @@ pub(crate) fn status(file: &File) -> io::Result<FileStatus> {
     Ok(FileStatus { kind, size, device, state: state_of(&stat) })
 }
 
-/// The state of a directory, unless it is of another device: it changes with its names, and with who may read them.
+/// Returns the state of a directory, unless it is on another device. It changes with its names and its
+/// permissions.
 #[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
 pub(crate) fn directory_state(directory: &Directory, device: u64) -> Option<FileState> {
     let stat = fstat(directory).ok()?;
     (stat.st_dev as u64 == device).then(|| state_of(&stat)).flatten()
 }
 
-/// The state of a regular file by its name, without following a link; `None` for whatever else it is, and for files of
-/// another device.
+/// Returns the state of a regular file by its name, without following a link. Returns `None` for everything
+/// else, and for files on another device.
 pub(crate) fn state(directory: &Directory, name: &[u8], device: u64) -> Option<FileState> {
     state_of(&file_of(directory, name, device)?)
 }
 
-/// As [`state`], and whether the file has other names.
+/// Like [`state`], with true if the file has other names.
 pub(crate) fn state_and_links(directory: &Directory, name: &[u8], device: u64) -> Option<(FileState, bool)> {
     let stat = file_of(directory, name, device)?;
     Some((state_of(&stat)?, stat.st_nlink != 1))
@@ -137,9 +139,9 @@ fn file_of(directory: &Directory, name: &[u8], device: u64) -> Option<Stat> {
     (is_file && stat.st_dev as u64 == device).then_some(stat)
 }
 
-/// The device of a directory, if whatever changes a file of it can be made to show in its state at once: network file
-/// systems keep states for seconds, those of other programs may say anything, and one in memory alone sets no time when
-/// a mapping is written.
+/// Returns the device of a directory if its file system can reflect every change of a file in its state
+/// immediately. Network file systems cache states for seconds, FUSE may report anything, and tmpfs does not
+/// update times when a mapping is written.
 pub(crate) fn device_with_states(directory: &Directory) -> Result<u64, NoStates> {
     if is_in_memory(directory) {
         return Err(NoStates::InMemory);
@@ -148,14 +150,14 @@ pub(crate) fn device_with_states(directory: &Directory) -> Result<u64, NoStates>
     device.ok_or(NoStates::NotLocal)
 }
 
-/// Whether something is in memory alone, and its pages are never written back.
+/// Returns true for tmpfs, whose pages are never written back.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
 fn is_in_memory(directory: &Directory) -> bool {
     rustix::fs::fstatfs(directory).is_ok_and(|system| system.f_type as u32 == TMPFS)
 }
 
-/// Whether something is in memory alone: nothing is that has states here.
+/// Returns true for file systems in memory: none of those here have states.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn is_in_memory(_: &Directory) -> bool {
     false
@@ -164,8 +166,8 @@ fn is_in_memory(_: &Directory) -> bool {
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const TMPFS: u32 = 0x0102_1994;
 
-/// Whether a directory's state changes with its names. One that overlayfs merges has the state of its uppermost layer, and
-/// the others can be changed while it is not mounted.
+/// Returns true if a directory's state changes with its names. A directory that overlayfs merges has the
+/// state of its uppermost layer, and the others can be changed while it is not mounted.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
 pub(crate) fn directories_have_states(directory: &Directory) -> bool {
@@ -173,51 +175,51 @@ pub(crate) fn directories_have_states(directory: &Directory) -> bool {
     rustix::fs::fstatfs(directory).is_ok_and(|system| system.f_type as u32 != OVERLAYFS)
 }
 
-/// Whether a directory's state changes with its names.
+/// Returns true if a directory's state changes with its names.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(crate) fn directories_have_states(_: &Directory) -> bool {
     true
 }
 
-/// Whether something is on a disk of this machine, or made by it.
+/// Returns true for local disks and file systems in memory.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
 pub(crate) fn is_local(file: impl AsFd) -> bool {
-    /// bcachefs, btrfs, ext2 to ext4, F2FS, overlayfs, tmpfs, XFS, ZFS. Not the file systems of images, whose maker
-    /// sets every time.
+    /// bcachefs, btrfs, ext2 to ext4, F2FS, overlayfs, tmpfs, XFS, ZFS. File systems of disk images are
+    /// excluded, because their creator sets all times.
     const LOCAL: [u32; 8] =
         [0xca45_1a4e, 0x9123_683e, 0xef53, 0xf2f5_2010, 0x794c_7630, TMPFS, 0x5846_5342, 0x2fc1_2fc1];
     rustix::fs::fstatfs(file).is_ok_and(|system| LOCAL.contains(&(system.f_type as u32)))
 }
 
-/// Whether something is on a disk of this machine, or made by it.
+/// Returns true for local disks and file systems in memory.
 #[cfg(target_os = "macos")]
 pub(crate) fn is_local(file: impl AsFd) -> bool {
     let name = |system: rustix::fs::StatFs| system.f_fstypename.map(|byte| byte as u8);
     rustix::fs::fstatfs(file).is_ok_and(|system| name(system).starts_with(b"apfs\0"))
 }
 
-/// Whether something is on a disk of this machine: not known here.
+/// Returns true for local disks: unknown here.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "macos")))]
 pub(crate) fn is_local(_: impl AsFd) -> bool {
     false
 }
 
-/// The name of the file system that something lies on, if the kernel makes it of itself.
+/// Returns the name of the file system if it is a pseudo file system of the kernel.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 #[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
 pub(crate) fn kernel_file_system(file: impl AsFd) -> Option<&'static str> {
-    // What can't be asked is nothing that can be read.
+    // If the query fails, nothing can be read there either.
     rustix::fs::fstatfs(file).ok().and_then(|system| crate::kernel::name_of(system.f_type as u32))
 }
 
-/// The name of the file system that something lies on, if the kernel makes it of itself: there is none here.
+/// Returns the name of the file system if it is a pseudo file system of the kernel: not supported here.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(crate) fn kernel_file_system(_: impl AsFd) -> Option<&'static str> {
     None
 }
 
-/// Whether nobody but this user, and whoever may do all, may write an open file.
+/// Returns true if only this user and root may write to an open file.
 pub(crate) fn is_ours_alone(file: impl AsFd) -> bool {
     let others = Mode::WGRP | Mode::WOTH;
     fstat(file).is_ok_and(|stat| {
@@ -233,8 +235,8 @@ pub(crate) fn is_ours_alone(file: impl AsFd) -> bool {
 )]
 fn state_of(stat: &Stat) -> Option<FileState> {
     let nanoseconds = |seconds, part| i64::checked_add(i64::checked_mul(seconds, 1_000_000_000)?, part);
-    // The time of a last change in whole seconds comes from a clock that is too coarse, or from the maker of an image,
-    // who can give another file the same.
+    // A change time in whole seconds comes from a clock that is too coarse, or from the creator of a disk
+    // image, who can give another file the same time.
     if stat.st_ctime_nsec == 0 {
         return None;
     }
@@ -246,24 +248,24 @@ fn state_of(stat: &Stat) -> Option<FileState> {
     })
 }
 
-/// Device and file number of a directory: the same whatever the path by which it was reached.
+/// Returns the device and inode of a directory, which do not depend on the path by which it was reached.
 #[allow(clippy::unnecessary_cast, reason = "the widths of these fields differ between systems")]
 pub(crate) fn identity(directory: &Directory) -> Option<(u64, u64)> {
     let stat = fstat(directory).ok()?;
     Some((stat.st_dev as u64, stat.st_ino as u64))
 }
 
-/// The target of a link; `InvalidInput` when it is none.
+/// Returns the target of a link, or the error `InvalidInput` if it is not a link.
 pub(crate) fn link_target(directory: &Directory, name: &[u8]) -> io::Result<Vec<u8>> {
     Ok(readlinkat(directory, name, Vec::new())?.into_bytes())
 }
 
-/// What a name of a directory is, without following it.
+/// Returns the type of a directory entry, without following a link.
 pub(crate) fn node_kind(directory: &Directory, name: &[u8]) -> io::Result<NodeKind> {
     Ok(kind_of(FileType::from_raw_mode(statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode)))
 }
 
-/// Whether a path surely leads to something beneath `root`, whatever links are on the way.
+/// Returns true if a path certainly leads to something beneath `root`, including through links.
 pub(crate) fn leads_inside(root: &Directory, path: &RelPath) -> bool {
     #[cfg(target_os = "linux")]
     {
@@ -279,13 +281,14 @@ pub(crate) fn leads_inside(root: &Directory, path: &RelPath) -> bool {
     }
 }
 
-/// The names in a directory, in no order, as long as `go_on` says so of their number.
+/// Returns the entries of a directory in arbitrary order, while `go_on` returns true for their number.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn list_while(
     directory: &Directory,
     go_on: &mut dyn FnMut(usize) -> bool,
 ) -> io::Result<Vec<FileNode>> {
-    // The system call itself: the portable form opens the directory once more and allocates for every name.
+    // We use the system call directly: the portable form opens the directory again and allocates for every
+    // name.
     let mut buffer = [const { std::mem::MaybeUninit::uninit() }; 32 << 10];
     let mut entries = rustix::fs::RawDir::new(directory, &mut buffer);
     let mut nodes = Vec::new();
@@ -299,7 +302,7 @@ pub(crate) fn list_while(
     Ok(nodes)
 }
 
-/// The names in a directory, in no order, as long as `go_on` says so of their number.
+/// Returns the entries of a directory in arbitrary order, while `go_on` returns true for their number.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(crate) fn list_while(
     directory: &Directory,
@@ -324,7 +327,7 @@ fn node(directory: &Directory, name: &CStr, kind: FileType) -> Option<FileNode> 
     let kind = match kind {
         FileType::Unknown => match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => kind_of(FileType::from_raw_mode(stat.st_mode)),
-            // It went away: whoever opens it will find out and count it.
+            // The entry was removed. When we open it, this fails and is counted.
             Err(_) => NodeKind::File,
         },
         kind => kind_of(kind),
@@ -360,7 +363,7 @@ mod tests {
         }
         std::os::unix::fs::symlink("../../..", tree.path().join("a/out")).unwrap();
         std::os::unix::fs::symlink(tree.path(), tree.path().join("a/absolute")).unwrap();
-        // Where the kernel can't be asked for that, nothing surely leads inside.
+        // On kernels without this call, the function returns false for every path.
         let is_told = leads_inside(&root, &RelPath::parse("a", &RelPath::root()).unwrap());
         for (path, inside) in [("a/link", true), ("a/out", false), ("a/absolute", false), ("a/none", false)] {
             let path = RelPath::parse(path, &RelPath::root()).unwrap();

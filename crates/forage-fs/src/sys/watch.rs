@@ -1,4 +1,4 @@
-//! What changes in directories, told by the kernel: inotify.
+//! Watches directories for changes with inotify.
 
 use std::fs::File;
 use std::io;
@@ -12,7 +12,7 @@ use rustix::io::Errno;
 
 use super::{Directory, WatchChange};
 
-/// Everything that changes the names of a directory, or a file or directory that has one of them.
+/// All events that change the names in a directory, or one of its files or subdirectories.
 const CHANGES: WatchFlags = WatchFlags::MODIFY
     .union(WatchFlags::ATTRIB)
     .union(WatchFlags::CLOSE_WRITE)
@@ -24,11 +24,11 @@ const CHANGES: WatchFlags = WatchFlags::MODIFY
     .union(WatchFlags::MOVE_SELF)
     .union(WatchFlags::ONLYDIR);
 
-/// After which what is known of a directory is no longer to be relied on, or its name is no longer its own.
+/// Events after which cached data of an entry is invalid, because its name may refer to something else.
 const NAMES: ReadFlags =
     ReadFlags::MOVED_FROM.union(ReadFlags::MOVED_TO).union(ReadFlags::CREATE).union(ReadFlags::DELETE);
 
-/// Directories whose changes are told.
+/// A set of watched directories.
 #[derive(Debug)]
 pub(crate) struct Watcher {
     inotify: OwnedFd,
@@ -39,24 +39,26 @@ impl Watcher {
         Ok(Self { inotify: inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)? })
     }
 
-    /// From now on tells what changes in a directory; the number is that of the directory itself, whatever its name.
+    /// Starts to watch a directory. Returns the watch number, which belongs to the directory itself and not
+    /// to its name.
     pub(crate) fn add(&self, directory: &Directory) -> io::Result<i32> {
-        // The one way to name an open directory. It does not lead through the directory's own name, which may be
-        // another's by now.
+        // This is the only way to pass an open directory. It does not use the directory's own name, which may
+        // refer to another one by now.
         let path = format!("/proc/self/fd/{}", directory.as_raw_fd());
         Ok(inotify::add_watch(&self.inotify, path, CHANGES)?)
     }
 
-    /// No longer tells what changes in a directory.
+    /// Stops watching a directory.
     pub(crate) fn remove(&self, number: i32) {
-        // It may be gone.
+        // The directory may be gone.
         let _ = inotify::remove_watch(&self.inotify, number);
     }
 
-    /// Every change that ended before the call.
+    /// Reports every change that was completed before this call.
     ///
     /// # Errors
-    /// Some were lost.
+    ///
+    /// Returns an error if events were lost.
     pub(crate) fn drain(&self, mut tell: impl FnMut(i32, WatchChange<'_>)) -> io::Result<()> {
         let mut buffer = [const { MaybeUninit::uninit() }; 16 << 10];
         let mut reader = Reader::new(&self.inotify, &mut buffer);
@@ -77,7 +79,7 @@ impl Watcher {
                     None => WatchChange::Itself,
                     Some(name) => WatchChange::Name {
                         name: name.to_bytes(),
-                        // A directory that can be read now, or no longer, has other names.
+                        // A subdirectory whose permissions have changed may show other names now.
                         is_another: flags.intersects(NAMES) || flags.contains(ReadFlags::ISDIR),
                     },
                 }
@@ -87,16 +89,16 @@ impl Watcher {
     }
 }
 
-/// How many directories a user may watch in all.
+/// Returns the maximum number of directories that a user may watch.
 #[expect(clippy::disallowed_methods, reason = "the kernel's setting, which no repository can name")]
 pub(crate) fn most_watches() -> usize {
     let most = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches");
-    // The least that a kernel sets by itself.
+    // The smallest default of the kernel.
     most.ok().and_then(|most| most.trim().parse().ok()).unwrap_or(8_192)
 }
 
-/// Tells when something was mounted or unmounted: what lies below a mount point has other names at once, and no
-/// directory changed.
+/// Detects mounting and unmounting. Either changes the names below a mount point without an event in any
+/// directory.
 #[derive(Debug)]
 pub(crate) struct MountTable {
     table: File,
@@ -108,8 +110,8 @@ impl MountTable {
         Ok(Self { table: File::open("/proc/self/mountinfo")? })
     }
 
-    /// Whether something is mounted below this path: what lies there can have another name, too, by which it is
-    /// changed.
+    /// Returns true if something is mounted below this path. Files there can also have another name through
+    /// which they are changed.
     pub(crate) fn has_below(&self, path: &[u8]) -> io::Result<bool> {
         let mut table = Vec::new();
         let mut chunk = [0; 16 << 10];
@@ -129,7 +131,7 @@ impl MountTable {
         }))
     }
 
-    /// Whether it changed since the last call; true, too, where that can't be told.
+    /// Returns true if the table has changed since the last call, or if this is unknown.
     pub(crate) fn has_changed(&self) -> bool {
         let mut table = [PollFd::new(&self.table, PollFlags::PRI)];
         match poll(&mut table, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) {
@@ -139,7 +141,7 @@ impl MountTable {
     }
 }
 
-/// A path of the table, in which spaces and the like are written as three octal digits.
+/// Decodes a path of the table, in which spaces and similar characters are written as three octal digits.
 fn unescaped(path: &[u8]) -> Vec<u8> {
     let mut plain = Vec::with_capacity(path.len());
     let mut rest = path;

@@ -1,4 +1,4 @@
-//! What a walk visits, and the directory in which it is.
+//! Entries that a walk visits, and their open directories.
 
 use std::cell::OnceCell;
 use std::io;
@@ -16,24 +16,24 @@ use crate::state::FileState;
 use crate::sys::{self, Directory};
 use forage_base::Stop;
 
-/// A name that a walk visits.
+/// An entry that a walk visits.
 pub struct Entry<'a> {
-    /// The path by which it was reached, below the root.
+    /// The path by which it was reached, relative to the root.
     pub path: RelPath,
     /// The kind of the entry.
     pub kind: EntryKind,
     /// The reason for which it would not have been visited without [`super::WalkOptions::label_hidden`].
     pub hidden_by: Option<Arc<str>>,
-    /// Its number in the [`super::FileListing`] that is gone through, if one is.
+    /// Its number in the current [`super::FileListing`], if there is one.
     pub number: Option<u32>,
     root: &'a Root,
-    /// The entry's own path, where a followed link leads elsewhere.
+    /// The resolved path if the entry was reached through a link.
     real: Option<RelPath>,
     directory: &'a OnceCell<io::Result<Handle>>,
 }
 
 impl Entry<'_> {
-    /// Opens the file for reading. What is refused is also counted in `skipped`.
+    /// Opens the file for reading. If this is refused, the reason is counted in `skipped`.
     pub fn open(&self, skipped: &mut Skipped) -> Option<OpenedFile> {
         let real = self.real.as_ref().unwrap_or(&self.path);
         if self.root.secrets().denies(real).is_some() {
@@ -51,7 +51,7 @@ impl Entry<'_> {
         };
         match &opened {
             None => skipped.add(SkipReason::Unreadable),
-            // A file alone can be mounted, too.
+            // A single file can be a mount point too.
             Some(file) if self.root.kernel_file_system_of(file).is_some() => {
                 skipped.add(SkipReason::KernelFileSystem);
                 return None;
@@ -61,9 +61,10 @@ impl Entry<'_> {
         opened
     }
 
-    /// The file's state, without opening it; `None` for what is no file, can't be told or must not be read.
+    /// Returns the file's state without opening it, or `None` if it is not a file, is unknown, or must not be
+    /// read.
     pub fn state(&self) -> Option<FileState> {
-        // What a followed link leads to has a path of its own, under which it is visited too.
+        // The target of a followed link has its own path, under which it is visited too.
         if self.real.is_some() {
             return None;
         }
@@ -79,13 +80,13 @@ impl Entry<'_> {
         self.directory.get_or_init(open).as_ref().map(|handle| &handle.0.directory)
     }
 
-    /// The target of a link, as it is written in the link; not for opening.
+    /// Returns the target of a link as stored in it. It must not be opened.
     pub fn link_target(&self) -> Option<Vec<u8>> {
         sys::link_target(self.parent().ok()?, self.path.file_name()).ok()
     }
 }
 
-/// A file of which a snapshot tells that a walk comes to it.
+/// A file of a snapshot that has not been visited yet.
 pub struct Unvisited<'a> {
     /// The bytes of its path.
     pub path: &'a [u8],
@@ -97,7 +98,7 @@ pub struct Unvisited<'a> {
 }
 
 impl Unvisited<'_> {
-    /// The file's state; `None` for what is no file any more, can't be told or must not be read.
+    /// Returns the file's state, or `None` if it is not a file any more, is unknown, or must not be read.
     pub fn state(&self) -> Option<FileState> {
         let may_be_secret = !self.name_decides || secrets::may_be_secret(self.name);
         if may_be_secret && self.root.secrets().denies_bytes(self.path).is_some() {
@@ -107,7 +108,7 @@ impl Unvisited<'_> {
     }
 }
 
-/// A name that is to be visited.
+/// An entry to visit.
 #[derive(Debug)]
 pub(super) struct FoundEntry {
     pub(super) path: RelPath,
@@ -118,7 +119,7 @@ pub(super) struct FoundEntry {
 }
 
 impl FoundEntry {
-    /// A file that nothing hides.
+    /// Creates an entry for a file that is not hidden.
     pub(super) fn file(path: RelPath) -> Self {
         Self { path, kind: EntryKind::File, real: None, hidden_by: None, number: None }
     }
@@ -133,14 +134,14 @@ pub(super) struct EntryBatch<'a> {
     directory: Option<Handle>,
 }
 
-/// A directory that is kept open for the batches in it.
+/// A directory that is kept open for its batches.
 #[derive(Clone, Debug)]
 struct Handle(Arc<OpenDirectory>);
 
 #[derive(Debug)]
 struct OpenDirectory {
     directory: Directory,
-    /// How many are kept open for more than one batch, this one included.
+    /// The counter of directories that are kept open for more than one batch, including this one.
     kept: Option<Arc<AtomicUsize>>,
 }
 
@@ -161,7 +162,7 @@ impl Handle {
 #[derive(Debug)]
 pub(super) enum Item<'a> {
     Found(FoundEntry),
-    /// The name of a file that nothing hides, in a snapshot.
+    /// The name of a file in a snapshot that is not hidden.
     Name(&'a [u8]),
 }
 
@@ -170,7 +171,7 @@ impl<'a> EntryBatch<'a> {
         Self { path, items, directory: None }
     }
 
-    /// Those that are of no snapshot.
+    /// Returns the entries that are not from a snapshot.
     pub(super) fn found(self) -> impl Iterator<Item = FoundEntry> {
         self.items.into_iter().filter_map(|item| match item {
             Item::Found(found) => Some(found),
@@ -178,7 +179,7 @@ impl<'a> EntryBatch<'a> {
         })
     }
 
-    /// Leaves out those of a snapshot that `dismiss` says to leave.
+    /// Removes the files of a snapshot that `dismiss` rejects.
     pub(super) fn leave_out<S, T, W>(
         &mut self,
         root: &Root,
@@ -206,7 +207,7 @@ impl<'a> EntryBatch<'a> {
         });
     }
 
-    /// Visits them, but for those of a snapshot that `dismiss` says to leave.
+    /// Visits the files, except for those of a snapshot that `dismiss` rejects.
     pub(super) fn visit<S, T, W>(
         mut self,
         root: &Root,
@@ -236,8 +237,8 @@ impl<'a> EntryBatch<'a> {
     }
 }
 
-/// Leaves a directory open for the batches in it: for the first, if it `is_next`, and for others unless too many are kept
-/// for those that wait, as they would be in a deep tree.
+/// Keeps a directory open for its batches: for the first one if it `is_next`, and for the others unless too
+/// many directories are already kept open, as in a deep tree.
 pub(super) fn hand_out(
     directory: Directory,
     mut batches: Vec<&mut EntryBatch<'_>>,
@@ -257,7 +258,7 @@ pub(super) fn hand_out(
     }
 }
 
-/// Visits files of one directory, in a row.
+/// Visits files of one directory in sequence.
 pub(super) fn visit_all<T, W>(
     root: &Root,
     batch: impl Iterator<Item = FoundEntry>,
@@ -268,7 +269,7 @@ pub(super) fn visit_all<T, W>(
     visit_in(root, &OnceCell::new(), batch, stop, done, visit);
 }
 
-/// The same in a directory that may be open.
+/// The same, with a directory that may already be open.
 fn visit_in<T, W>(
     root: &Root,
     directory: &OnceCell<io::Result<Handle>>,
@@ -288,10 +289,10 @@ fn visit_in<T, W>(
         if done.skipped.get(SkipReason::Unreadable) > unreadable {
             done.unreadable.push(root.why_unreadable(&entry.path));
         }
-        // Behind each and not before it: the visit may have been ended in its middle, and nothing behind that place may
-        // be handed over as if it followed on it.
+        // We check after each file and not before it: the visit itself may have been cut short, and later
+        // results must not follow it as if it were complete.
         done.stopped = stop.check();
-        // Of a file that gave nothing then nobody knows whether it was looked at.
+        // A file without a result may not have been searched completely.
         let was_visited = done.stopped.is_none() || matches!(step, WalkStep::Item(..));
         done.visited += u64::from(kind == EntryKind::File && was_visited);
         if let WalkStep::Item(item, weight) = step {

@@ -1,4 +1,4 @@
-//! The ordered queue of a walk: tasks in, results out in path order.
+//! The ordered queue of a walk, which runs tasks and delivers their results in path order.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BinaryHeap};
@@ -13,13 +13,13 @@ use crate::rel_path::RelPath;
 use crate::skipped::{SkipReason, Skipped};
 use forage_base::{Stop, Stopped};
 
-/// The longest that a worker sleeps before it looks at the deadline.
+/// Maximum sleep of a worker between two deadline checks.
 const SLEEP: Duration = Duration::from_millis(20);
 
-/// Where a task stands in the order: its first path, and a batch before the directory of the same name.
+/// The position of a task in the order: its first path, with a batch before the directory of the same name.
 pub(super) type Key = (RelPath, bool);
 
-/// A piece of the walk.
+/// A unit of work of the walk.
 #[derive(Debug)]
 pub(super) struct WalkTask<W> {
     pub(super) key: Key,
@@ -43,29 +43,29 @@ impl<W> Ord for WalkTask<W> {
     }
 }
 
-/// What a task gave.
+/// The result of a task.
 #[derive(Debug)]
 pub(super) struct TaskOutput<T, W> {
     pub(super) tasks: Vec<WalkTask<W>>,
     pub(super) items: Vec<T>,
-    /// Weight of the items in bytes.
+    /// Total weight of the items in bytes.
     pub(super) weight: usize,
     pub(super) skipped: Skipped,
     pub(super) visited: u64,
-    /// Entries listed, for the bound on a walk.
+    /// Number of entries listed, for the limit of the walk.
     pub(super) entries: u64,
     pub(super) hiding: HidingDirectories,
     pub(super) pruned: Vec<String>,
     /// Links that were left out, which `skipped` counts too.
     pub(super) links: Vec<RelPath>,
     pub(super) warnings: Vec<String>,
-    /// As [`WalkReport::unreadable`].
+    /// See [`WalkReport::unreadable`].
     pub(super) unreadable: Vec<String>,
     pub(super) stopped: Option<Stopped>,
 }
 
 impl<T, W> TaskOutput<T, W> {
-    /// Counts and names a directory of the kernel's own.
+    /// Counts and reports a directory on a kernel file system.
     pub(super) fn leave_out_kernels(&mut self, path: &RelPath, system: &str) {
         self.skipped.add(SkipReason::KernelFileSystem);
         self.warnings.push(format!(
@@ -101,18 +101,18 @@ struct State<T, W> {
     done: BTreeMap<Key, TaskOutput<T, W>>,
     waiting_bytes: usize,
     entries: u64,
-    /// A worker is handing results over.
+    /// A worker is delivering results.
     handing_over: bool,
     /// No further task is started.
     ended: bool,
-    /// The first task that a deadline cut: what lies behind it is not handed over, because a caller that goes on
-    /// from there would never see what was left out.
+    /// The first task that a deadline interrupted. Later results are not delivered, because a caller that
+    /// continues after them would never see the missing ones.
     cut: Option<Key>,
     report: WalkReport,
 }
 
 impl<T, W> State<T, W> {
-    /// The first task that has not ended.
+    /// Returns the first task that has not ended.
     fn first_open(&self) -> Option<&Key> {
         let queued = self.open.peek().map(|Reverse(task)| &task.key);
         self.running.iter().chain(queued).min()
@@ -160,11 +160,11 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> WalkFrontier<T, W,
         self.into_report()
     }
 
-    /// Runs tasks until none is left.
+    /// Runs tasks until there are no more.
     fn work(&self, stop: &Stop, mut run: impl FnMut(WalkTask<W>) -> TaskOutput<T, W>) {
         while let Some(task) = self.take(stop) {
             let key = task.key.clone();
-            // A panic in a visitor must not leave the other workers waiting for its task.
+            // If a visitor panics, we must not leave the other workers waiting for its task.
             let done = FinishGuard { frontier: self, key: Some(key) };
             let result = run(task);
             done.with(result);
@@ -184,14 +184,14 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> WalkFrontier<T, W,
                 self.changed.notify_all();
                 return None;
             }
-            // Results that wait for an earlier task must not pile up without bound.
+            // We pause so that results that wait for an earlier task do not accumulate without limit.
             let moving = state.handing_over || !state.running.is_empty();
             let crowded = state.waiting_bytes > limits::WALK_BUFFERED_BYTES && moving;
             if !crowded && let Some(Reverse(task)) = state.open.pop() {
                 state.running.push(task.key.clone());
                 return Some(task);
             }
-            // Not for ever: the deadline must be seen even when nothing changes.
+            // This wait has a timeout, because the deadline must be noticed even if nothing changes.
             (state, _) = self.changed.wait_timeout(state, SLEEP).unwrap_or_else(PoisonError::into_inner);
         }
     }
@@ -213,7 +213,7 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> WalkFrontier<T, W,
                 state.report.stopped = Some(stopped);
             }
         }
-        // Workers sleep only when the queue is empty or results crowd.
+        // Workers sleep only if the queue is empty or too many results wait.
         let wake = state.open.is_empty() || state.waiting_bytes > limits::WALK_BUFFERED_BYTES || state.ended;
         state.open.extend(done.tasks.drain(..).map(Reverse));
         state.waiting_bytes += done.weight;
@@ -224,7 +224,7 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> WalkFrontier<T, W,
         drop(self.hand_over(state));
     }
 
-    /// Gives the receiver every result that no open task precedes.
+    /// Delivers every result that does not wait for an earlier open task.
     fn hand_over<'a>(&'a self, mut state: MutexGuard<'a, State<T, W>>) -> MutexGuard<'a, State<T, W>> {
         if state.handing_over {
             return state;
@@ -261,12 +261,12 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> WalkFrontier<T, W,
                 Ok(ControlFlow::Break(())) => {
                     state.ended = true;
                     state.report.broke_off = true;
-                    // The caller has what it asked for, and nothing before it is missing: a deadline that passed
-                    // meanwhile cut nothing.
+                    // The caller has everything that it requested, and nothing before it is missing, so a
+                    // deadline that has passed meanwhile did not cut anything.
                     state.report.stopped = None;
                 }
                 Err(panic) => {
-                    // Nobody may be left waiting for a receiver that is gone.
+                    // No worker may keep waiting for a receiver that is gone.
                     state.ended = true;
                     state.handing_over = false;
                     drop(state);
@@ -291,8 +291,8 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> WalkFrontier<T, W,
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The report, after all workers ended; what was found before a deadline is handed over first, up to the first
-    /// place that was not looked at.
+    /// Returns the report after all workers have ended. Results found before a deadline are delivered first,
+    /// up to the first gap.
     fn into_report(self) -> WalkReport {
         drop(self.hand_over(self.lock()));
         let mut report = self.state.into_inner().unwrap_or_else(PoisonError::into_inner).report;
@@ -301,7 +301,7 @@ impl<T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> WalkFrontier<T, W,
     }
 }
 
-/// Ends a task even when its visitor panics.
+/// Ends a task on drop, so that this happens even if its visitor panics.
 struct FinishGuard<'a, T: Send, W: Send, R: FnMut(T) -> ControlFlow<()> + Send> {
     frontier: &'a WalkFrontier<T, W, R>,
     key: Option<Key>,

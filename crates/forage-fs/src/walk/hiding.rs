@@ -1,25 +1,25 @@
-//! Where a walk left something out, for another that looks at this alone.
+//! Records where a walk left out hidden files, for a later walk that visits only these.
 
 use crate::limits;
 use crate::rel_path::RelPath;
 use crate::skipped::{SkipReason, Skipped};
 
-/// The directories in which a walk left something out because a rule ignores it, or for its name.
+/// The directories in which a walk left out entries because a rule ignores them or because of their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HidingDirectories {
-    /// In the order of paths.
+    /// In path order.
     paths: Vec<RelPath>,
-    /// There were more than are kept.
+    /// True if there were more than are kept.
     is_partial: bool,
 }
 
 impl HidingDirectories {
-    /// Returns whether there is none.
+    /// Returns true if there are no such directories.
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty() && !self.is_partial
     }
 
-    /// Takes a directory down if this was counted when it was listed.
+    /// Adds a directory if the counts of listing it include hidden entries.
     pub(super) fn note(&mut self, directory: &RelPath, skipped: &Skipped) {
         let reasons = [SkipReason::Ignored, SkipReason::Hidden, SkipReason::Pruned];
         if reasons.iter().any(|reason| skipped.get(*reason) > 0) {
@@ -27,14 +27,14 @@ impl HidingDirectories {
         }
     }
 
-    /// Adds those of another walk, or of another part of this one.
+    /// Adds the directories of another walk, or of another part of this one.
     pub(super) fn merge(&mut self, others: Self) {
         self.is_partial |= others.is_partial;
         others.paths.into_iter().for_each(|path| self.add(path));
     }
 
     fn add(&mut self, path: RelPath) {
-        // Nearly always the last: walks report in order.
+        // This is nearly always the end, because walks report in order.
         let at = self.paths.partition_point(|other| *other < path);
         if self.paths.get(at) == Some(&path) {
             return;
@@ -45,7 +45,7 @@ impl HidingDirectories {
         }
     }
 
-    /// Whether it is one of them, or lies above one.
+    /// Returns true if `directory` is one of them or above one.
     pub(super) fn leads_to(&self, directory: &RelPath) -> bool {
         let at = self.paths.partition_point(|path| path < directory);
         self.is_partial || self.paths.get(at).is_some_and(|path| path.starts_with(directory))

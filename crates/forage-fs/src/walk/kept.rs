@@ -1,4 +1,4 @@
-//! Directories of a tree as they were listed, kept for as long as nothing of them changes.
+//! Directories as they were listed, cached until something in them changes.
 
 use std::sync::Arc;
 
@@ -11,19 +11,19 @@ use crate::skipped::Skipped;
 use crate::state::{FileState, nanoseconds_now};
 use crate::sys;
 
-/// A file of rules.
+/// A rule file.
 #[derive(Clone, Debug)]
 pub(super) struct RulesFile {
-    /// Whether git keeps it elsewhere ([`git_info`]).
+    /// True if git stores it elsewhere ([`git_info`]).
     pub(super) is_gits: bool,
     pub(super) name: Box<[u8]>,
     pub(super) state: FileState,
-    /// What the state tells of changes after the file was read.
+    /// How reliably the state reflects changes after the file was read.
     pub(super) telling: ChangeTelling,
 }
 
 impl RulesFile {
-    /// Whether it is to be read once more, because its state tells of later changes only from now on.
+    /// Returns true if the file should be read again because its state has become reliable only now.
     pub(super) fn has_settled(&self, now: i64) -> bool {
         self.telling == ChangeTelling::NotYet && !self.state.may_hide_a_change(now)
     }
@@ -33,25 +33,25 @@ impl RulesFile {
 #[derive(Debug)]
 pub(super) struct KeptListing {
     pub(super) path: RelPath,
-    /// With what it was listed.
+    /// The inherited rules and labels with which it was listed.
     pub(super) place: Arc<SharedDirectory>,
     pub(super) watches: Vec<i32>,
-    /// In which state it was read.
+    /// The state in which it was read.
     pub(super) state: Option<FileState>,
     pub(super) rules: Vec<RulesFile>,
-    /// What was counted, links aside.
+    /// Counts, except for links.
     pub(super) skipped: Skipped,
     pub(super) pruned: Vec<String>,
     pub(super) links: Vec<RelPath>,
     /// In the order of a walk.
     pub(super) parts: Vec<ListingPart>,
-    /// A walk reports more of it than is kept.
+    /// True if a walk reports more about it than is cached here.
     pub(super) is_odd: bool,
 }
 
 #[derive(Debug)]
 pub(super) enum ListingPart {
-    /// A batch.
+    /// A batch of files.
     Files(Arc<[KeptFile]>),
     Directory(Arc<KeptListing>),
 }
@@ -60,14 +60,14 @@ pub(super) enum ListingPart {
 pub(super) struct KeptFile {
     pub(super) name: Box<[u8]>,
     pub(super) hidden_by: Option<Arc<str>>,
-    /// `None` where a change of it is not told.
+    /// `None` if its changes may go unnoticed.
     pub(super) state: Option<FileState>,
 }
 
 impl KeptListing {
-    /// Whether a walk that begins here finds what one from above finds here.
+    /// Returns true if a walk that starts here finds the same as one from above.
     pub(super) fn is_start(&self) -> bool {
-        // Another worktree, named by itself, is meant.
+        // A walk that starts in another worktree does not leave it out.
         let is_left_out = || {
             self.parts.is_empty()
                 && self.pruned.iter().any(|name| *name == String::from_utf8_lossy(self.path.file_name()))
@@ -75,8 +75,8 @@ impl KeptListing {
         self.place.hidden_by.is_none() && !is_left_out()
     }
 
-    /// Whether the directory and its files are still in the states in which they were listed; otherwise, whether the
-    /// rules may be others.
+    /// Returns `None` if the directory and its files are still in the states in which they were listed.
+    /// Otherwise returns true if its rules may have changed.
     pub(super) fn outdated(&self, root: &Root) -> Option<bool> {
         let device = root.device_with_states()?;
         let Ok(directory) = sys::open_directory(root.handle(), &self.path) else { return Some(true) };
@@ -109,8 +109,8 @@ impl KeptListing {
         })
     }
 
-    /// Whether a walk reports nothing of it that a listing does not, and it has no more than so many links, which are
-    /// looked at for every call.
+    /// Returns true if a listing can represent everything that a walk reports about it. It must not have more
+    /// than `links` links, because these are looked up in every call.
     pub(super) fn is_plain(&self, links: &mut usize) -> bool {
         match links.checked_sub(self.links.len()) {
             Some(left) if !self.is_odd => {
@@ -121,7 +121,7 @@ impl KeptListing {
         }
     }
 
-    /// The same with other directories below it, as many.
+    /// Returns a copy with its subdirectories replaced, in the same order.
     pub(super) fn with(&self, directories: Vec<Arc<KeptListing>>) -> Self {
         let mut directories = directories.into_iter();
         let part = |part: &ListingPart| match part {
@@ -142,7 +142,7 @@ impl KeptListing {
         }
     }
 
-    /// A directory that can't be listed, or in which something must be reported.
+    /// Creates the entry for a directory that can't be listed, or about which something must be reported.
     pub(super) fn odd(path: RelPath, place: Arc<SharedDirectory>, watches: Vec<i32>) -> Self {
         Self {
             path,

@@ -1,6 +1,6 @@
-//! Listing one directory of a walk: which names are visited, which are left out and why.
+//! Lists one directory of a walk and decides which names are visited or left out, and for which reason.
 //!
-//! Walked, snapshot and watched trees share one decision on a name.
+//! Walked, snapshot and watched trees share this decision.
 
 use std::io;
 use std::path::Path;
@@ -22,7 +22,7 @@ use crate::skipped::{SkipReason, Skipped};
 use crate::sys::{self, Directory, FileNode, NodeKind};
 use forage_base::Stop;
 
-/// What a task of a walk does.
+/// The work of one task.
 #[derive(Debug)]
 pub(super) enum ListWork<'a> {
     List(RelPath, Arc<SharedDirectory>),
@@ -35,32 +35,32 @@ type ListOutput<'a, T> = frontier::TaskOutput<T, ListWork<'a>>;
 /// The names in a directory.
 pub(super) struct NameBuffer {
     pub(super) nodes: Vec<FileNode>,
-    /// What it was before they were listed, if that is taken down.
+    /// The state of the directory before it was listed, if it is recorded.
     pub(super) before: Option<DirectoryState>,
 }
 
-/// A name that a walk comes to.
+/// A name that a walk encounters.
 #[derive(Clone)]
 struct WalkedName<'n, 's> {
     name: &'n [u8],
     kind: NodeKind,
-    /// What a snapshot has of it.
+    /// The entry of the snapshot.
     seen: Option<&'n SnapshotName<'s>>,
 }
 
-/// What the entries of one directory share.
+/// Properties shared by the entries of one directory.
 #[derive(Debug)]
 pub(super) struct SharedDirectory {
     rules: Arc<Rules>,
-    /// The directory's own path where a followed link leads elsewhere.
+    /// The directory's resolved path if it was reached through a link.
     real: Option<RelPath>,
     depth: usize,
     pub(super) hidden_by: Option<Arc<str>>,
-    /// The directories above, by identity, where links are followed and could lead round in a circle.
+    /// The identities of the directories above, to detect cycles of followed links.
     above: Vec<(u64, u64)>,
 }
 
-/// What is fixed for a whole walk.
+/// The fixed parameters of a walk.
 pub(super) struct ListPlan<'a> {
     root: &'a Arc<Root>,
     options: &'a WalkOptions,
@@ -78,7 +78,7 @@ struct ListStart {
     real: Option<RelPath>,
 }
 
-/// The names in a directory, unless the call has to end before all are listed.
+/// Returns the names in a directory, or `None` if the call has to end before all are listed.
 fn list_within(directory: &Directory, stop: &Stop) -> io::Result<Option<Vec<FileNode>>> {
     let mut stopped = false;
     let nodes = sys::list_while(directory, &mut |names| {
@@ -103,7 +103,8 @@ impl<'a> ListPlan<'a> {
         let mut warnings = Vec::new();
         let mut rules = IgnoreRules::none(root.inside_git());
         let mut held = Rules::above(&rules);
-        // The rules of the directories from the root down to the start, which the walk itself does not list.
+        // We read the rules of the directories from the root down to the start, which the walk itself does
+        // not list.
         if !options.no_ignore {
             let mut above = RelPath::root();
             for name in start.names() {
@@ -126,7 +127,7 @@ impl<'a> ListPlan<'a> {
         Ok(Self { root, options, budget, start, start_work, rules, warnings, recorder, kept_open })
     }
 
-    /// From the root, with what is left of this budget.
+    /// Creates a plan for a walk from the root that shares a budget.
     pub(super) fn with_budget(
         root: &'a Arc<Root>,
         options: &'a WalkOptions,
@@ -145,12 +146,12 @@ impl<'a> ListPlan<'a> {
         }
     }
 
-    /// The same that takes down what it lists.
+    /// Sets the recorder of the directories that it lists.
     pub(super) fn recording(self, recorder: &'a Recorder) -> Self {
         Self { recorder: Some(recorder), ..self }
     }
 
-    /// What the start is listed with.
+    /// Returns the shared properties of the start.
     pub(super) fn place(&self) -> Arc<SharedDirectory> {
         Arc::new(SharedDirectory {
             rules: Arc::clone(&self.rules),
@@ -173,7 +174,7 @@ impl<'a> ListPlan<'a> {
         ListTask { key: (self.start.clone(), *is_directory), work }
     }
 
-    /// Files of a snapshot are not visited if `dismiss` says so.
+    /// Runs a task. Files of a snapshot that `dismiss` rejects are not visited.
     pub(super) fn run<W, T>(
         &self,
         state: &mut W,
@@ -250,8 +251,8 @@ impl<'a> ListPlan<'a> {
         }
     }
 
-    /// Leaves out what need not be visited of the files that come next, in the directory that was just listed: of most
-    /// directories that leaves nothing to do.
+    /// Removes the files that need not be visited from the following batches, while their directory is open.
+    /// In most directories no file is left.
     fn leave_out_next<W, T>(
         &self,
         directory: &Directory,
@@ -259,7 +260,7 @@ impl<'a> ListPlan<'a> {
         dismiss: &impl Fn(&mut W, &Unvisited<'_>) -> Dismissal,
         done: &mut ListOutput<'a, T>,
     ) {
-        // What comes next does not come any more, and is not counted.
+        // The following batches will not run, so we must not count them.
         if done.stopped.is_some() {
             return;
         }
@@ -276,7 +277,7 @@ impl<'a> ListPlan<'a> {
         done.tasks = tasks;
     }
 
-    /// What a snapshot has of a directory, with the rules in it, if nothing of that has changed.
+    /// Returns the snapshot's data of a directory and its rules, if nothing of it has changed.
     fn seen(
         &self,
         path: &RelPath,
@@ -288,7 +289,7 @@ impl<'a> ListPlan<'a> {
         }
         let device = self.root.device_with_directory_states()?;
         let record = snapshot.record(path)?;
-        // Whatever prevents that prevents its being listed, too, and is told there.
+        // A directory that can't be opened here can't be listed either, and the error is reported there.
         let directory = sys::open_for_names(self.root.handle(), path).ok()?;
         if !record.names_are_same(&directory, device) {
             return None;
@@ -298,7 +299,7 @@ impl<'a> ListPlan<'a> {
             if !place.rules.are_those_of(snapshot, self.root) {
                 return None;
             }
-            // Its names are the same, so there is no file of rules that was not there.
+            // The names are unchanged, so no rule file was added.
             if record.has_rules() {
                 if !record.rules_are_same(&directory, device) {
                     return None;
@@ -307,7 +308,7 @@ impl<'a> ListPlan<'a> {
             }
         }
         let names = record.names()?;
-        // Last, so that nothing is taken for what is listed after all.
+        // This must come last, so that a directory that is listed after all is not charged twice.
         self.budget.take(record.cost()).then_some((directory, names, rules))
     }
 
@@ -324,7 +325,7 @@ impl<'a> ListPlan<'a> {
         let NameBuffer { mut nodes, before } = names;
         let Some(above) = self.enter(place, directory, done) else { return };
         nodes.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        // A name can be listed twice while it is renamed.
+        // A name can be listed twice if it is renamed at the same time.
         nodes.dedup_by(|a, b| a.name == b.name);
         let mut rules = Arc::clone(&place.rules);
         if !self.options.no_ignore {
@@ -332,7 +333,7 @@ impl<'a> ListPlan<'a> {
             let warn = &mut |warning| done.warnings.push(warning);
             let above = place.rules.compiled(self.root, &self.budget, warn);
             let here = above.descend(path, directory, &nodes, &own, warn);
-            // With a snapshot it matters, too, that there are no rules.
+            // With a snapshot, the absence of rules matters too.
             if self.options.snapshot.is_some() || !Arc::ptr_eq(&above, &here) {
                 rules = rules.below(path, &here);
             }
@@ -348,8 +349,8 @@ impl<'a> ListPlan<'a> {
         }
     }
 
-    /// What the entries of a directory with these names share; `None` where it is another worktree of the root's repository,
-    /// and nothing says that it is meant.
+    /// Returns the shared properties of the entries of a directory. Returns `None` if it is another worktree
+    /// of the root's repository that was not requested explicitly.
     fn within_worktree<'n, T>(
         &self,
         path: &RelPath,
@@ -377,7 +378,8 @@ impl<'a> ListPlan<'a> {
         None
     }
 
-    /// The directories above what lies in a directory; `None` where a followed link leads round in a circle.
+    /// Returns the identities of the directories above the entries, or `None` if a followed link forms a
+    /// cycle.
     fn enter<T>(
         &self,
         place: &SharedDirectory,
@@ -397,7 +399,7 @@ impl<'a> ListPlan<'a> {
         Some(above)
     }
 
-    /// Adds the tasks of a directory with these names.
+    /// Adds the tasks for a directory with these names.
     fn add_tasks<'n, T>(
         &self,
         path: &RelPath,
@@ -476,7 +478,8 @@ impl<'a> ListPlan<'a> {
         flush(&mut items, done);
     }
 
-    /// Whether a file of a snapshot is left out; `None` where that takes more than what the snapshot says.
+    /// Returns the decision about a file of a snapshot, or `None` if the snapshot is not sufficient to
+    /// decide.
     fn dismissal(
         &self,
         parent: &RelPath,
@@ -504,7 +507,7 @@ impl<'a> ListPlan<'a> {
         })
     }
 
-    /// Why a name is left out of which the rules say this.
+    /// Returns the reason for leaving out a name with this verdict.
     fn reason(&self, verdict: &IgnoreVerdict, name: &[u8]) -> Option<SkipReason> {
         match verdict {
             IgnoreVerdict::Ignored => Some(SkipReason::Ignored),
@@ -515,7 +518,7 @@ impl<'a> ListPlan<'a> {
         }
     }
 
-    /// Whether and as what a name is visited.
+    /// Decides if a name is visited, and as which kind of entry.
     fn choose<T>(
         &self,
         parent: &RelPath,
@@ -542,7 +545,7 @@ impl<'a> ListPlan<'a> {
             done.pruned.push(String::from_utf8_lossy(met.name).into_owned());
             return None;
         }
-        // A link that is followed has the verdict of what it leads to.
+        // A followed link has the verdict of its target.
         let seen = met.seen.filter(|_| kind == met.kind);
         let verdict = seen.map(|seen| seen.verdict.clone());
         let hidden_by = match self.left_out(&path, is_directory, verdict, here, done) {
@@ -569,7 +572,7 @@ impl<'a> ListPlan<'a> {
             return None;
         };
         if kind == EntryKind::Symlink && !self.options.all_entries {
-            // What it leads to is visited under its own name if it is in the root.
+            // If the target is within the root, it is visited under its own name.
             done.skipped.add(reason_of_link(self.root, &path));
             done.links.push(path);
             return None;
@@ -577,8 +580,8 @@ impl<'a> ListPlan<'a> {
         Some(FoundEntry { path, kind, real, hidden_by, number: None })
     }
 
-    /// Why the rules leave a name out: the reason to count (none for a glob that does not choose it), and the
-    /// label under which it is visited nevertheless.
+    /// Applies the rules to a name. Returns the reason to count (none for a glob that does not select it),
+    /// and the label under which it is visited nevertheless.
     fn left_out<T>(
         &self,
         path: &RelPath,
@@ -663,16 +666,16 @@ impl<'a> ListPlan<'a> {
     }
 }
 
-/// Why a link that is not followed is left out.
+/// Returns the reason for leaving out a link that is not followed.
 pub(super) fn reason_of_link(root: &Root, path: &RelPath) -> SkipReason {
-    // One question instead of three for every name on the way.
+    // One query instead of three for every name of the path.
     match sys::leads_inside(root.handle(), path) {
         true => SkipReason::Symlink,
         false => reason_of_link_by(root, path, &mut |_| {}),
     }
 }
 
-/// The same; `consulted` is given every directory on which that depends.
+/// The same. `consulted` is called with every directory on which the result depends.
 pub(super) fn reason_of_link_by(
     root: &Root,
     path: &RelPath,
@@ -685,7 +688,7 @@ pub(super) fn reason_of_link_by(
 }
 
 impl SharedDirectory {
-    /// What the entries of the directory share that is listed with this.
+    /// Returns the shared properties for the entries of this directory.
     fn inner(&self, rules: Arc<Rules>, above: Vec<(u64, u64)>) -> Arc<Self> {
         Arc::new(Self {
             rules,

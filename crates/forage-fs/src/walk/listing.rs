@@ -1,5 +1,4 @@
-//! What a walk came by, in the order in which it did, so that it can be gone through again without the directories
-//! being read.
+//! The result of a walk in its order, which can be traversed again without reading the directories.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,27 +15,27 @@ use crate::skipped::{SkipReason, Skipped};
 use crate::state::FileState;
 use forage_base::Stop;
 
-/// The files of a tree as a walk from its root comes by them, numbered in that order, with what the walk counts on the
-/// way.
+/// The files of a tree, numbered in the order in which a walk from its root visits them, with the counts of
+/// that walk.
 #[derive(Debug)]
 pub struct FileListing {
     root: Arc<Root>,
     pieces: Vec<ListingPiece>,
-    /// The number of the first file of each piece, and how many there are in all.
+    /// The number of the first file of each piece, followed by the total.
     firsts: Vec<u32>,
-    /// The pieces in which a directory is listed and something is counted.
+    /// The pieces that list a directory and count something.
     counted: Vec<(usize, Skipped)>,
-    /// The pieces of each directory and of what lies below it, in path order.
+    /// The range of pieces of each directory and its descendants, in path order.
     directories: Vec<Range<usize>>,
-    /// Links, and what is counted for them, that depends on directories which are not listed.
+    /// Links that depend on directories outside of the listing, with the reason under which they are counted.
     links: Vec<(RelPath, SkipReason)>,
 }
 
-/// What one task of a walk does.
+/// The part of a listing that corresponds to one task of a walk.
 #[derive(Debug)]
 struct ListingPiece {
     directory: Arc<KeptListing>,
-    /// The number of a part, the files of which are visited; otherwise the directory is listed.
+    /// The index of the part whose files are visited; `None` if the directory is listed.
     batch: Option<usize>,
 }
 
@@ -56,18 +55,17 @@ impl ListingPiece {
     }
 }
 
-/// The files of a listing that are visited, and the reasons for which others need not be: sets of their numbers as
-/// bits, 64 to a word.
+/// A selection of the files of a listing. Each set is a bitmap of file numbers, 64 bits per word.
 #[derive(Clone, Debug, Default)]
 pub struct ListingFilter {
-    /// Those that are visited.
+    /// Files to visit.
     pub visited: Vec<u64>,
-    /// Those, not visited, that are to be counted as left out. No file is in two of these sets.
+    /// Files to count as left out instead. No file may be in two of these sets.
     pub skipped: Vec<(SkipReason, Vec<u64>)>,
 }
 
 impl FileListing {
-    /// `None` when it takes too long to tell where links lead.
+    /// Returns `None` if resolving all links would take too long.
     pub(super) fn new(root: &Arc<Root>, top: &Arc<KeptListing>) -> Option<Self> {
         let mut listing = Self {
             root: Arc::clone(root),
@@ -100,7 +98,8 @@ impl FileListing {
         self.pieces.push(piece);
     }
 
-    /// What is counted where directories are listed. False when it takes too long to tell where links lead.
+    /// Fills in the counts of the listed directories. Returns false if resolving all links would take too
+    /// long.
     fn count(&mut self) -> bool {
         let mut names = 0;
         for pieces in &self.directories {
@@ -128,14 +127,14 @@ impl FileListing {
         true
     }
 
-    /// The pieces of a directory and of all below it.
+    /// Returns the pieces of a directory and its descendants.
     fn directory(&self, path: &RelPath) -> Option<Range<usize>> {
         let directory = |pieces: &Range<usize>| &self.pieces[pieces.start].directory.path;
         let found = self.directories.binary_search_by(|pieces| directory(pieces).cmp(path)).ok()?;
         Some(self.directories[found].clone())
     }
 
-    /// Whether links lead where they led, of which nobody tells.
+    /// Returns true if links still lead to the same places, for which there are no notifications.
     pub(super) fn links_are_the_same(&self) -> bool {
         self.links.iter().all(|(link, reason)| reason_of_link(&self.root, link) == *reason)
     }
@@ -145,12 +144,12 @@ impl FileListing {
         self.firsts.last().copied().unwrap_or(0)
     }
 
-    /// The numbers of the files of a piece.
+    /// Returns the numbers of the files of a piece.
     fn numbers(&self, piece: usize) -> Range<u32> {
         self.firsts[piece]..self.firsts[piece + 1]
     }
 
-    /// Gives every file in order, with its path, its state, if that is known, and whether a walk without
+    /// Calls `give` for every file in order, with its path, its state if known, and true if a walk without
     /// [`WalkOptions::label_hidden`] leaves it out.
     pub fn for_each(&self, mut give: impl FnMut(&[u8], Option<FileState>, bool)) {
         let mut path = Vec::new();
@@ -169,12 +168,13 @@ impl FileListing {
         }
     }
 
-    /// Directories and files whose states are compared.
+    /// Returns the number of directories and files whose states are compared.
     pub(super) fn entries(&self) -> usize {
         self.directories.len() + self.files() as usize
     }
 
-    /// The directories that are no longer as they were listed, and whether their rules may be others.
+    /// Returns the directories that have changed since they were listed, with true if their rules may have
+    /// changed too.
     pub(super) fn outdated(&self, threads: usize, stop: &Stop) -> Vec<(RelPath, bool)> {
         let of_some = |directories: &[Range<usize>]| {
             let directories = directories.iter().map(|pieces| &self.pieces[pieces.start].directory);
@@ -186,7 +186,7 @@ impl FileListing {
         if threads < 2 || self.entries() <= limits::COMPARED_ALWAYS {
             return of_some(&self.directories);
         }
-        // Some are much larger than others.
+        // More pieces than threads, because some take much longer than others.
         let at_once = self.directories.len().div_ceil(threads * limits::COMPARED_PIECES).max(1);
         let pieces = Mutex::new(self.directories.chunks(at_once));
         let next = || pieces.lock().unwrap_or_else(PoisonError::into_inner).next();
@@ -195,34 +195,34 @@ impl FileListing {
             let others: Vec<_> = (1..threads).map(|_| scope.spawn(compare)).collect();
             let mut outdated = compare();
             for other in others {
-                // One that failed has said nothing about its part.
+                // A panicked thread has not reported its part.
                 outdated.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             }
             outdated
         })
     }
 
-    /// The part of a walk that begins at `start`; `None` when it is no directory that was listed, or if a walk that
-    /// begins there finds something else.
+    /// Returns the part of the listing that begins at `start`. Returns `None` if it is not a listed
+    /// directory, or if a walk from there gives another result.
     pub fn below(&self, start: &RelPath) -> Option<Below<'_>> {
         let pieces = self.directory(start)?;
         self.pieces[pieces.start].directory.is_start().then_some(Below { listing: self, pieces })
     }
 }
 
-/// Tasks that are made in one go.
+/// Number of tasks created at once.
 const TASKS_AT_ONCE: usize = 64;
 
-/// What a task does that goes through a listing.
+/// The work of a task that traverses a listing.
 #[derive(Debug)]
 enum ListingWork {
-    /// Pieces up to and with one of which files are visited, or the last.
+    /// Process these pieces. Only the last one has files to visit, or it is the end of the listing.
     Stretch(Range<usize>),
-    /// Makes the next tasks, from this piece on.
+    /// Create the next tasks, starting with this piece.
     Rest(usize),
 }
 
-/// A directory of a listing and all below it.
+/// A directory of a listing and everything below it.
 #[derive(Clone, Debug)]
 pub struct Below<'a> {
     listing: &'a FileListing,
@@ -230,8 +230,8 @@ pub struct Below<'a> {
 }
 
 impl Below<'_> {
-    /// As [`super::walk`] from there with the options of the listing, but that only the chosen files are visited.
-    /// Threads and progress are as in `options`.
+    /// Walks like [`super::walk`] with the options of the listing, but visits only the files in `chosen`.
+    /// Only threads and progress are taken from `options`.
     pub fn walk<W, T: Send>(
         &self,
         options: &WalkOptions,
@@ -254,7 +254,8 @@ impl Below<'_> {
         WalkFrontier::new(first.into_iter().collect(), receive).run(options.thread_count(), stop, worker, run)
     }
 
-    /// Tasks are made when they are near: some searches end after a few.
+    /// Returns a task that creates the rest of the tasks when they are needed, because some searches end
+    /// after a few.
     fn rest(&self, start: usize) -> Option<frontier::WalkTask<ListingWork>> {
         let key = || self.listing.pieces[start].key();
         (start < self.pieces.end).then(|| frontier::WalkTask { key: key(), work: ListingWork::Rest(start) })
@@ -299,7 +300,7 @@ impl Below<'_> {
             done.skipped.add_many(*reason, count(files, &all));
         }
         options.report_progress(all.len());
-        // Those that are visited count themselves.
+        // Visited files are counted when they are visited.
         done.visited = u64::from(all.end - all.start) - count(&chosen.visited, &all);
         let directory = &last.directory;
         let wanted = numbers.zip(last.files()).filter(|(number, _)| is_in(&chosen.visited, *number)).map(
@@ -320,7 +321,7 @@ fn is_in(set: &[u64], number: u32) -> bool {
     set.get(number as usize / 64).is_some_and(|word| word >> (number % 64) & 1 == 1)
 }
 
-/// The words of a set that hold these numbers, without the bits of others.
+/// Iterates over the words of a set with these numbers, with all other bits cleared.
 fn words<'a>(set: &'a [u64], numbers: &Range<u32>) -> impl Iterator<Item = u64> + 'a {
     let (start, end) = (numbers.start as usize, numbers.end as usize);
     let first = start / 64;

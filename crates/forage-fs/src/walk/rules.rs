@@ -1,4 +1,4 @@
-//! The ignore rules that hold in the directories of a walk. Where a snapshot says what they decide, they are compiled
+//! The ignore rules in the directories of a walk. Rules whose verdicts are known from a snapshot are compiled
 //! only when they are needed.
 
 use std::sync::{Arc, OnceLock};
@@ -12,26 +12,26 @@ use crate::sys;
 /// The rules of a directory and of those above it.
 #[derive(Debug)]
 pub(super) struct Rules {
-    /// The directory, and the rules above it; none for those above the root.
+    /// The directory and the rules above it; `None` for the rules above the root.
     place: Option<(RelPath, Arc<Rules>)>,
     compiled: OnceLock<Arc<IgnoreRules>>,
-    /// Whether they are those of the snapshot.
+    /// True if they are the rules of the snapshot; computed on demand.
     are_known: OnceLock<bool>,
 }
 
 impl Rules {
-    /// What holds above the root.
+    /// Creates the rules above the root.
     pub(super) fn above(compiled: &Arc<IgnoreRules>) -> Arc<Self> {
         Arc::new(Self { place: None, compiled: Arc::clone(compiled).into(), are_known: OnceLock::new() })
     }
 
-    /// The rules in a directory for which these have been compiled.
+    /// Creates the rules of a directory from compiled ones.
     pub(super) fn below(self: &Arc<Self>, directory: &RelPath, compiled: &Arc<IgnoreRules>) -> Arc<Self> {
         let place = Some((directory.clone(), Arc::clone(self)));
         Arc::new(Self { place, compiled: Arc::clone(compiled).into(), are_known: OnceLock::new() })
     }
 
-    /// The same where it is not known whether there are others, because the directory can't be read.
+    /// The same for a directory that can't be read, so that its own rules are unknown.
     pub(super) fn below_unknown(
         self: &Arc<Self>,
         directory: &RelPath,
@@ -41,21 +41,20 @@ impl Rules {
         Arc::new(Self { place, compiled: Arc::clone(above).into(), are_known: false.into() })
     }
 
-    /// The rules in a directory of which it is known that they are those of the snapshot.
+    /// Creates the rules of a directory that are known to be those of the snapshot.
     pub(super) fn below_unread(self: &Arc<Self>, directory: &RelPath) -> Arc<Self> {
         let place = Some((directory.clone(), Arc::clone(self)));
         Arc::new(Self { place, compiled: OnceLock::new(), are_known: true.into() })
     }
 
-    /// The rules, compiled if they are not. What those of the snapshot cost was taken from the budget when it was relied
-    /// on.
+    /// Returns the compiled rules. The cost of the snapshot's rules was charged when they were first used.
     pub(super) fn compiled(
         &self,
         root: &Root,
         budget: &RuleBudget,
         warn: &mut dyn FnMut(String),
     ) -> Arc<IgnoreRules> {
-        // From the top, and not one in the other: a tree may be deep.
+        // We go from the top down and without recursion, because a tree may be deep.
         let mut waiting = Vec::new();
         let mut next = Some(self);
         let mut above = loop {
@@ -78,7 +77,7 @@ impl Rules {
         above
     }
 
-    /// Whether they are those with which the snapshot was taken.
+    /// Returns true if these are the rules with which the snapshot was taken.
     pub(super) fn are_those_of(&self, snapshot: &Loaded, root: &Root) -> bool {
         *self.are_known.get_or_init(|| match &self.place {
             None => snapshot.inside_git() == root.inside_git(),

@@ -1,16 +1,16 @@
-//! The directories of a tree as one walk found them, for later ones: what has not changed since need not be listed
-//! again, nor the ignore rules compiled that decide on its names.
+//! A snapshot of a tree's directories. A later walk need not list unchanged directories, nor compile the
+//! ignore rules that decide about their names.
 //!
 //! ```text
-//! header      magic, version, checksum of the program's version and of all that follows, whether the root lies in a work
+//! header      magic, version, checksum of the program's version and of the following bytes, 1 if the root is in a work
 //!             tree, number of records
-//! places      where each record begins, 4 bytes each, in path order of the records
-//! records     path, state of the directory, what its rules are read from and what they cost, names with verdicts
+//! places      the offset of each record, 4 bytes each, in path order of the records
+//! records     path, state of the directory, sources and cost of its rules, names with verdicts
 //! ```
 //!
-//! All numbers are little-endian. A record holds for one state of its directory; its verdicts hold if the rules of the
-//! directory and of all above it are in the states that their records say. Who relies on it asks for these states first,
-//! so that a snapshot may be old, and is then of less use.
+//! All numbers are little-endian. A record is valid for one state of its directory. Its verdicts are valid if
+//! the rules of the directory and of all directories above it are in the states that their records contain. A
+//! reader must check these states first, so an outdated snapshot is merely less useful.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -28,13 +28,13 @@ use crate::state::{FileState, nanoseconds_now};
 use crate::sys::{self, Directory, FileNode, NodeKind};
 
 const MAGIC: [u8; 8] = *b"FORAGEDS";
-/// Raised when the format, or what stands in it, changes.
+/// The format version. Must be increased when the format or the meaning of its content changes.
 const VERSION: u32 = 3;
 const HEADER_BYTES: usize = 8 + 4 + 4 + 1 + 4;
 const KINDS: [NodeKind; 4] = [NodeKind::File, NodeKind::Directory, NodeKind::Symlink, NodeKind::Special];
 const VERDICTS: [IgnoreVerdict; 3] = [IgnoreVerdict::Nothing, IgnoreVerdict::Ignored, IgnoreVerdict::Kept];
 
-/// A snapshot, which may not be there yet while it is being read.
+/// A snapshot, which may still be loading.
 #[derive(Debug, Default)]
 pub struct Snapshot(OnceLock<Loaded>);
 
@@ -50,7 +50,7 @@ impl fmt::Debug for Loaded {
 }
 
 impl Snapshot {
-    /// Takes in what [`Snapshot::take`] gave; false if it is not that.
+    /// Loads the bytes of [`Snapshot::take`]. Returns false if they are not a valid snapshot.
     pub fn fill(&self, bytes: impl Into<Bytes>) -> bool {
         Loaded::new(bytes.into()).is_some_and(|loaded| self.0.set(loaded).is_ok())
     }
@@ -60,7 +60,7 @@ impl Snapshot {
     }
 }
 
-/// What has a name on which the rules of a directory depend, if there is something, and the state of a file.
+/// An entry that affects the rules of a directory: its type if it exists, and the state of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct RulesState {
     kind: Option<NodeKind>,
@@ -68,7 +68,7 @@ struct RulesState {
 }
 
 impl RulesState {
-    /// `None` when it can't be told. What the state of a file is, `state` says.
+    /// Returns `None` if it can't be determined. `state` returns the state of a file.
     fn of(
         directory: &Directory,
         name: &[u8],
@@ -86,7 +86,7 @@ impl RulesState {
         Some(Self { kind, state })
     }
 
-    /// Of the rules that git keeps for this directory elsewhere.
+    /// The same for rules that git stores elsewhere for this directory.
     fn of_git(directory: &Directory, state: impl Fn(&Directory, &[u8]) -> Option<FileState>) -> Option<Self> {
         match git_info(directory) {
             Ok(info) => Self::of(&info, b"exclude", state),
@@ -96,10 +96,10 @@ impl RulesState {
     }
 }
 
-/// All names on which the rules depend, and what git keeps elsewhere.
+/// Number of names that affect the rules, including the ones that git stores elsewhere.
 const RULES: usize = DECIDING.len() + 1;
 
-/// What the rules of a directory are read from; `None` where it can't be told.
+/// Returns the sources of a directory's rules; `None` for those that can't be determined.
 fn rules_of(
     directory: &Directory,
     state: impl Fn(&Directory, &[u8]) -> Option<FileState>,
@@ -112,7 +112,7 @@ fn rules_of(
     rules
 }
 
-/// Returns the state of a file of rules if it tells of every later change.
+/// Returns the state of a rule file if it reflects every later change.
 fn settled(directory: &Directory, name: &[u8], device: u64) -> Option<FileState> {
     let by_name = sys::state(directory, name, device)?;
     let file = sys::open_leaf(directory, name).and_then(OpenedFile::new).ok()??;
@@ -135,7 +135,7 @@ struct Recorded {
     bytes: usize,
 }
 
-/// A directory before it is listed, or afterwards.
+/// The state of a directory before or after it is listed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct DirectoryState {
     state: Option<FileState>,
@@ -143,12 +143,12 @@ pub(super) struct DirectoryState {
 }
 
 impl Recorder {
-    /// For a root on this device.
+    /// Creates a recorder for a root on this device.
     pub(super) fn new(device: u64) -> Self {
         Self { device, recorded: Mutex::default() }
     }
 
-    /// Must be called before a directory is listed and its rules are read.
+    /// Returns the state before listing. Must be called before a directory is listed and its rules are read.
     pub(super) fn before(&self, directory: &Directory) -> DirectoryState {
         let now = nanoseconds_now();
         let state = sys::directory_state(directory, self.device);
@@ -156,8 +156,8 @@ impl Recorder {
         DirectoryState { state: state.filter(|state| !state.may_hide_a_change(now)), rules }
     }
 
-    /// Takes down a directory with its names, which are sorted, and what these rules say of them, of which its own have
-    /// this cost.
+    /// Records a directory with its sorted names and their verdicts. `cost` is the cost of the directory's
+    /// own rules.
     pub(super) fn add(
         &self,
         path: &RelPath,
@@ -167,7 +167,8 @@ impl Recorder {
         rules: &IgnoreRules,
         cost: RuleCost,
     ) {
-        // What was there when the rules were read, and not before or afterwards, may be there again some day.
+        // A rule file that existed only while the rules were read, but neither before nor after, may appear
+        // again later.
         let is_there = |name: &[u8]| nodes.binary_search_by(|node| (*node.name).cmp(name)).is_ok();
         let named = before.rules.iter().zip(DECIDING);
         if self.before(directory) != before
@@ -202,7 +203,7 @@ impl Recorder {
         }
     }
 
-    /// `None` when there is more than fits.
+    /// Returns the snapshot, or `None` if it exceeds its maximum size.
     pub(super) fn finish(self, inside_git: bool) -> Option<Vec<u8>> {
         let Recorded { mut records, bytes } =
             self.recorded.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -223,7 +224,7 @@ impl Recorder {
     }
 }
 
-/// Another program, or version of it, may have other verdicts.
+/// Includes the program's version, because another version may have different verdicts.
 fn checksum(said: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
@@ -249,7 +250,7 @@ fn write_state(record: &mut Vec<u8>, state: Option<FileState>) {
     }
 }
 
-/// What is left to read of a snapshot.
+/// The remaining bytes of a snapshot.
 #[derive(Clone, Copy)]
 struct SnapshotReader<'a>(&'a [u8]);
 
@@ -300,14 +301,14 @@ impl<'a> SnapshotReader<'a> {
     }
 }
 
-/// A name in a directory, and what its rules say of it.
+/// A name in a directory, and its verdict.
 pub(super) struct SnapshotName<'a> {
     pub(super) name: &'a [u8],
     pub(super) kind: NodeKind,
     pub(super) verdict: IgnoreVerdict,
 }
 
-/// A directory as the snapshot has it.
+/// The snapshot's record of a directory.
 pub(super) struct SnapshotRecord<'a> {
     state: Option<FileState>,
     rules: [Option<RulesState>; RULES],
@@ -333,7 +334,7 @@ impl Loaded {
         self.bytes[HEADER_BYTES - 5] != 0
     }
 
-    /// Where a record begins.
+    /// Returns a reader at the start of a record.
     fn reader(&self, record: usize) -> Option<SnapshotReader<'_>> {
         let place = SnapshotReader(self.bytes.get(HEADER_BYTES + 4 * record..)?).number()?;
         self.bytes.get(place..).map(SnapshotReader)
@@ -361,18 +362,18 @@ impl Loaded {
 }
 
 impl<'a> SnapshotRecord<'a> {
-    /// Whether the directory still has these names and no others.
+    /// Returns true if the directory still has exactly these names.
     pub(super) fn names_are_same(&self, directory: &Directory, device: u64) -> bool {
         self.state.is_some() && sys::directory_state(directory, device) == self.state
     }
 
-    /// The names with their verdicts, in order.
+    /// Returns the names with their verdicts, in order.
     pub(super) fn names(&self) -> Option<Vec<SnapshotName<'a>>> {
         let mut reader = self.names;
         let mut names: Vec<SnapshotName<'a>> = Vec::new();
         for _ in 0..reader.number()? {
             let (tag, name) = (reader.byte()?, reader.text()?);
-            // As the system lists them, each once: whatever else stands there is not opened.
+            // Only valid, unique names as the system lists them; anything else must not be opened.
             let is_name = !matches!(name, b"" | b"." | b"..") && memchr::memchr2(b'/', 0, name).is_none();
             if !is_name || names.last().is_some_and(|last| last.name >= name) {
                 return None;
@@ -383,17 +384,17 @@ impl<'a> SnapshotRecord<'a> {
         Some(names)
     }
 
-    /// What the directory's own rules cost to compile.
+    /// Returns the cost of compiling the directory's own rules.
     pub(super) fn cost(&self) -> RuleCost {
         self.cost
     }
 
-    /// Whether the directory had rules of its own, or may have had.
+    /// Returns true if the directory had, or may have had, rules of its own.
     pub(super) fn has_rules(&self) -> bool {
         self.rules.iter().any(|rules| rules.is_none_or(|rules| rules.kind.is_some()))
     }
 
-    /// Whether its own rules are those of the snapshot.
+    /// Returns true if the directory's own rules are those of the snapshot.
     pub(super) fn rules_are_same(&self, directory: &Directory, device: u64) -> bool {
         self.rules.iter().all(Option::is_some)
             && self.rules == rules_of(directory, |directory, name| sys::state(directory, name, device))
@@ -460,7 +461,7 @@ mod tests {
         paths
     }
 
-    /// The same with one name in another's place, which only a walk that relies on the snapshot comes to.
+    /// Returns the snapshot with one name replaced, which shows up only in a walk that uses the snapshot.
     fn forged(snapshot: &[u8], name: &[u8], other: &[u8]) -> Vec<u8> {
         let place = snapshot.windows(name.len()).position(|bytes| bytes == name).unwrap();
         let mut forged = snapshot.to_vec();
@@ -478,12 +479,12 @@ mod tests {
         assert_eq!(paths(&root, &snapshot), all);
         let forged = forged(&snapshot, b"d.rs", b"D.rs");
         assert_eq!(paths(&root, &forged)[2], "src/deep/D.rs");
-        // Another file beside it, and it is listed.
+        // After adding a file the directory is listed again.
         fs::write(directory.path().join("src/deep/f"), "").unwrap();
         assert_eq!(paths(&root, &forged)[2..], ["src/deep/d.rs", "src/deep/e.txt", "src/deep/f"]);
     }
 
-    /// Each of them is seen below a directory that is itself as it was.
+    /// Each change affects a directory below that is itself unchanged.
     #[test]
     fn rules_that_have_changed_are_applied() {
         let changes: [(&str, &[&str]); 4] = [
@@ -498,7 +499,7 @@ mod tests {
             fs::write(directory.path().join(name), "e.txt\n").unwrap();
             assert_eq!(paths(&root, &snapshot), left, "{name}");
         }
-        // Git's rules hold in a work tree alone.
+        // Git's rules apply only in a work tree.
         let (directory, root) = tree();
         let snapshot = take(&root);
         fs::remove_dir_all(directory.path().join(".git")).unwrap();
@@ -526,7 +527,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever has the right checksum does no harm.
+        /// Invalid data with a correct checksum causes no failure.
         #[test]
         fn nonsense_is_no_reason_to_fail(bytes in prop::collection::vec(any::<u8>(), 0..200), count in 0..5_u8) {
             let said = [&[0, count, 0, 0, 0][..], &bytes].concat();

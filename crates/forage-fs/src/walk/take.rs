@@ -1,4 +1,4 @@
-//! Taking a snapshot: a walk that is written down.
+//! Takes a snapshot by recording a walk.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -15,11 +15,13 @@ use crate::skipped::Skipped;
 use forage_base::Stop;
 
 impl Snapshot {
-    /// Takes a snapshot of the directories to which a walk with these options comes; `None` where that says nothing, if it
-    /// is over [`limits::SNAPSHOT_BYTES`](crate::limits::SNAPSHOT_BYTES), and when it was stopped.
+    /// Takes a snapshot of the directories that a walk with these options visits. Returns `None` if the root
+    /// does not support it, if the snapshot would exceed
+    /// [`limits::SNAPSHOT_BYTES`](crate::limits::SNAPSHOT_BYTES), or if the walk was stopped.
     ///
     /// # Errors
-    /// The root can't be walked.
+    ///
+    /// Returns an error if the root can't be walked.
     pub fn take(root: &Arc<Root>, options: &WalkOptions, stop: &Stop) -> Result<Option<Vec<u8>>, OpenError> {
         let Some(device) = root.device_with_directory_states() else { return Ok(None) };
         let options = WalkOptions { hidden: true, snapshot: None, progress: None, ..options.clone() };

@@ -1,8 +1,8 @@
-//! A tree as a walk lists it, kept up to date by what the kernel tells of changes in its directories.
+//! A listed tree that is updated from the kernel's change events.
 //!
-//! A directory is watched before it is read, and what a file is, is asked after that: a change is either seen there or
-//! told later. Whatever is told of a directory, it is read once more as a whole; those below it are kept unless their
-//! names were told, or a file of rules was.
+//! A directory is watched before it is read, and file states are read after that, so every change is either
+//! seen or reported later. A directory with any event is read again as a whole. Its subdirectories are kept
+//! unless there was an event for their names or for a rule file.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
@@ -25,7 +25,7 @@ use crate::state::FileState;
 use crate::sys::{self, Directory, WatchChange, Watcher};
 use forage_base::Stop;
 
-/// Takes down the directories that hold one of these files with its state.
+/// Adds the directories that contain one of these files with its state.
 fn holding(kept: &KeptListing, files: &HashSet<u64>, told: &mut BTreeMap<RelPath, DirectoryNotice>) {
     if kept.rules.iter().any(|rules| files.contains(&rules.state.inode)) {
         told.entry(kept.path.clone()).or_default().rules = true;
@@ -42,7 +42,8 @@ fn holding(kept: &KeptListing, files: &HashSet<u64>, told: &mut BTreeMap<RelPath
     }
 }
 
-/// The directory that was opened, if there is one; one that can't be watched can't be relied on.
+/// Returns the opened directory if it exists. A directory that can't be watched is an error, because we could
+/// not rely on it.
 fn there(opened: io::Result<Directory>) -> io::Result<Option<Directory>> {
     match opened {
         Ok(directory) => Ok(Some(directory)),
@@ -55,13 +56,13 @@ fn too_many() -> io::Error {
     io::Error::other("the tree is too large, or too much of it has changed")
 }
 
-/// What a watched directory is to a tree.
+/// The role of a watched directory.
 #[derive(Debug)]
 enum WatchRole {
     /// A directory that is listed.
     Listed(RelPath),
-    /// A directory of git's that holds, or may come to hold, a file of rules for the listed directory. Only this name
-    /// in it matters.
+    /// A directory of git that contains, or may contain in the future, a rule file for the listed directory.
+    /// Only this name in it matters.
     Git(RelPath, &'static [u8]),
 }
 
@@ -77,12 +78,12 @@ impl WatchRole {
     }
 }
 
-/// What was told of a directory.
+/// Pending changes of a directory.
 #[derive(Debug, Default)]
 struct DirectoryNotice {
-    /// Which rules hold in it and below.
+    /// True if the rules in it and below may have changed.
     rules: bool,
-    /// Names that are of other things now.
+    /// Names that now refer to other entries.
     others: HashSet<Box<[u8]>>,
 }
 
@@ -94,7 +95,7 @@ struct Watches {
 }
 
 impl Watches {
-    /// No longer watches a directory, unless it is something else by now.
+    /// Stops watching a directory, unless its number now belongs to another one.
     fn forget(&mut self, number: i32, path: &RelPath) {
         if self.roles.get(&number).is_some_and(|role| role.path() == path) {
             self.roles.remove(&number);
@@ -116,7 +117,11 @@ pub(super) struct RuleTree {
 }
 
 impl RuleTree {
-    /// Lists and watches a tree of so many directories at the most. An error says why it can't be watched.
+    /// Lists and watches a tree of at most `directories` directories.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the tree can't be watched.
     pub(super) fn new(
         root: &Arc<Root>,
         options: &WalkOptions,
@@ -145,8 +150,11 @@ impl RuleTree {
         Ok(Self { root, options, watches, budget, told: BTreeMap::new(), top, listing: None })
     }
 
-    /// The tree as it is now. `None` when a walk has to report more of it than a listing does; an error when it can't
-    /// be told any more, or not in short time, what has changed.
+    /// Returns the current listing, or `None` if a walk has to report more than a listing contains.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the changes are unknown, or too many to be processed in a short time.
     pub(super) fn listing(&mut self, stop: &Stop) -> io::Result<Option<Arc<FileListing>>> {
         self.hear()?;
         if !self.told.is_empty() {
@@ -169,27 +177,27 @@ impl RuleTree {
         Ok(self.listing.clone())
     }
 
-    /// Has these directories listed once more, with other rules where that is said.
+    /// Marks directories to be listed again, with true if their rules may have changed.
     pub(super) fn doubt(&mut self, directories: Vec<(RelPath, bool)>) {
         for (directory, rules) in directories {
             self.told.entry(directory).or_default().rules |= rules;
         }
     }
 
-    /// Takes in what the kernel tells.
+    /// Processes the kernel's events.
     fn hear(&mut self) -> io::Result<()> {
         let Watches { watcher, roles } = &mut self.watches;
         let (told, no_ignore) = (&mut self.told, self.options.no_ignore);
-        // Rules are compiled again and again, and how many there are in all is no longer known.
+        // Rules are compiled repeatedly, so we lose track of their total number.
         let mut lost = self.budget.is_half_used();
         watcher.drain(|number, change| match (change, roles.get(&number)) {
             (WatchChange::Unwatched, role) => {
                 lost |= role.is_some_and(WatchRole::is_root);
                 roles.remove(&number);
             }
-            // A directory that went away, or that is another's now.
+            // A directory that is gone, or whose number now belongs to another one.
             (_, None) => {}
-            // The directory above it tells of it, but for the root.
+            // The event of the directory above is sufficient, except for the root.
             (WatchChange::Itself, Some(role)) => lost |= role.is_root(),
             (WatchChange::Name { name, .. }, Some(WatchRole::Git(path, file))) => {
                 if name == *file {
@@ -215,15 +223,15 @@ struct Lister<'a> {
     watches: &'a mut Watches,
     plan: &'a ListPlan<'a>,
     stop: &'a Stop,
-    /// Directories that may be listed, and entries in them.
+    /// The remaining numbers of directories and of entries that may be listed.
     directories: usize,
     entries: usize,
-    /// Files that were found to have more than one name, by their numbers.
+    /// Inodes of files that were found to have more than one name.
     linked: HashSet<u64>,
 }
 
 impl Lister<'_> {
-    /// The same directory with what was told of it and of those below.
+    /// Returns the directory after applying the pending changes of it and its descendants.
     fn renew(
         &mut self,
         kept: &Arc<KeptListing>,
@@ -240,17 +248,17 @@ impl Lister<'_> {
         Ok(Arc::new(kept.with(renewed.collect::<io::Result<_>>()?)))
     }
 
-    /// The same without the states of files that turned out to have another name.
+    /// Removes the states of files that turned out to have another name.
     fn without_linked(&mut self, top: Arc<KeptListing>) -> io::Result<Arc<KeptListing>> {
         let mut told = BTreeMap::new();
         if !self.linked.is_empty() {
             holding(&top, &self.linked, &mut told);
         }
-        // One of its names may have gone away meanwhile, and then the only one is told of.
+        // If one of the names was removed meanwhile, the remaining one is reported normally.
         if told.is_empty() { Ok(top) } else { self.renew(&top, &told) }
     }
 
-    /// Lists a directory and those below it, but for those of `before` of which nothing else was told.
+    /// Lists a directory and its descendants, except for those in `before` without pending changes.
     fn list(
         &mut self,
         path: &RelPath,
@@ -261,7 +269,8 @@ impl Lister<'_> {
         if self.stop.check().is_some() {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        // Those that are listed anew are watched anew: what was watched under their names may be another.
+        // Directories that are listed again must be watched again, because their names may now refer to other
+        // ones.
         let mut same: HashMap<&RelPath, &Arc<KeptListing>> = HashMap::new();
         let told = before.and_then(|(kept, told)| Some((kept, told, told.get(path)?)));
         if let Some((kept, _, here)) = told {
@@ -289,7 +298,7 @@ impl Lister<'_> {
         {
             self.watches.forget(*number, path);
         }
-        // Names that are left out, too, may be new names of files that are not.
+        // Even names that are left out may be new names of files that are not.
         for name in told.iter().flat_map(|(_, _, here)| &here.others) {
             self.note_link(&directory, name);
         }
@@ -315,7 +324,7 @@ impl Lister<'_> {
             ListWork::List(below, place) => Err((below, place)),
         });
         let tasks: Vec<Result<ListingPart, _>> = tasks.collect();
-        // A tree may be deeper than a process may have files open.
+        // A tree may be deeper than the number of files that a process may open.
         drop(directory);
         let mut parts = Vec::with_capacity(tasks.len());
         for task in tasks {
@@ -357,12 +366,13 @@ impl Lister<'_> {
 
     fn state(&mut self, directory: &Directory, path: &RelPath) -> Option<FileState> {
         let (state, has_other_names) = self.note_link(directory, path.file_name())?;
-        // What must not be read is none of an index's business.
+        // An index must not contain files that may not be read.
         let is_known = !has_other_names && self.root.secrets().denies(path).is_none();
         is_known.then_some(state)
     }
 
-    /// The state of a file, and whether it has other names: what is done under those is not told of this one.
+    /// Returns the state of a file, and true if it has other names. Changes through those are not reported
+    /// for this one.
     fn note_link(&mut self, directory: &Directory, name: &[u8]) -> Option<(FileState, bool)> {
         let (state, has_other_names) =
             sys::state_and_links(directory, name, self.root.device_with_states()?)?;
@@ -374,12 +384,12 @@ impl Lister<'_> {
 
     fn rules(&mut self, is_gits: bool, directory: &Directory, name: &[u8]) -> Option<RulesFile> {
         self.note_link(directory, name)?;
-        // Before they are read.
+        // We must take the state before we read the rules.
         let (state, telling) = sys::open_leaf(directory, name).and_then(OpenedFile::new).ok()??.settle()?;
         Some(RulesFile { is_gits, name: name.into(), state, telling })
     }
 
-    /// Watches a directory and, where git's rules for it are kept in others, those.
+    /// Watches a directory and, if git stores rules for it elsewhere, those directories too.
     fn watch(
         &mut self,
         path: &RelPath,
@@ -406,7 +416,7 @@ impl Lister<'_> {
         Ok(number)
     }
 
-    /// No longer watches a directory and those below it, unless they have moved.
+    /// Stops watching a directory and its descendants, unless they were moved.
     fn forget(&mut self, kept: &KeptListing) {
         for number in &kept.watches {
             self.watches.forget(*number, &kept.path);

@@ -1,4 +1,4 @@
-//! Listings of a root, made and kept in the background of a long-lived process.
+//! Listings of a root that a long-lived process maintains in the background.
 
 use std::io;
 use std::panic::AssertUnwindSafe;
@@ -14,25 +14,25 @@ use crate::root::Root;
 use crate::sys::{self, MountTable};
 use forage_base::Stop;
 
-/// Tells that something was mounted or unmounted. One is enough for a process; it must be opened before the process
-/// gives up the right to read the kernel's tables.
+/// Detects mounting and unmounting. A process needs only one, and must open it before it gives up the right
+/// to read the kernel's tables.
 #[derive(Debug)]
 pub struct Mounts {
     table: MountTable,
-    /// Directories that one tree may have watched.
+    /// Maximum number of watched directories per tree.
     watches: usize,
     changes: Mutex<u64>,
 }
 
 impl Mounts {
-    /// `None` where the system does not tell.
+    /// Returns `None` if the system does not support this.
     pub fn open() -> Option<Arc<Self>> {
         let table = MountTable::open().ok()?;
         let watches = (sys::most_watches() / limits::LISTED_PART).min(limits::LISTED_DIRECTORIES);
         Some(Arc::new(Self { table, watches, changes: Mutex::new(0) }))
     }
 
-    /// How often it was found that something changed.
+    /// Returns the number of changes detected so far.
     fn changes(&self) -> u64 {
         let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         *changes += u64::from(self.table.has_changed());
@@ -40,18 +40,17 @@ impl Mounts {
     }
 }
 
-/// The listings of a root's tree, one per set of options with which it is walked, kept true by the kernel's notices of
-/// changes.
+/// The listings of a root's tree, one per set of walk options, kept up to date by the kernel's events.
 #[derive(Debug)]
 pub struct WatchedTree {
     root: Arc<Root>,
     mounts: Arc<Mounts>,
-    /// Ends what goes on in the background.
+    /// Ends background work.
     stop: Stop,
     places: Mutex<Vec<WatchedOptions>>,
 }
 
-/// What is kept for one set of options.
+/// The cached state for one set of options.
 #[derive(Debug)]
 struct WatchedOptions {
     options: WalkOptions,
@@ -62,22 +61,23 @@ struct WatchedOptions {
 #[derive(Debug, Default)]
 struct State {
     tree: Option<Box<RuleTree>>,
-    /// The mounts with which it was listed.
+    /// The mount counter when it was listed.
     mounts: u64,
-    /// When a comparison of states last began, and how long it took.
+    /// When the last comparison of states began, and its duration.
     compared: Option<(Instant, Duration)>,
-    /// Something is done for it in the background.
+    /// True while background work is in progress.
     is_busy: bool,
-    /// There was a listing of it.
+    /// True if there was a listing before.
     was_plain: bool,
-    /// Not to be listed before.
+    /// The earliest time to list it again.
     next: Option<Instant>,
-    /// Why it was not listed.
+    /// The reason for which it was not listed.
     problem: Option<String>,
 }
 
 impl State {
-    /// Whether so long ago states were compared that they are to be compared again, which takes a part of the time at most.
+    /// Returns true if it is time to compare states again. Comparing may take only a limited share of the
+    /// time.
     fn is_comparison_due(&self, listing: &FileListing) -> bool {
         listing.entries() <= limits::COMPARED_ALWAYS
             || self.compared.is_none_or(|(began, took)| {
@@ -85,11 +85,11 @@ impl State {
             })
     }
 
-    /// Has those directories listed once more that are no longer as they were; whether there were any.
+    /// Marks directories that have changed to be listed again. Returns true if there were any.
     fn compare(&mut self, listing: &FileListing, threads: usize, stop: &Stop) -> bool {
         let started = Instant::now();
         let outdated = listing.outdated(threads, stop);
-        // One that was broken off says nothing about the rest.
+        // An interrupted comparison says nothing about the rest.
         if stop.check().is_none() {
             self.compared = Some((started, started.elapsed()));
         }
@@ -98,7 +98,7 @@ impl State {
         has_changed
     }
 
-    /// Has directories listed once more.
+    /// Marks directories to be listed again.
     fn doubt(&mut self, outdated: Vec<(RelPath, bool)>) {
         if let Some(tree) = &mut self.tree {
             tree.doubt(outdated);
@@ -113,7 +113,7 @@ impl Drop for WatchedTree {
 }
 
 impl WatchedTree {
-    /// Nothing is listed yet.
+    /// Creates a watched tree without any listing yet.
     pub fn new(root: &Arc<Root>, mounts: &Arc<Mounts>) -> Arc<Self> {
         Arc::new(Self {
             root: Arc::clone(root),
@@ -123,13 +123,14 @@ impl WatchedTree {
         })
     }
 
-    /// Whose tree it is.
+    /// Returns the root of the tree.
     pub fn root(&self) -> &Root {
         &self.root
     }
 
-    /// The tree as a walk with these options finds it now. `None` when there is no listing yet, and where the tree has
-    /// more to report than a listing does; then one is made in the background, so that a later call may have it.
+    /// Returns the tree as a walk with these options would find it now. Returns `None` if there is no listing
+    /// yet, or if a walk would report more than a listing contains. In this case a listing is created in the
+    /// background for later calls.
     pub fn listing(&self, options: &WalkOptions) -> Option<Arc<FileListing>> {
         let place = self.place(options)?;
         let mut state = lock(&place);
@@ -141,7 +142,8 @@ impl WatchedTree {
         if !is_due {
             return listing;
         }
-        // What a program writes through a mapping is told by nobody: it is looked for before this call is answered.
+        // The kernel does not report writes through a memory mapping, so we must compare states before this
+        // call returns.
         if let Some(known) = listing.as_ref().filter(|known| known.entries() <= limits::COMPARED_IN_CALLS) {
             if state.compare(known, options.thread_count(), &self.stop) {
                 listing = self.current(&mut state);
@@ -152,9 +154,9 @@ impl WatchedTree {
         listing
     }
 
-    /// Compares the states of all files once more, unless that was begun after `since`, and returns whether the tree is
-    /// other than its listing said that was given since then: for who is about to say that there is nothing. True also
-    /// where there is no listing. If `stop` ends the comparison, false says nothing.
+    /// Compares the states of all files, unless a comparison has begun after `since`. Returns true if the
+    /// tree differs from any listing returned since then, or if there is no listing. Callers use this before
+    /// they report that there are no matches. If `stop` ends the comparison, the result false is meaningless.
     pub fn has_changed_unseen(&self, options: &WalkOptions, since: Instant, stop: &Stop) -> bool {
         let Some(place) = self.place(options) else { return true };
         let mut state = lock(&place);
@@ -165,10 +167,11 @@ impl WatchedTree {
         }
     }
 
-    /// As [`WatchedTree::listing`], but that a listing that is not there is made first.
+    /// Like [`WatchedTree::listing`], but creates a missing listing first.
     ///
     /// # Errors
-    /// Why it can't be kept.
+    ///
+    /// Returns an error if no listing can be maintained.
     pub fn prepare(&self, options: &WalkOptions) -> io::Result<Option<Arc<FileListing>>> {
         let place = self.place(options).ok_or(io::ErrorKind::Unsupported)?;
         let mut state = lock(&place);
@@ -183,7 +186,7 @@ impl WatchedTree {
         }
     }
 
-    /// Where what is kept for these options is; `None` if nothing is.
+    /// Returns the cached state for these options, or `None` if they are not supported.
     fn place(&self, options: &WalkOptions) -> Option<Arc<Mutex<State>>> {
         if !options.can_be_listed() || !self.root.knows_states() {
             return None;
@@ -196,7 +199,8 @@ impl WatchedTree {
         }
         places.retain(|place| now.duration_since(place.last_asked) < limits::LISTING_DROPPED);
         if places.len() >= limits::LISTINGS_KEPT {
-            // Not those that are in use, lest calls that differ make each other's listings in vain.
+            // We never evict listings in use, because alternating calls would then create each other's
+            // listings in vain.
             let (oldest, place) = places.iter().enumerate().min_by_key(|(_, place)| place.last_asked)?;
             if now.duration_since(place.last_asked) < limits::LISTING_UNUSED {
                 return None;
@@ -209,9 +213,10 @@ impl WatchedTree {
         Some(state)
     }
 
-    /// The listing of a tree that is kept; one that can't be told any more, or has more to report, is dropped.
+    /// Returns the current listing, if one is cached. Drops a tree whose changes are unknown, or that has
+    /// more to report.
     fn current(&self, state: &mut State) -> Option<Arc<FileListing>> {
-        // Taken out, so that a tree that was only renewed in part is never asked again.
+        // We take it out of the state, so that we never use a partially updated tree again.
         let mut tree = state.tree.take()?;
         let listing = match self.mounts.changes() == state.mounts {
             true => tree.listing(&self.stop),
@@ -228,21 +233,21 @@ impl WatchedTree {
             }
             Err(error) => state.problem = Some(error.to_string()),
         }
-        // What is so from the beginning stays so for a while.
+        // A tree without a listing from the start probably stays that way for a while.
         if !state.was_plain {
             state.next = Some(Instant::now() + limits::LISTING_FAILED);
         }
         None
     }
 
-    /// Makes a listing, or compares the states of one that is there.
+    /// Creates a listing, or compares the states of an existing one.
     fn in_background(
         &self,
         options: &WalkOptions,
         place: &Arc<Mutex<State>>,
         listing: Option<Arc<FileListing>>,
     ) -> bool {
-        // Not what is to end with the last of those who ask.
+        // We clone only these, because the background work must not keep the tree itself alive.
         let (root, mounts, stop) = (Arc::clone(&self.root), Arc::clone(&self.mounts), self.stop.clone());
         let (place, options) = (Arc::clone(place), options.clone());
         let work = move || match listing {
@@ -273,14 +278,14 @@ fn listed(root: &Arc<Root>, mounts: &Mounts, options: &WalkOptions, stop: &Stop)
         }
         RuleTree::new(root, options, mounts.watches, stop)
     };
-    // A panic must not be taken for one that goes on for ever.
+    // Note that a panic must not look like work that is still in progress.
     let (tree, problem) = match std::panic::catch_unwind(AssertUnwindSafe(list)) {
         Ok(Ok(tree)) => (Some(Box::new(tree)), None),
         Ok(Err(error)) => (None, Some(error.to_string())),
         Err(_) => (None, Some("listing the tree failed".to_owned())),
     };
     let pause = match tree {
-        // If it is lost at once, because too much changes.
+        // In case the listing is lost immediately because of too many changes.
         Some(_) => (started.elapsed() * limits::LISTING_PART).max(limits::BETWEEN_LISTINGS),
         None => limits::LISTING_FAILED,
     };
@@ -329,7 +334,7 @@ mod tests {
         (directory, watched)
     }
 
-    /// What a look at the states of all files and directories has to find, because nobody tells it.
+    /// Changes that only a comparison of all states can detect, because there is no notification.
     #[test]
     fn what_is_written_elsewhere_is_found_by_comparing_states() {
         for (name, rule) in [(".gitignore", "*.txt\n"), (".git/info/exclude", "*.txt\n"), ("a.rs", "changed")]
@@ -347,14 +352,14 @@ mod tests {
             let place = watched.place(&options).unwrap();
             lock(&place).tree.as_mut().unwrap().doubt(outdated);
             match watched.listing(&options) {
-                // Rules with another name can change unseen, and are not relied on.
+                // Rule files with another name can change without notice, so they are not relied on.
                 None => assert_ne!(name, "a.rs"),
                 Some(listing) => assert_eq!(paths(&listing), ["a.rs ?", "src/b.rs", "src/c.txt"]),
             }
         }
     }
 
-    /// The rules of a linked worktree are in its repository, which is watched, too.
+    /// The rules of a linked worktree are stored in its repository, which must be watched too.
     #[test]
     fn a_change_of_the_repositorys_exclude_is_told() {
         let (directory, _) = tree();
@@ -377,7 +382,8 @@ mod tests {
         assert_eq!(paths(&watched.listing(&options).unwrap()), [""; 0]);
     }
 
-    /// Nobody tells of what is written by a name outside of the tree, and a call finds it all the same.
+    /// The kernel does not report writes through a name outside of the tree, but the next call must find
+    /// them.
     #[test]
     fn what_is_written_elsewhere_is_found_in_the_next_call() {
         let (directory, watched) = tree();
@@ -386,12 +392,13 @@ mod tests {
         fs::hard_link(directory.path().join("root/src/b.rs"), &other).unwrap();
         fs::write(&other, "changed").unwrap();
         let place = watched.place(&options).unwrap();
-        // The kernel has told of nothing.
+        // The kernel has not reported anything.
         assert_eq!(paths(&watched.current(&mut lock(&place)).unwrap()), ["a.rs", "src/b.rs", "src/c.txt"]);
         assert_eq!(paths(&watched.listing(&options).unwrap()), ["a.rs", "src/b.rs ?", "src/c.txt"]);
     }
 
-    /// In a large tree not every call compares, but no answer rests on a comparison that is older than its bound.
+    /// In a large tree not every call compares states, but no answer may rely on a comparison older than the
+    /// limit.
     #[test]
     fn what_is_written_elsewhere_is_found_in_a_large_tree_after_a_while() {
         let (directory, watched) = tree();

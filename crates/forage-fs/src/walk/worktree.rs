@@ -1,7 +1,8 @@
-//! Worktrees of a repository that lie in it: the same files once more.
+//! Nested worktrees of a repository, which contain the same files again.
 //!
-//! `git worktree add` makes a directory with a file `.git` that says `gitdir: …/.git/worktrees/NAME`. Where that is the
-//! root's own repository, whoever searches the root means it once, and finds what is in the other by naming it.
+//! `git worktree add` creates a directory with a file `.git` that says `gitdir: …/.git/worktrees/NAME`. If
+//! this refers to the root's own repository, a search of the root should find each file only once. The other
+//! worktree can be searched by naming it.
 
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -11,20 +12,20 @@ use crate::rel_path::{RelPath, os_str};
 use crate::root::Root;
 use crate::sys::{self, Directory};
 
-/// The name by which a directory is one of git's.
+/// The name that marks a directory of git.
 pub(super) const GIT: &[u8] = b".git";
 
-/// What hides what is in such a directory.
+/// The label of files in another worktree.
 pub(super) const LABEL: &str = "another worktree of this repository, which is not entered by default";
 
-/// Whether a directory below the root with a file `.git` is a worktree of the root's own repository.
+/// Returns true if a directory below the root with a file `.git` is a worktree of the root's own repository.
 pub(super) fn is_of_root(root: &Root, path: &RelPath, directory: &Directory) -> bool {
     let Some(below) = os_str(path.as_bytes()) else { return false };
     let at = root.path().join(Path::new(&*below));
     repository(directory, &at).is_some_and(|repository| Some(repository) == of_root(root))
 }
 
-/// The repository of the root: its own `.git`, or that of which it is a worktree itself.
+/// Returns the repository of the root: its own `.git`, or the repository that it is a worktree of.
 pub(crate) fn of_root(root: &Root) -> Option<PathBuf> {
     let directory = sys::open_directory(root.handle(), &RelPath::root()).ok()?;
     match sys::node_kind(&directory, GIT).ok()? {
@@ -34,15 +35,15 @@ pub(crate) fn of_root(root: &Root) -> Option<PathBuf> {
     }
 }
 
-/// The repository of a directory at this path that is one of its worktrees. Only what is written in its file is looked at.
+/// Returns the repository of a worktree at this path. Reads only the content of its `.git` file.
 fn repository(directory: &Directory, at: &Path) -> Option<PathBuf> {
     let own = folded(&at.join(git_directory(directory)?))?;
     let worktrees = own.parent()?;
     (worktrees.file_name()? == "worktrees").then(|| worktrees.parent().map(Path::to_owned))?
 }
 
-/// Opens the directory with git's own `exclude` for a work tree: `info` in its `.git`, or in the repository of a linked
-/// worktree.
+/// Opens the directory that contains git's `exclude` for a work tree: `info` in its `.git`, or in the
+/// repository of a linked worktree.
 pub(crate) fn git_info(directory: &Directory) -> io::Result<Directory> {
     match sys::open_child(directory, GIT) {
         Ok(git) => sys::open_child(&git, b"info"),
@@ -53,15 +54,17 @@ pub(crate) fn git_info(directory: &Directory) -> io::Result<Directory> {
     }
 }
 
-/// Returns what is read outside of a work tree to apply git's own rules there: nothing unless it is a linked worktree.
+/// Returns the paths outside of a work tree that are read to apply git's rules there; empty unless it is a
+/// linked worktree.
 pub fn files_of_worktree(path: &Path) -> Vec<PathBuf> {
     let linked = sys::open_root(path).ok().and_then(|directory| linked(&directory));
     linked.map_or(Vec::new(), |(own, repository)| vec![own, repository.join("info")])
 }
 
-/// The directories of a linked worktree and of its repository. A hostile tree may name any: they have to name it, too.
+/// Returns the directories of a linked worktree and of its repository. A hostile tree can name any
+/// repository, so the repository must name the worktree too.
 fn linked(directory: &Directory) -> Option<(PathBuf, PathBuf)> {
-    // Absolute, as git writes it by default.
+    // Git writes an absolute path by default.
     let own = PathBuf::from(git_directory(directory)?);
     let place = own.is_absolute().then(|| sys::open_root(&own).ok())??;
     let worktree = sys::open_root(Path::new(&text(&place, b"gitdir")?).parent()?).ok()?;
@@ -71,7 +74,7 @@ fn linked(directory: &Directory) -> Option<(PathBuf, PathBuf)> {
     Some((own, repository))
 }
 
-/// Returns the path in the file `.git` of a worktree.
+/// Returns the path in the `.git` file of a worktree.
 fn git_directory(directory: &Directory) -> Option<String> {
     Some(text(directory, GIT)?.strip_prefix("gitdir:")?.trim().to_owned())
 }
@@ -80,7 +83,7 @@ fn text(directory: &Directory, name: &[u8]) -> Option<String> {
     Some(String::from_utf8(read_bounded(directory, name).ok()??).ok()?.trim_end().to_owned())
 }
 
-/// A path without `.` and `..`, by its names alone.
+/// Resolves `.` and `..` lexically.
 fn folded(path: &Path) -> Option<PathBuf> {
     let mut folded = PathBuf::new();
     for component in path.components() {

@@ -1,4 +1,4 @@
-//! Ignore files with any text.
+//! Fuzz tests with arbitrary text in ignore files.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -31,7 +31,7 @@ const FILES: [&str; 14] = [
 /// Files of ripgrep's own kinds; `git_rules` compares those of git.
 const PLACES: [&str; 3] = [".ignore", "src/.ignore", "src/deep/.rgignore"];
 
-/// The files that a walk comes to; `None` where it warns, as it does of what it leaves out.
+/// Returns the files that a walk visits, or `None` if it warns that it has ignored a rule.
 fn walked(root: &Arc<Root>) -> Option<Vec<Vec<u8>>> {
     let mut found = Vec::new();
     let visit =
@@ -47,7 +47,7 @@ fn walked(root: &Arc<Root>) -> Option<Vec<Vec<u8>>> {
     report.warnings.is_empty().then_some(found)
 }
 
-/// The same by the walk of the crate that ripgrep has its rules from.
+/// Returns the same from the crate that implements ripgrep's rules.
 fn expected(root: &Root) -> Vec<Vec<u8>> {
     let mut builder = WalkBuilder::new(root.path());
     builder.parents(false).git_global(false).add_custom_ignore_filename(".rgignore");
@@ -55,7 +55,7 @@ fn expected(root: &Root) -> Vec<Vec<u8>> {
         builder.build().flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
     let path = |entry: ignore::DirEntry| {
         let path = entry.path().strip_prefix(root.path()).unwrap().as_os_str().as_encoded_bytes().to_vec();
-        // Our paths have `/` on all systems.
+        // Our paths use `/` on all systems.
         if cfg!(windows) {
             path.iter().map(|&byte| if byte == b'\\' { b'/' } else { byte }).collect()
         } else {
@@ -84,13 +84,13 @@ fn ignore_files_of_ripgrep_decide_as_in_ripgrep() {
     ]);
     let (mut compared, mut before) = (0_u64, PLACES[0]);
     target!(&seeds, |input| {
-        // One place at a time, so that the rules of one don't hide those of another.
+        // One place at a time, so that rules in one do not hide those in another.
         let place = PLACES[input.len() % PLACES.len()];
         fs::write(directory.path().join(before), "").unwrap();
         fs::write(directory.path().join(place), input).unwrap();
         before = place;
         let found = walked(&root);
-        // A line that is no text ends the file for the other walk.
+        // For the other walk, a line that is not UTF-8 ends the file.
         if let Some(found) = found.filter(|_| std::str::from_utf8(input).is_ok()) {
             let shown = |paths: Vec<Vec<u8>>| String::from_utf8(paths.join(&b'\n')).unwrap();
             assert_eq!(shown(found), shown(expected(&root)), "{place}");

@@ -1,4 +1,4 @@
-//! Ignore rules of git's kinds, compared with git itself.
+//! Compares git's kinds of ignore rules with git itself.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,10 +13,11 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::{files, open};
 
-/// Where rules are.
+/// The locations of rules.
 const PLACES: [&str; 3] = [".gitignore", "app/.gitignore", ".git/info/exclude"];
 
-/// Pieces of rules, of which each is read otherwise by ripgrep's crate in some place, and what they can match.
+/// Parts of rules that ripgrep's crate interprets differently in some position, and the names that they can
+/// match.
 const PIECES: [&str; 46] = [
     "a",
     "b",
@@ -78,7 +79,7 @@ fn git(directory: &Path, arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The files that git takes for part of the project.
+/// Returns the files that git considers part of the project.
 fn of_git(directory: &Path) -> BTreeSet<String> {
     let listed = git(directory, &["ls-files", "--others", "--exclude-standard", "-z"]);
     listed.split_terminator('\0').map(str::to_owned).collect()
@@ -120,7 +121,7 @@ fn rules_of_git_decide_as_in_git() {
             fs::write(directory.path().join(place), lines.join("\n")).unwrap();
         }
         let (ours, theirs) = (of_forage(directory.path()), of_git(directory.path()));
-        // What rules bring back to a search is hidden by its name otherwise.
+        // Files that rules include in a search would otherwise be hidden by their names.
         let is_hidden = |path: &&String| path.contains(".gitignore");
         let differ: Vec<&String> =
             ours.symmetric_difference(&theirs).filter(|path| !is_hidden(path)).collect();
@@ -130,8 +131,8 @@ fn rules_of_git_decide_as_in_git() {
     compared.unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// A worktree has no `exclude` of its own: that of its repository holds in it. Where directories have no identity, it can't
-/// be told whether the repository names the worktree.
+/// A worktree has no `exclude` of its own, so that of its repository applies. On systems without directory
+/// identities we can't check that the repository names the worktree.
 #[cfg(not(portable_disk))]
 #[test]
 fn the_exclude_file_of_a_repository_holds_in_its_worktrees() {
@@ -147,7 +148,7 @@ fn the_exclude_file_of_a_repository_holds_in_its_worktrees() {
     assert!(!of_repository.contains("a") && of_repository.contains("b"), "{of_repository:?}");
     assert_eq!(of_repository, of_git(&worktree));
 
-    // A tree that names the repository is not believed: the repository does not name it.
+    // A tree that names the repository is not trusted, because the repository does not name it.
     let copy = outside.path().join("copy");
     fs::create_dir(&copy).unwrap();
     for name in [".git", "a"] {

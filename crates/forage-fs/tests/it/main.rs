@@ -1,9 +1,9 @@
-//! The walk through its outer boundary: order, deadlines, receivers that stop, stall or panic.
+//! Tests the walk through its public interface: order, deadlines, and receivers that stop, stall or panic.
 #![expect(clippy::disallowed_methods, reason = "tests make their own trees")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod fuzz;
-// Names that other systems forbid are among those that are compared.
+// The compared names include some that other systems forbid.
 #[cfg(unix)]
 mod git_rules;
 
@@ -40,12 +40,12 @@ fn names(entry: &Entry<'_>) -> WalkStep<RelPath> {
     WalkStep::Item(entry.path.clone(), 1)
 }
 
-/// All files, as a walk with so many threads hands them over.
+/// Returns all files in the order of a walk with `count` threads.
 fn everything(root: &Arc<Root>, count: usize) -> Vec<RelPath> {
     files(root, &threads(count))
 }
 
-/// The files of a walk, in its order.
+/// Returns the files of a walk, in its order.
 fn files(root: &Arc<Root>, options: &WalkOptions) -> Vec<RelPath> {
     let mut seen = Vec::new();
     walk(
@@ -74,8 +74,8 @@ fn results_come_once_and_in_order_whatever_the_threads() {
     }
 }
 
-/// What lies behind the first place that was not looked at is not handed over: a caller that goes on from the last
-/// result must meet everything that is missing.
+/// Nothing after the first gap is delivered: a caller that continues from the last result must see everything
+/// that is missing.
 #[test]
 fn a_deadline_leaves_no_gap_in_what_is_handed_over() {
     let (_keep, root) = tree(300);
@@ -90,7 +90,7 @@ fn a_deadline_leaves_no_gap_in_what_is_handed_over() {
             &stop,
             || (),
             |(), entry, _: &mut Skipped| {
-                // The first batch is slow, the later ones fast.
+                // The first batch is slow, the later ones are fast.
                 if visited.fetch_add(1, Ordering::Relaxed) < 80 {
                     std::thread::sleep(Duration::from_millis(10));
                 }
@@ -147,7 +147,7 @@ fn a_visitor_that_panics_ends_the_walk() {
     assert!(result.is_err());
 }
 
-/// While one receiver stalls, what the others find does not pile up.
+/// While one receiver stalls, the results of other workers must not accumulate.
 #[test]
 fn results_that_wait_are_bounded() {
     let (_keep, root) = tree(600);
@@ -162,7 +162,7 @@ fn results_that_wait_are_bounded() {
         || (),
         |(), entry, _: &mut Skipped| {
             visited.fetch_add(1, Ordering::Relaxed);
-            // 4 MiB by its own word: a batch is over the bound at once.
+            // It claims 4 MiB, so one batch exceeds the limit immediately.
             WalkStep::Item(entry.path.clone(), 4 << 20)
         },
         |_| {
@@ -174,7 +174,7 @@ fn results_that_wait_are_bounded() {
         },
     )
     .unwrap();
-    // Each worker finishes the batch that it has; 600 would mean that nothing held them.
+    // Each worker finishes its current batch; 600 would mean that nothing stopped them.
     assert!(most < 400, "{most} of 600 were visited while the first was being received");
     assert_eq!(visited.load(Ordering::Relaxed), 600);
 }

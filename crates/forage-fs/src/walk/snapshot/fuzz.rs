@@ -1,11 +1,11 @@
-//! Bytes in the place of a snapshot.
+//! Fuzz tests with arbitrary bytes in place of a snapshot.
 
 use forage_fuzz::target;
 
 use super::tests::{paths, take, tree};
 use super::*;
 
-/// A checksum is what a disk's damage does not get right.
+/// Disk damage does not produce a correct checksum.
 #[test]
 fn altered_bytes_are_refused() {
     let (_directory, root) = tree();
@@ -15,8 +15,8 @@ fn altered_bytes_are_refused() {
     });
 }
 
-/// What has the right checksum all the same lies in a directory of the user's own: it may be of another tree or another
-/// version. A walk that relies on it ends, and stays in the root.
+/// Bytes with a correct checksum come from a private directory, but may belong to another tree or version. A
+/// walk that uses them must end, and must stay within the root.
 #[test]
 fn any_bytes_with_a_right_checksum_are_walked_with() {
     let (_directory, root) = tree();
