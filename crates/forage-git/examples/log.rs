@@ -1,5 +1,6 @@
-//! The commits of a repository along first parents, with the files that each changed: `log ROOT [COMMITS]`, as
-//! `git log --first-parent --diff-merges=first-parent --no-renames --name-only --format=%H` prints them, but sorted.
+//! Prints the commits of a repository along first parents, with the files that each one changed: `log ROOT
+//! [COMMITS]`. The output equals that of `git log --first-parent --diff-merges=first-parent --no-renames
+//! --name-only --format=%H`, except that files are sorted.
 #![expect(clippy::disallowed_macros, clippy::unwrap_used, reason = "a program for comparing with git")]
 
 use forage_base::Stop;

@@ -3,23 +3,23 @@
 use crate::id::ObjectId;
 use crate::limits;
 
-/// A commit.
+/// A commit object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommitObject {
-    /// Its tree of files.
+    /// The tree of its files.
     pub tree: ObjectId,
-    /// The commits that it came after; none of the first one, and of those behind which a shallow clone has nothing.
+    /// The parent commits; empty for a root commit, and for a commit at which a shallow clone ends.
     pub parents: Vec<ObjectId>,
-    /// Whether it has parents that a shallow clone lacks: what it changed is not known.
+    /// True if a shallow clone lacks its parents, so that we don't know which files it changed.
     pub is_cut_off: bool,
-    /// When it was made, in seconds since 1970.
+    /// The commit time, in seconds since 1970.
     pub time: i64,
-    /// Its message. What is no UTF-8 is replaced.
+    /// The message, with invalid UTF-8 replaced.
     pub message: String,
 }
 
 impl CommitObject {
-    /// Reads the bytes of an object. What is not needed, signatures for one, is not looked at.
+    /// Parses the bytes of a commit object. Headers that we do not need, for example signatures, are ignored.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         let (mut tree, mut parents, mut time) = (None, Vec::new(), 0);
         let mut rest = bytes;
@@ -36,7 +36,7 @@ impl CommitObject {
             match name {
                 b"tree" if tree.is_none() => tree = Some(ObjectId::from_hex(value)?),
                 b"parent" if parents.len() < limits::PARENTS => parents.push(ObjectId::from_hex(value)?),
-                // As git takes what is none.
+                // Git also treats an invalid time as 0.
                 b"committer" => time = seconds(value).unwrap_or(0),
                 _ => {}
             }
@@ -46,7 +46,7 @@ impl CommitObject {
     }
 }
 
-/// The time of `NAME <ADDRESS> SECONDS ZONE`.
+/// Returns the time of `NAME <ADDRESS> SECONDS ZONE`.
 fn seconds(person: &[u8]) -> Option<i64> {
     let mut words = person.rsplit(|&byte| byte == b' ');
     words.next()?;
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn the_header_is_read_and_the_message_is_the_rest() {
         let commit = CommitObject::parse(format!("{SIGNED}Subject\n\nBody\n").as_bytes());
-        // An empty line within a signature has a space in front.
+        // An empty line within a signature begins with a space.
         assert_eq!(commit.unwrap().message, " -----END\n\nSubject\n\nBody\n");
         let sound = SIGNED.replace("\n\n -", "\n \n -");
         let commit = CommitObject::parse(format!("{sound}Subject\n\nBody\n").as_bytes()).unwrap();

@@ -1,9 +1,9 @@
-//! Objects made of others (`gitformat-pack`, «Deltified representation»).
+//! Applies deltas (`gitformat-pack`, «Deltified representation»).
 
 use crate::error::ObjectFault;
 use crate::limits;
 
-/// A number in groups of seven bits, the lowest first.
+/// Reads a number in groups of seven bits, lowest first.
 fn size(delta: &mut &[u8]) -> Option<usize> {
     let (mut value, mut shift) = (0_usize, 0);
     loop {
@@ -20,7 +20,7 @@ fn size(delta: &mut &[u8]) -> Option<usize> {
     }
 }
 
-/// The number whose bytes a mask says are there, the lowest first.
+/// Reads a number whose present bytes are given by a mask, lowest first.
 fn sparse(delta: &mut &[u8], mask: u8, bytes: u32) -> Option<usize> {
     let mut value = 0;
     for nth in (0..bytes).filter(|nth| mask & (1 << nth) != 0) {
@@ -31,7 +31,7 @@ fn sparse(delta: &mut &[u8], mask: u8, bytes: u32) -> Option<usize> {
     Some(value)
 }
 
-/// What a difference makes of an object.
+/// Applies a delta to its base object.
 pub(crate) fn apply(base: &[u8], delta: &[u8]) -> Result<Vec<u8>, ObjectFault> {
     let mut rest = delta;
     let sizes = size(&mut rest).zip(size(&mut rest));
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn pieces_of_the_base_and_new_ones_make_the_object() {
         let base = b"the quick brown fox";
-        // 19 bytes, of which 14 are made: 10 from the 0th, four new ones.
+        // The base has 19 bytes and the result 14: 10 from offset 0, and four new ones.
         let delta = [19, 14, 0x90, 10, 4, b'g', b'r', b'e', b'y'];
         assert_eq!(apply(base, &delta).unwrap(), b"the quick grey");
     }

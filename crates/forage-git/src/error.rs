@@ -1,50 +1,51 @@
-//! What can go wrong while a repository is read.
+//! Errors of reading a repository.
 
 use crate::id::ObjectId;
 
-/// The reasons for which a root has no history that can be read.
+/// The reasons for which the history of a root can't be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoHistory {
-    /// No `.git` in the root.
+    /// The root has no `.git`.
     #[error("the root is not the top of a git repository")]
     NoRepository,
-    /// `.git` is a file that names a directory elsewhere, or a link that leads there.
+    /// `.git` is a file that names another directory, or a link that leads outside of the root.
     #[error("the repository lies outside of the root, as that of a linked worktree or a submodule does")]
     Elsewhere,
-    /// The branch has no commit yet.
+    /// The current branch has no commit yet.
     #[error("the branch that is checked out has no commit yet")]
     Unborn,
-    /// References are kept in a form that is not known.
+    /// References are stored in an unknown format.
     #[error("the repository keeps its references in a form that is not read (`reftable`)")]
     RefFormat,
-    /// A file of the repository can't be read, or does not say what it should.
+    /// A file of the repository can't be read or is invalid.
     #[error("the repository can't be read: {0}")]
     Unreadable(String),
 }
 
-/// An object that can't be read.
+/// The reasons for which an object can't be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ObjectError {
-    /// It is not there: in a partial clone, or one that shares the objects of a repository elsewhere.
+    /// The object does not exist, because this is a partial clone or shares the objects of another
+    /// repository.
     #[error("the repository does not have the object {0}")]
     Missing(ObjectId),
-    /// It is not what it should be.
+    /// The object is invalid.
     #[error("the object {0} is damaged")]
     Damaged(ObjectId),
-    /// It is larger than what is read.
+    /// The object exceeds the size limit.
     #[error("the object {0} is too large")]
     TooLarge(ObjectId),
-    /// There was no time for it.
+    /// The call had to end.
     #[error("there was no time to read the repository")]
     Stopped,
 }
 
-/// The same of an object whose name is not known where it happens.
+/// The same for an object whose id is unknown in this context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ObjectFault {
     Damaged,
     TooLarge,
-    /// Of another object, which it is made of.
+    /// The base object of a delta is missing.
     Missing,
 }
 

@@ -1,11 +1,11 @@
-//! Names of objects.
+//! Object ids.
 
 use std::fmt;
 
-/// Bytes of a name by SHA-1, and by SHA-256.
+/// Length in bytes of SHA-1 and SHA-256 ids.
 const LENGTHS: [usize; 2] = [20, 32];
 
-/// The name of an object: a hash of what it is, by SHA-1 or SHA-256.
+/// An object id: the SHA-1 or SHA-256 hash of the object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObjectId {
     length: u8,
@@ -13,7 +13,7 @@ pub struct ObjectId {
 }
 
 impl ObjectId {
-    /// Of 20 or 32 bytes.
+    /// Creates an id from 20 or 32 bytes.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut id = Self { length: bytes.len() as u8, bytes: [0; 32] };
@@ -21,7 +21,7 @@ impl ObjectId {
         Some(id)
     }
 
-    /// Of 40 or 64 hexadecimal digits.
+    /// Parses an id of 40 or 64 hexadecimal digits.
     #[must_use]
     pub fn from_hex(digits: &[u8]) -> Option<Self> {
         let digit = |byte: u8| (byte as char).to_digit(16);
@@ -36,7 +36,7 @@ impl ObjectId {
         Some(Self { length: length as u8, bytes })
     }
 
-    /// Its 20 or 32 bytes.
+    /// Returns the 20 or 32 bytes of the id.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..usize::from(self.length)]

@@ -1,4 +1,4 @@
-//! Objects inflated (RFC 1950), into as much memory as they are said to take.
+//! Inflates objects (RFC 1950) into a buffer of their declared size.
 
 use miniz_oxide::inflate::TINFLStatus;
 use miniz_oxide::inflate::core::{DecompressorOxide, decompress, inflate_flags};
@@ -8,14 +8,14 @@ use crate::error::ObjectFault;
 use crate::limits;
 use crate::paged::PagedFile;
 
-/// What inflates, with its tables, which are large enough to be used again.
+/// An inflater. Its tables are large, so it should be reused.
 #[derive(Default)]
 pub(crate) struct Inflater {
     state: Box<DecompressorOxide>,
 }
 
 impl Inflater {
-    /// The `size` bytes that the stream at a place of a file is of.
+    /// Inflates the stream at an offset of a file, which must have exactly `size` bytes.
     pub(crate) fn read(
         &mut self,
         file: &mut PagedFile,
@@ -41,8 +41,8 @@ impl Inflater {
             at += read as u64;
             match status {
                 TINFLStatus::Done if filled == size => return Ok(bytes),
-                // Where only the end of the stream is in the next block, it is said to have more for us. What really has
-                // ends in that block, and is refused there.
+                // If only the end of the stream is in the next block, the inflater reports more output. A
+                // stream with more data ends in that block, and we reject it there.
                 TINFLStatus::NeedsMoreInput | TINFLStatus::HasMoreOutput if read == length && !is_last => {}
                 _ => return Err(ObjectFault::Damaged),
             }
@@ -50,7 +50,7 @@ impl Inflater {
     }
 }
 
-/// A whole stream, of which only that it is short is known.
+/// Inflates a complete stream of unknown but limited size.
 pub(crate) fn inflate(stream: &[u8]) -> Result<Vec<u8>, ObjectFault> {
     decompress_to_vec_zlib_with_limit(stream, limits::OBJECT_BYTES).map_err(|error| match error.status {
         TINFLStatus::HasMoreOutput => ObjectFault::TooLarge,

@@ -1,9 +1,10 @@
-//! Commits of a repository, read from its own files.
+//! Reads the commits of a repository directly from its files.
 //!
-//! [`Repository`] reads what `git log --name-only` would tell: commits with their messages and parents, and the files in
-//! which two trees differ. Nothing is executed, no configuration is read, and every file is opened beneath the root; what
-//! lies elsewhere, as the repository of a linked worktree does, is not there. Sizes, depths and numbers are bounded
-//! ([`limits`]), for a pack may say anything.
+//! [`Repository`] returns the information of `git log --name-only`: commits with their messages and parents,
+//! and the files in which two trees differ. This crate executes nothing, reads no configuration, and opens
+//! every file beneath the root. Files outside of the root, for example the repository of a linked worktree,
+//! are not accessible. Sizes, depths and numbers are limited ([`limits`]), because a pack may contain
+//! anything.
 //!
 //! ```no_run
 //! use forage_base::Stop;

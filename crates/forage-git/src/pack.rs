@@ -1,4 +1,4 @@
-//! Packs of objects, with their indexes of version 2 (`gitformat-pack`).
+//! Reads packs and their indexes of version 2 (`gitformat-pack`).
 
 use std::cmp::Ordering;
 
@@ -9,15 +9,15 @@ use crate::id::ObjectId;
 use crate::limits;
 use crate::paged::PagedFile;
 
-/// What is in front of the tables of an index.
+/// Size in bytes of the header of an index.
 const HEAD_BYTES: u64 = 8;
 
-/// The table of how many names begin with a byte up to each.
+/// Size in bytes of the fan-out table, which counts the ids up to each first byte.
 const FANOUT_BYTES: u64 = 4 * 256;
 
 const NAMES_AT: u64 = HEAD_BYTES + FANOUT_BYTES;
 
-/// A pack: its index, and the file of objects.
+/// A pack: its index and the file of objects.
 pub(crate) struct Pack {
     index: PagedFile,
     pub(crate) objects: PagedFile,
@@ -25,27 +25,27 @@ pub(crate) struct Pack {
     id_bytes: u64,
 }
 
-/// What an entry of a pack is.
+/// The type of a pack entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PackedKind {
-    /// An object, by itself.
+    /// A complete object.
     Whole(ObjectKind),
-    /// A difference from the entry at another place of the pack.
+    /// A delta against the entry at another offset of the pack.
     FromPlace(u64),
-    /// A difference from an object.
+    /// A delta against an object.
     FromObject(ObjectId),
 }
 
-/// Objects that are read.
+/// The object types that we read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ObjectKind {
     Commit,
     Tree,
-    /// Contents of files, and tags.
+    /// Blobs and tags.
     Other,
 }
 
-/// An entry of a pack: what it is, how many bytes it has when it is inflated, and where these are.
+/// A pack entry: its type, its inflated size in bytes, and the offset of its data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct PackedEntry {
     pub(crate) kind: PackedKind,
@@ -54,7 +54,8 @@ pub(crate) struct PackedEntry {
 }
 
 impl Pack {
-    /// `None` of what is no pack, or of another version. An index of up to `kept` bytes is kept as it is read.
+    /// Returns `None` if the files are not a pack or have another version. An index of up to `kept` bytes is
+    /// cached completely.
     pub(crate) fn new(index: OpenedFile, objects: OpenedFile, id_bytes: usize, kept: u64) -> Option<Self> {
         let (mut index, objects) = (PagedFile::index(index, kept), PagedFile::new(objects));
         let head = index.copy(0..NAMES_AT).ok()?;
@@ -67,7 +68,7 @@ impl Pack {
         is_sound.then_some(Self { index, objects, fanout, id_bytes })
     }
 
-    /// The place of an object in the pack, if it is there.
+    /// Returns the offset of an object, if it is in the pack.
     pub(crate) fn find(&mut self, id: &ObjectId) -> Result<Option<u64>, ObjectFault> {
         let wanted = id.as_bytes();
         if wanted.len() as u64 != self.id_bytes {
@@ -76,7 +77,7 @@ impl Pack {
         let first = usize::from(wanted[0]);
         let mut from = if first == 0 { 0 } else { u64::from(self.fanout[first - 1]) };
         let mut to = u64::from(self.fanout[first]);
-        // Names are hashes: within those of one first byte the second tells where to look.
+        // Ids are hashes, so their second byte predicts the position among those with the same first byte.
         let mut guess = from + (to - from) * u64::from(wanted[1]) / 256;
         while from < to {
             let start = guess.saturating_sub(limits::INDEX_WINDOW / 2).clamp(from, to - 1);
@@ -97,7 +98,7 @@ impl Pack {
         Ok(None)
     }
 
-    /// The place of the object of this number.
+    /// Returns the offset of the object with this number.
     fn offset(&mut self, number: u64) -> Result<u64, ObjectFault> {
         let count = u64::from(self.fanout[255]);
         let offsets = NAMES_AT + count * (self.id_bytes + 4);
@@ -111,9 +112,9 @@ impl Pack {
         Ok(bytes.iter().fold(0, |value, &byte| value << 8 | u64::from(byte)))
     }
 
-    /// The entry at a place of the pack.
+    /// Returns the entry at an offset of the pack.
     pub(crate) fn entry(&mut self, place: u64) -> Result<PackedEntry, ObjectFault> {
-        // The longest head: ten bytes of size, and as many of a distance or a name.
+        // The longest header has ten bytes for the size and as many for a distance or an id.
         let bytes = self.objects.copy(place..place.saturating_add(64))?;
         let mut entry = head(&bytes, place, self.id_bytes as usize).ok_or(ObjectFault::Damaged)?;
         entry.at += place;
@@ -121,7 +122,7 @@ impl Pack {
     }
 }
 
-/// The number of a name among sorted ones, or of those before it.
+/// Returns the number of an id among sorted ones, or the number of smaller ids as an error.
 fn position(names: &[u8], wanted: &[u8]) -> Result<u64, u64> {
     let length = wanted.len();
     let (mut from, mut to) = (0, names.len() / length);
@@ -136,7 +137,7 @@ fn position(names: &[u8], wanted: &[u8]) -> Result<u64, u64> {
     Err(from as u64)
 }
 
-/// An entry by its first bytes; `at` is counted from there.
+/// Parses the first bytes of an entry.
 fn head(bytes: &[u8], place: u64, id_bytes: usize) -> Option<PackedEntry> {
     let mut rest = bytes.iter().copied();
     let mut byte = rest.next()?;
@@ -144,7 +145,7 @@ fn head(bytes: &[u8], place: u64, id_bytes: usize) -> Option<PackedEntry> {
     let (mut size, mut shift) = (u64::from(byte & 0x0f), 4);
     while byte & 0x80 != 0 {
         byte = rest.next()?;
-        // Eight bytes are more than any object has.
+        // No object has a size of more than 60 bits.
         if shift > 53 {
             return None;
         }
@@ -162,7 +163,7 @@ fn head(bytes: &[u8], place: u64, id_bytes: usize) -> Option<PackedEntry> {
                 byte = rest.next()?;
                 distance = distance.checked_add(1)?.checked_mul(128)? | u64::from(byte & 0x7f);
             }
-            // Only what stands in front: no entry is made of itself.
+            // Only an earlier entry is valid: an entry can't be its own base.
             PackedKind::FromPlace(place.checked_sub(distance).filter(|&base| base < place)?)
         }
         7 => {
@@ -189,7 +190,7 @@ mod tests {
         assert_eq!(head(&[0x95, 0x0a], 12, 20), Some(whole(ObjectKind::Commit, 0xa5, 2)));
         assert_eq!(head(&[0x2f], 12, 20), Some(whole(ObjectKind::Tree, 15, 1)));
         let from = PackedEntry { kind: PackedKind::FromPlace(1000 - 0x91), size: 3, at: 3 };
-        // The second byte of a distance begins where the first ends.
+        // The second byte of a distance continues after the range of the first.
         assert_eq!(head(&[0x63, 0x80, 0x11], 1000, 20), Some(from));
         for wrong in [&[][..], &[0x95], &[0x63, 0x00], &[0x63, 0x80, 0x80], &[0x73, 1, 2], &[0x03]] {
             assert_eq!(head(wrong, 100, 20), None, "{wrong:?}");

@@ -1,4 +1,4 @@
-//! A file read in blocks that are kept.
+//! A file with a block cache.
 
 use std::ops::Range;
 use std::rc::Rc;
@@ -9,12 +9,12 @@ use hashbrown::HashMap;
 use crate::error::ObjectFault;
 use crate::limits;
 
-/// A file of which small pieces are read, many near each other.
+/// A file with a page cache for clustered random reads.
 pub(crate) struct PagedFile {
     file: OpenedFile,
-    /// Bytes that are read at a time.
+    /// Number of bytes read at once.
     block_bytes: u64,
-    /// Blocks that are kept.
+    /// Maximum number of cached blocks.
     most: usize,
     blocks: HashMap<u64, Rc<[u8]>>,
     buffer: ReadBuffer,
@@ -25,7 +25,7 @@ impl PagedFile {
         Self::of_blocks(file, limits::BLOCK_BYTES, limits::BLOCKS)
     }
 
-    /// An index of a pack, all of which may be kept if it has no more than so many bytes.
+    /// Opens the index of a pack, which is cached completely if it has at most `max` bytes.
     pub(crate) fn index(file: OpenedFile, most: u64) -> Self {
         match file.size() <= most {
             true => Self::of_blocks(file, limits::INDEX_BLOCK_BYTES, usize::MAX),
@@ -41,7 +41,7 @@ impl PagedFile {
         self.file.size()
     }
 
-    /// The block with the byte at a place, and where in it that is.
+    /// Returns the block with the byte at an offset, and the position of the byte in the block.
     pub(crate) fn block(&mut self, at: u64) -> Result<(Rc<[u8]>, usize), ObjectFault> {
         let size = self.block_bytes;
         let (number, within) = (at / size, (at % size) as usize);
@@ -62,7 +62,7 @@ impl PagedFile {
         Ok((block, within))
     }
 
-    /// A copy of some bytes, or of those of them that the file has.
+    /// Copies a range of bytes, which is cut at the end of the file.
     pub(crate) fn copy(&mut self, range: Range<u64>) -> Result<Vec<u8>, ObjectFault> {
         let end = range.end.min(self.file.size());
         let mut bytes = Vec::with_capacity(end.saturating_sub(range.start) as usize);

@@ -1,4 +1,4 @@
-//! From `HEAD` to the commit that is checked out.
+//! Resolves `HEAD` to a commit.
 
 use forage_fs::{OpenError, RelPath, Root};
 
@@ -7,7 +7,7 @@ use crate::id::ObjectId;
 use crate::limits;
 use crate::repository::read_small;
 
-/// The commit that is checked out.
+/// Returns the commit that is checked out.
 pub(crate) fn head(root: &Root, git: &RelPath) -> Result<ObjectId, NoHistory> {
     let mut name = b"HEAD".to_vec();
     for _ in 0..limits::SYMBOLIC_REFS {
@@ -39,7 +39,7 @@ pub(crate) fn head(root: &Root, git: &RelPath) -> Result<ObjectId, NoHistory> {
     Err(NoHistory::Unreadable(git.join(b"HEAD").display().into_owned()))
 }
 
-/// A reference that has no file of its own.
+/// Looks up a reference without a file of its own.
 fn packed(root: &Root, git: &RelPath, name: &[u8]) -> Result<ObjectId, NoHistory> {
     match read_small(root, &git.join(b"packed-refs"), limits::REFS_BYTES) {
         Ok(text) => find(&text, name).ok_or(NoHistory::Unborn),
@@ -48,7 +48,7 @@ fn packed(root: &Root, git: &RelPath, name: &[u8]) -> Result<ObjectId, NoHistory
     }
 }
 
-/// The line `ID NAME` of a list.
+/// Finds the line `ID NAME` in a list.
 fn find(list: &[u8], name: &[u8]) -> Option<ObjectId> {
     list.split(|&byte| byte == b'\n').find_map(|line| {
         let id = line.strip_suffix(name)?.strip_suffix(b" ")?;

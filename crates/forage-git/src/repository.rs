@@ -1,4 +1,4 @@
-//! A repository in a root.
+//! The repository of a root.
 
 use std::collections::BTreeSet;
 use std::hash::Hasher as _;
@@ -19,37 +19,38 @@ use crate::pack::{ObjectKind, Pack, PackedKind};
 use crate::refs;
 use crate::tree::{TreeEntries, TreeEntryKind, below, differences};
 
-/// An object with what it is.
+/// An object with its type.
 type Object = (ObjectKind, Rc<[u8]>);
 
-/// The place of an object: the number of its pack, and where it is there.
+/// The location of an object: the number of its pack, and the offset in it.
 type PackPlace = (usize, u64);
 
-/// What decides about the history of a root: where that is the same, so are its commits.
+/// The state that determines the history of a root: if it is equal, the commits are too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryState {
     /// The commit that is checked out.
     pub head: ObjectId,
-    /// A hash of the commits behind which a shallow clone has nothing.
+    /// A hash of the commits at which a shallow clone ends.
     pub ends: u64,
 }
 
-/// The repository whose work tree a root is. Reads what it is asked for, and keeps what others are made of.
+/// The repository whose work tree is a root. Objects are read on demand, and cached if they are bases of
+/// others.
 pub struct Repository {
     root: Arc<Root>,
     git: RelPath,
     head: ObjectId,
     stop: Stop,
     packs: Vec<Pack>,
-    /// A hash of their names.
+    /// A hash of the names of the packs.
     names: u64,
-    /// The pack in which an object was found last.
+    /// The pack in which the last object was found.
     last: usize,
-    /// Commits of a shallow clone whose parents it lacks.
+    /// The commits of a shallow clone whose parents are missing.
     shallow: BTreeSet<ObjectId>,
     inflater: Inflater,
     kept: HashMap<PackPlace, Object>,
-    /// Trees of the commits that were read.
+    /// The trees of the commits that were read.
     trees: HashMap<ObjectId, ObjectId>,
     kept_bytes: usize,
 }
@@ -60,7 +61,7 @@ impl std::fmt::Debug for Repository {
     }
 }
 
-/// All of a file, which is a short one.
+/// Reads a small file completely.
 pub(crate) fn read_small(root: &Root, path: &RelPath, most: usize) -> Result<Vec<u8>, OpenError> {
     let mut buffer = ReadBuffer::default();
     let unreadable = |source| OpenError::Io { path: path.display().into_owned(), source };
@@ -71,29 +72,33 @@ pub(crate) fn read_small(root: &Root, path: &RelPath, most: usize) -> Result<Vec
 }
 
 impl Repository {
-    /// Returns what decides about the history of a root, opening two or three small files.
+    /// Returns the state that determines the history of a root. This opens two or three small files.
     ///
     /// # Errors
-    /// There is none, or it can't be read.
+    ///
+    /// Returns an error if there is no history or it can't be read.
     pub fn state_of(root: &Root) -> Result<HistoryState, NoHistory> {
         let git = directory(root)?;
         let head = refs::head(root, &git)?;
         Ok(HistoryState { head, ends: hash_of(shallow(root, &git)?.iter().map(ObjectId::as_bytes)) })
     }
 
-    /// Returns a hash of the names of its packs: while that is the same, what is missing is.
+    /// Returns a hash of the names of the packs. While it is unchanged, missing objects stay missing.
     ///
     /// # Errors
-    /// They can't be listed.
+    ///
+    /// Returns an error if the packs can't be listed.
     pub fn packs_of(root: &Root) -> Result<u64, NoHistory> {
         let names = pack_names(root, &directory(root)?.join(b"objects").join(b"pack"))?;
         Ok(hash_of(names.iter().map(Vec::as_slice)))
     }
 
-    /// Opens the repository of a root. What is read of it afterwards ends when `stop` says so.
+    /// Opens the repository of a root. `stop` also ends later calls.
     ///
     /// # Errors
-    /// There is none in the root, or it has no commit, or can't be read.
+    ///
+    /// Returns an error if the root contains no repository, or if the repository has no commit or can't be
+    /// read.
     pub fn open(root: &Arc<Root>, stop: &Stop) -> Result<Self, NoHistory> {
         let git = directory(root)?;
         let head = refs::head(root, &git)?;
@@ -118,19 +123,19 @@ impl Repository {
         })
     }
 
-    /// The commit that was checked out when the repository was opened.
+    /// Returns the commit that was checked out when the repository was opened.
     #[must_use]
     pub fn head(&self) -> ObjectId {
         self.head
     }
 
-    /// What decided about the history then.
+    /// Returns the state of the history when the repository was opened.
     #[must_use]
     pub fn state(&self) -> HistoryState {
         HistoryState { head: self.head, ends: hash_of(self.shallow.iter().map(ObjectId::as_bytes)) }
     }
 
-    /// Returns what [`Repository::packs_of`] said when it was opened.
+    /// Returns the value of [`Repository::packs_of`] when the repository was opened.
     #[must_use]
     pub fn packs(&self) -> u64 {
         self.names
@@ -139,7 +144,8 @@ impl Repository {
     /// Reads a commit.
     ///
     /// # Errors
-    /// It is not there, or is none, or there was no time.
+    ///
+    /// Returns an error if the object is missing or is not a commit, or if the call had to end.
     pub fn commit(&mut self, id: &ObjectId) -> Result<CommitObject, ObjectError> {
         let bytes = self.object(id, ObjectKind::Commit)?;
         let mut commit = CommitObject::parse(&bytes).ok_or(ObjectError::Damaged(*id))?;
@@ -155,11 +161,13 @@ impl Repository {
         Ok(commit)
     }
 
-    /// Returns the paths of files, links among them, in which a commit differs from its first parent, in no order; of a commit
-    /// without parents all that it has. `None` if there are more than `most`, or what it changed is not known.
+    /// Returns the paths of files and links in which a commit differs from its first parent, in arbitrary
+    /// order. For a commit without parents these are all of its files. Returns `None` if there are more than
+    /// `max`, or if the changes are unknown.
     ///
     /// # Errors
-    /// A tree can't be read, or there was no time.
+    ///
+    /// Returns an error if a tree can't be read, or if the call had to end.
     pub fn changed_files(
         &mut self,
         commit: &CommitObject,
@@ -169,7 +177,7 @@ impl Repository {
             return Ok(None);
         }
         let before = match commit.parents.first() {
-            // Who walks a history has read it.
+            // A caller that walks the history has already read it.
             Some(parent) => match self.trees.get(parent) {
                 Some(tree) => Some(*tree),
                 None => Some(self.commit(parent)?.tree),
@@ -177,7 +185,7 @@ impl Repository {
             None => None,
         };
         let mut found = Vec::new();
-        // Directories that differ: their paths, depths and trees.
+        // The directories that differ: their paths, depths and trees.
         let mut open = vec![(Vec::new(), 0, before, Some(commit.tree))];
         let mut trees = 0;
         while let Some((path, depth, before, after)) = open.pop() {
@@ -203,7 +211,7 @@ impl Repository {
                 };
                 let (before, after) = (tree(difference.before), tree(difference.after));
                 if before.is_some() || after.is_some() {
-                    // All that is open would be looked at.
+                    // All of them would have to be read.
                     if trees + open.len() > limits::TREES {
                         return Ok(None);
                     }
@@ -219,10 +227,11 @@ impl Repository {
         Ok(Some(found))
     }
 
-    /// Returns how many files a commit has, links among them, or `most` where they are more or in very many directories.
+    /// Returns the number of files and links of a commit, or `max` if there are more or too many directories.
     ///
     /// # Errors
-    /// A tree can't be read, or there was no time.
+    ///
+    /// Returns an error if a tree can't be read, or if the call had to end.
     pub fn count_files(&mut self, commit: &CommitObject, most: usize) -> Result<usize, ObjectError> {
         let mut open = vec![commit.tree];
         let (mut count, mut trees) = (0, 0);
@@ -244,7 +253,7 @@ impl Repository {
         Ok(count)
     }
 
-    /// The bytes of an object that has to be of a kind.
+    /// Returns the bytes of an object, which must have the given type.
     fn object(&mut self, id: &ObjectId, kind: ObjectKind) -> Result<Rc<[u8]>, ObjectError> {
         if self.stop.check().is_some() {
             return Err(ObjectError::Stopped);
@@ -283,7 +292,7 @@ impl Repository {
 
     fn place(&mut self, id: &ObjectId) -> Result<Option<PackPlace>, ObjectFault> {
         let count = self.packs.len();
-        // What comes next is mostly in the same one.
+        // The next object is usually in the same pack as the last one.
         for nth in (0..count).map(|nth| (self.last + nth) % count) {
             if let Some(offset) = self.packs[nth].find(id)? {
                 self.last = nth;
@@ -293,7 +302,8 @@ impl Repository {
         Ok(None)
     }
 
-    /// The object at a place: what it is made of first, then one difference after the other.
+    /// Reconstructs the object at a location: collects the deltas down to a complete object, and then applies
+    /// them in reverse order.
     fn at(&mut self, mut place: PackPlace) -> Result<Object, ObjectFault> {
         let mut deltas: Vec<(PackPlace, Vec<u8>)> = Vec::new();
         let mut bytes = 0;
@@ -347,7 +357,7 @@ impl Repository {
     }
 }
 
-/// The directory of the repository, which has to lie in the root.
+/// Returns the directory of the repository, which must be inside the root.
 fn directory(root: &Root) -> Result<RelPath, NoHistory> {
     let git = RelPath::root().join(b".git");
     match root.locate(&git) {
@@ -358,7 +368,7 @@ fn directory(root: &Root) -> Result<RelPath, NoHistory> {
     }
 }
 
-/// The commits behind which a shallow clone has nothing.
+/// Returns the commits at which a shallow clone ends.
 fn shallow(root: &Root, git: &RelPath) -> Result<BTreeSet<ObjectId>, NoHistory> {
     match read_small(root, &git.join(b"shallow"), limits::SHALLOW_BYTES) {
         Ok(list) => Ok(list.split(|&byte| byte == b'\n').filter_map(ObjectId::from_hex).collect()),
@@ -367,7 +377,7 @@ fn shallow(root: &Root, git: &RelPath) -> Result<BTreeSet<ObjectId>, NoHistory> 
     }
 }
 
-/// A hash of names of objects or files, each of which ends somewhere.
+/// Returns a hash of terminated names of objects or files.
 fn hash_of<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> u64 {
     let mut hasher = Hash64::default();
     for name in names {
@@ -377,7 +387,7 @@ fn hash_of<'a>(names: impl IntoIterator<Item = &'a [u8]>) -> u64 {
     hasher.finish()
 }
 
-/// The names of the packs' files, in their order.
+/// Returns the sorted names of the pack files.
 fn pack_names(root: &Root, directory: &RelPath) -> Result<Vec<Vec<u8>>, NoHistory> {
     let mut names = match root.names(directory, limits::PACK_NAMES) {
         Ok(names) => names,
@@ -388,8 +398,8 @@ fn pack_names(root: &Root, directory: &RelPath) -> Result<Vec<Vec<u8>>, NoHistor
     Ok(names)
 }
 
-/// The packs with these names. One that is removed meanwhile, has not come yet or can't be opened is none: what it has is
-/// missing then.
+/// Opens the packs with these names. A pack that was removed, is incomplete or can't be opened is skipped, so
+/// its objects are missing.
 fn packs(root: &Root, directory: &RelPath, names: &[Vec<u8>], id_bytes: usize) -> Vec<Pack> {
     let count = names.iter().filter(|name| name.ends_with(b".idx")).count().clamp(1, limits::PACKS) as u64;
     let kept = limits::KEPT_INDEX_BYTES / count;
@@ -399,7 +409,7 @@ fn packs(root: &Root, directory: &RelPath, names: &[Vec<u8>], id_bytes: usize) -
     files.filter_map(|(index, objects)| Pack::new(index, objects, id_bytes, kept)).collect()
 }
 
-/// What a loose object is, and where it begins behind `KIND SIZE\0`.
+/// Parses the header `KIND SIZE\0` of a loose object. Returns its type and the offset of its content.
 fn loose_head(bytes: &[u8]) -> Option<(ObjectKind, usize)> {
     let end = bytes.iter().take(32).position(|&byte| byte == 0)?;
     let head = std::str::from_utf8(&bytes[..end]).ok()?;

@@ -1,4 +1,4 @@
-//! Trees of files, and in what two of them differ.
+//! Trees of files and their differences.
 
 use std::cmp::Ordering;
 
@@ -16,14 +16,14 @@ pub(crate) struct TreeEntry<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TreeEntryKind {
     Directory,
-    /// A file or a link.
+    /// A file or a symbolic link.
     File,
-    /// A commit of another repository.
+    /// A commit of a submodule.
     Submodule,
 }
 
 impl TreeEntry<'_> {
-    /// Git's order: a directory stands where its name with a slash would.
+    /// Compares entries in git's order, which sorts a directory as if its name ended with a slash.
     fn place(&self, other: &TreeEntry<'_>) -> Ordering {
         let common = self.name.len().min(other.name.len());
         let next = |entry: &TreeEntry<'_>| {
@@ -35,7 +35,7 @@ impl TreeEntry<'_> {
     }
 }
 
-/// The entries of a tree, `None` for one that is none.
+/// Iterates over the entries of a tree. Yields `None` for an invalid one.
 pub(crate) struct TreeEntries<'a> {
     rest: &'a [u8],
     id_bytes: usize,
@@ -80,14 +80,14 @@ impl<'a> Iterator for TreeEntries<'a> {
     }
 }
 
-/// What has the same name in one or both of two trees.
+/// The entries with one name in two trees.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TreeDifference<'a> {
     pub(crate) before: Option<TreeEntry<'a>>,
     pub(crate) after: Option<TreeEntry<'a>>,
 }
 
-/// The entries in which two trees differ, `None` if one of them is damaged.
+/// Returns the entries in which two trees differ. Yields `None` if one of them is damaged.
 pub(crate) fn differences<'a>(
     before: &'a [u8],
     after: &'a [u8],
@@ -128,7 +128,7 @@ pub(crate) fn differences<'a>(
     Some(found)
 }
 
-/// Passes over the entries with which both begin: nearly all of two trees that follow each other.
+/// Skips the entries with which both trees begin, which are nearly all entries of two successive trees.
 fn skip_common(left: &mut TreeEntries<'_>, right: &mut TreeEntries<'_>, id_bytes: usize) {
     const STEP: usize = 64;
     let (one, other) = (left.rest, right.rest);
@@ -138,7 +138,7 @@ fn skip_common(left: &mut TreeEntries<'_>, right: &mut TreeEntries<'_>, id_bytes
     let bytes = behind.iter().zip(other_behind).take_while(|(one, other)| one == other).count();
     let common = steps * STEP + bytes;
     let mut end = 0;
-    // Only whole entries: the name ends with a NUL byte, behind which the identifier stands.
+    // Skip only whole entries: the name ends with a NUL byte, which the id follows.
     while let Some(name) = memchr::memchr(0, &one[end..common]) {
         let next = end + name + 1 + id_bytes;
         if next > common {
@@ -150,7 +150,7 @@ fn skip_common(left: &mut TreeEntries<'_>, right: &mut TreeEntries<'_>, id_bytes
     right.rest = &other[end..];
 }
 
-/// A path below another one; `None` for one that is too long.
+/// Joins a path and a name. Returns `None` if the result is too long.
 pub(crate) fn below(directory: &[u8], name: &[u8]) -> Option<Vec<u8>> {
     let mut path = Vec::with_capacity(directory.len() + 1 + name.len());
     path.extend_from_slice(directory);
@@ -185,7 +185,7 @@ mod tests {
         let before = tree(&[("100644", "a", 1), ("40000", "b", 2), ("100644", "b.c", 3), ("100644", "d", 4)]);
         let after = tree(&[("100644", "a", 1), ("100644", "b", 2), ("100644", "b.c", 9), ("100644", "e", 4)]);
         let some = |name: &str| Some(name.to_owned());
-        // A directory `b` stands behind `b.c`, a file `b` in front of it.
+        // A directory `b` is sorted after `b.c`, a file `b` before it.
         let expected = [
             (None, some("b")),
             (some("b.c"), some("b.c")),
@@ -196,7 +196,7 @@ mod tests {
         let sorted = tree(&[("100644", "a", 1), ("100644", "b.c", 3), ("40000", "b", 2), ("100644", "d", 4)]);
         assert_eq!(names(&sorted, &after), expected);
         assert_eq!(names(&sorted, &sorted), []);
-        // Order that git would not write is no fault: more differs then.
+        // Entries in an invalid order are not an error, but lead to more differences.
         assert!(!names(&before, &after).is_empty());
     }
 

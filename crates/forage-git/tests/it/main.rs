@@ -1,4 +1,4 @@
-//! What is read of a repository is what git itself tells of it.
+//! Compares the data read from repositories with the output of git itself.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -43,7 +43,8 @@ fn commit(directory: &Path, message: &str) {
     git(directory, &["commit", "-q", "--allow-empty", "-m", message]);
 }
 
-/// Files that change in parts, so that packs have differences of differences; directories that become files; a merge.
+/// Creates a history with files that change in part, so that packs contain delta chains, with directories
+/// that become files, and with a merge.
 fn repository(format: &str) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
@@ -75,7 +76,7 @@ fn repository(format: &str) -> TempDir {
     directory
 }
 
-/// Commits, their parents, messages and files: as git tells them, and as they are read.
+/// Compares commits, parents, messages and files with the output of git.
 fn assert_same_log(directory: &Path) {
     let mut repository = Repository::open(&root(directory), &Stop::never()).unwrap();
     let ids = git(directory, &["rev-list", "--all"]);
@@ -155,7 +156,7 @@ fn a_shallow_clone_ends_where_it_is_cut_off() {
         id = commit.parents[0];
     }
     let last = repository.commit(&id).unwrap();
-    // It changed few files, not all that are there.
+    // We don't know which few files it changed; it must not report all of its files.
     assert!(last.is_cut_off && last.parents.is_empty());
     assert_eq!(repository.changed_files(&last, 100).unwrap(), None);
 }
@@ -209,7 +210,7 @@ fn objects_that_are_missing_or_damaged_are_told_and_end_nothing() {
                 _ => bytes.truncate(at_byte),
             }
             fs::write(file, &bytes).unwrap();
-            // Each is as it was, or told: nothing panics or goes on for ever.
+            // Each object must be unchanged or reported: nothing may panic or loop forever.
             let Ok(mut repository) = Repository::open(&root(at), &Stop::never()) else { continue };
             for id in ids.lines().step_by(7) {
                 let id = ObjectId::from_hex(id.as_bytes()).unwrap();
