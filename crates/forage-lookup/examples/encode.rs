@@ -1,5 +1,5 @@
-//! How many texts a second `fastembed-bm25` and `code-superset` encode in one thread: of a file with a JSON string in each
-//! line, as `bench/sparse.py chunks` writes it.
+//! Measures how many texts per second `fastembed-bm25` and `code-superset` encode in one thread. The input is
+//! a file with a JSON string in each line, as `bench/sparse.py chunks` writes it.
 #![expect(clippy::disallowed_methods, clippy::disallowed_macros, reason = "a program of its own")]
 
 use std::time::Instant;

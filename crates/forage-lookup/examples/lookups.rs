@@ -1,7 +1,10 @@
-//! Measures lookups without a process for each: `lookups [--words] PLACE COLLECTION ENCODER [CALLERS [REPO]] < QUERIES`, a query
-//! on a line. With `--words` names are words like any others, as they are for other clients. PLACE is the address of a server, or the
-//! directory of embedded collections. Prints `{"query", "ids": […], "hits": [[path,
-//! first line, last line], …]}` for each, and on standard error how long queries took, CALLERS at a time.
+//! Measures lookups within one process: `lookups [--words] PLACE COLLECTION ENCODER [CALLERS [REPO]] <
+//! QUERIES`, with one query per line.
+//!
+//! With `--words`, names are treated like any other words, as other clients do. PLACE is the address of a
+//! server, or the directory of embedded collections. For each query the program prints `{"query", "ids": […],
+//! "hits": [[path, first line, last line], …]}`. The durations of the queries, with CALLERS of them at a
+//! time, go to standard error.
 #![expect(clippy::disallowed_macros, reason = "a program of its own")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,7 +50,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         rarity: Arc::default(),
     };
     let queries: Vec<String> = std::io::stdin().lines().collect::<Result<_, _>>()?;
-    // The first round warms the page cache, and asks how rare words are; the second is printed and counts.
+    // The first round warms the page cache and fetches the rarity of words. The second one is printed and
+    // measured.
     let first = answers(&retriever, &queries, callers, &filter)?;
     let began = Instant::now();
     let found = answers(&retriever, &queries, callers, &filter)?;
@@ -85,7 +89,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 type TimedHits = (Vec<PointHit>, Duration);
 
-/// What each query finds, and how long it took, so many at a time.
+/// Returns the result and duration of each query, with `callers` of them at a time.
 fn answers(
     retriever: &Retriever,
     queries: &[String],

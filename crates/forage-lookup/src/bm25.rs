@@ -1,4 +1,4 @@
-//! FastEmbed's `Qdrant/bm25`, number by number (fastembed 0.9.1, `sparse/bm25.py`).
+//! An exact implementation of FastEmbed's `Qdrant/bm25` (fastembed 0.9.1, `sparse/bm25.py`).
 
 use crate::contract::Contract;
 use crate::encoder::{EncodedForm, Encoder, EncodingError};
@@ -6,20 +6,21 @@ use crate::language::{Prose, Stems, counts, dimension, is_word_character};
 use crate::limits;
 use crate::vector::SparseVector;
 
-/// Saturation of term counts.
+/// Saturation of term counts (BM25's k1).
 const K: f64 = 1.2;
 
-/// How much the length of a text counts.
+/// Influence of the text length (BM25's b).
 const B: f64 = 0.75;
 
-/// Words of a text of average length. A constant, whatever the collection: FastEmbed knows one text at a time.
+/// The assumed average text length in words. This is a constant because FastEmbed sees only one text at a
+/// time.
 const AVERAGE_LENGTH: f64 = 256.0;
 
-/// Parts of code that a chunk of average length has.
+/// The assumed average number of code parts in a chunk.
 pub(crate) const CODE_AVERAGE_LENGTH: f64 = 256.0;
 
-/// Equal to FastEmbed's `Qdrant/bm25` in ids and weights, so that a collection may be filled by one and asked by the
-/// other.
+/// An encoder whose ids and weights equal those of FastEmbed's `Qdrant/bm25`, so that a collection can be
+/// filled by one and queried by the other.
 pub struct FastEmbedBm25 {
     prose: Prose,
     stems: Stems,
@@ -34,34 +35,34 @@ impl FastEmbedBm25 {
         Self::with_prose(Prose::default())
     }
 
-    /// Creates an encoder with FastEmbed's parameters, other than `language` and `disable_stemmer`.
+    /// Creates an encoder with FastEmbed's parameters, except for `language` and `disable_stemmer`.
     pub fn with_prose(prose: Prose) -> Self {
         Self { prose, stems: prose.stems() }
     }
 
-    /// What its words are.
+    /// Returns the treatment of words.
     pub(crate) fn prose(&self) -> Prose {
         self.prose
     }
 
-    /// What changes a number.
+    /// Returns the parameters that affect the weights.
     pub(crate) fn parameters(&self) -> String {
         let (most, prose) = (limits::WORD_CHARACTERS, self.prose.parameters());
         format!("k={K} b={B} avg_len={AVERAGE_LENGTH} max_token={most} {prose}")
     }
 
-    /// The weights of a document.
+    /// Returns the weights of a document.
     pub(crate) fn weights(&self, text: &str) -> Vec<(u32, f64)> {
         self.weighed(text, |stem, weight| (dimension(stem), weight))
     }
 
-    /// The stems of a text with their dimensions.
+    /// Returns the stems of a text with their dimensions.
     pub(crate) fn stems(&self, text: &str) -> Vec<(u32, String)> {
         self.weighed(text, |stem, _| (dimension(stem), stem.to_owned()))
     }
 
-    /// The contract of [`CodeSuperset`](crate::CodeSuperset) over these words, whose vectors hold these and more: what is
-    /// asked with one finds the words of the other.
+    /// Returns the contract of [`CodeSuperset`](crate::CodeSuperset) for the same words. Its vectors contain
+    /// these dimensions and more, so queries of this encoder find the words there too.
     pub(crate) fn contract_with_code(&self) -> Contract {
         let most = limits::IDENTIFIER_BYTES;
         Contract::new(
@@ -77,7 +78,7 @@ impl FastEmbedBm25 {
 
     fn weighed<T>(&self, text: &str, make: impl Fn(&str, f64) -> T) -> Vec<T> {
         let words = words(text);
-        // A text has its words more than once: each is judged and stemmed once.
+        // A text contains words repeatedly, so we check and stem each one only once.
         let words = counts(words.split(' ').filter(|word| !word.is_empty()).map(|word| (word, 1)));
         let kept = words.into_iter().filter(|(word, _)| self.is_kept(word));
         let stems: Vec<_> = kept.map(|(word, count)| (self.stems.stem(word), count)).collect();
@@ -87,7 +88,8 @@ impl FastEmbedBm25 {
         stems.into_iter().map(|(stem, count)| make(stem, weight(count, length, AVERAGE_LENGTH))).collect()
     }
 
-    /// Neither a stop word nor longer than FastEmbed takes. It takes `_` alone for punctuation.
+    /// Returns true for words that are neither stop words nor longer than FastEmbed's maximum. Note that
+    /// FastEmbed treats a lone `_` as punctuation.
     fn is_kept(&self, word: &str) -> bool {
         let most = limits::WORD_CHARACTERS;
         let is_short = word.len() <= most || word.chars().count() <= most;
@@ -123,21 +125,21 @@ impl Encoder for FastEmbedBm25 {
     }
 
     fn needed(&self, name: &str) -> Vec<u32> {
-        // The lower case of other letters may depend on what stands beside them.
+        // For other letters, the lower case may depend on adjacent characters.
         let mut stems = if name.is_ascii() { self.stems(name) } else { Vec::new() };
         stems.sort_by_key(|(_, stem)| std::cmp::Reverse(stem.len()));
         stems.into_iter().map(|(id, _)| id).collect()
     }
 }
 
-/// BM25's weight of a word that comes `count` times among `length` words, without its rarity.
+/// Returns the BM25 weight, without idf, of a word that occurs `count` times among `length` words.
 pub(crate) fn weight(count: u32, length: usize, average: f64) -> f64 {
     let count = f64::from(count);
     count * (K + 1.0) / (count + K * (1.0 - B + B * length as f64 / average))
 }
 
-/// The text in lower case with a space for everything that is no part of a word. Lower-cased as a whole, because the
-/// form of a final sigma depends on what stands beside it.
+/// Returns the text in lower case, with a space for everything that is not part of a word. We convert the
+/// text as a whole, because the form of a final sigma depends on adjacent characters.
 fn words(text: &str) -> String {
     if text.is_ascii() {
         let mut bytes = text.as_bytes().to_vec();
@@ -149,6 +151,6 @@ fn words(text: &str) -> String {
     }
     let spaced = |character| if is_word_character(character) { character } else { ' ' };
     let lower = text.chars().map(spaced).collect::<String>().to_lowercase();
-    // The lower case of a letter may hold a mark, which is no letter: `İ`.
+    // The lower case of a letter may contain a mark, which is not a letter: `İ`.
     lower.chars().map(spaced).collect()
 }

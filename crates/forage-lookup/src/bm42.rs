@@ -1,7 +1,8 @@
-//! Queries for collections of FastEmbed's `Qdrant/bm42-all-minilm-l6-v2-attentions` (fastembed 0.9.1, `sparse/bm42.py`).
+//! Queries for collections of FastEmbed's `Qdrant/bm42-all-minilm-l6-v2-attentions` (fastembed 0.9.1,
+//! `sparse/bm42.py`).
 //!
-//! A document weighs each word by the attention of a small language model. A query has the same words with weight 1, so
-//! it needs the model's vocabulary only.
+//! In a document, each word is weighted by the attention of a small language model. A query contains the same
+//! words with weight 1, so it needs only the model's vocabulary.
 
 mod characters;
 mod word_pieces;
@@ -16,7 +17,7 @@ use crate::vector::SparseVector;
 /// Contracts of other programs that fill collections with FastEmbed's BM42.
 const FILLED_BY_FASTEMBED: [&str; 1] = ["bm42:doc=embed;query=query_embed:v1"];
 
-/// BM42 for English, queries only.
+/// The BM42 encoder for English, which supports only queries.
 pub struct Bm42 {
     stems: Stems,
 }
@@ -30,8 +31,8 @@ impl Bm42 {
         Self { stems: Prose::default().stems() }
     }
 
-    /// The dimension and the stem of every word that is neither a stop word nor ASCII punctuation; FastEmbed keeps other
-    /// punctuation.
+    /// Returns the dimension and stem of every word that is neither a stop word nor ASCII punctuation.
+    /// FastEmbed keeps other punctuation.
     fn stems(&self, text: &str) -> Vec<(u32, String)> {
         let is_punctuation = |word: &str| matches!(word.as_bytes(), [byte] if byte.is_ascii_punctuation());
         let words = words(text).into_iter();

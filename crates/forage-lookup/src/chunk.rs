@@ -1,18 +1,18 @@
-//! Texts cut into what is looked up.
+//! Splits texts into chunks, the units of lookup.
 
 use crate::limits;
 
-/// Lines that follow each other, or a part of one line that is too long.
+/// A run of consecutive lines, or a part of a line that is too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LineChunk<'a> {
-    /// From 1.
+    /// The first line, counted from 1.
     pub(crate) first_line: u64,
-    /// The last line that is in it.
+    /// The last line, inclusive.
     pub(crate) last_line: u64,
     pub(crate) text: &'a str,
 }
 
-/// Chunks that together hold all of a text; white space alone is none.
+/// Returns chunks that together cover all of a text. Chunks of only white space are left out.
 pub(crate) fn chunks(text: &str) -> Vec<LineChunk<'_>> {
     let mut begins = vec![0];
     begins.extend(text.match_indices('\n').map(|(at, _)| at + 1).filter(|at| *at < text.len()));
@@ -21,7 +21,7 @@ pub(crate) fn chunks(text: &str) -> Vec<LineChunk<'_>> {
     let mut first = 0;
     while first < begins.len() {
         let begin = begins[first];
-        // As many lines as there is room for, and one at the least.
+        // We take as many lines as fit, but at least one.
         let most = begins.len().min(first + limits::CHUNK_LINES);
         let fits = |last: &usize| end_of(*last) - begin <= limits::CHUNK_BYTES;
         let last = (first..most).take_while(fits).last().unwrap_or(first);
@@ -33,14 +33,14 @@ pub(crate) fn chunks(text: &str) -> Vec<LineChunk<'_>> {
         if last + 1 >= begins.len() {
             break;
         }
-        // Chunks that are short of lines for their bytes must not leave a line out.
+        // A chunk may have few lines because of its size; then the next one must not skip a line.
         first = (first + limits::CHUNK_STRIDE).min(last + 1);
     }
     chunks
 }
 
-/// A text in pieces of [`limits::CHUNK_BYTES`], cut behind the last character that is no part of a word, if there is one
-/// in the second half.
+/// Splits a text into pieces of [`limits::CHUNK_BYTES`]. Each piece is cut after the last non-word character,
+/// if there is one in its second half.
 fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         if text.is_empty() {
@@ -95,7 +95,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the text: no chunk is too long, and every byte that is no white space is in one.
+        /// For any text, no chunk is too long, and every byte that is not white space is in a chunk.
         #[test]
         fn nothing_is_left_out(lines in prop::collection::vec((0..4_usize, 0..9_000_usize), 0..60)) {
             let text: String = lines
@@ -103,7 +103,7 @@ mod tests {
                 .map(|(kind, length)| match kind {
                     0 => "short line\n".to_owned(),
                     1 => "é".repeat(*length) + "\n",
-                    // Every second of its characters begins at an odd byte.
+                    // Every second character begins at an odd offset.
                     3 => "a".to_owned() + &"é".repeat(*length) + "\n",
                     _ => "ab c".repeat(*length) + "\r\n",
                 })

@@ -1,17 +1,19 @@
-//! What a collection was encoded with.
+//! The contract of a collection, which identifies its encoding.
 
 use std::fmt;
 
-/// The name and the parameters of an encoding in one line, such as `fastembed-bm25/1 k=1.2 b=0.75 …`. Vectors of two
-/// contracts must never meet: their numbers mean different things, and nothing but the results would show it.
+/// The name and parameters of an encoding in one line, for example `fastembed-bm25/1 k=1.2 b=0.75 …`. Vectors
+/// with different contracts must never be mixed, because their numbers have different meanings, and only
+/// wrong results would reveal it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contract(String);
 
 impl Contract {
-    /// The key of a collection's metadata under which its contract stands.
+    /// The key of a collection's metadata that contains its contract.
     pub const KEY: &str = "sparse_encoding_contract";
 
-    /// `name` ends with the version of the encoding; parameters are those that change a number.
+    /// Creates a contract. `name` must end with the version of the encoding; `parameters` are those that
+    /// affect the numbers.
     pub fn new(name: &str, parameters: &str) -> Self {
         Self(format!("{name} {parameters}"))
     }
@@ -21,7 +23,7 @@ impl Contract {
         Self(text.to_owned())
     }
 
-    /// The line.
+    /// Returns the contract as a line of text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,17 +1,18 @@
-//! A [`PointStore`](crate::PointStore) in a directory of this machine.
+//! A [`PointStore`](crate::PointStore) in a local directory.
 //!
 //! ```text
-//! DIRECTORY/.code.lock        locked by the process that writes, with its number
-//! DIRECTORY/code/manifest     what the collection consists of: replaced in one step, with lengths and hashes
-//! DIRECTORY/code/3f….term     segments, which never change
+//! DIRECTORY/.code.lock        locked by the process that writes; contains its process id
+//! DIRECTORY/code/manifest     the files of the collection with lengths and hashes; replaced atomically
+//! DIRECTORY/code/3f….term     segments, which are immutable
 //! ```
 //!
-//! A collection is a set of tantivy segments ([`forage_rank::segments`]). A dimension is a term, and the bits of a
-//! weight are the position at which the term occurs, so that weights come back exactly. Scores are Qdrant's: the inverse
-//! document frequency is counted over the points that are there, whatever was removed before.
+//! A collection is a set of tantivy segments ([`forage_rank::segments`]). Each dimension is a term, and the
+//! bits of a weight are the position of the term, so weights are restored exactly. Scores equal Qdrant's: the
+//! inverse document frequency counts the existing points, regardless of removed ones.
 //!
-//! Any number of processes read while one writes. A process that is killed loses what it had not committed yet, never
-//! what was there before. Every file is compared with its hash before it is used, so that damage is an error.
+//! Any number of processes can read while one writes. A process that is killed loses its uncommitted changes,
+//! but never earlier ones. Every file is checked against its hash before it is used, so damage is reported as
+//! an error.
 //!
 //! ```
 //! use forage_base::Stop;

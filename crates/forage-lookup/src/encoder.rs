@@ -1,62 +1,68 @@
-//! What makes vectors of texts.
+//! Encoders, which convert texts to sparse vectors.
 
 use crate::contract::Contract;
 use crate::vector::SparseVector;
 
-/// Makes vectors of texts. Documents and queries are encoded differently: a document's weights say how much of it a
-/// word is, and how rare the word is the store knows (its IDF modifier); a query's say 1.
+/// Converts texts to sparse vectors. Documents and queries are encoded differently. In a document, a weight
+/// is the importance of the word in the text; the store knows the rarity of the word (its IDF modifier). In a
+/// query, every weight is 1.
 pub trait Encoder: Send + Sync {
-    /// What a collection that it fills says of itself.
+    /// Returns the contract of the collections that this encoder fills.
     fn contract(&self) -> Contract;
 
-    /// Whether its queries mean something in a collection of that contract.
+    /// Returns true if the queries of this encoder are valid for collections with this contract.
     fn reads(&self, contract: &Contract) -> bool {
         self.contract() == *contract
     }
 
-    /// The vector of a document; empty if it has no word.
+    /// Encodes a document. The vector is empty if the text has no words.
     ///
     /// # Errors
-    /// It can encode queries alone.
+    ///
+    /// Returns an error if the encoder supports only queries.
     fn document(&self, text: &str) -> Result<SparseVector, EncodingError>;
 
-    /// The vector of a query; empty if it has no word, as of stop words alone.
+    /// Encodes a query. The vector is empty if the text has no words, for example if it has only stop words.
     ///
     /// # Errors
-    /// What it needs is not there.
+    ///
+    /// Returns an error if something that the encoder requires is missing.
     fn query(&self, text: &str) -> Result<SparseVector, EncodingError>;
 
-    /// What the dimensions of the text's vector stand for, for people: a dimension may have several words.
+    /// Returns the words of each dimension of the text's vector, for display. A dimension may have several
+    /// words.
     ///
     /// # Errors
-    /// As those of the vector.
+    ///
+    /// Returns the same errors as encoding the text.
     fn words(&self, text: &str, form: EncodedForm) -> Result<Vec<(u32, String)>, EncodingError>;
 
-    /// Dimensions of which every document has each that has `name` in it as a whole, in any case of its letters; first
-    /// those of which there are probably fewer. So a collection without one of them doesn't have the name. Nothing
-    /// where that can't be said.
+    /// Returns dimensions that every document with `name` as a whole word, in any case, must have. The
+    /// presumably rarest ones come first. A collection without one of them can't contain the name. Returns
+    /// nothing if this is not guaranteed.
     fn needed(&self, _name: &str) -> Vec<u32> {
         Vec::new()
     }
 }
 
-/// The two vectors that a text has.
+/// The two vectors of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EncodedForm {
-    /// As it is stored.
+    /// The vector that is stored.
     Document,
-    /// As it is asked.
+    /// The vector that is queried.
     Query,
 }
 
-/// A text can't be encoded.
+/// The reasons for which a text can't be encoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EncodingError {
-    /// The encoder can't be used; names the cause and the next step. The encoders of this crate need nothing that can
-    /// be missing. One that a program brings itself may, and a lookup with it is then an answer without results.
+    /// The encoder can't be used; the message names the cause and the next step. The encoders of this crate
+    /// require nothing that could be missing, but an encoder of another program may. A lookup with it then
+    /// returns an answer without results.
     #[error("{0}")]
     Unavailable(String),
-    /// The encoder of this name can't encode documents.
+    /// The encoder with this name can't encode documents.
     #[error("`{0}` encodes queries only: fill the collection with FastEmbed, or choose another encoder")]
     QueriesOnly(&'static str),
 }

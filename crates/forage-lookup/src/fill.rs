@@ -1,8 +1,9 @@
-//! Filling a collection with the files of a tree, and keeping it true to them.
+//! Fills a collection with the files of a tree, and keeps it up to date.
 //!
-//! The collection itself says what it holds: every point knows its file, a hash of that, and how many points the file
-//! has. So a filling that was killed goes on where it was, with nothing lost or doubled: a point's id is made of the
-//! repository, the path and the number of the chunk, and a file counts as there only if all of its points are.
+//! The collection itself records its content: every point contains its file, a hash of the file, and the
+//! number of points of the file. An interrupted filling can therefore continue without losing or duplicating
+//! anything. The id of a point is derived from the repository, the path and the number of the chunk, and a
+//! file counts as present only if all of its points exist.
 
 mod seen;
 
@@ -32,76 +33,79 @@ pub use seen::{count_chunks, remove_repository, repositories};
 
 use self::seen::SeenTree;
 
-/// Changes when the same file would be cut or described otherwise.
+/// Must be changed if the same file would be split or described differently.
 const FORMAT: &str = "1";
 
-/// Payload fields of every point that [`Filling`] writes.
+/// The payload fields of every point that [`Filling`] writes.
 mod field {
-    /// The repository, as the user calls it.
+    /// The repository's name, chosen by the user.
     pub(super) const REPO: &str = "repo";
-    /// Below the root.
+    /// The path relative to the root.
     pub(super) const PATH: &str = "path";
-    /// In lower case; not there for a file of no known language.
+    /// The language in lower case; missing if it is unknown.
     pub(super) const LANGUAGE: &str = "language";
-    /// `{"start": n, "end": n}`, from 1.
+    /// `{"start": n, "end": n}`, counted from 1.
     pub(super) const LINES: &str = "lines";
     pub(super) const TEXT: &str = "text";
-    /// Which file this was: a hash of its bytes and of how they were cut and encoded.
+    /// The version of the file: a hash of its bytes and of the way in which they were split and encoded.
     pub(super) const CONTENT: &str = "content";
-    /// Which of the file's chunks, from 0.
+    /// The number of the chunk within the file, counted from 0.
     pub(super) const CHUNK: &str = "chunk";
-    /// How many chunks the file has.
+    /// The number of chunks of the file.
     pub(super) const CHUNKS: &str = "chunks";
 }
 
-/// The store, the encoder and the settings with which a collection is filled.
+/// The store, the encoder and the settings for filling a collection.
 pub struct Filling<'a> {
-    /// The store that points are written to.
+    /// The store to which points are written.
     pub store: &'a dyn PointStore,
-    /// The encoder that makes their vectors.
+    /// The encoder of their vectors.
     pub encoder: &'a dyn Encoder,
     /// The name of the sparse vector.
     pub using: &'a str,
     /// The name of the repository in the collection.
     pub repository: &'a str,
-    /// The way in which a server spreads the collection, if it has to be made.
+    /// How a server distributes the collection, if it has to be created.
     pub sharding: Sharding,
-    /// A function that names the language of a file, by its path.
+    /// Returns the language of a file by its path.
     pub language: fn(&str) -> Option<&'static str>,
-    /// Bytes of a file; larger ones are left out, as are those over [`limits::FILE_BYTES`].
+    /// Maximum size of a file in bytes; larger ones are left out, and so are those over
+    /// [`limits::FILE_BYTES`].
     pub max_file_bytes: Option<u64>,
-    /// Takes secrets out of a text that leaves the machine: the text with as many lines, and how many there were.
+    /// Redacts a text that leaves this machine. It must return a text with the same number of lines, and the
+    /// number of secrets.
     pub redact: Option<Redact<'a>>,
-    /// Counts points that were written, for whoever shows progress.
+    /// A counter of written points, to show progress.
     pub written: Arc<AtomicU64>,
 }
 
-/// Takes secrets out of a text.
+/// A function that redacts secrets in a text.
 pub type Redact<'a> = &'a (dyn Fn(&str) -> (String, u64) + Sync);
 
-/// The outcome of a filling.
+/// The result of a filling.
 #[derive(Debug, Default)]
 pub struct Filled {
-    /// Files that were written, whole.
+    /// Number of files that were written completely.
     pub files: u64,
-    /// Files that were there as they are.
+    /// Number of files that were already up to date.
     pub unchanged: u64,
-    /// Files that were removed, because they have gone, or may no longer be read.
+    /// Number of files that were removed, because they no longer exist or may no longer be read.
     pub removed: u64,
-    /// Points that were written.
+    /// Number of points written.
     pub points: u64,
-    /// Secrets that were taken out of them.
+    /// Number of secrets redacted in them.
     pub redacted: u64,
-    /// Whether the tree is as it was, so that nothing was read or compared.
+    /// True if the tree was unchanged, so that nothing was read or compared.
     pub is_unchanged: bool,
-    /// The report of the walk. One that ended early removed nothing.
+    /// The report of the walk. If the walk ended early, no files were removed.
     pub report: WalkReport,
 }
 
-/// A filling ended. What was written by then is there, and the next one goes on.
+/// The reasons for which a filling ends early. Everything written so far is kept, and the next filling
+/// continues.
 #[derive(Debug, thiserror::Error)]
 pub enum FillError {
-    /// The collection is none for this.
+    /// The collection is not suitable.
     #[error(transparent)]
     Collection(#[from] CollectionError),
     /// The tree can't be walked.
@@ -118,16 +122,16 @@ impl From<StoreError> for FillError {
     }
 }
 
-/// What a collection knows of a file.
+/// The points of a file in the collection.
 #[derive(Debug, Default)]
 struct StoredPoints {
-    /// The hash that all of its points have; nothing if they differ.
+    /// The hash that all of its points have; `None` if they differ.
     content: Option<String>,
-    /// How many points there should be.
+    /// The number of points that should exist.
     chunks: u64,
-    /// Which there are.
+    /// The numbers of the points that exist.
     present: Vec<u64>,
-    /// Whether the tree has it.
+    /// True if the tree contains the file.
     is_seen: AtomicBool,
 }
 
@@ -146,17 +150,18 @@ impl StoredPoints {
     }
 }
 
-/// A file on its way into the collection.
+/// A file that is being added to the collection.
 struct FilledFile {
     points: Vec<Point>,
     bytes: usize,
     redacted: u64,
-    /// Points of what the file was before that have no successor.
+    /// Points of the previous version of the file that are not replaced.
     surplus: Vec<PointId>,
 }
 
 impl FilledFile {
-    /// Bytes of memory while it waits: several times those of its text, for vectors and what two chunks share.
+    /// Returns its memory size in bytes while it waits. This is several times the size of its text because of
+    /// the vectors and the overlap of chunks.
     fn weight(&self) -> usize {
         let of_point = |point: &Point| {
             let text = point.payload.get(field::TEXT).and_then(Value::as_str).map_or(0, str::len);
@@ -167,10 +172,13 @@ impl FilledFile {
 }
 
 impl Filling<'_> {
-    /// Makes the collection if there is none, and makes what it has of the repository be the files below `root`.
+    /// Creates the collection if it does not exist, and updates its content for the repository to match the
+    /// files below `root`.
     ///
     /// # Errors
-    /// It isn't. What was written by then is there, and calling again goes on.
+    ///
+    /// Returns an error if this did not succeed. Everything written so far is kept, and calling this again
+    /// continues.
     pub fn run(&self, root: &Arc<Root>, options: &WalkOptions, stop: &Stop) -> Result<Filled, FillError> {
         self.prepare(stop)?;
         if let Some(filled) = self.unchanged(root, options, stop)? {
@@ -191,7 +199,8 @@ impl Filling<'_> {
             let write = || loop {
                 let batch = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
                 let Ok(batch) = batch else { return };
-                // After a failure what still comes is taken and left, so that nobody waits to hand it over.
+                // After a failure we still receive items and discard them, so that their senders do not
+                // block.
                 let written = if has_failed() { Ok(()) } else { self.write(&batch, stop) };
                 if let Err(error) = written {
                     fail(error.into());
@@ -239,7 +248,7 @@ impl Filling<'_> {
             return Err(error);
         }
         filled.unchanged = unchanged.into_inner();
-        // Nothing has gone that a walk has only not come to.
+        // We must not remove files that the walk did not reach.
         let is_whole = filled.report.stopped.is_none() && !filled.report.too_many_entries;
         if filled.report.stopped == Some(Stopped::Cancelled) {
             return Err(StoreError::Cancelled.into());
@@ -252,9 +261,9 @@ impl Filling<'_> {
         Ok(filled)
     }
 
-    /// Makes sure that there is a collection for these vectors.
+    /// Ensures that there is a suitable collection for these vectors.
     fn prepare(&self, stop: &Stop) -> Result<(), FillError> {
-        // An encoder of queries only fails here, before a collection is made.
+        // An encoder that supports only queries must fail before a collection is created.
         self.encoder.document("")?;
         let contract = self.encoder.contract();
         let creation = Creation {
@@ -267,16 +276,17 @@ impl Filling<'_> {
             Some(collection) => collection,
             None => match self.store.create(&creation, stop) {
                 Ok(()) => return Ok(()),
-                // Somebody else was faster.
+                // Another process was faster.
                 Err(StoreError::Exists(_)) => self.store.collection(stop)?.unwrap_or_default(),
                 Err(error) => return Err(error.into()),
             },
         };
         let place = self.store.place();
         check(&collection, self.encoder, self.using, &place)?;
-        // To be read is less than to be the same: a query may be asked of a richer encoding, a document must not be added.
+        // `reads` is not sufficient here: a query may be used with a richer encoding, but a document must not
+        // be added to it.
         match &collection.contract {
-            // Whoever made the collection may have been stopped before all fields had an index.
+            // The process that created the collection may have been stopped before it indexed all fields.
             Some(theirs) if *theirs == contract => {
                 Ok(again(stop, || self.store.index_fields(&creation.indexed_fields, stop))?)
             }
@@ -291,7 +301,7 @@ impl Filling<'_> {
         }
     }
 
-    /// What the collection has of the repository, by path.
+    /// Returns the content of the collection for the repository, by path.
     fn known(&self, stop: &Stop) -> Result<HashMap<String, StoredPoints>, FillError> {
         let filter = PointFilter::any_of(field::REPO, [self.repository]);
         let fields = [field::PATH, field::CONTENT, field::CHUNK, field::CHUNKS].map(str::to_owned);
@@ -303,7 +313,7 @@ impl Filling<'_> {
                 let text = |name: &str| payload.get(name).and_then(Value::as_str).unwrap_or_default();
                 let number = |name: &str| payload.get(name).and_then(Value::as_u64).unwrap_or_default();
                 let (path, chunk) = (text(field::PATH), number(field::CHUNK));
-                // A point of somebody else's that happens to have our fields is not ours to remove.
+                // We must not remove a point that happens to have our fields but another id.
                 if id == self.id(path, chunk) {
                     let known = known.entry(path.to_owned()).or_default();
                     known.add(text(field::CONTENT), chunk, number(field::CHUNKS));
@@ -316,7 +326,7 @@ impl Filling<'_> {
         }
     }
 
-    /// `None` for a file that the collection has as it is.
+    /// Returns `None` for a file that is up to date in the collection.
     fn read(
         &self,
         buffer: &mut ReadBuffer,
@@ -397,7 +407,7 @@ impl Filling<'_> {
         Ok(())
     }
 
-    /// Removes the points of files that the tree has no more; says of how many.
+    /// Removes the points of files that the tree no longer contains. Returns the number of these files.
     fn remove_unseen(&self, known: &HashMap<String, StoredPoints>, stop: &Stop) -> Result<u64, StoreError> {
         let unseen: Vec<_> =
             known.iter().filter(|(_, known)| !known.is_seen.load(Ordering::Relaxed)).collect();
@@ -411,19 +421,19 @@ impl Filling<'_> {
         Ok(unseen.len() as u64)
     }
 
-    /// The same for the same chunk, whenever and wherever it is written.
+    /// Returns the id of a chunk, which is the same whenever and wherever it is written.
     fn id(&self, path: &str, chunk: u64) -> PointId {
         let hash = hash_of(&[self.repository.as_bytes(), path.as_bytes(), &chunk.to_le_bytes()]);
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&hash[..16]);
-        // Version 8, a hash of the maker's own: RFC 9562.
+        // Version 8 of RFC 9562: an application-specific hash.
         bytes[6] = bytes[6] & 0x0f | 0x80;
         bytes[8] = bytes[8] & 0x3f | 0x80;
         PointId::Uuid(u128::from_be_bytes(bytes))
     }
 }
 
-/// SHA-256 of parts whose borders count.
+/// Returns the SHA-256 hash of several parts, whose boundaries are significant.
 fn hash_of(parts: &[&[u8]]) -> [u8; 32] {
     let mut digest = Digest::new(&SHA256);
     for part in parts {
@@ -440,12 +450,12 @@ fn hexadecimal(bytes: &[u8]) -> String {
 }
 
 enum UnreadReason {
-    /// Left out, and counted.
+    /// The file was left out and counted.
     Left,
     Failed(FillError),
 }
 
-/// What goes into the store in one request.
+/// The points that are written in one request.
 #[derive(Default)]
 struct PointBatch {
     points: Vec<Point>,
@@ -454,7 +464,7 @@ struct PointBatch {
 }
 
 impl PointBatch {
-    /// Takes the points of a file; gives back what is full.
+    /// Adds the points of a file. Returns the batches that are full.
     fn take(&mut self, mut file: FilledFile) -> Vec<Self> {
         let mut full = Vec::new();
         let bytes_per_point = file.bytes / file.points.len().max(1);
@@ -469,7 +479,7 @@ impl PointBatch {
                 full.push(std::mem::take(self));
             }
         }
-        // Only once what replaces them is written, or under way before them.
+        // We must do this after the new points of the file are written or are on their way.
         self.surplus.extend(file.surplus);
         full
     }

@@ -1,34 +1,34 @@
-//! Which points are looked at.
+//! Filters of points.
 
 use std::fmt;
 
 use crate::limits;
 use crate::point_id::PointId;
 
-/// A filter of points: those pass of which every condition holds. Without a condition: all points.
+/// A filter of points: a point passes if every condition holds. Without conditions, all points pass.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PointFilter {
-    /// The conditions that the payload has to meet.
+    /// The conditions on the payload.
     pub conditions: Vec<Condition>,
-    /// The points have to be among these.
+    /// If set, only points with one of these ids pass.
     pub ids: Option<Vec<PointId>>,
 }
 
-/// A condition on a field of the payload. Of a list one of its items has to meet it.
+/// A condition on a field of the payload. If the field is a list, one of its items must meet the condition.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     /// The field; dots lead into objects: `lines.start`.
     pub field: String,
-    /// The test that it has to pass.
+    /// The test of its value.
     pub test: Test,
 }
 
 /// The tests of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Test {
-    /// It has one of the values.
+    /// The value is one of these.
     AnyOf(Vec<WantedValue>),
-    /// It is a number on this side of the other.
+    /// The value is a number on this side of the bound.
     Bound(Side, f64),
 }
 
@@ -37,50 +37,52 @@ pub enum Test {
 pub enum WantedValue {
     /// This text.
     Text(String),
-    /// What somebody has written without saying what it is: this text, or the number or flag that it reads as.
+    /// A value as the user wrote it, without a type: this text, or the number or flag that it can be parsed
+    /// as.
     Word(String),
 }
 
-/// The side of a bound on which a number has to lie.
+/// The side of a bound on which a number must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Larger.
+    /// Greater than the bound.
     Above,
-    /// As large, or larger.
+    /// Greater than or equal to the bound.
     From,
-    /// Smaller.
+    /// Less than the bound.
     Below,
-    /// As small, or smaller.
+    /// Less than or equal to the bound.
     To,
 }
 
-/// All that one of several values may be, by its type.
+/// All interpretations of several values, by type.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Readings {
     /// As texts.
     pub texts: Vec<String>,
     /// As whole numbers.
     pub integers: Vec<i64>,
-    /// As numbers that a payload may have as 3.0, exactly.
+    /// As numbers that a payload may contain exactly in the form 3.0.
     pub floats: Vec<f64>,
     /// As true or false.
     pub flags: Vec<bool>,
 }
 
-/// The reasons for which a condition is none.
+/// The reasons for which a condition is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FilterError {
-    /// It is not of the form.
+    /// It does not have the required form.
     #[error(
         "{0:?} is no condition; write FIELD=VALUE, FIELD=VALUE|VALUE for any of them, or FIELD>=NUMBER (>, <=, <)"
     )]
     Form(String),
-    /// Signs of other languages, of which one stands in front of a value: a comparison that nobody meant would come of it.
+    /// It uses an operator of another language, and a part of it would become part of the value. This would
+    /// give a comparison that the user did not intend.
     #[error("{written:?} is no condition; write {right}")]
     Sign {
         /// The whole condition.
         written: String,
-        /// What may be meant, as it is written.
+        /// The condition that was probably intended.
         right: String,
     },
     /// There is no such test.
@@ -89,45 +91,45 @@ pub enum FilterError {
          FIELD>NUMBER"
     )]
     Not(String),
-    /// The field's name is none.
+    /// The name of the field is invalid.
     #[error("{0:?} names no payload field; give letters, digits, `_` and `-`, and dots into objects")]
     Field(String),
-    /// A bound that is no number.
+    /// The bound is not a number.
     #[error("{condition:?}: {value:?} is no number, and only numbers are larger or smaller")]
     Number {
         /// The whole condition.
         condition: String,
-        /// What should be one.
+        /// The part that should be a number.
         value: String,
     },
-    /// There is no value, or one too many.
+    /// There is no value, or there are too many.
     #[error("{0:?} has no value, or more than {most}; write FIELD=VALUE", most = limits::FILTER_VALUES)]
     Values(String),
-    /// A quote that doesn't end.
+    /// A quote is not terminated.
     #[error("{0:?}: a value in quotes is a JSON string: FIELD=\"a|b\"")]
     Quotes(String),
 }
 
 impl PointFilter {
-    /// One field that has one of these texts.
+    /// Creates a filter for points whose field has one of these texts.
     pub fn any_of(field: &str, values: impl IntoIterator<Item = impl Into<String>>) -> Self {
         let values = values.into_iter().map(|value| WantedValue::Text(value.into()));
         let condition = Condition { field: field.to_owned(), test: Test::AnyOf(values.collect()) };
         Self { conditions: vec![condition], ids: None }
     }
 
-    /// The same, and among these points.
+    /// Restricts the filter to points with one of these ids.
     #[must_use]
     pub fn among(&self, ids: Vec<PointId>) -> Self {
         Self { conditions: self.conditions.clone(), ids: Some(ids) }
     }
 
-    /// Returns whether it leaves nothing out.
+    /// Returns true if all points pass.
     pub fn is_empty(&self) -> bool {
         self.conditions.is_empty() && self.ids.is_none()
     }
 
-    /// Returns whether it leaves everything out.
+    /// Returns true if no point can pass.
     pub fn is_nothing(&self) -> bool {
         let is_nothing =
             |condition: &Condition| matches!(&condition.test, Test::AnyOf(values) if values.is_empty());
@@ -136,11 +138,24 @@ impl PointFilter {
 }
 
 impl Condition {
-    /// The simple form: `FIELD=VALUE`, `FIELD=VALUE|VALUE`, `FIELD>=NUMBER`. A value in quotes is a JSON string, and that
-    /// text alone; another one is the number or flag too that it reads as.
+    /// Parses the simple form: `FIELD=VALUE`, `FIELD=VALUE|VALUE`, `FIELD>=NUMBER`. A value in quotes is a
+    /// JSON string and matches only this text. Other values also match the number or flag that they can be
+    /// parsed as.
     ///
     /// # Errors
-    /// It is not of that form.
+    ///
+    /// Returns an error if the text does not have this form.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use forage_lookup::Condition;
+    ///
+    /// let condition = Condition::parse("lines.start>=10")?;
+    /// assert_eq!((condition.field.as_str(), condition.to_string().as_str()), ("lines.start", "lines.start>=10"));
+    /// assert!(Condition::parse("path==src").is_err());
+    /// # Ok::<(), forage_lookup::FilterError>(())
+    /// ```
     pub fn parse(text: &str) -> Result<Self, FilterError> {
         let form = || FilterError::Form(text.to_owned());
         let at = text.find(['=', '<', '>']).ok_or_else(form)?;
@@ -178,7 +193,8 @@ impl Condition {
     }
 }
 
-/// What is meant by a sign that is none, as it is written; `None` for signs that mean nothing.
+/// Returns the probably intended condition for an invalid operator, or `None` for operators without a
+/// meaning.
 fn right_form(field: &str, sign: &str, value: &str) -> Option<String> {
     let value = value.trim_end();
     let sides = match (sign.contains('>'), sign.contains('<')) {
@@ -191,7 +207,7 @@ fn right_form(field: &str, sign: &str, value: &str) -> Option<String> {
         Ok(_) => format!("{field}{sides}{value}"),
         Err(_) => format!("{field}{sides}NUMBER"),
     };
-    // Where a value may begin, that text may be meant.
+    // Where a value may begin, this may be meant as text.
     let as_text = sign.strip_prefix('=').map(|rest| serde_json::Value::from(format!("{rest}{value}")));
     Some(match as_text {
         Some(text) => format!("{bound}, or {field}={text} for that text"),
@@ -199,7 +215,7 @@ fn right_form(field: &str, sign: &str, value: &str) -> Option<String> {
     })
 }
 
-/// Letters, digits, `_` and `-`, with dots between; `[]` behind a list of objects.
+/// Accepts letters, digits, `_` and `-`, with dots between them, and `[]` after a list of objects.
 fn is_field(field: &str) -> bool {
     let is_plain = |character: char| character.is_alphanumeric() || matches!(character, '_' | '-');
     field.len() <= limits::FILTER_FIELD_BYTES
@@ -209,7 +225,7 @@ fn is_field(field: &str) -> bool {
         })
 }
 
-/// Values between bars; `None` if a quote is none, and nothing if a value is empty.
+/// Splits values at bars. Returns `None` if a quote is invalid, and an empty list if a value is empty.
 fn values(text: &str) -> Option<Vec<WantedValue>> {
     let mut values = Vec::new();
     let mut rest = text.trim();
@@ -236,9 +252,9 @@ fn values(text: &str) -> Option<Vec<WantedValue>> {
 }
 
 impl Readings {
-    /// Collects the readings of all values.
+    /// Collects the interpretations of all values.
     pub fn from_values(values: &[WantedValue]) -> Self {
-        // From here on not every whole number is a float of its own.
+        // From here on, some whole numbers share the same float.
         const EXACT: u64 = 1 << 53;
         let mut readings = Self::default();
         for value in values {
@@ -263,7 +279,7 @@ impl Readings {
 }
 
 impl fmt::Display for Condition {
-    /// As it is written, and read again by [`Condition::parse`].
+    /// Formats the condition so that [`Condition::parse`] can read it.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.field)?;
         match &self.test {
@@ -296,7 +312,7 @@ impl fmt::Display for Condition {
     }
 }
 
-/// Whether a text reads as itself without quotes, and as nothing else.
+/// Returns true if a text without quotes is parsed as itself and as nothing else.
 fn is_bare(text: &str) -> bool {
     let is_other = text.parse::<f64>().is_ok() || text.parse::<bool>().is_ok();
     !text.is_empty()
@@ -393,7 +409,7 @@ mod tests {
             (readings.integers, readings.floats, readings.flags),
             (vec![3], vec![3.0, 2.5], vec![true])
         );
-        // Two large numbers that are one float.
+        // Two large numbers that are the same float.
         let large = Readings::from_values(&[word("9007199254740993")]);
         assert_eq!((large.integers, large.floats), (vec![9_007_199_254_740_993], vec![]));
     }

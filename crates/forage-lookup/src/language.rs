@@ -1,4 +1,5 @@
-//! What the encodings share: Python's notion of a word, stop words and stems of languages, and ids of words.
+//! Language data shared by the encodings: Python's definition of a word, stop words and stems of languages,
+//! and ids of words.
 
 use std::borrow::Cow;
 use std::collections::hash_map::Entry;
@@ -8,24 +9,24 @@ use foldhash::{HashMap, HashMapExt as _, HashSet};
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_general_category::{GeneralCategory, get_general_category};
 
-/// The table of languages: a name as FastEmbed has it, and a list of stop words.
+/// The table of languages: FastEmbed's name of each one, and a list of stop words.
 macro_rules! languages {
     ($($language:ident $name:literal $words:expr;)*) => {
-        /// A language whose stop words and stems FastEmbed's BM25 knows.
+        /// A language with stop words and stems in FastEmbed's BM25.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[expect(missing_docs, reason = "each is the language of its name")]
         pub enum Language { $($language),* }
 
         impl Language {
-            /// All, by name.
+            /// All languages, by name.
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$language),*];
 
-            /// Its name in lower case, as FastEmbed calls it.
+            /// Returns FastEmbed's name of the language, in lower case.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$language => $name),* }
             }
 
-            /// The words that FastEmbed leaves out, a line each.
+            /// Returns the stop words of FastEmbed, one per line.
             fn list(self) -> &'static str {
                 match self { $(Self::$language => $words),* }
             }
@@ -37,7 +38,7 @@ macro_rules! languages {
     };
 }
 
-// NLTK's lists, as Qdrant has them in its engine. FastEmbed has none for Tamil.
+// The lists of NLTK, as included in Qdrant's engine. FastEmbed has none for Tamil.
 languages! {
     Arabic "arabic" include_str!("stop_words/arabic.txt");
     Danish "danish" include_str!("stop_words/danish.txt");
@@ -60,12 +61,12 @@ languages! {
 }
 
 impl Language {
-    /// The language of a name.
+    /// Returns the language with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|language| language.name() == name)
     }
 
-    /// Whether FastEmbed leaves the word out. Expects lower case.
+    /// Returns true if FastEmbed leaves out the word, which must be in lower case.
     pub(crate) fn is_stop_word(self, word: &str) -> bool {
         static SETS: [OnceLock<HashSet<&str>>; Language::ALL.len()] =
             [const { OnceLock::new() }; Language::ALL.len()];
@@ -73,29 +74,30 @@ impl Language {
     }
 }
 
-/// The treatment of the words of a text by FastEmbed's BM25.
+/// How FastEmbed's BM25 treats the words of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prose {
-    /// Stop words of the language are left out, and what is left has its ending taken off.
+    /// Stop words of the language are left out, and the other words are stemmed.
     Stemmed(Language),
-    /// Every word is kept as it is, stop words as well: FastEmbed's `disable_stemmer`. No language matters.
+    /// Every word is kept unchanged, including stop words: FastEmbed's `disable_stemmer`. The language does
+    /// not matter.
     AsWritten,
 }
 
 impl Default for Prose {
-    /// FastEmbed's.
+    /// Returns FastEmbed's default.
     fn default() -> Self {
         Self::Stemmed(Language::English)
     }
 }
 
 impl Prose {
-    /// Returns every treatment.
+    /// Iterates over all treatments.
     pub fn all() -> impl Iterator<Item = Self> {
         Language::ALL.into_iter().map(Self::Stemmed).chain([Self::AsWritten])
     }
 
-    /// Returns the part of a contract that names it.
+    /// Returns the part of a contract that names the treatment.
     pub(crate) fn parameters(self) -> String {
         match self {
             Self::Stemmed(language) => format!("language={}", language.name()),
@@ -103,7 +105,7 @@ impl Prose {
         }
     }
 
-    /// Returns whether a word in lower case is left out.
+    /// Returns true if a word in lower case is left out.
     pub(crate) fn is_stop_word(self, word: &str) -> bool {
         matches!(self, Self::Stemmed(language) if language.is_stop_word(word))
     }
@@ -118,8 +120,8 @@ impl Prose {
     }
 }
 
-/// `\w` of Python's `re` on text: letters, numbers of any kind, `_`. Rust's `is_alphanumeric` is another set: it takes
-/// combining marks for letters.
+/// Implements `\w` of Python's `re` for text: letters, numbers of any kind, `_`. Rust's `is_alphanumeric`
+/// differs: it includes combining marks.
 pub(crate) fn is_word_character(character: char) -> bool {
     if character.is_ascii() {
         return character.is_ascii_alphanumeric() || character == '_';
@@ -141,14 +143,15 @@ pub(crate) fn is_word_character(character: char) -> bool {
     )
 }
 
-/// FastEmbed's dimension of a word: the absolute value of its 32-bit murmur3 hash, taken as signed.
+/// Returns FastEmbed's dimension of a word: the absolute value of its 32-bit murmur3 hash, as a signed
+/// number.
 pub(crate) fn dimension(word: &str) -> u32 {
     (murmur3_32::Murmur3::hash(0, word.as_bytes()) as i32).unsigned_abs()
 }
 
-/// Takes endings off, by Snowball's algorithms; of English, Porter's second one.
+/// Stems words with Snowball's algorithms; for English this is Porter2.
 pub(crate) struct Stems {
-    /// `None` for words as they are.
+    /// `None` to keep words unchanged.
     stemmer: Option<Stemmer>,
 }
 
@@ -162,7 +165,7 @@ impl Stems {
     }
 }
 
-/// How often each word comes, of words with counts, in the order in which the words come first.
+/// Sums the counts of equal words. Returns them in order of first occurrence.
 pub(crate) fn counts<'a>(words: impl Iterator<Item = (&'a str, u32)>) -> Vec<(&'a str, u32)> {
     let words_of_a_chunk = 256;
     let mut places: HashMap<&str, usize> = HashMap::with_capacity(words_of_a_chunk);

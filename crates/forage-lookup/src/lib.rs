@@ -1,8 +1,8 @@
-//! Exact keyword lookup over sparse vectors.
+//! Exact keyword lookup with sparse vectors.
 //!
-//! A text becomes a sparse vector by an [`Encoder`]; which one a collection was filled with is its [`Contract`], without
-//! which its numbers mean nothing. Vectors are kept by a [`PointStore`], such as a [`ServerStore`] on a Qdrant server or
-//! cluster, and looked up by a [`Retriever`].
+//! An [`Encoder`] converts a text to a sparse vector. The [`Contract`] of a collection identifies its
+//! encoder; without it the numbers have no meaning. A [`PointStore`] stores vectors, for example a
+//! [`ServerStore`] on a Qdrant server or cluster, and a [`Retriever`] looks them up.
 //!
 //! ```
 //! use forage_lookup::{CodeSuperset, Encoder};
@@ -10,7 +10,7 @@
 //! let encoder = CodeSuperset::new();
 //! let document = encoder.document("fn parse_header(line: &str) -> Result<Header, E0042>")?;
 //! let query = encoder.query("parse_header")?;
-//! // Every dimension of the query is one of the document's: it has the name.
+//! // The document contains the name because it has every dimension of the query.
 //! assert!(!query.is_empty() && query.ids().iter().all(|id| document.ids().contains(id)));
 //! # Ok::<(), forage_lookup::EncodingError>(())
 //! ```

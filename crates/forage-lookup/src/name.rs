@@ -1,28 +1,28 @@
-//! Queries that are one name, an identifier or a code, and what a text has of it.
+//! Queries for a single name (an identifier or a code), and comparing it with texts.
 
 use crate::language::is_word_character;
 use crate::limits;
 use crate::superset::identifiers;
 
-/// The extent to which a text has a name. The best first.
+/// How a text contains a name, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NameMatch {
-    /// All of it, as it is written.
+    /// The whole name, as written.
     Whole,
-    /// All of it, with other letters large or small.
+    /// The whole name in another case.
     OtherCase,
-    /// All of it in another spelling: `parseHTTPHeader` for `parse_http_header`.
+    /// The whole name in another spelling: `parseHTTPHeader` for `parse_http_header`.
     OtherSpelling,
-    /// It stands within a longer name.
+    /// Inside of a longer name.
     Inside,
-    /// Parts of it alone.
+    /// Only parts of the name.
     Parts,
-    /// Nobody knows: there is no text to compare.
+    /// Unknown, because there is no text to compare.
     Unknown,
 }
 
 impl NameMatch {
-    /// Compares a text with a name. `text` is `None` for a point without its text.
+    /// Compares a text with a name. `text` must be `None` for a point without its text.
     pub(crate) fn new(name: &str, text: Option<&str>) -> Self {
         let Some(text) = text else { return Self::Unknown };
         if has_whole(text, name) {
@@ -39,19 +39,19 @@ impl NameMatch {
         }
     }
 
-    /// Returns whether all of the name is there, in any case, and nothing is joined to it.
+    /// Returns true if the text contains the whole name in any case, and nothing is joined to it.
     pub fn is_whole(self) -> bool {
         matches!(self, Self::Whole | Self::OtherCase)
     }
 
-    /// Returns whether the name is there in any spelling.
+    /// Returns true if the text contains the name in any spelling.
     pub fn is_same(self) -> bool {
         self.is_whole() || self == Self::OtherSpelling
     }
 }
 
-/// The name that a query is, without quotes around it and an empty call behind it; `None` if it is words. A plain word is
-/// none: it has no parts that could be found in its place.
+/// Returns the name if the query is one, without enclosing quotes and a trailing empty call, or `None` if the
+/// query consists of words. A plain word is not a name, because it has no parts that could be found instead.
 pub(crate) fn name_of(query: &str) -> Option<&str> {
     let mut name = query.trim();
     for quote in ['`', '"', '\''] {
@@ -65,7 +65,7 @@ pub(crate) fn name_of(query: &str) -> Option<&str> {
     (is_one && has_word && is_written_as_one(name)).then_some(name)
 }
 
-/// Whether it is written as no word of prose is.
+/// Returns true if it is written in a way that no word of prose is.
 fn is_written_as_one(name: &str) -> bool {
     let is_sign = |it: char| it.is_ascii_punctuation() && !matches!(it, '\'' | ',' | ';' | '?' | '!' | '"');
     let letters = || name.chars().filter(|it| it.is_alphabetic());
@@ -74,7 +74,8 @@ fn is_written_as_one(name: &str) -> bool {
     name.chars().any(|it| it.is_numeric() || is_sign(it)) || is_capitals || has_hump
 }
 
-/// Whether the text has an identifier of the same letters and digits, whatever their case and what joins them.
+/// Returns true if the text contains an identifier with the same letters and digits, regardless of case and
+/// separators.
 fn is_respelled(text: &str, name: &str) -> bool {
     if !name.chars().all(|it| is_word_character(it) || it == '-') {
         return false;
@@ -92,8 +93,8 @@ fn has_whole(text: &str, name: &str) -> bool {
     })
 }
 
-/// Whether a name goes on beyond its edge, whose last character is `edge`: with a letter, or, as such names do that have
-/// those themselves, with a hyphen, or a dot between digits, and more.
+/// Returns true if a name continues beyond its last character `edge`: with a letter, or, if the name itself
+/// contains such characters, with a hyphen or a dot between digits followed by more.
 fn goes_on(edge: Option<char>, mut beyond: impl Iterator<Item = char>, name: &str) -> bool {
     let (Some(edge), Some(next)) = (edge, beyond.next()) else { return false };
     if !is_word_character(edge) {

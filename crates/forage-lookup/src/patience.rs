@@ -1,4 +1,4 @@
-//! Asking a store again that is busy or away for a moment.
+//! Retries requests to a store that is busy or unavailable for a moment.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use forage_base::{Stop, Stopped};
 use crate::limits;
 use crate::store::StoreError;
 
-/// Asks again what may succeed in a moment, as long as there is time for that.
+/// Retries a request that may succeed in a moment, while there is time.
 pub(crate) fn again<T>(stop: &Stop, ask: impl Fn() -> Result<T, StoreError>) -> Result<T, StoreError> {
     let mut tries = 0;
     loop {
@@ -16,7 +16,7 @@ pub(crate) fn again<T>(stop: &Stop, ask: impl Fn() -> Result<T, StoreError>) -> 
             result => return result,
         };
         let wait = match &error {
-            // A server that is busy for longer than that is asked again by the next call.
+            // If a server is busy for longer than this, we leave the retry to the next call.
             StoreError::RateLimited { retry_after: Some(wait), .. } if *wait > limits::RETRY_AFTER_MOST => {
                 return Err(error);
             }
@@ -24,7 +24,7 @@ pub(crate) fn again<T>(stop: &Stop, ask: impl Fn() -> Result<T, StoreError>) -> 
             _ => (limits::BACKOFF * 2_u32.pow(tries)).min(limits::BACKOFF_MOST).mul_f64(jitter()),
         };
         tries += 1;
-        // A wait that ends behind the deadline ends in nothing.
+        // We do not start a pause that would end after the deadline.
         if stop.deadline().is_some_and(|deadline| Instant::now() + wait >= deadline) {
             return Err(error);
         }
@@ -34,7 +34,8 @@ pub(crate) fn again<T>(stop: &Stop, ask: impl Fn() -> Result<T, StoreError>) -> 
     }
 }
 
-/// Between a half and one: clients that were refused together come back one after the other.
+/// Returns a factor between one half and one, so that clients that were rejected together retry at different
+/// times.
 fn jitter() -> f64 {
     let nanoseconds = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     0.5 + f64::from(nanoseconds.subsec_nanos() % 1_000) / 2_000.0

@@ -1,18 +1,19 @@
-//! Values in a payload: those that a condition tests, and those that a caller wants.
+//! Accesses values in a payload: those that a condition tests, and those that a caller requests.
 
 use serde_json::{Map, Value};
 
 use crate::filter::{Condition, Readings, Side, Test};
 use crate::store::ALL_FIELDS;
 
-/// A step of a path into a payload: the key of an object, and whether `[]` leads on into each item of a list.
+/// A step of a path into a payload: the key of an object, and true if `[]` continues with each item of a
+/// list.
 #[derive(Debug, PartialEq, Eq)]
 struct Step<'a> {
     key: &'a str,
     is_list: bool,
 }
 
-/// Splits a path at its dots. A key in double quotes may have dots itself, as in Qdrant's paths.
+/// Splits a path at its dots. A key in double quotes may contain dots, as in Qdrant's paths.
 fn steps(mut path: &str) -> Vec<Step<'_>> {
     let mut steps = Vec::new();
     loop {
@@ -29,7 +30,7 @@ fn steps(mut path: &str) -> Vec<Step<'_>> {
     }
 }
 
-/// Returns the values at a path. Of a list at its end: the items.
+/// Returns the values at a path. If the path ends at a list, returns its items.
 pub(crate) fn values<'a>(payload: &'a Map<String, Value>, path: &str) -> Vec<&'a Value> {
     let steps = steps(path);
     let Some((first, rest)) = steps.split_first() else { return Vec::new() };
@@ -48,7 +49,7 @@ pub(crate) fn values<'a>(payload: &'a Map<String, Value>, path: &str) -> Vec<&'a
         .collect()
 }
 
-/// Returns the parts of a payload that any of the paths leads to, within the objects that they are in.
+/// Returns the parts of a payload selected by any of the paths, including their enclosing objects.
 pub(crate) fn select(payload: &Map<String, Value>, paths: &[String]) -> Map<String, Value> {
     if paths.iter().any(|path| path == ALL_FIELDS) {
         return payload.clone();
@@ -88,7 +89,7 @@ fn select_in(object: &Map<String, Value>, paths: &[&[Step<'_>]]) -> Map<String, 
 }
 
 impl Condition {
-    /// Returns whether one of the values of the field passes.
+    /// Returns true if one of the values of the field passes.
     pub(crate) fn matches(&self, payload: &Map<String, Value>) -> bool {
         let values = values(payload, &self.field);
         match &self.test {

@@ -1,18 +1,18 @@
-//! What points are called.
+//! Ids of points.
 
 use std::fmt;
 
-/// The name of a point. Numbers come before UUIDs, and numbers in the order of numbers.
+/// The id of a point. Numbers are sorted numerically and before UUIDs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum PointId {
     /// An unsigned number.
     Number(u64),
-    /// A UUID; its order is that of its text.
+    /// A UUID, sorted like its text.
     Uuid(u128),
 }
 
 impl PointId {
-    /// A number in decimal digits, or a UUID with or without its dashes.
+    /// Parses a decimal number, or a UUID with or without dashes.
     pub fn parse(text: &str) -> Option<Self> {
         if let Ok(number) = text.parse() {
             return Some(Self::Number(number));

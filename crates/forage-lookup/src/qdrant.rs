@@ -1,10 +1,11 @@
-//! Sparse vectors on a Qdrant server or cluster, over its REST interface.
+//! Sparse vectors on a Qdrant server or cluster, through its REST interface.
 //!
-//! [`ServerStore`] opens connections to the address of its [`ServerSettings`] and to nothing else. Under `https://` the
-//! certificates of the operating system count; `SSL_CERT_FILE` names a file of others.
+//! [`ServerStore`] connects only to the address in its [`ServerSettings`]. With `https://` it trusts the
+//! certificates of the operating system; `SSL_CERT_FILE` names a file with others.
 //!
-//! It asks once: whether to ask again is its caller's to decide, by the kind of the error. A request that went over a kept
-//! connection which the server had closed meanwhile is sent again over a new one; all of them may be repeated.
+//! The store does not retry: the caller should decide this by the kind of the error. The exception is a
+//! request on an idle connection that the server has closed, which is repeated on a new connection. All
+//! requests are idempotent.
 
 mod calls;
 mod error;

@@ -1,4 +1,4 @@
-//! From a query to points in an order that is always the same.
+//! Looks up points for a query, in a deterministic order.
 
 mod foreign;
 mod named;
@@ -24,151 +24,152 @@ use crate::patience::again;
 use crate::store::{Collection, PointHit, PointQuery, PointReader, ShardLayout, StoreError};
 use crate::superset::CodeSuperset;
 
-/// Looks words up in one collection.
+/// Looks up words in one collection.
 #[derive(Clone)]
 pub struct Retriever {
     /// The store with the points.
     pub store: Arc<dyn PointReader>,
-    /// The encoder of queries; `None` for the one that the collection names itself.
+    /// The encoder of queries; `None` for the one that the collection names.
     pub encoder: Option<Arc<dyn Encoder>>,
-    /// The treatment of words that a collection must have which names its encoder itself; `None` for any.
+    /// The required treatment of words, if the collection names its own encoder; `None` for any.
     pub prose: Option<Prose>,
     /// The name of the store in telemetry.
     pub backend: &'static str,
-    /// The name of the sparse vector. Where the collection has another one alone, that is searched.
+    /// The name of the sparse vector. If the collection has only one with another name, that one is used.
     pub using: String,
-    /// The rarity of words, where the store does not weigh them by it.
+    /// How words are weighted by rarity if the store does not do it.
     pub idf: Idf,
-    /// Payload fields that come with a point.
+    /// The payload fields to return with each point.
     pub fields: Vec<String>,
-    /// The payload field with the text, in which names are looked for as a whole; `None` for points without one. In a
-    /// collection that does not say what it was encoded with, the text may be where others keep it.
+    /// The payload field with the text, which is compared with names; `None` for points without one. In a
+    /// collection without a contract, the text may be in a field that other programs use.
     pub text_field: Option<String>,
-    /// Time for one lookup, with all waits.
+    /// The timeout of a lookup, including all pauses.
     pub timeout: Duration,
-    /// What is known of the rarity of words, for those who ask the same collection.
+    /// A cache of document frequencies, shared by all retrievers of the same collection.
     pub rarity: Arc<KnownRarity>,
 }
 
-/// Scores of a collection whose sparse vector has no IDF modifier.
+/// How to weight words in a collection whose sparse vector has no IDF modifier.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Idf {
-    /// Each word of a query weighs by how many points have it, which the store is asked for.
+    /// Weight each word of a query by its document frequency, which is requested from the store.
     #[default]
     Auto,
-    /// As the store has them: a common word counts as much as a rare one.
+    /// Use the scores of the store: a common word counts as much as a rare one.
     Stored,
 }
 
-/// A way in which a collection is not as it was expected, and was searched all the same.
+/// A difference between a collection and the settings, despite which it was searched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Adapted {
-    /// It has no sparse vector of the name that was asked for, and its only one was searched.
+    /// It has no sparse vector with the requested name, and its only one was searched.
     Vector {
-        /// The name that was asked for.
+        /// The requested name.
         asked: String,
-        /// The one that was searched.
+        /// The name of the vector that was searched.
         used: String,
     },
     /// Texts are not in the payload field of the settings.
     Text {
         /// The field of the settings.
         asked: String,
-        /// The field in which they are.
+        /// The field that contains them.
         used: String,
     },
     /// The sparse vector has no IDF modifier.
     NoIdf {
-        /// Its name.
+        /// The name of the vector.
         vector: String,
-        /// Whether words were weighed by their rarity all the same.
+        /// True if words were weighted by rarity nevertheless.
         is_weighed: bool,
-        /// Dimensions of the query that are in more points than were counted, [`limits::HITS_ASKED`].
+        /// Number of dimensions of the query with more points than were counted ([`limits::HITS_ASKED`]).
         common: usize,
     },
 }
 
-/// The outcome of a lookup.
+/// The result of a lookup.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lookup {
-    /// The best first: by score, and by id where scores are the same to [`SCORE_STEP`]. Where the query is a name, those
-    /// that have it as a whole come before all others.
+    /// The hits, best first: by score, and by id if scores differ by less than [`SCORE_STEP`]. If the query
+    /// is a name, points that contain it as a whole come before all others.
     pub hits: Vec<PointHit>,
-    /// The extent to which each of the hits has the name that the query is; empty if it is none.
+    /// For each hit, how it contains the name; empty if the query is not a name.
     pub held: Vec<NameMatch>,
-    /// The state of the lookup, which says why there are hits or none.
+    /// The state of the lookup, which explains why there are hits or not.
     pub state: LookupState,
-    /// The facts that are known of the name that the query is.
+    /// The known facts about the name, if the query is one.
     pub name: Option<NameFacts>,
-    /// Results that were left out because they score less than [`limits::SCORE_SHARE`] of the best.
+    /// Number of results left out because they score less than [`limits::SCORE_SHARE`] of the best.
     pub cut: usize,
-    /// Counts of what there is without the filter, where nothing was found under one.
+    /// The number of results without the filter, if nothing passed it.
     pub beyond: Option<Beyond>,
-    /// More points than could be asked for score as the last one, so that which of them are returned is the store's
-    /// choice.
+    /// True if more points than could be requested have the same score as the last one, so that the store
+    /// chose arbitrarily among them.
     pub is_arbitrary: bool,
-    /// The questions that the store did not answer beside that for the hits: they are an answer without that.
+    /// Additional questions that the store did not answer. The hits are still valid.
     pub unanswered: Vec<Unanswered>,
-    /// The ways in which the collection is another one than was expected.
+    /// The differences between the collection and the settings.
     pub adapted: Vec<Adapted>,
 }
 
-/// A question of a lookup that the store gave no answer to, and why.
+/// A question of a lookup that the store did not answer, and the reason.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unanswered {
     /// The question.
     pub question: Question,
-    /// The error that came in place of an answer.
+    /// The error.
     pub error: StoreError,
 }
 
-/// The questions that a lookup asks a store beside that for the best points.
+/// The additional questions of a lookup to a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// How rare the words are in all shards together, where each counts by itself.
+    /// The document frequencies across all shards, if each shard counts separately.
     Rarity,
-    /// Which of the points that score as the last one come first by id.
+    /// Which points with the same score as the last one come first by id.
     Ties,
-    /// Which points have the name as a whole.
+    /// Which points contain the name as a whole.
     Name,
-    /// What there is without the filter.
+    /// The results without the filter.
     Beyond,
 }
 
-/// The facts that are known of a name in a collection, under the filter.
+/// The known facts about a name in a collection, with the filter applied.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NameFacts {
     /// The name.
     pub name: String,
-    /// Points that have it as a whole, as it is written.
+    /// Number of points that contain it as a whole, as written.
     pub whole: usize,
-    /// Points that have it in another case alone.
+    /// Number of points that contain it only in another case.
     pub other_case: usize,
-    /// Points whose texts were compared with it.
+    /// Number of points whose texts were compared with it.
     pub compared: usize,
-    /// Points that could have it, and have no text to compare.
+    /// Number of points that may contain it but have no text to compare.
     pub without_text: usize,
-    /// All points that can have it are among those: what none of them has, the collection doesn't have.
+    /// True if all points that can contain the name were compared: if none does, the collection does not
+    /// contain it.
     pub is_complete: bool,
-    /// The number of points that have it without the filter, in any case, where none has it under the filter.
+    /// Number of points that contain the name in any case without the filter, if none does with the filter.
     pub beyond: Option<usize>,
 }
 
 impl NameFacts {
-    /// Returns whether the collection doesn't have it, for certain.
+    /// Returns true if the collection certainly does not contain the name.
     pub fn is_absent(&self) -> bool {
         self.is_complete && self.without_text == 0 && self.whole + self.other_case == 0
     }
 }
 
-/// Counts of what there is without a filter under which nothing was found.
+/// The number of results without a filter, if nothing passed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Beyond {
-    /// Points with any of the words.
+    /// Number of points with any of the words.
     pub points: usize,
-    /// There may be more of them.
+    /// True if there may be more of them.
     pub is_at_least: bool,
-    /// Points that the filter lets through, whatever words they have.
+    /// Number of points that pass the filter, regardless of their words.
     pub under_filter: u64,
 }
 
@@ -187,7 +188,7 @@ impl Lookup {
         }
     }
 
-    /// Goes on without an answer to that. Only whoever asked ends a lookup that has found something.
+    /// Continues without an answer to the question, unless the caller has cancelled the lookup.
     fn without(&mut self, question: Question, error: StoreError) -> Result<(), StoreError> {
         match error {
             StoreError::Cancelled => Err(error),
@@ -198,7 +199,8 @@ impl Lookup {
         }
     }
 
-    /// Leaves out what scores next to nothing beside the best, but nothing that has the name as a whole.
+    /// Removes hits with a negligible score compared to the best one, except for those that contain the name
+    /// as a whole.
     fn cut(&mut self) {
         let best = self.hits.iter().map(|hit| hit.score).fold(0.0, f32::max);
         let before = self.hits.len();
@@ -215,43 +217,43 @@ impl Lookup {
     }
 }
 
-/// The states in which a lookup ends.
+/// The final state of a lookup.
 #[derive(Clone, Debug, PartialEq)]
 pub enum LookupState {
     /// There are hits.
     Found,
-    /// No point has any of the words, of those that the filter lets through.
+    /// No point that passes the filter has any of the words.
     NoMatch,
-    /// The query has no word that the encoder keeps, as one of stop words alone.
+    /// The query has no word that the encoder keeps, for example because it has only stop words.
     NoWord,
     /// There is no encoder, so nothing was looked up.
     EncoderUnavailable(String),
-    /// There is no answer of the store, so nothing is known.
+    /// The store did not answer, so nothing is known.
     StoreUnavailable(StoreError),
 }
 
-/// Scores that differ by less are the same: sums of 32-bit numbers depend on the order in which a store adds them, from
-/// the sixth digit on.
+/// Scores that differ by less count as equal: sums of 32-bit numbers depend on the order in which a store
+/// adds them, from the sixth digit on.
 pub const SCORE_STEP: f32 = 1e-4;
 
-/// The reasons for which a collection can't be asked. These are mistakes of the configuration, and no answer would be
-/// true.
+/// The reasons for which a collection can't be queried. These are configuration errors, for which any answer
+/// would be wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CollectionError {
-    /// There is none.
+    /// The collection does not exist.
     #[error("there is no {0}")]
     Missing(String),
-    /// It has no such sparse vector.
+    /// The collection does not have this sparse vector.
     #[error("{place} has no sparse vector `{using}`, but {known}")]
     NoVector {
         /// The collection.
         place: String,
-        /// The name that was asked for.
+        /// The requested name.
         using: String,
-        /// Those that there are, as a list.
+        /// A list of the existing vectors.
         known: String,
     },
-    /// The store doesn't weigh words by their rarity, so that every ranking would be wrong without a sign of it.
+    /// The store does not weight words by rarity, so every ranking would be wrong without a visible sign.
     #[error(
         "the sparse vector `{using}` of {place} has no IDF modifier, so that a common word would count as much as a rare \
          one; set it (Qdrant: update the collection with sparse_vectors.{using}.modifier = \"idf\")"
@@ -262,28 +264,28 @@ pub enum CollectionError {
         /// The vector.
         using: String,
     },
-    /// It was encoded with something else.
+    /// The collection was encoded with another encoder.
     #[error("{place} was encoded with `{theirs}`, and this is `{ours}`: its numbers mean other words")]
     Encoding {
         /// The collection.
         place: String,
-        /// What the collection says.
+        /// The contract of the collection.
         theirs: String,
-        /// What the configuration says.
+        /// The contract of the configured encoder.
         ours: String,
     },
-    /// Nobody knows what it was encoded with.
+    /// The collection has no contract.
     #[error("{0} doesn't say what it was encoded with")]
     Unsaid(String),
-    /// It says what it was encoded with, and that is nothing that is known here.
+    /// The collection has a contract that no encoder here supports.
     #[error("{place} was encoded with `{theirs}`, which no encoder here reads by itself")]
     Unknown {
         /// The collection.
         place: String,
-        /// What the collection says.
+        /// The contract of the collection.
         theirs: String,
     },
-    /// The store refused.
+    /// An error of the store.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -295,7 +297,7 @@ impl CollectionError {
         Self::NoVector { place: place.to_owned(), using: using.to_owned(), known }
     }
 
-    /// Returns what can be done about it, if anything.
+    /// Returns a remedy, if there is one.
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::Missing(_) => Some(Hint::FillCollection),
@@ -304,16 +306,17 @@ impl CollectionError {
             Self::Unsaid(_) => Some(Hint::NameEncoder),
             Self::Unknown { .. } => Some(Hint::SetEncoder),
             Self::Store(error) => error.hint(),
-            // How a modifier is set is the store's business, and said above.
+            // The message above already explains how to set a modifier, which depends on the store.
             Self::NoIdf { .. } => None,
         }
     }
 }
 
-/// Whether points of this encoder can be added to a collection.
+/// Checks that points of this encoder can be added to a collection.
 ///
 /// # Errors
-/// What is the matter with it, and how to mend that.
+///
+/// Returns the problem and how to fix it.
 pub(crate) fn check(
     collection: &Collection,
     encoder: &dyn Encoder,
@@ -330,7 +333,7 @@ pub(crate) fn check(
     }
 }
 
-/// Whether queries of this encoder mean what a collection's numbers do.
+/// Checks that queries of this encoder are valid for the collection.
 fn check_encoding(
     collection: &Collection,
     encoder: &dyn Encoder,
@@ -342,17 +345,19 @@ fn check_encoding(
             theirs: contract.to_string(),
             ours: encoder.contract().to_string(),
         }),
-        // Who filled it hasn't said with what; the configuration has.
+        // The collection has no contract, so the configuration decides.
         None | Some(_) => Ok(()),
     }
 }
 
 impl Retriever {
-    /// The points that have most of the words of `query`, rare words counting more. A store or an encoder that is away
-    /// is a state of the answer.
+    /// Returns the points that match `query` best, with rare words counting more. An unavailable store or
+    /// encoder is reported as a state of the result.
     ///
     /// # Errors
-    /// The collection can't be asked so, or whoever asked has gone.
+    ///
+    /// Returns an error if the collection can't be queried with these settings, or if the caller has
+    /// cancelled.
     pub fn look_up(
         &self,
         query: &str,
@@ -366,7 +371,7 @@ impl Retriever {
             Ok(vector) => Ok((encoder, vector)),
             Err(error) => Err(LookupState::EncoderUnavailable(error.to_string())),
         };
-        // What can be told without the store needs no store.
+        // We do everything that does not require the store first.
         let encoded = match self.encoder.clone().map(encode).transpose() {
             Ok(encoded) => encoded,
             Err(state) => return nothing(state),
@@ -412,7 +417,8 @@ impl Retriever {
         Ok(lookup)
     }
 
-    /// Looks up in a collection whose store does not weigh words: weighed here, they need no more of it.
+    /// Looks up in a collection whose store does not weight words by rarity: the query is weighted here
+    /// instead.
     fn found_without_idf(
         &self,
         query: &str,
@@ -450,7 +456,7 @@ impl Retriever {
         let mut lookup = Lookup::nothing(LookupState::Found);
         let rarity = match layout {
             ShardLayout::Single => None,
-            // The lookup itself needs its time, whatever becomes of this.
+            // We must leave time for the lookup itself.
             layout => WholeRarity::ask(self, asked.vector, layout, &stop.within(self.timeout / 2))
                 .or_else(|error| lookup.without(Question::Rarity, error).map(|()| None))?,
         };
@@ -481,7 +487,7 @@ impl Retriever {
         Ok(lookup)
     }
 
-    /// What a query finds without its filter.
+    /// Returns the results of a query without its filter.
     fn beyond(&self, asked: &PointQuery<'_>, stop: &Stop) -> Result<Beyond, StoreError> {
         let (limit, everything) = (limits::NAMES_COMPARED, PointFilter::default());
         let query = PointQuery { limit, fields: &[], filter: &everything, ..*asked };
@@ -490,7 +496,7 @@ impl Retriever {
         Ok(Beyond { points, is_at_least: points >= limit, under_filter })
     }
 
-    /// What an error of the store is to whoever asked: a state of the answer, unless asking again is of no use.
+    /// Converts an error of the store to a state of the result, unless a retry would be useless.
     fn fails(&self, error: StoreError) -> Result<LookupState, CollectionError> {
         match error {
             StoreError::NoCollection(_) => Err(CollectionError::Missing(self.store.place())),
@@ -502,9 +508,10 @@ impl Retriever {
         }
     }
 
-    /// Stores order by score alone, and cut where scores are the same as they like: more is asked for than is wanted,
-    /// until the cut falls between two scores. At first twice as many: with each comes its payload, which takes longer than
-    /// finding it.
+    /// Returns the best points in a deterministic order. Stores order only by score, and choose arbitrarily
+    /// among equal scores at the limit. We therefore request more points than wanted, until the limit is
+    /// between two different scores. The first request is for twice as many, because returning payloads takes
+    /// longer than finding the points.
     fn best(
         &self,
         mut query: PointQuery<'_>,
@@ -521,7 +528,7 @@ impl Retriever {
         loop {
             let is_all = hits.len() < query.limit;
             hits.sort_by_key(|hit| (Reverse(step(hit.score)), hit.id));
-            // A difference of less than a step may lie on both sides of a step's edge.
+            // Scores that differ by less than a step may round to two adjacent steps.
             let is_tied = !is_all
                 && hits
                     .get(wanted - 1)
@@ -545,13 +552,13 @@ impl Retriever {
     }
 }
 
-/// The number of a score's step.
+/// Rounds a score to the number of its step.
 fn step(score: f32) -> i64 {
     (f64::from(score) / f64::from(SCORE_STEP)).round() as i64
 }
 
 impl CollectionError {
-    /// One word for telemetry and records.
+    /// Returns a one-word name for telemetry and records.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Missing(_) => "no_collection",
@@ -564,7 +571,7 @@ impl CollectionError {
     }
 }
 
-/// Returns the encoder with that name. BM42 knows English only, whatever `prose` is.
+/// Returns the encoder with this name. BM42 supports only English, regardless of `prose`.
 pub fn encoder_named(name: &str, prose: Prose) -> Option<Arc<dyn Encoder>> {
     match name {
         CodeSuperset::NAME => Some(Arc::new(CodeSuperset::with_prose(prose))),
@@ -574,7 +581,7 @@ pub fn encoder_named(name: &str, prose: Prose) -> Option<Arc<dyn Encoder>> {
     }
 }
 
-/// The encoder that a collection names.
+/// Returns the encoder that a collection names.
 fn encoder_of(
     collection: &Collection,
     wanted: Option<Prose>,

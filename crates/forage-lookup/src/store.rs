@@ -1,7 +1,7 @@
-//! The narrow interface of what keeps vectors.
+//! The interface of vector stores.
 //!
-//! Calls block. Each ends by its [`Stop`]; what is sent to a server and not answered by then is an error of kind
-//! [`StoreError::Timeout`], and may have been done.
+//! Calls block. Each ends when its [`Stop`] does. A request that a server has not answered by then returns
+//! [`StoreError::Timeout`], but may have been executed.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,36 +14,42 @@ use crate::filter::PointFilter;
 use crate::point_id::PointId;
 use crate::vector::SparseVector;
 
-/// Answers questions about the points of one collection, in this process or on a server.
+/// Reads the points of one collection, in this process or on a server.
 pub trait PointReader: Send + Sync {
-    /// What a message calls it: "collection `code` at http://…". Never holds a key.
+    /// Returns the name for messages, for example "collection `code` at http://…". It never contains a key.
     fn place(&self) -> String;
 
-    /// Gets ready for questions, by opening files or checking them; what that takes is no time of a question's.
+    /// Prepares the collection for queries, for example by opening and checking files, so that this does not
+    /// take time from a query.
     ///
     /// # Errors
-    /// It can't be asked.
+    ///
+    /// Returns an error if the collection can't be queried.
     fn prepare(&self, _stop: &Stop) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// What the collection says of itself; `None` if there is no such collection.
+    /// Returns the properties of the collection, or `None` if it does not exist.
     ///
     /// # Errors
-    /// It can't be asked.
+    ///
+    /// Returns an error if the collection can't be queried.
     fn collection(&self, stop: &Stop) -> Result<Option<Collection>, StoreError>;
 
-    /// The points that score best. Which of those that score the same come first, and which are cut, is the store's.
+    /// Returns the points with the best scores. Among equal scores, the store decides about their order and
+    /// which of them are cut.
     ///
     /// # Errors
-    /// There is no answer.
+    ///
+    /// Returns an error if there is no answer.
     fn query(&self, query: &PointQuery, stop: &Stop) -> Result<Vec<PointHit>, StoreError>;
 
-    /// The points that score best for each of the queries, without payloads, and with their vectors if those are wanted: what
-    /// [`Self::query`] gives, asked for at once.
+    /// Returns the points with the best scores for each of the queries, without payloads, and with their
+    /// vectors on request. This is the same as [`Self::query`] for each query, in one request.
     ///
     /// # Errors
-    /// There is no answer.
+    ///
+    /// Returns an error if there is no answer.
     fn query_all(
         &self,
         queries: &[PointQuery],
@@ -51,244 +57,255 @@ pub trait PointReader: Send + Sync {
         stop: &Stop,
     ) -> Result<Vec<Vec<WeightedHit>>, StoreError>;
 
-    /// Points in the order of their ids, page by page.
+    /// Returns points ordered by id, page by page.
     ///
     /// # Errors
-    /// There is no answer.
+    ///
+    /// Returns an error if there is no answer.
     fn scan(&self, scan: &PointScan, stop: &Stop) -> Result<PointPage, StoreError>;
 
-    /// How many points a filter chooses, exactly.
+    /// Returns the exact number of points that pass a filter.
     ///
     /// # Errors
-    /// There is no answer.
+    ///
+    /// Returns an error if there is no answer.
     fn count(&self, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError>;
 }
 
-/// Keeps the points of one collection.
+/// Writes the points of one collection.
 pub trait PointStore: PointReader {
-    /// Makes the collection: one sparse vector with the IDF modifier, and the contract in its metadata.
+    /// Creates the collection, with one sparse vector that has the IDF modifier, and the contract in its
+    /// metadata.
     ///
     /// # Errors
-    /// It is there already, or can't be made.
+    ///
+    /// Returns an error if the collection exists or can't be created.
     fn create(&self, creation: &Creation, stop: &Stop) -> Result<(), StoreError>;
 
-    /// Indexes payload fields that have no index yet. A store that can only do that when it makes the collection does
-    /// nothing.
+    /// Indexes payload fields that have no index yet. A store that can do this only when it creates the
+    /// collection does nothing.
     ///
     /// # Errors
-    /// Some may have none.
+    ///
+    /// Returns an error if some fields may have no index.
     fn index_fields(&self, _fields: &[String], _stop: &Stop) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// Writes points over those with the same ids. They are there when this returns.
+    /// Inserts points, and replaces those with the same ids. They are visible when this returns.
     ///
     /// # Errors
-    /// Some or all may not have been written.
+    ///
+    /// Returns an error if some or all points may not have been written.
     fn upsert(&self, points: Vec<Point>, using: &str, stop: &Stop) -> Result<(), StoreError>;
 
-    /// Removes points; ids that aren't there are no error.
+    /// Removes points. Unknown ids are ignored.
     ///
     /// # Errors
-    /// Some or all may still be there.
+    ///
+    /// Returns an error if some or all points may still exist.
     fn remove(&self, ids: &[PointId], stop: &Stop) -> Result<(), StoreError>;
 
-    /// Writes through to the disk and puts in order what was written; the last call of whoever fills a collection.
+    /// Flushes and optimizes the collection; should be called once after a bulk load.
     ///
     /// # Errors
-    /// It can't be written.
+    ///
+    /// Returns an error if writing fails.
     fn finish(&self, stop: &Stop) -> Result<(), StoreError>;
 
-    /// Does what [`Self::finish`] does, and erases removed points from the files of an embedded store.
+    /// Does the same as [`Self::finish`], and also erases removed points from the files of an embedded store.
     ///
     /// # Errors
-    /// They may still be there. Calling again goes on.
+    ///
+    /// Returns an error if removed points may still be in the files. Calling this again continues.
     fn purge(&self, stop: &Stop) -> Result<(), StoreError> {
         self.finish(stop)
     }
 
-    /// Removes the collection; `false` if there is none.
+    /// Removes the collection. Returns false if it does not exist.
     ///
     /// # Errors
-    /// It may still be there.
+    ///
+    /// Returns an error if the collection may still exist.
     fn drop_collection(&self, stop: &Stop) -> Result<bool, StoreError>;
 }
 
-/// Stands for all fields of a payload.
+/// Selects all fields of a payload.
 pub const ALL_FIELDS: &str = "*";
 
-/// The facts that a collection tells of itself.
+/// The properties of a collection.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Collection {
     /// Its sparse vectors by name.
     pub sparse_vectors: BTreeMap<String, VectorFacts>,
-    /// The contract of its encoding; `None` where nobody has named one.
+    /// The contract of its encoding; `None` if it has none.
     pub contract: Option<Contract>,
-    /// About how many points it has.
+    /// The approximate number of points.
     pub points: u64,
-    /// The parts of it that count by themselves how rare a dimension is.
+    /// The parts of the collection that count document frequencies separately.
     pub layout: ShardLayout,
 }
 
-/// The way in which a collection is spread over shards.
+/// The distribution of a collection over shards.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ShardLayout {
-    /// One has all points.
+    /// One shard contains all points.
     #[default]
     Single,
-    /// So many, with as many points each, by chance.
+    /// This many shards, with points distributed evenly at random.
     Hashed(u32),
-    /// By a value of the points, each with as many as have that.
+    /// One shard per value of a field, with all points that have the value.
     Keyed,
 }
 
-/// The facts that a collection tells of one sparse vector.
+/// The properties of a sparse vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VectorFacts {
-    /// Whether the store weighs dimensions by their rarity. Without that every word counts the same.
+    /// True if the store weights dimensions by idf. Otherwise every word counts the same.
     pub has_idf: bool,
 }
 
-/// The settings with which a collection is made.
+/// The settings for creating a collection.
 #[derive(Clone, Debug)]
 pub struct Creation {
     /// The name of the sparse vector.
     pub using: String,
     /// The contract of its encoding.
     pub contract: Contract,
-    /// Payload fields that filters name.
+    /// The payload fields that filters use.
     pub indexed_fields: Vec<String>,
-    /// For a server; an embedded store is one machine.
+    /// The sharding on a server; ignored by an embedded store.
     pub sharding: Sharding,
 }
 
-/// The way in which a server spreads a collection. `None` for the server's own default.
+/// How a server distributes a collection. `None` means the server's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sharding {
-    /// Shards.
+    /// Number of shards.
     pub shards: Option<u32>,
-    /// Copies of each shard.
+    /// Number of copies of each shard.
     pub replicas: Option<u32>,
-    /// Copies that must have taken a write before it counts.
+    /// Number of copies that must confirm a write.
     pub write_consistency: Option<u32>,
-    /// The payload field that names the shard of a point (custom sharding): points with one value stay together.
+    /// The payload field that determines the shard of a point (custom sharding): points with the same value
+    /// stay together.
     pub key_field: Option<String>,
-    /// Whether the inverted index stays on the disk.
+    /// Keep the inverted index on disk.
     pub is_on_disk: bool,
 }
 
-/// A vector, what it is of, and its name.
+/// A point: an id, a vector and a payload.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// Its name.
+    /// The id.
     pub id: PointId,
-    /// Its vector.
+    /// The vector.
     pub vector: SparseVector,
-    /// The fields that are stored with it.
+    /// The fields stored with it.
     pub payload: Map<String, Value>,
 }
 
 /// A query.
 #[derive(Clone, Debug)]
 pub struct PointQuery<'a> {
-    /// The vector that is looked for.
+    /// The query vector.
     pub vector: &'a SparseVector,
     /// The name of the sparse vector.
     pub using: &'a str,
-    /// Points at the most.
+    /// Maximum number of points.
     pub limit: usize,
-    /// Payload fields that are wanted, [`ALL_FIELDS`] for all.
+    /// The payload fields to return, [`ALL_FIELDS`] for all.
     pub fields: &'a [String],
-    /// The filter of the points that are looked at.
+    /// The filter of points.
     pub filter: &'a PointFilter,
 }
 
 /// A point that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PointHit {
-    /// Its name.
+    /// The id.
     pub id: PointId,
-    /// Comparable within one collection.
+    /// The score, which is comparable within one collection.
     pub score: f32,
-    /// The payload fields that it has of those that are wanted.
+    /// The requested payload fields that the point has.
     pub payload: Map<String, Value>,
 }
 
-/// A point that was found, with what it has of each dimension.
+/// A point that was found, with its vector.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WeightedHit {
-    /// Its name.
+    /// The id.
     pub id: PointId,
-    /// Comparable within one shard.
+    /// The score, which is comparable within one shard.
     pub score: f32,
-    /// Its vector; empty where it was not wanted.
+    /// The vector; empty if it was not requested.
     pub vector: SparseVector,
 }
 
-/// A page of all points.
+/// A request for a page of points.
 #[derive(Clone, Debug)]
 pub struct PointScan<'a> {
-    /// The filter of the points.
+    /// The filter of points.
     pub filter: &'a PointFilter,
-    /// Payload fields that are wanted, [`ALL_FIELDS`] for all.
+    /// The payload fields to return, [`ALL_FIELDS`] for all.
     pub fields: &'a [String],
     /// The first id of the page; `None` for the beginning.
     pub from: Option<PointId>,
-    /// Points at the most.
+    /// Maximum number of points.
     pub limit: usize,
 }
 
-/// Points in the order of their ids.
+/// A page of points ordered by id.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PointPage {
-    /// Ids, and the payload fields that were wanted.
+    /// Ids with the requested payload fields.
     pub points: Vec<(PointId, Map<String, Value>)>,
-    /// The id with which the next page begins; `None` at the end.
+    /// The first id of the next page; `None` at the end.
     pub next: Option<PointId>,
 }
 
-/// A store did not do what it was asked. Messages hold neither keys nor vectors nor payloads.
+/// Errors of a store. Messages contain neither keys nor vectors nor payloads.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum StoreError {
-    /// Nobody answers, or not now.
+    /// The store does not answer, or not at the moment.
     #[error("{0}")]
     Unavailable(String),
     /// Too many requests.
     #[error("{message}")]
     RateLimited {
-        /// What the server says.
+        /// The server's message.
         message: String,
-        /// How long to wait, if the server says so.
+        /// The pause that the server requests, if it does.
         retry_after: Option<Duration>,
     },
-    /// No answer in time.
+    /// There was no answer in time.
     #[error("{0}")]
     Timeout(String),
-    /// Whoever asked has gone.
+    /// The caller has cancelled.
     #[error("cancelled")]
     Cancelled,
     /// The key is missing or wrong.
     #[error("{0}")]
     Unauthorized(String),
-    /// There is no such collection.
+    /// The collection does not exist.
     #[error("{0}")]
     NoCollection(String),
-    /// There is one already.
+    /// The collection already exists.
     #[error("{0}")]
     Exists(String),
-    /// Another process has it open.
+    /// Another process has locked the collection.
     #[error("{0}")]
     Locked(String),
-    /// The request makes no sense to the store, or its answer none to us.
+    /// The store rejected the request, or its answer was invalid.
     #[error("{0}")]
     Invalid(String),
-    /// What is stored can't be used any more.
+    /// The stored data is damaged.
     #[error("{0}")]
     Damaged(String),
 }
 
 impl StoreError {
-    /// One word for telemetry and records.
+    /// Returns a one-word name for telemetry and records.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Unavailable(_) => "unavailable",
@@ -303,7 +320,7 @@ impl StoreError {
         }
     }
 
-    /// Returns what can be done about it beside trying again, if anything.
+    /// Returns another remedy than a retry, if there is one.
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::NoCollection(_) => Some(Hint::FillCollection),
@@ -319,7 +336,7 @@ impl StoreError {
         }
     }
 
-    /// Returns whether the same request may succeed in a moment.
+    /// Returns true if the same request may succeed in a moment.
     pub fn is_transient(&self) -> bool {
         matches!(self, Self::Unavailable(_) | Self::RateLimited { .. })
     }

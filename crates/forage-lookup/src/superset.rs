@@ -1,9 +1,9 @@
-//! FastEmbed's dimensions, untouched, and code's own beside them.
+//! FastEmbed's dimensions, unchanged, plus additional dimensions for code.
 //!
-//! FastEmbed's words are those of prose: `getUserName` and `get_user_name` have nothing in common, `for` is a stop word,
-//! `is_some` has a stem. A collection that is filled by this encoder is answered the same as ever when it is asked in
-//! FastEmbed's dimensions, because rarity is counted per dimension; asked in those of code, it finds identifiers however
-//! they are spelled, and whoever remembers a part of their words.
+//! FastEmbed's words are those of prose: `getUserName` and `get_user_name` have nothing in common, `for` is a
+//! stop word, and `is_some` gets stemmed. A collection with this encoding gives the same results for queries
+//! in FastEmbed's dimensions, because idf is counted per dimension. Queries in the dimensions of code find
+//! identifiers in any spelling, and by a part of their words.
 
 use crate::bm25::{CODE_AVERAGE_LENGTH, FastEmbedBm25, weight};
 use crate::contract::Contract;
@@ -12,22 +12,22 @@ use crate::language::{Language, Prose, counts, dimension, is_word_character};
 use crate::limits;
 use crate::vector::SparseVector;
 
-/// Begins every word of code before it is hashed: no text that FastEmbed hashes has a control character in it.
+/// The prefix of every code word before hashing. No text that FastEmbed hashes contains a control character.
 const NAMESPACE: char = '\u{1f}';
 
-/// What two words of a query count that are parts of one identifier.
+/// The weight of a pair whose two parts were separate words in the query.
 const APART: f64 = 2.0;
 
-/// What a dimension of code stands for.
+/// The kinds of dimensions for code.
 #[derive(Clone, Copy)]
 enum CodeDimension {
     /// A part of an identifier in lower case.
     Part,
-    /// Two parts of one identifier, in their order, that stand near each other.
+    /// Two nearby parts of one identifier, in order.
     Pair,
-    /// A whole identifier in lower case without what separates its parts.
+    /// A whole identifier in lower case, without separators.
     Joined,
-    /// A whole identifier as it is written.
+    /// A whole identifier as written.
     Exact,
 }
 
@@ -41,14 +41,14 @@ impl CodeDimension {
         }
     }
 
-    /// What people call it.
+    /// Returns the display name of a kind.
     fn name(letter: char) -> Option<&'static str> {
         let all =
             [(Self::Part, "part"), (Self::Pair, "pair"), (Self::Joined, "joined"), (Self::Exact, "exact")];
         all.into_iter().find(|(kind, _)| kind.letter() == letter).map(|(_, name)| name)
     }
 
-    /// The word that is hashed.
+    /// Returns the word to hash.
     fn word(self, text: &str) -> String {
         let mut word = String::with_capacity(text.len() + 3);
         word.extend([NAMESPACE, self.letter(), ':']);
@@ -57,7 +57,7 @@ impl CodeDimension {
     }
 }
 
-/// The encoding of collections that Forage fills: identifiers by their parts, joined, and as they are written.
+/// The encoding of collections that Forage fills: identifiers by their parts, joined, and as written.
 #[derive(Default)]
 pub struct CodeSuperset {
     prose: FastEmbedBm25,
@@ -72,12 +72,12 @@ impl CodeSuperset {
         Self::default()
     }
 
-    /// Creates an encoder whose words of prose are those of another language.
+    /// Creates an encoder whose prose words are those of another language.
     pub fn with_prose(prose: Prose) -> Self {
         Self { prose: FastEmbedBm25::with_prose(prose) }
     }
 
-    /// Words that stand between those that are meant.
+    /// Returns true for filler words between the relevant ones.
     fn is_filler(&self, word: &str) -> bool {
         match self.prose.prose() {
             Prose::Stemmed(language) => language.is_stop_word(word),
@@ -87,7 +87,7 @@ impl CodeSuperset {
 }
 
 impl CodeSuperset {
-    /// The words of code of a document with their counts, and how many parts it has.
+    /// Returns the code words of a document with their counts, and its total number of parts.
     fn document_words(text: &str) -> (Vec<(String, u32)>, usize) {
         let mut words = Vec::new();
         let mut length = 0;
@@ -102,11 +102,11 @@ impl CodeSuperset {
         (words, length)
     }
 
-    /// The words of code of a query with their weights, the largest last.
+    /// Returns the code words of a query with their weights, largest last.
     fn query_words(&self, text: &str) -> Vec<(String, f64)> {
         let identifiers: Vec<(&str, Vec<String>)> =
             identifiers(text).map(|identifier| (identifier, parts(identifier))).collect();
-        // Words that stand between those that are meant find everything; a query of nothing else means them.
+        // Filler words match everything, so we drop them, unless the query consists only of them.
         let is_filler = |(identifier, _): &(&str, Vec<String>)| self.is_filler(&identifier.to_lowercase());
         let means_fillers = identifiers.iter().all(is_filler);
         let meant: Vec<_> = identifiers.into_iter().filter(|it| means_fillers || !is_filler(it)).collect();
@@ -115,8 +115,8 @@ impl CodeSuperset {
             words.extend(parts.iter().map(|part| (CodeDimension::Part.word(part), 1.0)));
             words.push((CodeDimension::Exact.word(identifier), 1.0));
         }
-        // Words that follow each other may be one identifier: `parse http header`. It counts as much as they do, or text
-        // that has each of them often would come before it.
+        // Successive words may be one identifier: `parse http header`. It gets the sum of their weights,
+        // because otherwise a text with frequent separate words would be ranked before it.
         for first in 0..meant.len() {
             let most = meant.len().min(first + limits::JOINED_WORDS);
             let joined = |last: usize| {
@@ -127,8 +127,8 @@ impl CodeSuperset {
             };
             words.extend((first..most).map(weighed));
         }
-        // Who remembers some words of an identifier names them in its order. Words that were typed apart and are found in
-        // one identifier say more than parts that were one before.
+        // Users name words of an identifier in its order. Words that were written separately and occur in one
+        // identifier are more significant than parts that were already joined.
         let parts = meant
             .iter()
             .enumerate()
@@ -137,7 +137,7 @@ impl CodeSuperset {
         words.extend(pairs(&parts, limits::PAIRED_WORDS).map(|((one, left), (other, right))| {
             (pair(left, right), if one == other { 1.0 } else { APART })
         }));
-        // Of each dimension the last weight counts.
+        // The last weight of each dimension is used.
         words.sort_by(|left, right| left.1.total_cmp(&right.1));
         words
     }
@@ -152,7 +152,7 @@ impl Encoder for CodeSuperset {
         let (words, length) = Self::document_words(text);
         let code = counts(words.iter().map(|(word, count)| (word.as_str(), *count))).into_iter();
         let code = code.map(|(word, count)| (dimension(word), weight(count, length, CODE_AVERAGE_LENGTH)));
-        // FastEmbed's come last, so that they stay what they are where a dimension of code falls on one of them.
+        // We add FastEmbed's weights last, so that they stay unchanged if a code dimension has the same id.
         Ok(SparseVector::new(code.chain(self.prose.weights(text))))
     }
 
@@ -178,7 +178,8 @@ impl Encoder for CodeSuperset {
         if !name.is_ascii() {
             return Vec::new();
         }
-        // What hyphens join is a whole of its own only where nothing else is joined to it.
+        // A hyphenated compound is an identifier of its own only if nothing else is joined to it, so we leave
+        // it out.
         let mut words: Vec<String> =
             identifiers(name).filter(|it| !it.contains('-')).map(|it| parts(it).concat()).collect();
         words.sort_by_key(|word| std::cmp::Reverse(word.len()));
@@ -187,15 +188,15 @@ impl Encoder for CodeSuperset {
     }
 }
 
-/// A word of code as people read it: `joined:parsehttp`.
+/// Returns a code word in display form: `joined:parsehttp`.
 fn shown(word: &str) -> String {
     let mut characters = word.strip_prefix(NAMESPACE).unwrap_or(word).chars();
     let kind = characters.next().and_then(CodeDimension::name).unwrap_or("word");
     format!("{kind}{}", characters.as_str())
 }
 
-/// The identifiers, numbers and codes of a text, and what hyphens join of them (`ORA-00942`, `get-user-name`) once more
-/// as a whole.
+/// Returns the identifiers, numbers and codes of a text. Hyphenated compounds (`ORA-00942`, `get-user-name`)
+/// are also included as a whole.
 pub(crate) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     let compounds = text
         .split(|character| !is_word_character(character) && character != '-')
@@ -207,12 +208,12 @@ pub(crate) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The word of two parts.
+/// Returns the word of a pair of parts.
 fn pair(left: &str, right: &str) -> String {
     CodeDimension::Pair.word(&[left, right].join(" "))
 }
 
-/// Every two that are at most so many places apart, in their order.
+/// Returns all pairs with a distance of at most `max`, in order.
 fn pairs<T>(parts: &[T], most: usize) -> impl Iterator<Item = (&T, &T)> {
     parts
         .iter()
@@ -220,7 +221,7 @@ fn pairs<T>(parts: &[T], most: usize) -> impl Iterator<Item = (&T, &T)> {
         .flat_map(move |(at, left)| parts[at + 1..].iter().take(most).map(move |right| (left, right)))
 }
 
-/// The parts of an identifier in lower case: `parseHTTPHeader2` is parse, http, header2.
+/// Splits an identifier into its parts in lower case: `parseHTTPHeader2` gives parse, http, header2.
 fn parts(identifier: &str) -> Vec<String> {
     let mut parts = Vec::new();
     for run in identifier.split(['_', '-']).filter(|run| !run.is_empty()) {
@@ -252,7 +253,7 @@ mod tests {
         CodeSuperset::new().query(text).unwrap()
     }
 
-    /// How many dimensions of the query the document has.
+    /// Returns the number of dimensions of the query that the document has.
     fn common(document: &str, asked: &str) -> usize {
         let document = CodeSuperset::new().document(document).unwrap();
         query(asked).ids().iter().filter(|id| document.ids().contains(id)).count()
@@ -278,7 +279,7 @@ mod tests {
 
     #[test]
     fn every_spelling_of_an_identifier_has_its_whole_in_common() {
-        // Three parts, as many pairs, and the whole; as it is written once more.
+        // Three parts, three pairs and the joined form, plus the exact form if it is equal.
         for (asked, expected) in [
             ("parse_http_header", 7),
             ("parseHttpHeader", 7),
@@ -308,8 +309,8 @@ mod tests {
             weights
         };
         assert_eq!(weights("parseHTTPHeader"), [1.0; 8]);
-        // Three words, three as they are written, three joined with nothing; two joined of two words and three pairs, one
-        // joined of three.
+        // Three words, three exact forms, three joined single words; then two joins of two words and three
+        // pairs, and one join of three.
         assert_eq!(weights("parse http header")[9..], [2.0, 2.0, 2.0, 2.0, 2.0, 3.0]);
         let (code, whole) = (query("ORA-00942"), dimension(&CodeDimension::Joined.word("ora00942")));
         let at = code.ids().iter().position(|id| *id == whole).unwrap();
@@ -319,11 +320,11 @@ mod tests {
     #[test]
     fn words_of_one_identifier_are_paired_over_a_gap_and_in_their_order() {
         let identifier = "get_user_login_name_id";
-        // Each word once, and their pair unless it is too far, or turned round.
+        // Each word once, plus their pair unless it is too distant or reversed.
         for (asked, expected) in [("get login", 3), ("get name", 3), ("get id", 2), ("login get", 2)] {
             assert_eq!(common(identifier, asked), expected, "{asked}");
         }
-        // Parts of two identifiers are no pair.
+        // Parts of two identifiers are not a pair.
         assert_eq!(common("get_user login_name", "get login"), 2);
     }
 
@@ -344,7 +345,7 @@ mod tests {
             assert_eq!(all.weights()[at].to_bits(), weight.to_bits());
         }
         assert!(all.ids().len() > prose.ids().len());
-        // And no query of the one means a dimension of the other.
+        // No query of one of them uses a dimension of the other.
         assert!(query("running users error").ids().iter().all(|id| !prose.ids().contains(id)));
     }
 }

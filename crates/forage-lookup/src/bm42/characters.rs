@@ -1,11 +1,14 @@
-//! What BERT takes characters for. It is the tokenizers library that counts, whose tables are older than ours: of
-//! characters that came into Unicode since, the category may differ.
+//! BERT's classification of characters.
+//!
+//! The reference is the tokenizers library, whose Unicode tables are older than ours: the category of newer
+//! characters may differ.
 
 use unicode_general_category::{GeneralCategory, get_general_category};
 use unicode_normalization::UnicodeNormalization;
 
-/// The characters of a text in lower case, without accents and without what can't be seen; a space for any white space,
-/// and spaces around each Chinese character. Lower-cased one by one: a sigma at the end is as any other.
+/// Returns the characters of a text in lower case, without accents and invisible characters. White space
+/// becomes a space, and each Chinese character is surrounded by spaces. Characters are converted one by one,
+/// so a final sigma has no special form.
 pub(super) fn normalized(text: &str) -> impl Iterator<Item = char> {
     let kept = text.chars().filter(|&character| is_kept(character));
     let spaced = kept.flat_map(|character| {
@@ -16,7 +19,7 @@ pub(super) fn normalized(text: &str) -> impl Iterator<Item = char> {
     spaced.nfd().filter(|&character| !is_accent(character)).flat_map(char::to_lowercase)
 }
 
-/// Whether the character is a word of its own.
+/// Returns true if the character is a word of its own.
 pub(super) fn is_punctuation(character: char) -> bool {
     use GeneralCategory::{
         ClosePunctuation, ConnectorPunctuation, DashPunctuation, FinalPunctuation, InitialPunctuation,
@@ -37,7 +40,8 @@ pub(super) fn is_punctuation(character: char) -> bool {
     )
 }
 
-/// Of control characters, three are white space; the others don't end a word. U+FFFD stands for what is no text.
+/// Returns true for characters that are kept. Three control characters are white space; the others do not end
+/// a word. U+FFFD represents invalid text.
 fn is_kept(character: char) -> bool {
     use GeneralCategory::{Control, Format, PrivateUse};
     match character {
@@ -51,7 +55,8 @@ fn is_accent(character: char) -> bool {
     !character.is_ascii() && get_general_category(character) == GeneralCategory::NonspacingMark
 }
 
-/// The blocks that the tokenizers library names: neither kana nor hangul, whose words have spaces or are left whole.
+/// Returns true for the blocks in the list of the tokenizers library. Kana and hangul are not included,
+/// because their words have spaces or are not divided.
 fn is_chinese(character: char) -> bool {
     matches!(
         u32::from(character),

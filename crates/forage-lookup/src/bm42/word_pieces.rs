@@ -1,5 +1,5 @@
-//! BERT's word pieces: splits a text into words, and each word into the longest pieces of the vocabulary from left to
-//! right.
+//! BERT's WordPiece tokenizer: splits a text into words, and each word into the longest pieces of the
+//! vocabulary from left to right.
 
 use std::sync::LazyLock;
 
@@ -8,14 +8,14 @@ use foldhash::{HashSet, HashSetExt as _};
 use super::characters::{is_punctuation, normalized};
 use crate::limits;
 
-/// The vocabulary of all-MiniLM-L6-v2, one piece per line. It is the `vocab.txt` of Google's bert-base-uncased, under the
-/// Apache License 2.0.
+/// The vocabulary of all-MiniLM-L6-v2, one piece per line. It is the `vocab.txt` of Google's
+/// bert-base-uncased, under the Apache License 2.0.
 const VOCABULARY: &str = include_str!("vocabulary.txt");
 
-/// Prefix of pieces that continue a word.
+/// The prefix of pieces that continue a word.
 const CONTINUATION: &str = "##";
 
-/// Tokens that stand for themselves in a text and are no words.
+/// Special tokens, which are kept as they are and are not words.
 const SPECIAL: [&str; 5] = ["[CLS]", "[SEP]", "[UNK]", "[PAD]", "[MASK]"];
 
 static PIECES: LazyLock<Pieces> = LazyLock::new(Pieces::new);
@@ -26,7 +26,7 @@ struct Pieces {
     begins: HashSet<&'static str>,
     /// Pieces that continue a word, without the prefix.
     continues: HashSet<&'static str>,
-    /// Bytes of the longest piece.
+    /// The length in bytes of the longest piece.
     longest: usize,
 }
 
@@ -43,7 +43,7 @@ impl Pieces {
         pieces
     }
 
-    /// The end of each piece of a word; `None` if the vocabulary lacks one.
+    /// Returns the end of each piece of a word, or `None` if the vocabulary lacks one.
     fn ends(&self, word: &str) -> Option<Vec<usize>> {
         let mut ends = Vec::new();
         let mut start = 0;
@@ -58,10 +58,11 @@ impl Pieces {
     }
 }
 
-/// The words of a text that the vocabulary has all pieces of, punctuation included. They are in lower case and without
-/// accents. The model reads a limited number of tokens: later words are missing, and the last one may be cut.
+/// Returns the words of a text for which the vocabulary has all pieces, including punctuation. They are in
+/// lower case and without accents. The model reads a limited number of tokens: later words are missing, and
+/// the last one may be cut.
 pub(super) fn words(text: &str) -> Vec<String> {
-    // The model puts a token before the text and one after it.
+    // The model adds one token before the text and one after it.
     let mut words = Words { found: Vec::new(), room: limits::BM42_TOKENS - 2 };
     let mut rest = text;
     while words.room > 0
@@ -75,7 +76,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words.found
 }
 
-/// The text before the first special token, and the text after it.
+/// Returns the text before the first special token, and the text after it.
 fn split_at_special(text: &str) -> Option<(&str, &str)> {
     text.match_indices('[').find_map(|(at, _)| {
         let after = SPECIAL.iter().find_map(|name| text[at..].strip_prefix(name))?;
@@ -85,7 +86,7 @@ fn split_at_special(text: &str) -> Option<(&str, &str)> {
 
 struct Words {
     found: Vec<String>,
-    /// Tokens that the model still reads.
+    /// The number of further tokens that the model can read.
     room: usize,
 }
 
@@ -106,7 +107,7 @@ impl Words {
             if is_alone {
                 self.add_word(character.encode_utf8(&mut [0; 4]), 1);
             } else if character != ' ' {
-                // A longer word is unknown, whatever its characters are.
+                // A longer word is unknown, regardless of its characters.
                 if characters < limits::PIECED_WORD_CHARACTERS {
                     word.push(character);
                 }

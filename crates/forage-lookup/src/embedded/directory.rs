@@ -1,4 +1,4 @@
-//! The directory of a collection, which nobody else may have made or changed.
+//! The directory of a collection, which no other user may have created or changed.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::lock::{Lock, LockError};
 use crate::limits;
 use crate::store::StoreError;
 
-/// The home of a collection.
+/// The location of a collection.
 #[derive(Debug)]
 pub(super) struct Home {
     directory: PathBuf,
@@ -18,7 +18,7 @@ pub(super) struct Home {
 }
 
 impl Home {
-    /// Checks that the name can be that of a directory on every system.
+    /// Creates the location. The name must be a valid directory name on every system.
     pub(super) fn new(directory: &Path, name: &str) -> Result<Self, StoreError> {
         let is_known = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         let reason = if name.is_empty() {
@@ -38,7 +38,7 @@ impl Home {
         Err(StoreError::Invalid(format!("the name of a collection {reason}: {shown:?}; give it another")))
     }
 
-    /// What a message calls the collection.
+    /// Returns the name of the collection for messages.
     pub(super) fn shown(&self) -> String {
         format!("collection `{}` in {}", self.name, self.directory.display())
     }
@@ -55,14 +55,14 @@ impl Home {
         StoreError::Invalid(format!("{}: {}", self.path().display(), error.into()))
     }
 
-    /// Opens the directory of the collection; `None` if there is none.
+    /// Opens the directory of the collection. Returns `None` if it does not exist.
     pub(super) fn open(&self) -> Result<Option<PrivateDirectory>, StoreError> {
         let Some(home) = PrivatePlace::at(&self.directory).open().map_err(|error| self.io(error))? else {
             return Ok(None);
         };
         match home.entry(&self.name) {
             None => return Ok(None),
-            // The reason is in the error of opening it.
+            // We get the reason when we open it.
             Some(entry) if !entry.is_directory && !entry.is_file => {}
             Some(entry) if !entry.is_directory => return Err(self.foreign(&self.path())),
             Some(_) => {}
@@ -70,18 +70,18 @@ impl Home {
         self.place().open().map_err(|error| self.io(error))
     }
 
-    /// Checks that nobody else could have made or changed a file of the collection.
+    /// Checks that no other user could have created or changed a file of the collection.
     pub(super) fn check_files(&self, directory: &PrivateDirectory) -> Result<(), StoreError> {
         directory.check_all(|_| limits::SEGMENT_FILE_BYTES).map_err(|error| self.io(error))
     }
 
-    /// Makes the directory if there is none, with those above it.
+    /// Creates the directory and its parents if they do not exist.
     pub(super) fn create(&self) -> Result<(), StoreError> {
         self.place().create().map(drop).map_err(|error| self.io(error))
     }
 
-    /// Excludes other writers. The file is outside of the collection, because a lock on a removed
-    /// file excludes nobody.
+    /// Excludes other writers. We keep the lock file outside of the collection, because a lock on a removed
+    /// file has no effect.
     pub(super) fn lock(&self) -> Result<Lock, StoreError> {
         let home = PrivatePlace::at(&self.directory).create().map_err(|error| self.io(error))?;
         let file = home.open_or_create(format!(".{}.lock", self.name)).map_err(|error| self.io(error))?;
@@ -96,7 +96,8 @@ impl Home {
         })
     }
 
-    /// Removes the collection; false if there is none. Nothing is removed where something else is in its directory.
+    /// Removes the collection. Returns false if it does not exist. If its directory contains other files,
+    /// nothing is removed.
     pub(super) fn remove(&self) -> Result<bool, StoreError> {
         let Some(home) = PrivatePlace::at(&self.directory).open().map_err(|error| self.io(error))? else {
             return Ok(false);
@@ -112,14 +113,14 @@ impl Home {
         if let Some(foreign) = entries.iter().find(|entry| !is_own(&entry.name)) {
             return Err(self.foreign(&self.path().join(&foreign.name)));
         }
-        // Without a manifest there is no collection, should this be interrupted.
+        // We remove the manifest first: without it there is no collection, even if this is interrupted.
         let (manifests, rest): (Vec<_>, Vec<_>) = entries
             .iter()
             .partition(|entry| entry.name.to_str().is_some_and(|name| name.starts_with("manifest")));
         for entry in manifests.into_iter().chain(rest) {
             directory.remove_all(&entry.name).map_err(|error| self.io(error))?;
         }
-        // Windows removes no directory that is open.
+        // Windows can't remove an open directory.
         drop(directory);
         home.remove_empty(&self.name).map_err(|error| self.io(error))?;
         Ok(!entries.is_empty())
@@ -134,7 +135,7 @@ impl Home {
     }
 }
 
-/// Returns whether Windows opens a device of this name in any directory.
+/// Returns true if Windows opens a device with this name in any directory.
 fn is_device(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or_default().to_ascii_lowercase();
     let is_numbered = |kind: &str| {

@@ -3,30 +3,32 @@
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
 
-/// A lock of a file, held until this is dropped. The system releases it when the process ends, however it ends.
+/// A file lock that is held until this value is dropped. The system releases it when the process ends,
+/// however it ends.
 #[derive(Debug)]
 pub(super) struct Lock {
     file: File,
 }
 
 impl Drop for Lock {
-    /// Closing the file is not enough: a child that is being started has a copy of it until it runs its program.
+    /// Closing the file is not enough: a child process that is being started has a copy of the handle until
+    /// it runs its program.
     fn drop(&mut self) {
         let _ = self.file.unlock();
     }
 }
 
-/// The reason for which a lock can't be had.
+/// The reasons for which a lock can't be acquired.
 #[derive(Debug)]
 pub(super) enum LockError {
-    /// Another has it: the process with this number, if that could be read.
+    /// Another process holds the lock, with this process id if it could be read.
     Held(Option<u32>),
     /// The file can't be locked or written.
     Io(io::Error),
 }
 
 impl Lock {
-    /// Locks a file without waiting, and writes the number of this process into it.
+    /// Locks a file without waiting, and writes the id of this process to it.
     pub(super) fn take(mut file: File) -> Result<Self, LockError> {
         match file.try_lock() {
             Ok(()) => {}
@@ -34,13 +36,13 @@ impl Lock {
             Err(TryLockError::Error(error)) => return Err(LockError::Io(error)),
         }
         let number = format!("{}\n", std::process::id());
-        // The number only serves a message: a full disk must not prevent the removal of a collection.
+        // We use the id only in messages, so a full disk must not prevent the removal of a collection.
         let _ = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(number.as_bytes()));
         Ok(Self { file })
     }
 }
 
-/// Windows lets nobody read a locked file.
+/// Returns the id in a lock file. Windows does not allow reading a locked file.
 fn holder(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.take(20).read_to_string(&mut text).ok()?;

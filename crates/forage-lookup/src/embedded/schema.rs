@@ -1,4 +1,4 @@
-//! Points as documents of the engine.
+//! Stores points as documents of the engine.
 
 use serde_json::{Map, Value};
 use tantivy::schema::{
@@ -14,26 +14,26 @@ use crate::payload::values;
 use crate::point_id::PointId;
 use crate::store::{Point, StoreError};
 
-/// Names the format of a collection: change the number with the schema.
+/// The format of a collection. The number must be changed together with the schema.
 pub(super) const FORMAT: &str = "forage_points_1";
 
 const TOKENIZER: &str = "weights";
 
-/// Hexadecimal digits of a dimension, and of the bits of a weight.
+/// Number of hexadecimal digits of a dimension, and of the bits of a weight.
 const DIGITS: usize = 8;
 
 /// The fields of a document.
 #[derive(Clone, Debug)]
 pub(super) struct Fields {
-    /// The id as bytes in the order of ids.
+    /// The id as bytes, which sort like ids.
     pub(super) key: Field,
-    /// Dimensions as terms, with the bits of their weight as the position.
+    /// Dimensions as terms, with the bits of their weights as positions.
     pub(super) vector: Field,
-    /// Values of the payload fields that filters name.
+    /// Values of the payload fields that filters use.
     pub(super) tags: Field,
     /// The payload as JSON.
     pub(super) payload: Field,
-    /// The id by column: [`ID_COLUMNS`].
+    /// The id in columns; see [`ID_COLUMNS`].
     id: [Field; 3],
 }
 
@@ -64,7 +64,7 @@ pub(super) fn settings() -> IndexSettings {
     IndexSettings {
         docstore_compression: Compressor::Lz4,
         docstore_compress_dedicated_thread: false,
-        // A hit reads one block of payloads.
+        // Reading a hit decompresses one block of payloads.
         docstore_blocksize: limits::PAYLOAD_BLOCK_BYTES,
         ..IndexSettings::default()
     }
@@ -100,7 +100,7 @@ impl Fields {
                 tags_of(field, value).into_iter().for_each(|tag| document.add_text(self.tags, tag));
             }
         }
-        // In the order in which a server gives it.
+        // We use the order of fields in which a server returns them.
         let mut payload = Value::Object(point.payload.clone());
         payload.sort_all_objects();
         let payload = serde_json::to_vec(&payload).map_err(|error| StoreError::Invalid(error.to_string()))?;
@@ -109,7 +109,7 @@ impl Fields {
     }
 }
 
-/// The bytes of an id, in the order of ids.
+/// Returns the bytes of an id, which sort like ids.
 pub(super) fn key(id: PointId) -> Vec<u8> {
     match id {
         PointId::Number(number) => [&[0], &number.to_be_bytes()[..]].concat(),
@@ -117,12 +117,13 @@ pub(super) fn key(id: PointId) -> Vec<u8> {
     }
 }
 
-/// The term of a dimension.
+/// Returns the term of a dimension.
 pub(super) fn dimension(id: u32) -> String {
     format!("{id:08x}")
 }
 
-/// The terms of a value of a payload field that has an index. A number has two: as a whole one and as any.
+/// Returns the terms for a value of an indexed payload field. A whole number has two terms: as an integer and
+/// as a float.
 fn tags_of(field: &str, value: &Value) -> Vec<String> {
     match value {
         Value::String(text) => vec![tag(field, 's', text)],
@@ -135,10 +136,10 @@ fn tags_of(field: &str, value: &Value) -> Vec<String> {
     }
 }
 
-/// The terms of which a point has one that passes, and whether every point that has one passes.
+/// Returns the terms of the wanted values, and true if having one of them is sufficient to pass.
 pub(super) fn wanted_tags(field: &str, wanted: &[WantedValue]) -> (Vec<String>, bool) {
     let wanted = Readings::from_values(wanted);
-    // A longer one may have been cut before a character of four bytes.
+    // A longer text may have been cut before a character of four bytes.
     let is_exact = wanted.texts.iter().all(|text| text.len() + 3 < limits::TAG_BYTES);
     let mut tags: Vec<String> = wanted.texts.iter().map(|text| tag(field, 's', text)).collect();
     tags.extend(wanted.integers.iter().map(|integer| tag(field, 'i', &integer.to_string())));
@@ -147,7 +148,8 @@ pub(super) fn wanted_tags(field: &str, wanted: &[WantedValue]) -> (Vec<String>, 
     (tags, is_exact)
 }
 
-/// The engine drops terms of 64 KiB, so that a long text is cut; who asks for one tests the payload as well.
+/// Returns the term of a value. The engine drops terms of 64 KiB, so a long text is cut; a filter for such a
+/// text must test the payload too.
 fn tag(field: &str, kind: char, value: &str) -> String {
     format!("{field}\0{kind}{}", &value[..value.floor_char_boundary(limits::TAG_BYTES)])
 }
@@ -161,7 +163,7 @@ pub(super) fn parse_payload(bytes: &[u8]) -> Option<Map<String, Value>> {
     serde_json::from_slice(bytes).ok()
 }
 
-/// Reads a vector that [`Fields::document`] wrote.
+/// Reads a vector that [`Fields::document`] has written.
 #[derive(Clone, Default)]
 struct Weights {
     token: Token,

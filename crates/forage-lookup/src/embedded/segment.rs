@@ -19,7 +19,7 @@ use crate::limits;
 use crate::point_id::PointId;
 use crate::vector::SparseVector;
 
-/// The parts of a collection that are needed to open a segment of it.
+/// The parts of a collection that are required to open one of its segments.
 #[derive(Clone, Copy)]
 pub(super) struct Opening<'a> {
     pub(super) files: &'a Files,
@@ -56,21 +56,21 @@ impl Segment {
         Ok(Self { entry, fields: fields.clone(), keys, vectors, payloads, id, open })
     }
 
-    /// The same segment with other points removed.
+    /// Returns the same segment with other removed points.
     pub(super) fn with_alive(&self, entry: SegmentEntry, alive: AliveBitSet) -> Result<Self, IndexError> {
         let open = OpenSegment::with_alive(self.open.engine.clone(), Some(alive))?;
         Self::new(entry, open, &self.fields)
     }
 
-    /// Points that were not removed.
+    /// Returns the number of points, without removed ones.
     pub(super) fn points(&self) -> u32 {
         self.open.reader.num_docs()
     }
 
-    /// Returns the document of a point, removed or not.
+    /// Returns the document of a point, even if it was removed.
     pub(super) fn find(&self, id: PointId) -> Result<Option<DocId>, IndexError> {
         let term = Term::from_field_bytes(self.fields.key, &key(id));
-        // A segment has a point once.
+        // A segment contains a point only once.
         let postings = self.keys.read_postings(&term, IndexRecordOption::Basic)?;
         Ok(postings.map(|postings| postings.doc()).filter(|&document| document != TERMINATED))
     }
@@ -87,7 +87,7 @@ impl Segment {
         !self.open.reader.is_deleted(document)
     }
 
-    /// Counts the points that have a dimension.
+    /// Returns the number of points that have a dimension.
     pub(super) fn frequency(&self, id: u32) -> Result<u32, IndexError> {
         let term = Term::from_field_text(self.fields.vector, &dimension(id));
         if self.open.alive.is_none() {
@@ -103,7 +103,8 @@ impl Segment {
         Ok(count)
     }
 
-    /// Adds up `weight` times what each point has of a dimension. A point that has none of the dimensions is NaN.
+    /// Adds the contribution of a dimension to the score of each point: `weight` times the point's weight.
+    /// Points without any of the dimensions stay NaN.
     pub(super) fn score(&self, scores: &mut [f32], id: u32, weight: f32) -> Result<(), IndexError> {
         let term = Term::from_field_text(self.fields.vector, &dimension(id));
         let Some(mut postings) =
@@ -127,7 +128,8 @@ impl Segment {
         Ok(())
     }
 
-    /// Reads the vectors of documents. Looks into every posting list: no lookup in one collection needs them.
+    /// Reads the vectors of documents. This visits every posting list, but lookups in a single collection
+    /// never need it.
     pub(super) fn vectors(&self, documents: &[DocId], stop: &Stop) -> Result<Vec<SparseVector>, IndexError> {
         let mut sorted: Vec<(DocId, usize)> = documents.iter().copied().zip(0..).collect();
         sorted.sort_unstable();
@@ -162,7 +164,7 @@ impl Segment {
         bytes.ok_or(IndexError::Damaged)
     }
 
-    /// The points that pass a filter.
+    /// Returns the points that pass a filter.
     pub(super) fn passing<'a>(
         &'a self,
         filter: &'a PointFilter,
@@ -203,7 +205,7 @@ impl Segment {
         Ok(passing)
     }
 
-    /// The points that pass in the order of their ids, from an id on and so many at most.
+    /// Returns up to `limit` points that pass, ordered by id and beginning with an id.
     pub(super) fn scan(
         &self,
         from: Option<PointId>,
@@ -234,9 +236,9 @@ impl Segment {
 /// The points of a segment that pass a filter.
 pub(super) struct Passing<'a> {
     segment: &'a Segment,
-    /// Those that can pass; `None` for all.
+    /// The candidates; `None` for all points.
     among: Option<BitSet>,
-    /// Conditions that are tested on the payload.
+    /// Conditions that must be tested on the payload.
     rest: Vec<&'a Condition>,
 }
 
@@ -277,7 +279,8 @@ impl Passing<'_> {
     }
 }
 
-/// Fails if the time is over. Looks at every [`limits::STORE_STEPS`]th step only; a step may read a payload.
+/// Returns an error if the call has to end. Checks only in every [`limits::STORE_STEPS`]th step; a step may
+/// read a payload.
 pub(super) fn check_stop(step: usize, stop: &Stop) -> Result<(), IndexError> {
     let is_over = step.is_multiple_of(limits::STORE_STEPS) && stop.check().is_some();
     if is_over { Err(IndexError::Stopped) } else { Ok(()) }

@@ -17,14 +17,14 @@ use crate::point_id::PointId;
 use crate::store::{PointHit, PointPage, PointQuery, PointScan, WeightedHit};
 use crate::vector::SparseVector;
 
-/// The facts of a collection that its manifest keeps.
+/// The properties of a collection in its manifest.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Description {
     /// The name of the sparse vector.
     pub(super) vector: String,
     /// The contract of its encoding.
     pub(super) contract: String,
-    /// Payload fields that have an index.
+    /// The indexed payload fields.
     pub(super) indexed_fields: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Snapshot {
     pub(super) segments: Vec<Arc<Segment>>,
 }
 
-/// A point that scores.
+/// A point with its score.
 #[derive(Clone, Copy, PartialEq)]
 struct Candidate {
     score: f32,
@@ -47,7 +47,7 @@ struct Candidate {
 impl Eq for Candidate {}
 
 impl Ord for Candidate {
-    /// The better one is greater: that with the higher score, or with the smaller id.
+    /// The better candidate is greater: the one with the higher score, or the smaller id.
     fn cmp(&self, other: &Self) -> Ordering {
         self.score.total_cmp(&other.score).then_with(|| other.id.cmp(&self.id))
     }
@@ -59,7 +59,7 @@ impl PartialOrd for Candidate {
     }
 }
 
-/// BM25 inverse document frequency as Qdrant computes it, in 32 bits.
+/// Returns the BM25 inverse document frequency as Qdrant computes it, in 32 bits.
 fn idf(points: u64, frequency: u32) -> f32 {
     let (points, frequency) = (points as f32, frequency as f32);
     ((points - frequency + 0.5) / (frequency + 0.5) + 1.0).ln()
@@ -109,7 +109,7 @@ impl Snapshot {
         Ok(hits)
     }
 
-    /// The points that score best, best first, and by id where scores are equal.
+    /// Returns the points with the best scores, best first, and by id if scores are equal.
     fn best(&self, query: &PointQuery<'_>, stop: &Stop) -> Result<Vec<Candidate>, IndexError> {
         let points = self.points();
         if query.limit == 0 || query.filter.is_nothing() {

@@ -1,4 +1,4 @@
-//! The store.
+//! The embedded store.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, TryLockError};
@@ -22,30 +22,32 @@ use crate::store::{
     ShardLayout, StoreError, VectorFacts, WeightedHit,
 };
 
-/// A collection in a directory of this machine.
+/// A collection in a local directory.
 ///
-/// A process becomes the writer with its first change, until [`PointStore::finish`] or until this is dropped; another one
-/// gets [`StoreError::Locked`]. Points that were acknowledged are seen by this store at once. They are on the disk, and
-/// seen by other processes, once enough have been gathered, when this store reads, or after [`PointStore::finish`], which
-/// writes through to the disk.
+/// A process becomes the writer with its first change, and stays the writer until [`PointStore::finish`] or
+/// until this value is dropped. Other processes then get [`StoreError::Locked`]. This store sees its changes
+/// at once. They are committed to disk, and visible to other processes, when enough of them have accumulated
+/// or this store reads. [`PointStore::finish`] also flushes them to disk.
 pub struct EmbeddedStore {
     home: Home,
     schema: Schema,
     fields: Fields,
-    /// Taken before `opening`.
+    /// Must be locked before `opening`.
     writer: Mutex<Option<Writer>>,
-    /// Segments that were opened for a snapshot whose time was up before it was complete.
+    /// Segments that were opened for a snapshot that ran out of time before it was complete.
     opening: Mutex<Vec<Arc<Segment>>>,
     snapshot: RwLock<Option<Arc<Snapshot>>>,
-    /// The error with which changes were lost that had been acknowledged.
+    /// The error by which acknowledged changes were lost.
     lost: OnceLock<StoreError>,
 }
 
 impl EmbeddedStore {
-    /// The collection of this name in a directory of collections. Nothing is opened or made yet.
+    /// Creates a store for a collection in a directory of collections. This does not open or create anything
+    /// yet.
     ///
     /// # Errors
-    /// The name can't be a collection's.
+    ///
+    /// Returns an error if the name is not valid for a collection.
     pub fn new(directory: &Path, collection: &str) -> Result<Self, StoreError> {
         let (schema, fields) = schema();
         Ok(Self {
@@ -89,7 +91,7 @@ impl EmbeddedStore {
         }
     }
 
-    /// Locks what another call may hold for long, within the time of this call.
+    /// Locks a mutex that another call may hold for long, within the time of this call.
     fn lock<'a, T>(&self, mutex: &'a Mutex<T>, stop: &Stop) -> Result<MutexGuard<'a, T>, StoreError> {
         loop {
             match mutex.try_lock() {
@@ -109,7 +111,7 @@ impl EmbeddedStore {
         *self.snapshot.write().unwrap_or_else(PoisonError::into_inner) = snapshot;
     }
 
-    /// The collection as it is now, with what this store has written.
+    /// Returns the current collection, including the changes of this store.
     fn current(&self, stop: &Stop) -> Result<Arc<Snapshot>, StoreError> {
         self.check(stop)?;
         let mut writer = self.lock(&self.writer, stop)?;
@@ -120,10 +122,10 @@ impl EmbeddedStore {
         self.load(stop)
     }
 
-    /// The collection as it is on the disk.
+    /// Returns the collection on disk.
     fn load(&self, stop: &Stop) -> Result<Arc<Snapshot>, StoreError> {
         let mut missing = None;
-        // A writer may remove files that an older manifest names while they are being opened.
+        // We retry because a writer may remove files of an older manifest while we open them.
         loop {
             let Some(directory) = self.home.open()? else { return Err(self.no_collection()) };
             let read = || {
@@ -150,12 +152,12 @@ impl EmbeddedStore {
         }
     }
 
-    /// Opens the segments that a manifest names and that are not open yet, and publishes them.
+    /// Opens the segments of a manifest that are not open yet, and publishes the result.
     fn open(&self, files: &Files, manifest: Manifest, stop: &Stop) -> Result<Arc<Snapshot>, StoreError> {
         let description: Description =
             serde_json::from_str(&manifest.note).map_err(|_| self.failure(IndexError::Damaged, stop))?;
         let mut opened = self.lock(&self.opening, stop)?;
-        // Another call may have opened them meanwhile.
+        // Another call may have opened them in the meantime.
         let known = self.known();
         if let Some(known) = &known
             && known.manifest == manifest
@@ -197,13 +199,13 @@ impl EmbeddedStore {
         }
         let result = guarded(|| work(&snapshot)).map_err(|error| self.failure(error, stop));
         if let Err(StoreError::Damaged(_)) = &result {
-            // The files are compared with their hashes once more.
+            // From now on we check the files against their hashes again.
             self.publish(None);
         }
         result
     }
 
-    /// Changes the collection, and makes the changes visible to all readers.
+    /// Commits the changes, which makes them visible to all readers.
     fn commit(&self, writer: &mut Option<Writer>, stop: &Stop) -> Result<(), StoreError> {
         let snapshot = self.change(writer, stop, |writer| {
             let snapshot = writer.commit()?;
@@ -217,7 +219,7 @@ impl EmbeddedStore {
         Ok(())
     }
 
-    /// Does work of the writer.
+    /// Runs work of the writer.
     fn change<T>(
         &self,
         writer: &mut Option<Writer>,
@@ -226,17 +228,17 @@ impl EmbeddedStore {
     ) -> Result<T, StoreError> {
         let Some(at_work) = writer.as_mut() else { return Err(self.no_collection()) };
         let was_clean = at_work.is_clean();
-        // Errors of the store pass through the guard as they are.
+        // Errors of the store must pass through the guard unchanged.
         let error = match guarded(|| Ok::<_, IndexError>(work(at_work))) {
             Ok(Ok(done)) => return Ok(done),
-            // Of a point, before anything of it was changed.
+            // A point was rejected before anything was changed.
             Ok(Err(WriteError::Store(error))) => return Err(error),
             Ok(Err(WriteError::Engine(error))) | Err(error) => self.failure(error, stop),
         };
-        // Only what is on the disk is known to be right.
+        // We can rely only on the state on disk.
         *writer = None;
         if !was_clean {
-            // Other calls were told that their changes are there: nothing more is built on them.
+            // We have acknowledged these changes to other calls, so no further change may be based on them.
             let _ = self.lost.set(error.clone());
         }
         Err(error)
@@ -246,7 +248,7 @@ impl EmbeddedStore {
         let mut writer = self.writer(stop)?;
         self.commit(&mut writer, stop)?;
         self.change(&mut writer, stop, |writer| writer.merge(purges, stop).and_then(|()| writer.sync()))?;
-        // Others may write now.
+        // Other processes may write now.
         *writer = None;
         Ok(())
     }
@@ -261,7 +263,7 @@ impl EmbeddedStore {
         if writer.is_none() {
             self.load(stop)?;
             let lock = self.home.lock()?;
-            // Another may have written it before the lock was had.
+            // Another process may have changed the collection before we got the lock.
             let before = self.load(stop)?;
             let files = Files::in_directory(&self.home.path()).map_err(|error| self.failure(error, stop))?;
             *writer = Some(Writer::new(files, self.schema.clone(), self.fields.clone(), &before, lock));
@@ -278,7 +280,7 @@ fn check_vector(description: &Description, using: &str) -> Result<(), StoreError
     Err(StoreError::Invalid(format!("the collection has no sparse vector `{using}`; it has `{has}`")))
 }
 
-/// The engine's words, without those for an index.
+/// Returns the engine's message, without the prefix for an index.
 fn cause(error: IndexError) -> String {
     match error {
         IndexError::Engine(error) => error.to_string(),
@@ -292,7 +294,7 @@ impl Drop for EmbeddedStore {
     fn drop(&mut self) {
         let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         if writer.as_ref().is_some_and(|writer| !writer.is_clean()) {
-            // A failure leaves the collection as it was committed.
+            // After a failure the collection stays as it was committed.
             let _ = self.commit(&mut writer, &Stop::never());
         }
     }
@@ -362,7 +364,7 @@ impl PointStore for EmbeddedStore {
         is_free()?;
         let _lock = self.home.lock()?;
         is_free()?;
-        // Leftovers of a collection that was not removed to the end.
+        // We remove leftovers of a collection whose removal was interrupted.
         self.home.remove()?;
         self.home.create()?;
         let description = Description {
@@ -402,7 +404,7 @@ impl PointStore for EmbeddedStore {
 
     fn purge(&self, stop: &Stop) -> Result<(), StoreError> {
         self.finish_with(true, stop)?;
-        // A merge that runs out of time leaves the segments as they are.
+        // A merge that runs out of time leaves the segments unchanged.
         self.check(stop)
     }
 

@@ -1,7 +1,7 @@
 //! Changes to a collection.
 //!
-//! Points are gathered in a segment, which becomes part of the collection with a new manifest once it is large enough, or
-//! when somebody reads. Until then nothing on the disk is changed that readers see.
+//! Points are collected in a segment. It becomes part of the collection, through a new manifest, when it is
+//! large enough or when a caller reads. Until then nothing changes on disk for readers.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::limits;
 use crate::point_id::PointId;
 use crate::store::{Point, StoreError};
 
-/// The one writer of a collection.
+/// The only writer of a collection.
 pub(super) struct Writer {
     files: Files,
     schema: Schema,
@@ -35,7 +35,7 @@ pub(super) struct Writer {
     lock: Lock,
 }
 
-/// A segment, and what was removed from it since the last commit.
+/// A segment, and the points removed from it since the last commit.
 struct Part {
     segment: Arc<Segment>,
     living: Option<BitSet>,
@@ -47,7 +47,7 @@ struct Gathered {
     ids: HashSet<PointId>,
 }
 
-/// An error of a change, after which the writer has to be dropped.
+/// An error of a change. The writer must be dropped after it.
 pub(super) enum WriteError {
     Store(StoreError),
     Engine(IndexError),
@@ -66,7 +66,7 @@ impl<E: Into<IndexError>> From<E> for WriteError {
 }
 
 impl Writer {
-    /// Begins to write, and removes the files that a killed writer left.
+    /// Creates a writer, and removes the files that a killed writer left.
     pub(super) fn new(files: Files, schema: Schema, fields: Fields, before: &Snapshot, lock: Lock) -> Self {
         files.remove_all_but(&before.manifest.names());
         let part = |segment: &Arc<Segment>| Part { segment: Arc::clone(segment), living: None };
@@ -86,17 +86,18 @@ impl Writer {
         &self.description
     }
 
-    /// Gives the lock back, without the changes that were not committed.
+    /// Returns the lock and discards uncommitted changes.
     pub(super) fn into_lock(self) -> Lock {
         self.lock
     }
 
-    /// Returns whether all changes are committed.
+    /// Returns true if all changes are committed.
     pub(super) fn is_clean(&self) -> bool {
         self.gathered.is_none() && self.parts.iter().all(|part| part.living.is_none())
     }
 
-    /// Adds points, each in place of the one with its id. Of points with one id the last counts.
+    /// Adds points. Each replaces the one with the same id. If several points have the same id, the last one
+    /// is used.
     pub(super) fn upsert(&mut self, points: &[Point], stop: &Stop) -> Result<(), WriteError> {
         let last: HashMap<PointId, usize> = points.iter().map(|point| point.id).zip(0..).collect();
         for (index, point) in points.iter().enumerate() {
@@ -130,7 +131,7 @@ impl Writer {
 
     pub(super) fn remove(&mut self, ids: &[PointId]) -> Result<(), WriteError> {
         for &id in ids {
-            // A document that is being gathered can't be taken back.
+            // We can't remove a document from an unfinished segment.
             if self.gathered.as_ref().is_some_and(|gathered| gathered.ids.contains(&id)) {
                 self.write_gathered()?;
             }
@@ -162,7 +163,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Has the engine write a segment, and opens it. Nothing is left of one that fails.
+    /// Writes and opens a segment. Removes its files if this fails.
     fn finish_segment(
         &self,
         staged: &Staged,
@@ -175,7 +176,7 @@ impl Writer {
         finished
     }
 
-    /// Returns whether readers would have to open many segments.
+    /// Returns true if readers have to open too many segments.
     pub(super) fn is_scattered(&self) -> bool {
         self.parts.len() > limits::SCATTERED_SEGMENTS
     }
@@ -210,8 +211,8 @@ impl Writer {
         })
     }
 
-    /// Merges segments as far as that is due, and commits each merge. To purge is to rewrite every segment that points
-    /// were removed from.
+    /// Merges segments as far as required, and commits each merge. With `purges`, rewrites every segment from
+    /// which points were removed.
     pub(super) fn merge(&mut self, purges: bool, stop: &Stop) -> Result<(), WriteError> {
         let mut policy = LogMergePolicy::default();
         policy.set_min_layer_size(limits::SMALL_SEGMENT_POINTS);
@@ -226,7 +227,7 @@ impl Writer {
                 let is_one = |part: &&Part| candidate.0.contains(&part.segment.open.engine.id());
                 self.parts.iter().filter(is_one).map(|part| Arc::clone(&part.segment)).collect::<Vec<_>>()
             });
-            // A single segment without removed points would be written as it is.
+            // Rewriting a single segment without removed points would not change it.
             let is_better = |together: &Vec<Arc<Segment>>| {
                 together.len() > 1 || together.iter().any(|one| one.open.alive.is_some())
             };
@@ -238,7 +239,8 @@ impl Writer {
             }
             let engines: Vec<_> = together.iter().map(|segment| segment.open.engine.clone()).collect();
             let alive = together.iter().map(|segment| segment.open.alive.clone()).collect();
-            // A byte that changed since they were opened must not get a hash that is right.
+            // We check the files again: a byte that has changed since they were opened must not get a valid
+            // hash.
             for file in together.iter().flat_map(|segment| &segment.entry.files) {
                 match self.files.open(file, Trust::Nothing, stop) {
                     Err(IndexError::Stopped) => return Ok(()),
@@ -248,7 +250,7 @@ impl Writer {
             let staged = Staged::new(&self.files, stop);
             let merge = || merge_filtered_segments(&engines, settings(), alive, staged.clone()).map(drop);
             let merged = match self.finish_segment(&staged, merge) {
-                // What was committed stays as it is.
+                // Everything committed so far stays valid.
                 Err(_) if stop.check().is_some() => return Ok(()),
                 merged => merged?,
             };
@@ -258,13 +260,13 @@ impl Writer {
         }
     }
 
-    /// Writes the collection through to the disk.
+    /// Flushes the collection to disk.
     pub(super) fn sync(&self) -> Result<(), WriteError> {
         Ok(self.files.sync(&self.manifest)?)
     }
 }
 
-/// A segment that can't be written is no damage.
+/// A segment that can't be written is not damage.
 fn failure(error: TantivyError) -> IndexError {
     match error {
         TantivyError::IoError(_) | TantivyError::OpenWriteError(_) => IndexError::Write(error),

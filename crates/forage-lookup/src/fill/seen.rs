@@ -1,8 +1,9 @@
-//! Whether a tree is as it was when a collection was last filled with it.
+//! Detects if a tree is unchanged since the last filling of a collection.
 //!
-//! A point of its own says so in the collection, beside those of the files: it comes and goes with them. What the tree was
-//! is in it when all of it has been written, and taken out before anything is changed, so that a filling that was killed leaves a
-//! point that names the repository alone.
+//! A separate point of the collection records this, so it exists and is removed together with the points of
+//! the files. The state of the tree is written to this point after all files were written, and is removed
+//! before any change. After an interrupted filling the point therefore contains only the name of the
+//! repository.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,40 +20,42 @@ use crate::point_id::PointId;
 use crate::store::{Point, PointReader, PointScan, PointStore, StoreError};
 use crate::vector::SparseVector;
 
-/// The payload field of `1`, by which these points are told from those of files.
+/// The payload field with value `1` that distinguishes these points from those of files.
 pub(super) const SEEN: &str = "seen";
 
-/// Payload fields of the point beside that.
+/// Further payload fields of this point.
 mod seen_field {
-    /// What the tree was.
+    /// The state of the tree.
     pub(super) const TREE: &str = "tree";
-    /// How many files it has.
+    /// The number of its files.
     pub(super) const FILES: &str = "files";
-    /// How many chunks these are, which tells whether somebody has removed some.
+    /// The number of their chunks, which shows if another process has removed some.
     pub(super) const POINTS: &str = "points";
 }
 
-/// Counts the points of files that a filter lets through: not those that say how a tree was seen.
+/// Counts the points of files that pass a filter, without the points that record a tree's state.
 ///
 /// # Errors
-/// The store's.
+///
+/// Returns the errors of the store.
 pub fn count_chunks(store: &dyn PointReader, filter: &PointFilter, stop: &Stop) -> Result<u64, StoreError> {
     let all = again(stop, || store.count(filter, stop))?;
     let seen = seen_among(filter);
     Ok(all.saturating_sub(again(stop, || store.count(&seen, stop))?))
 }
 
-/// Of the points that a filter lets through those that say how a tree was seen.
+/// Restricts a filter to the points that record a tree's state.
 fn seen_among(filter: &PointFilter) -> PointFilter {
     let mut seen = filter.clone();
     seen.conditions.extend(PointFilter::any_of(SEEN, ["1"]).conditions);
     seen
 }
 
-/// Returns the repositories that a collection has been filled with, by name.
+/// Returns the names of the repositories with which a collection was filled.
 ///
 /// # Errors
-/// The store's.
+///
+/// Returns the errors of the store.
 pub fn repositories(store: &dyn PointReader, stop: &Stop) -> Result<Vec<String>, StoreError> {
     let filter = seen_among(&PointFilter::default());
     let fields = [field::REPO.to_owned()];
@@ -75,16 +78,20 @@ pub fn repositories(store: &dyn PointReader, stop: &Stop) -> Result<Vec<String>,
     Ok(names)
 }
 
-/// Removes all points of a repository, also from the files of an embedded store; returns how many chunks of files it had.
+/// Removes all points of a repository, including their data in the files of an embedded store. Returns the
+/// number of chunks that it had.
 ///
 /// # Errors
-/// The store's. What was removed by then is gone, and calling again goes on.
+///
+/// Returns the errors of the store. Points that were already removed stay removed, and calling this again
+/// continues.
 pub fn remove_repository(store: &dyn PointStore, name: &str, stop: &Stop) -> Result<u64, StoreError> {
     let all = PointFilter::any_of(field::REPO, [name]);
     let chunks = count_chunks(store, &all, stop)?;
-    // Last what names the repository: a removal that was killed can be found, and goes on.
+    // We remove the point that names the repository last, so that an interrupted removal can be found and
+    // continued.
     let seen: Vec<PointId> = loop {
-        // From the beginning each time: what was there is gone.
+        // We start at the beginning each time, because the earlier points are gone.
         let scan = PointScan { filter: &all, fields: &[SEEN.to_owned()], from: None, limit: REMOVED_POINTS };
         let found = again(stop, || store.scan(&scan, stop))?.points.into_iter();
         let (of_trees, of_files): (Vec<_>, Vec<_>) =
@@ -104,7 +111,7 @@ pub fn remove_repository(store: &dyn PointStore, name: &str, stop: &Stop) -> Res
 #[derive(Default)]
 pub(super) struct SeenTree {
     files: Mutex<Vec<[u8; 32]>>,
-    /// Whether a later change of some file may leave its state as it is.
+    /// True if a later change of some file may leave its state unchanged.
     may_hide_changes: AtomicBool,
 }
 
@@ -117,7 +124,7 @@ impl SeenTree {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).push(hash);
     }
 
-    /// Takes down the state of a file that is about to be read.
+    /// Records the state of a file that is about to be read.
     pub(super) fn add_opened(&self, path: &RelPath, file: &OpenedFile) {
         match file.settle() {
             Some((state, ChangeTelling::All)) => self.add(path, state),
@@ -125,7 +132,8 @@ impl SeenTree {
         }
     }
 
-    /// What tells the tree from any other; `None` if it might change without that.
+    /// Returns a hash that identifies the state of the tree, or `None` if the tree could change without
+    /// changing the hash.
     fn digest(self, how: &[u8]) -> Option<String> {
         if self.may_hide_changes.into_inner() {
             return None;
@@ -137,7 +145,7 @@ impl SeenTree {
 }
 
 impl Filling<'_> {
-    /// What decides beside the files what points they become.
+    /// Returns the settings that, in addition to the files, determine their points.
     fn how(&self) -> Vec<u8> {
         let contract = self.encoder.contract();
         let most = self.max_file_bytes.map_or(String::new(), |most| most.to_string());
@@ -146,7 +154,7 @@ impl Filling<'_> {
             .into()
     }
 
-    /// How many chunks the collection has of the repository.
+    /// Returns the number of chunks of the repository in the collection.
     fn stored(&self, stop: &Stop) -> Result<u64, StoreError> {
         count_chunks(self.store, &PointFilter::any_of(field::REPO, [self.repository]), stop)
     }
@@ -156,8 +164,8 @@ impl Filling<'_> {
         self.id("", u64::MAX)
     }
 
-    /// Returns what the last filling with this very tree came to, if nothing has changed since. Otherwise the point
-    /// says of no tree any more that it is there.
+    /// Returns the result of the last filling if the tree has not changed since. Otherwise removes the
+    /// recorded state.
     pub(super) fn unchanged(
         &self,
         root: &Arc<Root>,
@@ -197,7 +205,7 @@ impl Filling<'_> {
         Ok(Some(Filled { unchanged, is_unchanged: true, report, ..Filled::default() }))
     }
 
-    /// Writes that the collection has the tree as it was seen.
+    /// Records that the collection contains the tree in this state.
     pub(super) fn has_seen(&self, tree: SeenTree, files: u64, stop: &Stop) -> Result<(), StoreError> {
         let Some(digest) = tree.digest(&self.how()) else { return Ok(()) };
         let mut payload = Map::new();

@@ -1,4 +1,4 @@
-//! Requests, and the connections that they go over.
+//! Requests and their connections.
 
 use std::io::Read as _;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -20,33 +20,33 @@ use crate::store::StoreError;
 /// A request for a collection.
 pub(crate) struct CollectionRequest<'a> {
     pub(crate) method: Method,
-    /// The part of the address after the collection's, such as `/points/query`.
+    /// The part of the URL after the collection, for example `/points/query`.
     pub(crate) path: &'a str,
-    /// JSON, or nothing.
+    /// JSON, or empty.
     pub(crate) body: Vec<u8>,
-    /// Maximum size of the answer.
+    /// Maximum size of the answer in bytes.
     pub(crate) max_bytes: u64,
 }
 
-/// Connections to a server, shared by calls: each call takes one.
+/// A pool of connections to a server. Each call takes one.
 pub(crate) struct Calls {
     pub(crate) server: ServerName,
     request_timeout: Duration,
-    /// The address of the collection.
+    /// The URL of the collection.
     base: String,
-    /// Set at the first call: certificates are read from the disk.
+    /// Set by the first call, because this reads certificates from disk.
     settings: OnceLock<LineSettings>,
     idle: Mutex<Vec<Line>>,
 }
 
-/// The frame of every answer.
+/// The envelope of every answer.
 #[derive(Deserialize)]
 struct Envelope<Answer> {
     result: Answer,
 }
 
 impl Calls {
-    /// Connects to nothing.
+    /// Creates the pool without connecting.
     pub(crate) fn new(settings: &ServerSettings) -> Result<Self, StoreError> {
         let address = settings.address()?;
         let name = utf8_percent_encode(&settings.collection, NON_ALPHANUMERIC);
@@ -62,8 +62,8 @@ impl Calls {
         Ok(Self { server, request_timeout, base, settings: OnceLock::new(), idle: Mutex::default() })
     }
 
-    /// Sends a request and waits for the answer, until `stop` ends or the time for a request is over. Closes the
-    /// connection of a request that is given up, so that the server ends it.
+    /// Sends a request and waits for the answer, until `stop` ends the call or the request times out. In
+    /// these cases the connection is closed, so that the server ends the request too.
     pub(crate) fn ask<Answer: DeserializeOwned>(
         &self,
         request: &CollectionRequest<'_>,
@@ -71,7 +71,7 @@ impl Calls {
     ) -> Result<Answer, StoreError> {
         let body = self.exchange(request, stop)?;
         let envelope: Envelope<Answer> = serde_json::from_slice(&body).map_err(|error| {
-            // The position, and no text of the answer.
+            // This contains the position but no text of the answer.
             let place = format!("line {}, column {}", error.line(), error.column());
             self.server.invalid(&format!(
                 "the answer is not what Qdrant says to this request ({place}); check that the address is that of its REST \
@@ -81,7 +81,8 @@ impl Calls {
         Ok(envelope.result)
     }
 
-    /// Returns the body of a successful answer. A kept connection that the server has closed is replaced once.
+    /// Returns the body of a successful answer. An idle connection that the server has closed is replaced
+    /// once.
     fn exchange(&self, request: &CollectionRequest<'_>, stop: &Stop) -> Result<Vec<u8>, StoreError> {
         let begun = Instant::now();
         let stop = stop.within(self.request_timeout);
@@ -107,7 +108,7 @@ impl Calls {
                 }
                 Err(error) => match (call.halt(), call.stage()) {
                     (Some(ConnectHalt::Stopped(stopped)), _) => return Err(ended(stopped)),
-                    // The server has closed it, and the others as well.
+                    // The server has closed this connection, so we assume that the others are closed too.
                     (_, ConnectStage::Reused) if is_kept => {
                         self.idle().clear();
                         line = self.line()?;
@@ -119,8 +120,8 @@ impl Calls {
         }
     }
 
-    /// Sends a request over a connection. The outer error is the connection's. The inner one is the server's, after
-    /// which the connection can be used again.
+    /// Sends a request over a connection. The outer error is one of the connection. The inner error is one of
+    /// the server, after which the connection can be reused.
     fn send(
         &self,
         line: &Line,
@@ -171,7 +172,7 @@ impl Calls {
     }
 }
 
-/// Returns the body of a response; `None` for a longer one.
+/// Returns the body of a response, or `None` if it is too long.
 fn read(mut response: Response<Body>, max: u64) -> Result<Option<Vec<u8>>, ureq::Error> {
     let mut body = Vec::new();
     if response.body().content_length().is_some_and(|length| length > max) {

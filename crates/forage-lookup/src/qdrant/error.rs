@@ -1,4 +1,4 @@
-//! What went wrong, in the terms of the interface. Statuses are those of Qdrant 1.18 to 1.20.
+//! Converts errors of the server to those of the store interface. Statuses are those of Qdrant 1.18 to 1.20.
 
 use std::io;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use crate::qdrant::settings::Address;
 use crate::qdrant::shown::clean;
 use crate::store::StoreError;
 
-/// Whom a message speaks of.
+/// The server that a message refers to.
 pub(crate) struct ServerName {
     pub(crate) address: Address,
-    /// "collection `code` at http://…".
+    /// For example "collection `code` at http://…".
     pub(crate) place: String,
     pub(crate) key: Option<ApiKey>,
     pub(crate) connect_timeout: Duration,
@@ -25,7 +25,7 @@ pub(crate) struct ServerName {
 pub(crate) struct Refusal {
     status: u16,
     text: String,
-    /// Whether the text is from Qdrant itself, and not from its gate or from another program.
+    /// True if the text comes from Qdrant itself, and not from its authentication layer or another program.
     is_said: bool,
     retry_after: Option<Duration>,
 }
@@ -41,7 +41,7 @@ impl Refusal {
 }
 
 impl ServerName {
-    /// The request or the answer makes no sense.
+    /// The request or the answer is invalid.
     pub(crate) fn invalid(&self, what: &str) -> StoreError {
         StoreError::Invalid(format!("{}: {what}", self.place))
     }
@@ -55,7 +55,7 @@ impl ServerName {
         ))
     }
 
-    /// The server answered, and not with what it was asked for.
+    /// The server returned an error.
     pub(crate) fn refused(&self, refusal: &Refusal) -> StoreError {
         let place = &self.place;
         let text = match &*self.clean(&refusal.text) {
@@ -70,7 +70,7 @@ impl ServerName {
                 let what = "the server sends its callers elsewhere, where nothing is followed; give the other address";
                 self.invalid(&format!("{what} ({text})"))
             }
-            // At the gate: older servers give 403 there as well.
+            // The authentication layer rejected this; older servers also use 403.
             401 | 403 if !refusal.is_said && self.key.is_none() => {
                 unauthorized("the server asks for an API key and none is set")
             }
@@ -90,7 +90,7 @@ impl ServerName {
             404 => StoreError::NoCollection(format!("{place}: there is none: {text}")),
             408 | 504 => StoreError::Timeout(format!("{place}: the server gave up for lack of time: {text}")),
             409 => exists(),
-            // Shard keys, and collections on servers of old.
+            // For shard keys, and for collections on old servers.
             400 if refusal.text.contains("already exists") => exists(),
             400 if refusal.text.contains("Not existing vector name") => {
                 self.invalid(&format!("it has no sparse vector of that name: {text}"))
@@ -105,7 +105,7 @@ impl ServerName {
         }
     }
 
-    /// The system names no authority.
+    /// The system has no root certificates.
     pub(crate) fn without_roots(&self, error: &io::Error) -> StoreError {
         StoreError::Unavailable(format!(
             "can't reach Qdrant at {}: no certificate of an authority can be read ({error}); install the system's, or name \
@@ -114,12 +114,12 @@ impl ServerName {
         ))
     }
 
-    /// The connection could not be made, or broke before the whole answer came.
+    /// The connection could not be established, or broke before the answer was complete.
     pub(crate) fn broken(&self, stage: ConnectStage, error: &ureq::Error) -> StoreError {
         let text = self.clean(&error.to_string());
         let kind = if let ureq::Error::Io(error) = error { Some(error.kind()) } else { None };
         let (reason, advice) = match (stage, kind) {
-            // A new connection was not even begun.
+            // No new connection was attempted.
             (ConnectStage::Reused, _) => {
                 let advice = "check the name of the collection and the API key";
                 return self.invalid(&format!("the request can't be sent ({text}); {advice}"));

@@ -1,4 +1,4 @@
-//! Where the server is, and how it is asked.
+//! Settings of a server.
 
 use std::time::Duration;
 
@@ -10,30 +10,33 @@ use crate::limits;
 use crate::qdrant::shown::clean;
 use crate::store::StoreError;
 
-/// A collection on a server, and the way in which it is asked.
+/// A collection on a server, and how to access it.
 #[derive(Clone, Debug)]
 pub struct ServerSettings {
-    /// `http://host:port` or `https://host:port`; without a port that of the REST interface, 6333. Not that of gRPC, 6334.
+    /// `http://host:port` or `https://host:port`. The default port is that of the REST interface, 6333, not
+    /// that of gRPC, 6334.
     pub url: String,
-    /// For a server that asks for one.
+    /// The API key, if the server requires one.
     pub api_key: Option<ApiKey>,
-    /// Whether the key may go over `http://` to another machine, where everyone on the way can read it.
+    /// Allow sending the key over `http://` to another machine, although everyone on the network path can
+    /// read it.
     pub allow_plain_key: bool,
-    /// The collection.
+    /// The name of the collection.
     pub collection: String,
-    /// The payload field that names the shard of a point, if the collection is sharded by such a field
-    /// ([`Sharding::key_field`](crate::Sharding::key_field)). Its values are texts. A point whose value changes must be removed
-    /// first: the shard of the old value knows nothing of the new one.
+    /// The payload field that determines the shard of a point, if the collection is sharded by a field
+    /// ([`Sharding::key_field`](crate::Sharding::key_field)). Its values must be texts. A point must be
+    /// removed before its value changes, because the shard of the old value does not see the new point.
     pub shard_key_field: Option<String>,
-    /// The longest that one request takes. Whoever calls may set an earlier end. What consists of several requests
-    /// (making a collection with its indexes, points of several shard keys) may take as often as long.
+    /// The timeout of one request. The caller may set an earlier deadline. An operation that consists of
+    /// several requests (e.g. creating a collection with its indexes, or writing points with several shard
+    /// keys) may take a multiple of this time.
     pub request_timeout: Duration,
-    /// The longest that connecting takes, without what TLS takes: that counts as the request's.
+    /// The timeout for connecting. The TLS handshake counts as part of the request instead.
     pub connect_timeout: Duration,
 }
 
 impl ServerSettings {
-    /// Without a key, with the time limits of [`limits`].
+    /// Creates settings without a key, with the default timeouts of [`limits`].
     pub fn new(url: &str, collection: &str) -> Self {
         Self {
             url: url.to_owned(),
@@ -46,7 +49,7 @@ impl ServerSettings {
         }
     }
 
-    /// The address, if a key may be sent to it.
+    /// Returns the address, if a key may be sent to it.
     pub(crate) fn address(&self) -> Result<Address, StoreError> {
         let address = Address::parse(&self.url)?;
         if self.collection.is_empty() {
@@ -62,10 +65,10 @@ impl ServerSettings {
     }
 }
 
-/// A checked address: nothing but scheme, host and port.
+/// A valid address, which consists only of scheme, host and port.
 #[derive(Clone, Debug)]
 pub(crate) struct Address {
-    /// As messages show it.
+    /// The form for messages.
     pub(crate) url: String,
     host: String,
     pub(crate) port: u16,
@@ -74,7 +77,7 @@ pub(crate) struct Address {
 
 impl Address {
     fn parse(url: &str) -> Result<Self, StoreError> {
-        // A refused address is not shown: it may hold a password.
+        // We do not show a rejected address, because it may contain a password.
         let refused = |why: &str| {
             let form = "write http://host:6333 or https://host:6333";
             StoreError::Invalid(format!("the address of the Qdrant server {why}: {form}"))

@@ -10,7 +10,7 @@ use crate::filter::{PointFilter, Readings, Test};
 use crate::limits;
 use crate::store::{Point, StoreError};
 
-/// The field, and the shards that are known to be there, with the time at which that became known.
+/// The field, and the shards that are known to exist, with the time at which we learned this.
 pub(crate) struct Shards {
     pub(crate) field: String,
     known: Mutex<BTreeMap<String, Instant>>,
@@ -21,7 +21,7 @@ impl Shards {
         Self { field, known: Mutex::default() }
     }
 
-    /// The points by their values of the field; or the first that has no text there.
+    /// Groups points by their value of the field. Returns the first point without a text there as an error.
     pub(crate) fn group(&self, points: Vec<Point>) -> Result<BTreeMap<String, Vec<Point>>, String> {
         let mut groups: BTreeMap<String, Vec<Point>> = BTreeMap::new();
         for point in points {
@@ -36,11 +36,11 @@ impl Shards {
         Ok(groups)
     }
 
-    /// The shards where the points of a filter are; `None` if they may be in every one.
+    /// Returns the shards that contain the points of a filter, or `None` if every shard may contain some.
     pub(crate) fn of_filter(&self, filter: &PointFilter) -> Option<Vec<String>> {
         let condition = filter.conditions.iter().find(|condition| condition.field == self.field)?;
         let Test::AnyOf(values) = &condition.test else { return None };
-        // Shards are named by texts.
+        // The names of shards are texts.
         let values: BTreeSet<String> = Readings::from_values(values).texts.into_iter().collect();
         Some(values.into_iter().collect())
     }
@@ -49,13 +49,13 @@ impl Shards {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a shard was made so short a time ago that not every node of a cluster needs to have it yet.
+    /// Returns true if a shard was created so recently that some nodes of a cluster may not have it yet.
     pub(crate) fn is_new(&self, key: &str) -> bool {
         self.known().get(key).is_some_and(|since| since.elapsed() < limits::SHARD_PATIENCE)
     }
 }
 
-/// The keys of a collection's shards, each once, of what a server says of them.
+/// Returns the distinct shard keys of a collection from the server's cluster information.
 pub(crate) fn all_keys(cluster: &Value) -> Vec<&Value> {
     let shards = ["local_shards", "remote_shards"].into_iter().filter_map(|place| cluster[place].as_array());
     let mut keys: Vec<&Value> = Vec::new();
@@ -67,12 +67,13 @@ pub(crate) fn all_keys(cluster: &Value) -> Vec<&Value> {
     keys
 }
 
-/// Whether a write came before the shard: the cluster has agreed on it, and no node has made it yet.
+/// Returns true if a write arrived before its shard: the cluster has agreed on it, but no node has created it
+/// yet.
 pub(crate) fn is_coming_shard(error: &StoreError) -> bool {
     is_missing_shard(error) || is_coming_collection(error)
 }
 
-/// Whether nothing of a collection can be asked or written (yet): somebody is just making it, and no node has made its shards.
+/// Returns true if a collection can't be used yet, because it is being created and no node has its shards.
 pub(crate) fn is_coming_collection(error: &StoreError) -> bool {
     match error {
         StoreError::Invalid(message) => message.contains("No target shard"),
@@ -84,7 +85,7 @@ pub(crate) fn is_coming_collection(error: &StoreError) -> bool {
     }
 }
 
-/// Whether a request named a shard that is not there (yet).
+/// Returns true if a request named a shard that does not exist, or not yet.
 pub(crate) fn is_missing_shard(error: &StoreError) -> bool {
     matches!(error, StoreError::Invalid(message) if message.contains("Shard key") && message.contains("not found"))
 }

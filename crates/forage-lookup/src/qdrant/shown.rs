@@ -1,4 +1,4 @@
-//! What a third party says, as it may be shown.
+//! Sanitizes third-party text for display.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,8 @@ use forage_fs::needs_escape;
 
 use crate::limits;
 
-/// A third party's text: without the key, without characters that steer a terminal, and cut.
+/// Returns a third-party text without the key and without terminal control characters, cut to its maximum
+/// length.
 pub(crate) fn clean(text: &str, key: Option<&ApiKey>) -> String {
     let hidden = key.map(|key| text.replace(key.expose(), "***"));
     let text = hidden.as_deref().unwrap_or(text);

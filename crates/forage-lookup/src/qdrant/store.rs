@@ -1,4 +1,4 @@
-//! The store.
+//! The store on a server.
 
 use std::time::Instant;
 
@@ -23,25 +23,28 @@ use crate::store::{
     ShardLayout, StoreError, VectorFacts, WeightedHit,
 };
 
-/// One collection of a Qdrant server or cluster.
+/// A collection on a Qdrant server or cluster.
 ///
-/// A call blocks the thread that it is made on, also inside of an async runtime.
+/// Calls block the current thread, also inside an async runtime.
 pub struct ServerStore {
     calls: Calls,
     shards: Option<Shards>,
 }
 
 impl ServerStore {
-    /// Checks the settings. Connects to nothing: whether the server is there, the first request shows.
+    /// Validates the settings. This does not connect, so an unreachable server is only noticed by the first
+    /// request.
     ///
     /// # Errors
-    /// [`StoreError::Invalid`] if the address is none or the key would go over the network in plain text.
+    ///
+    /// Returns [`StoreError::Invalid`] if the address is invalid, or if the key would be sent over the
+    /// network in plain text.
     pub fn connect(settings: ServerSettings) -> Result<Self, StoreError> {
         let calls = Calls::new(&settings)?;
         Ok(Self { calls, shards: settings.shard_key_field.map(Shards::new) })
     }
 
-    /// Sends JSON, and waits for the answer.
+    /// Sends JSON and waits for the answer.
     fn send<Answer: DeserializeOwned>(
         &self,
         method: Method,
@@ -57,7 +60,7 @@ impl ServerStore {
         serde_json::to_vec(body).map_err(|error| self.calls.server.invalid(&error.to_string()))
     }
 
-    /// Writes, and waits until it is written.
+    /// Sends a write and waits until it is applied.
     fn write(
         &self,
         method: Method,
@@ -92,7 +95,7 @@ impl ServerStore {
         self.write(Method::PUT, "/points?wait=true", &sent, stop)
     }
 
-    /// Makes a shard, unless it is known to be there. Another process may have made it.
+    /// Creates a shard, unless it is known to exist. Another process may have created it.
     fn need_shard(&self, shards: &Shards, key: &str, stop: &Stop) -> Result<(), StoreError> {
         if shards.known().contains_key(key) {
             return Ok(());
@@ -106,7 +109,7 @@ impl ServerStore {
         }
     }
 
-    /// Waits for a collection that somebody is just making.
+    /// Waits for a collection that another process is creating.
     fn when_made<Answer>(
         &self,
         stop: &Stop,
@@ -124,7 +127,8 @@ impl ServerStore {
         }
     }
 
-    /// Asks the shards that a filter fixes alone. One of them may not be there: then all, of which the filter chooses.
+    /// Queries only the shards that a filter selects. If one of them does not exist, queries all shards, from
+    /// which the filter selects the points.
     fn ask_shards<Answer>(
         &self,
         filter: &PointFilter,
@@ -139,7 +143,7 @@ impl ServerStore {
         }
     }
 
-    /// Returns the request of a query; `None` for one that finds nothing.
+    /// Returns the body of a query request, or `None` if it can't find anything.
     fn nearest(query: &PointQuery<'_>, with_vector: bool) -> Option<Map<String, Value>> {
         let filter = wire::to_filter(query.filter)?;
         let request = json!({
@@ -177,7 +181,7 @@ fn sent_point<'a>(point: &'a Point, using: &'a str) -> SentPoint<'a> {
     }
 }
 
-/// The settings of a collection that is made; what is not said is the server's to choose.
+/// Returns the body for creating a collection. The server chooses omitted settings.
 fn creation_body(creation: &Creation) -> Value {
     let sharding = &creation.sharding;
     let vector = json!({"index": {"on_disk": sharding.is_on_disk}, "modifier": "idf"});
@@ -369,7 +373,7 @@ impl PointStore for ServerStore {
                             && is_coming_shard(&error)
                             && stop.wait(limits::SHARD_PAUSE).is_none() => {}
                     Err(error) => {
-                        // The collection may have been made anew by another process.
+                        // Another process may have recreated the collection, so we forget the shard.
                         shards.known().remove(&key);
                         return Err(error);
                     }
@@ -385,7 +389,7 @@ impl PointStore for ServerStore {
         }
         let mut body = json!({"points": ids.iter().map(|&id| wire::to_id(id)).collect::<Vec<_>>()});
         if self.shards.is_some() {
-            // An id does not tell its shard, and without shards the server refuses.
+            // We do not know the shard of an id, and the server rejects the request without shards.
             let cluster: Value = self.bare(Method::GET, "/cluster", stop)?;
             let keys = all_keys(&cluster);
             if keys.is_empty() {
@@ -396,7 +400,7 @@ impl PointStore for ServerStore {
         self.write(Method::POST, "/points/delete?wait=true", &body, stop)
     }
 
-    /// Does nothing: a server puts its collections in order itself.
+    /// Does nothing, because a server optimizes its collections itself.
     fn finish(&self, _stop: &Stop) -> Result<(), StoreError> {
         Ok(())
     }
@@ -414,7 +418,7 @@ impl PointStore for ServerStore {
     }
 }
 
-/// Asks these shards alone; `None` for all.
+/// Restricts a request to these shards; `None` means all.
 fn name_shards(request: &mut Map<String, Value>, keys: Option<Vec<String>>) {
     match keys {
         Some(keys) => request.insert("shard_key".to_owned(), keys.into()),

@@ -1,4 +1,4 @@
-//! Between the interface's terms and those of Qdrant's REST interface.
+//! Conversions between the types of this crate and those of Qdrant's REST interface.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::point_id::PointId;
 use crate::store::ALL_FIELDS;
 use crate::vector::SparseVector;
 
-/// Sparse vector in a request.
+/// A sparse vector in a request.
 #[derive(Clone, Copy, Serialize)]
 pub(crate) struct SentVector<'a> {
     indices: &'a [u32],
@@ -23,7 +23,7 @@ impl<'a> SentVector<'a> {
     }
 }
 
-/// Point in an upsert.
+/// A point in an upsert.
 #[derive(Serialize)]
 pub(crate) struct SentPoint<'a> {
     pub(crate) id: Value,
@@ -39,7 +39,7 @@ pub(crate) struct SentPoints<'a> {
     pub(crate) shard_key: Option<&'a str>,
 }
 
-/// A point in an answer. Its id is checked later, with an error of its own.
+/// A point in an answer. Its id is validated later, with its own error.
 #[derive(Deserialize)]
 pub(crate) struct Record {
     #[serde(default)]
@@ -59,7 +59,7 @@ struct ReceivedVector {
 }
 
 impl Record {
-    /// Its payload, by ascending names, so that the same points look the same whoever keeps them.
+    /// Returns its payload sorted by field name, so that equal points look the same in every store.
     pub(crate) fn payload(&mut self) -> Map<String, Value> {
         let mut payload = self.payload.take().unwrap_or_default();
         payload.sort_keys();
@@ -67,7 +67,7 @@ impl Record {
         payload
     }
 
-    /// Its sparse vector of that name; empty where there is none.
+    /// Returns its sparse vector with this name; empty if it has none.
     pub(crate) fn vector(&mut self, using: &str) -> SparseVector {
         let vector = self.vector.as_mut().and_then(|vectors| vectors.remove(using));
         vector.map_or_else(SparseVector::default, |ReceivedVector { indices, values }| {
@@ -76,7 +76,7 @@ impl Record {
     }
 }
 
-/// Hits of a query.
+/// The hits of a query.
 #[derive(Deserialize)]
 pub(crate) struct QueryResponse {
     pub(crate) points: Vec<Record>,
@@ -95,7 +95,7 @@ pub(crate) struct CountResult {
     pub(crate) count: u64,
 }
 
-/// The state of a write.
+/// The status of a write.
 #[derive(Deserialize)]
 pub(crate) struct UpdateResult {
     pub(crate) status: String,
@@ -109,7 +109,7 @@ pub(crate) fn to_id(id: PointId) -> Value {
     }
 }
 
-/// Parses an id of the server; `None` if it is not valid.
+/// Parses an id of the server. Returns `None` if it is not valid.
 pub(crate) fn from_id(id: &Value) -> Option<PointId> {
     match id {
         Value::Number(number) => number.as_u64().map(PointId::Number),
@@ -118,7 +118,8 @@ pub(crate) fn from_id(id: &Value) -> Option<PointId> {
     }
 }
 
-/// Conditions of which all must hold, values by exact match: `None` if no point can pass, null if all points do.
+/// Converts a filter, all of whose conditions must hold, with exact values. Returns `None` if no point can
+/// pass, and null if all points pass.
 pub(crate) fn to_filter(filter: &PointFilter) -> Option<Value> {
     if filter.is_nothing() {
         return None;
@@ -160,7 +161,7 @@ fn to_condition(condition: &Condition) -> Value {
     }
 }
 
-/// The payload fields that are wanted, and no others.
+/// Converts the requested payload fields.
 pub(crate) fn to_selector(fields: &[String]) -> Value {
     if fields.is_empty() || fields.iter().any(|field| field == ALL_FIELDS) {
         return Value::Bool(!fields.is_empty());

@@ -1,5 +1,5 @@
-//! Collections that others made, asked as they are: LlamaIndex, LangChain and FastEmbed name vectors and texts in their own
-//! ways, and most leave the IDF modifier out.
+//! Queries collections of other programs: LlamaIndex, LangChain and FastEmbed have their own names of vectors
+//! and texts, and most omit the IDF modifier.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,13 +12,14 @@ use crate::store::{
     ALL_FIELDS, Collection, PointHit, PointPage, PointQuery, PointReader, PointScan, StoreError, WeightedHit,
 };
 
-/// The field of LlamaIndex with a node as JSON, within which its text is.
+/// LlamaIndex's field with a node as JSON, which contains the text.
 const NODE: &str = "_node_content";
 
-/// Payload fields with the text of a point: Forage's and many others', LangChain's, FastEmbed's and LlamaIndex's.
+/// Payload fields that may contain the text of a point: those of Forage and many others, LangChain, FastEmbed
+/// and LlamaIndex.
 const TEXT_FIELDS: [&str; 4] = ["text", "page_content", "document", NODE];
 
-/// The sparse vector that is searched: the one of that name, else the only one.
+/// Returns the sparse vector to search: the one with this name, otherwise the only one.
 pub(super) fn vector<'a>(
     collection: &'a Collection,
     using: &str,
@@ -32,7 +33,7 @@ pub(super) fn vector<'a>(
     }
 }
 
-/// A store whose points have their text in one field, wherever those who wrote them put it.
+/// A store that presents the text of its points in one field, regardless of the program that wrote them.
 pub(super) struct TextStore {
     inner: Arc<dyn PointReader>,
     field: String,
@@ -41,7 +42,7 @@ pub(super) struct TextStore {
 }
 
 impl TextStore {
-    /// `None` for a retriever that knows no texts, or a collection that Forage made.
+    /// Returns `None` if the retriever does not use texts, or if the collection was created by Forage.
     pub(super) fn new(retriever: &Retriever, collection: &Collection) -> Option<Arc<Self>> {
         let field = retriever.text_field.clone().filter(|_| collection.contract.is_none())?;
         Some(Arc::new(Self { inner: Arc::clone(&retriever.store), field, found: OnceLock::new() }))
@@ -51,7 +52,7 @@ impl TextStore {
         self.found.get().map(|used| Adapted::Text { asked: self.field.clone(), used: (*used).to_owned() })
     }
 
-    /// Moves the text to its field, and leaves out what was not asked for.
+    /// Moves the text to its field, and removes fields that were not requested.
     fn move_text(&self, payload: &mut Map<String, Value>, asked: &[String]) {
         if !payload.get(&self.field).is_some_and(Value::is_string) {
             let text = TEXT_FIELDS.iter().find_map(|field| Some((*field, text_in(field, payload)?)));
@@ -66,14 +67,14 @@ impl TextStore {
     }
 }
 
-/// The text in a field of a payload.
+/// Returns the text in a field of a payload.
 fn text_in(field: &str, payload: &Map<String, Value>) -> Option<String> {
     let text = payload.get(field)?.as_str()?;
     if field != NODE {
         return Some(text.to_owned());
     }
     let node: Value = serde_json::from_str(text).ok()?;
-    // Newer nodes may have it within a resource.
+    // Newer nodes may contain it in a resource.
     [&node["text"], &node["text_resource"]["text"]].into_iter().find_map(Value::as_str).map(str::to_owned)
 }
 

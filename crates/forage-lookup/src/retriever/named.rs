@@ -1,4 +1,4 @@
-//! Queries that are one name: which points have it as a whole, and whether there are any.
+//! Queries for a single name: finds the points that contain it as a whole, or proves that there are none.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ use crate::point_id::PointId;
 use crate::store::{PointHit, PointQuery, StoreError};
 use crate::vector::SparseVector;
 
-/// A name that is looked for.
+/// A lookup of a name.
 pub(super) struct NameLookup<'a> {
     pub(super) retriever: &'a Retriever,
     pub(super) name: &'a str,
@@ -29,11 +29,11 @@ pub(super) struct NameLookup<'a> {
     pub(super) stop: &'a Stop,
 }
 
-/// Points that may have the name, with what they have of it.
+/// Points that may contain the name, with the result of comparing their texts.
 #[derive(Default)]
 struct NameCandidates {
     held: BTreeMap<PointId, NameMatch>,
-    /// No other point has it as a whole.
+    /// True if no other point contains the name as a whole.
     is_complete: bool,
 }
 
@@ -44,9 +44,10 @@ impl NameCandidates {
 }
 
 impl NameLookup<'_> {
-    /// Puts the points first that have the name as a whole, whatever they score, and says what is known of it.
+    /// Moves points that contain the whole name to the front, regardless of their scores, and records the
+    /// facts about the name.
     pub(super) fn put_first(&self, lookup: &mut Lookup) -> Result<(), StoreError> {
-        // What was found is an answer without what follows, which then says that not all were compared.
+        // If this fails, the hits are still valid, and the facts then show that not all points were compared.
         let mut candidates = match self.candidates(self.asked.filter) {
             Ok(candidates) => candidates,
             Err(error) => {
@@ -64,7 +65,7 @@ impl NameLookup<'_> {
             let query = PointQuery { filter: &filter, ..self.asked.clone() };
             match self.retriever.best(query, self.rarity, self.stop, lookup) {
                 Ok(best) => hits.extend(best),
-                // The next one would wait as long.
+                // We stop here, because further queries would probably wait as long.
                 Err(error) => {
                     lookup.without(Question::Name, error)?;
                     break;
@@ -88,7 +89,7 @@ impl NameLookup<'_> {
         NameMatch::new(self.name, hit.payload.get(self.field).and_then(Value::as_str))
     }
 
-    /// What is known, and why what there is without the filter is not.
+    /// Returns the known facts, and the error if the results without the filter could not be determined.
     fn facts(&self, candidates: &NameCandidates, without_text: usize) -> (NameFacts, Option<StoreError>) {
         let count = |held| candidates.with(held).len();
         let mut facts = NameFacts {
@@ -109,8 +110,9 @@ impl NameLookup<'_> {
         (facts, None)
     }
 
-    /// Every point that has the name has each of some dimensions: those of one that is rare enough are all. Points that
-    /// have no text to compare may lack another.
+    /// Returns the points that may contain the name. Every point with the name has each of several
+    /// dimensions, so all points of a rare dimension are a complete set of candidates. For points without a
+    /// text to compare, another dimension may rule them out.
     fn candidates(&self, filter: &PointFilter) -> Result<NameCandidates, StoreError> {
         let needed = self.encoder.needed(self.name);
         let mut candidates = NameCandidates::default();

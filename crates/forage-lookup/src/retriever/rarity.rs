@@ -1,8 +1,8 @@
-//! Words weigh by how rare they are in the whole of a collection, where each of its shards counts that by itself.
+//! Computes the idf of words over a whole collection, if each of its shards counts separately.
 //!
-//! Elasticsearch calls the same `dfs_query_then_fetch`. A server of Qdrant's has no such question, but what it answers tells it:
-//! how many points have a dimension, as long as all of them can be asked for, and of one that is in more, how rare it is in the
-//! shards of some points, by their scores and their weights.
+//! Elasticsearch calls this `dfs_query_then_fetch`. Qdrant's servers have no such request, but we can derive
+//! it from other answers. For a rare dimension we count its points. For a frequent one we estimate its idf in
+//! the shards of several points from their scores and weights.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -19,32 +19,33 @@ use crate::point_id::PointId;
 use crate::store::{PointHit, PointQuery, ShardLayout, StoreError, WeightedHit};
 use crate::vector::SparseVector;
 
-/// The rarity of the dimensions of a query.
+/// The idf weights of the dimensions of a query.
 pub(super) struct WholeRarity {
-    /// By dimension: its IDF times its weight in the query.
+    /// For each dimension, its idf times its weight in the query.
     weights: HashMap<u32, f64>,
-    /// How many times as much a point can score by these at the most as by the rarity in its shard; `None` where that can't be
-    /// told.
+    /// The maximum ratio between the score of a point with these weights and with the idf of its shard;
+    /// `None` if it is unknown.
     most: Option<f64>,
-    /// Points whose scores are counted anew in any case.
+    /// Minimum number of points to rescore.
     at_first: usize,
 }
 
-/// A dimension's part of all points.
+/// The share of points that have a dimension.
 #[derive(Clone, Copy)]
 struct Share {
-    /// Points that have it.
+    /// Number of points that have it.
     with: f64,
     all: f64,
 }
 
 impl Share {
-    /// Qdrant's formula.
+    /// Returns the idf by Qdrant's formula.
     fn idf(self) -> f64 {
         ((self.all - self.with + 0.5) / (self.with + 0.5)).ln_1p()
     }
 
-    /// In the shard that has most of them, but for one in tens of thousands.
+    /// Returns the expected maximum share in a single shard, which is exceeded in one of tens of thousands of
+    /// cases.
     fn in_a_shard(self, shards: f64) -> Self {
         let mean = self.with / shards;
         let with = 4.0_f64.mul_add(mean.sqrt(), mean).min(self.with);
@@ -52,15 +53,15 @@ impl Share {
     }
 }
 
-/// What is known of the rarity of dimensions for a while: many queries have the same words.
+/// A cache of document frequencies, because many queries contain the same words.
 #[derive(Debug, Default)]
 pub struct KnownRarity(Mutex<KnownCounts>);
 
 #[derive(Debug, Default)]
 struct KnownCounts {
-    /// Points of the collection, and when they were counted.
+    /// The number of points in the collection, and when they were counted.
     all: Option<(Instant, f64)>,
-    /// Points that have a dimension.
+    /// The number of points that have a dimension, and when they were counted.
     with: HashMap<u32, (Instant, f64)>,
 }
 
@@ -92,7 +93,8 @@ impl KnownRarity {
 }
 
 impl WholeRarity {
-    /// Asks for it; `None` where a query has so many dimensions that one by one counts for little.
+    /// Computes the weights. Returns `None` if a query has so many dimensions that a single one has little
+    /// influence.
     pub(super) fn ask(
         retriever: &Retriever,
         vector: &SparseVector,
@@ -107,7 +109,7 @@ impl WholeRarity {
         retriever.rarity.keep(all, counts.iter().copied());
         with.extend(counts);
         let share = |id: &u32| {
-            // A point that has come since has what nothing had.
+            // A point may have been added since the dimension had none.
             let with = with.get(id).copied().unwrap_or_default().max(1.0);
             Share { with, all: all.max(with) }
         };
@@ -125,7 +127,7 @@ impl WholeRarity {
         Ok(Some(Self { weights, most, at_first }))
     }
 
-    /// The points that score best by these weights, of those that the store gives.
+    /// Returns the points with the best scores by these weights, among those that the store returns.
     pub(super) fn best(
         &self,
         retriever: &Retriever,
@@ -181,7 +183,7 @@ impl WholeRarity {
     }
 }
 
-/// How many points have each of the dimensions.
+/// Returns the number of points for each of the dimensions.
 fn counted(
     retriever: &Retriever,
     ids: &[u32],
@@ -200,7 +202,7 @@ fn counted(
         single.iter().map(|vector| query(vector, limits::COUNTED_POINTS, &everything)).collect();
     let counted = again(stop, || retriever.store.query_all(&queries, false, stop))?;
 
-    // Those that are in more points than that: of each some points, wherever they stand in its order.
+    // For more frequent dimensions we sample points over the whole range of results.
     let is_common = |hits: &&Vec<WeightedHit>| hits.len() >= limits::COUNTED_POINTS;
     let samples: Vec<PointFilter> =
         counted.iter().filter(is_common).map(|hits| everything.among(sampled(hits))).collect();
@@ -223,18 +225,18 @@ fn counted(
     Ok(ids.iter().zip(&counted).map(with).collect())
 }
 
-/// Some of the points, from the first to the last.
+/// Returns some of the points, evenly distributed over the list.
 fn sampled(hits: &[WeightedHit]) -> Vec<PointId> {
     let every = hits.len().div_ceil(limits::SAMPLED_POINTS).max(1);
     hits.iter().step_by(every).map(|hit| hit.id).collect()
 }
 
-/// The share of all points that have a dimension, by the scores of some that have it.
+/// Estimates the share of all points that have a dimension, from the scores of several points.
 fn share_in_shards(id: u32, sample: &[WeightedHit], layout: ShardLayout) -> f64 {
     let share = |hit: &WeightedHit| {
         let nth = hit.vector.ids().binary_search(&id).ok()?;
         let weight = f64::from(*hit.vector.weights().get(nth)?);
-        // Of the formula, for many points: one for `(all + 1) / (with + 0.5)`.
+        // The inverse of the formula for many points: one for `(all + 1) / (with + 0.5)`.
         (weight > 0.0).then(|| (-f64::from(hit.score) / weight).exp())
     };
     let mut shares: Vec<f64> = sample.iter().filter_map(share).collect();
@@ -243,20 +245,20 @@ fn share_in_shards(id: u32, sample: &[WeightedHit], layout: ShardLayout) -> f64 
         numbers.sum::<f64>() / count
     };
     match layout {
-        // As many points are in each shard, so that each counts once, whatever part of the sample is of it.
+        // Shards have similar sizes, so we count each one once, regardless of its part of the sample.
         ShardLayout::Single | ShardLayout::Hashed(_) => {
             shares.sort_by(f64::total_cmp);
             shares.dedup_by(|next, share| *next - *share <= *share * limits::SAME_SHARE);
             mean(&mut shares.into_iter())
         }
-        // Shards of any size: each as often as it has such points.
+        // Shards have different sizes, so we count each one as often as it occurs in the sample.
         ShardLayout::Keyed => 1.0 / mean(&mut shares.into_iter().map(f64::recip)),
     }
 }
 
-/// Weighs a query by the IDF of each dimension, for a store that does not. `None` for a query of so many dimensions that a
-/// single one counts for little. Also returns how many dimensions are in [`limits::HITS_ASKED`] points or more: they count
-/// as in that many.
+/// Weights a query by the idf of each dimension, for a store that does not. Returns `None` for a query with
+/// so many dimensions that a single one has little influence. Also returns the number of dimensions with at
+/// least [`limits::HITS_ASKED`] points, whose idf is computed as if they had that many.
 pub(super) fn weighed(
     retriever: &Retriever,
     vector: &SparseVector,
@@ -274,7 +276,7 @@ pub(super) fn weighed(
         let hits = again(stop, || retriever.store.query_all(&queries, false, stop))?;
         let counts = ids.iter().zip(hits).map(|(id, hits)| (*id, hits.len() as f64));
         let counts: Vec<_> = counts.collect();
-        // Also for the next lookup, should the time for this one be over before all are counted.
+        // We cache the counts so far for the next lookup, in case the time is over before all are counted.
         retriever.rarity.keep(all, counts.iter().copied());
         with.extend(counts);
     }
@@ -287,11 +289,11 @@ pub(super) fn weighed(
     Ok(Some((SparseVector::new(weights), common)))
 }
 
-/// Frequencies of the dimensions of a query, as far as they are known.
+/// Known document frequencies of the dimensions of a query.
 struct KnownFrequencies {
-    /// Points of the collection.
+    /// Number of points in the collection.
     all: f64,
-    /// Points that have a dimension.
+    /// Number of points that have a dimension.
     with: HashMap<u32, f64>,
     unknown: Vec<u32>,
 }
@@ -300,7 +302,7 @@ fn known(retriever: &Retriever, vector: &SparseVector, stop: &Stop) -> Result<Kn
     let known = &retriever.rarity;
     let all = match known.all() {
         Some(all) => all,
-        // With the few that say how a tree was seen.
+        // This includes the few points that record the state of a tree.
         None => again(stop, || retriever.store.count(&PointFilter::default(), stop))? as f64,
     };
     let with: HashMap<u32, f64> =

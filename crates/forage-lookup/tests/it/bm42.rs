@@ -1,4 +1,4 @@
-//! BM42: queries against recorded ones, and a collection that FastEmbed filled.
+//! Compares BM42 queries with recorded ones, and tests a collection that FastEmbed filled.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,10 +16,10 @@ use crate::qdrant::foreign::send;
 use crate::retriever::{USING, described, ids as hit_ids, look_up, retriever};
 use crate::support::{connected, peer};
 
-/// What a collection says that docmind filled.
+/// The contract of collections that docmind filled.
 const DOCMIND: &str = "bm42:doc=embed;query=query_embed:v1";
 
-/// A text with its vectors, as FastEmbed's algorithm makes them with the weights of all-MiniLM-L6-v2.
+/// A text with its vectors from FastEmbed's algorithm with the weights of all-MiniLM-L6-v2.
 struct Case {
     text: String,
     document: Vec<(u32, f64)>,
@@ -43,7 +43,7 @@ fn query(text: &str) -> SparseVector {
     Bm42::new().query(text).unwrap()
 }
 
-/// FastEmbed's dimensions of stems.
+/// Returns FastEmbed's dimensions of stems.
 fn dimensions(stems: &[&str]) -> Vec<u32> {
     let dimension = |stem: &&str| (murmur3_32::Murmur3::hash(0, stem.as_bytes()) as i32).unsigned_abs();
     stems.iter().map(dimension).collect::<BTreeSet<_>>().into_iter().collect()
@@ -98,11 +98,11 @@ fn words_after_the_last_token_have_no_dimension() {
     let after = |count: usize, text: &str| query(&("the ".repeat(count) + text));
     assert_eq!(after(253, "zebra user").ids(), dimensions(&["zebra"]));
     assert!(after(254, "zebra user").is_empty());
-    // Of a word that is cut the first pieces count: getUserName is get, ##user, ##name.
+    // If a word is cut, its first pieces count: getUserName consists of get, ##user, ##name.
     assert_eq!(after(251, "getUserName user").ids(), dimensions(&["getusernam"]));
     assert_eq!(after(252, "getUserName user").ids(), dimensions(&["getus"]));
     assert_eq!(after(253, "getUserName user").ids(), dimensions(&["get"]));
-    // Special tokens and unknown words take a place, too.
+    // Special tokens and unknown words count too.
     assert_eq!(after(252, "[MASK] zebra user").ids(), dimensions(&["zebra"]));
     assert!(after(252, "[MASK] [MASK] zebra").is_empty());
     assert_eq!(after(252, "𓀀 zebra user").ids(), dimensions(&["zebra"]));
@@ -116,7 +116,7 @@ fn documents_are_not_encoded() {
     assert!(error.to_string().contains("FastEmbed"), "{error}");
 }
 
-/// A collection with the oracle's documents, ids from 1.
+/// Returns a collection with the documents of the oracle, with ids from 1.
 fn filled_by_fastembed(contract: Option<&str>) -> Arc<Memory> {
     let memory = Memory::default();
     *memory.collection.lock().unwrap() = Some(described(contract.map(Contract::from_metadata)));
@@ -129,7 +129,7 @@ fn filled_by_fastembed(contract: Option<&str>) -> Arc<Memory> {
     Arc::new(memory)
 }
 
-/// The hits with their scores: the sum of the weights times the rarity, as Qdrant computes it.
+/// Returns the expected hits with their scores: the sum of weights times idf, as Qdrant computes it.
 fn expected(text: &str, limit: usize) -> Vec<(String, f64)> {
     let (cases, query) = (oracle(), query(text));
     let documents: Vec<BTreeMap<u32, f64>> =
@@ -165,21 +165,22 @@ fn check(found: &Lookup, text: &str, limit: usize) {
 
 #[test]
 fn a_collection_that_fastembed_filled_with_bm42_is_queried() {
-    // FastEmbed leaves no contract; the configuration names the encoder.
+    // FastEmbed writes no contract; the configuration names the encoder.
     let store = filled_by_fastembed(None);
     for text in ["mismatched types error", "how do I study and sprint", "connection refused by the server"] {
         let found = look_up(&bm42(&store), text, 5).unwrap();
         assert_eq!(found.state, LookupState::Found, "{text}");
         check(&found, text, 5);
     }
-    // The control: nothing is found for a text with none of the words.
+    // The control: nothing is found for a text without any of the words.
     assert_eq!(look_up(&bm42(&store), "rhinoceros", 5).unwrap().state, LookupState::NoMatch);
-    // Without the setting the lookup asks for it.
+    // Without this setting the lookup requires it.
     let without = Retriever { encoder: None, ..retriever(&store) };
     assert!(matches!(look_up(&without, "types", 5), Err(CollectionError::Unsaid(_))));
 }
 
-/// As FastEmbed's part of the official client fills a collection: no contract, and texts in `document`.
+/// A collection filled by FastEmbed through the official client has no contract, and its texts are in
+/// `document`.
 #[test]
 fn a_collection_that_fastembed_filled_with_bm42_is_queried_over_rest() {
     let (_server, url) = peer();
@@ -207,7 +208,7 @@ fn a_collection_of_docmind_names_bm42_itself() {
     let by_itself = Retriever { encoder: None, ..retriever(&store) };
     check(&look_up(&by_itself, "mismatched types", 5).unwrap(), "mismatched types", 5);
     check(&look_up(&bm42(&store), "mismatched types", 5).unwrap(), "mismatched types", 5);
-    // Another language than BM42's is an error, and so is another encoder.
+    // A language other than BM42's is an error, and so is another encoder.
     let german = Prose::Stemmed(forage_lookup::Language::German);
     let error = look_up(&Retriever { prose: Some(german), ..by_itself }, "types", 5).unwrap_err();
     assert!(matches!(error, CollectionError::Unknown { .. }), "{error}");

@@ -1,4 +1,4 @@
-//! The embedded store.
+//! Tests of the embedded store.
 
 mod crash;
 mod damage;

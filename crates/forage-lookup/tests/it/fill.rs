@@ -1,4 +1,4 @@
-//! Collections as the trees that they were filled from.
+//! Tests that collections match the trees that they were filled from.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -77,19 +77,19 @@ impl Tree {
     }
 }
 
-/// How many requests of a kind there were.
+/// Returns the number of requests of a kind.
 pub(crate) fn requests(store: &Memory, of: &str) -> usize {
     store.asked.lock().unwrap().iter().filter(|asked| asked.starts_with(of)).count()
 }
 
-/// Ids and what is told of each point, for comparing: of those of files.
+/// Returns the ids and descriptions of the points of files, for comparison.
 fn contents(store: &Memory) -> BTreeMap<PointId, String> {
     let points = store.points.lock().unwrap();
     let chunks = points.iter().filter(|(_, point)| !point.payload.contains_key("seen"));
     chunks.map(|(id, point)| (*id, format!("{:?} {:?}", point.payload, point.vector))).collect()
 }
 
-/// A collection of this tree made anew.
+/// Returns the contents of a new collection of this tree.
 fn anew(tree: &Tree) -> BTreeMap<PointId, String> {
     let store = Memory::default();
     tree.fill(&store).unwrap();
@@ -125,7 +125,7 @@ fn only_what_has_changed_is_written_and_what_has_gone_is_removed() {
     let filled = tree.fill(&store).unwrap();
     assert_eq!((filled.files, filled.unchanged, filled.removed, filled.points), (0, 3, 0, 0));
 
-    // Shorter than before: its last chunks have no successor.
+    // The file is shorter than before, so its last chunks are not replaced.
     tree.write("src/a.rs", lines("alpha", 30));
     tree.remove("c.txt");
     let filled = tree.fill(&store).unwrap();
@@ -176,10 +176,10 @@ fn the_texts_of_a_repository_that_was_dropped_are_gone_from_the_disk() {
     assert_eq!(all(&store, &[], 100).len(), before - 2, "its chunk, and the point that names it");
 }
 
-/// Longer than the time within which a change may leave no trace.
+/// Longer than the time within which a change may go unnoticed.
 const SETTLED: Duration = Duration::from_millis(2_200);
 
-/// A tree that has not changed is told by the states of its files; what was done to the collection meanwhile is seen all the same.
+/// An unchanged tree is detected by the states of its files; changes of the collection must still be noticed.
 #[cfg(unix)]
 #[test]
 fn a_tree_that_is_as_it_was_is_not_compared() {
@@ -188,7 +188,7 @@ fn a_tree_that_is_as_it_was_is_not_compared() {
         tree.write(&format!("src/file{number}.rs"), lines(&format!("word{number}"), 100));
     }
     let store = Memory::default();
-    // Too young to be told from what it may become.
+    // The files are too young to be trusted.
     assert!(!tree.fill(&store).unwrap().is_unchanged);
     std::thread::sleep(SETTLED);
     assert!(!tree.fill(&store).unwrap().is_unchanged);
@@ -201,12 +201,12 @@ fn a_tree_that_is_as_it_was_is_not_compared() {
     assert!(filled.is_unchanged && filled.unchanged == 20 && filled.files == 0, "{filled:?}");
     assert_eq!(requests(&store, "scan"), scans + 1, "nothing is compared");
 
-    // With another encoding of files, or another limit, it is another tree.
+    // With another encoding of files, or another limit, the tree counts as changed.
     let limited = tree.filling(&store, "repo", &CodeSuperset::new(), Some(1 << 20));
     assert!(!limited.unwrap().is_unchanged);
     assert!(!tree.fill(&store).unwrap().is_unchanged && tree.fill(&store).unwrap().is_unchanged);
 
-    // A chunk that somebody has removed, and a file that has changed in its text alone.
+    // A chunk was removed by another process, and only the text of a file has changed.
     let lost = *expected.keys().nth(7).unwrap();
     store.points.lock().unwrap().remove(&lost);
     assert!(!tree.fill(&store).unwrap().is_unchanged);
@@ -217,7 +217,7 @@ fn a_tree_that_is_as_it_was_is_not_compared() {
     std::thread::sleep(SETTLED);
     assert!(!tree.fill(&store).unwrap().is_unchanged && tree.fill(&store).unwrap().is_unchanged);
 
-    // One that ended on the way leaves what names the repository, and nothing that says that all is there.
+    // An interrupted filling leaves the name of the repository, but no record that the tree is complete.
     tree.write("src/file4.rs", lines("third", 5_000));
     std::thread::sleep(SETTLED);
     let upserts = requests(&store, "upsert");
@@ -297,15 +297,15 @@ fn a_collection_of_another_encoding_is_not_written() {
     let before = contents(&store);
     let message = tree.fill(&store).unwrap_err().to_string();
     assert!(message.contains("fastembed-bm25/1") && message.contains("code-superset/2"), "{message}");
-    // Queries of one may be asked of the other; documents must not be mixed in either direction.
+    // Queries of one encoding may be used with the other; documents must not be mixed in either direction.
     let store = Memory::default();
     tree.fill(&store).unwrap();
     assert!(tree.fill_as(&store, "repo", &FastEmbedBm25::new()).is_err());
     assert!(!before.is_empty());
 }
 
-/// A version of Forage that cuts or describes files otherwise gives other hashes for them, and may have made more chunks of
-/// them.
+/// A version of Forage that splits or describes files differently has other hashes for them, and may have
+/// created more chunks.
 #[cfg(unix)]
 #[test]
 fn an_encoder_of_queries_fills_nothing() {
@@ -327,7 +327,7 @@ fn a_collection_that_another_version_cut_otherwise_is_written_anew() {
     tree.write("a.rs", lines("alpha", 100));
     std::thread::sleep(SETTLED);
     tree.fill(&store).unwrap();
-    // Windows gives no state of a file that tells a change, so that every file is compared.
+    // Windows provides no reliable file state, so every file is compared.
     assert_eq!(tree.fill(&store).unwrap().is_unchanged, cfg!(unix));
     let expected = contents(&store);
     for (id, point) in of_longer {
@@ -366,8 +366,8 @@ fn what_is_not_text_is_counted_and_secrets_stay_closed() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Whatever happens to the tree between two fillings, and wherever a filling ends: the last one leaves what a new
-    /// collection would have.
+    /// However the tree changes between two fillings and wherever a filling is interrupted, the last one
+    /// gives the same as a new collection.
     #[test]
     fn a_collection_is_as_its_tree(
         steps in prop::collection::vec(prop::collection::vec((0..8_u8, 0..160_usize), 1..5), 1..5),

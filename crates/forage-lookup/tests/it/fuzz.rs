@@ -1,4 +1,4 @@
-//! Texts of any bytes.
+//! Fuzz tests with texts of arbitrary bytes.
 
 use forage_fuzz::target;
 use forage_lookup::{Bm42, CodeSuperset, Encoder, FastEmbedBm25};

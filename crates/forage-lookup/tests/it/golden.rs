@@ -1,25 +1,25 @@
-//! Vectors of FastEmbed's own classes, number by number. `golden/make.py` writes them.
+//! Compares vectors with those of FastEmbed's own classes, number by number. `golden/make.py` writes them.
 
 use forage_lookup::{CodeSuperset, Encoder, FastEmbedBm25, Language, Prose, SparseVector};
 use serde_json::Value;
 
-/// Texts that `make.py` chooses.
+/// Texts chosen by `make.py`.
 const TEXTS: &str = include_str!("../golden/bm25.jsonl");
 
-/// Texts with their vectors from a run of FastEmbed by others.
+/// Texts with their vectors from a third-party run of FastEmbed.
 const ORACLE: &str = include_str!("../golden/bm25_oracle.json");
 
-/// Texts of every language, and without a stemmer, that `make_languages.py` chooses.
+/// Texts in every language, and without a stemmer, chosen by `make_languages.py`.
 const LANGUAGES: &str = include_str!("../golden/languages.jsonl");
 
-/// How far weights may differ.
+/// The maximum difference of weights.
 const TOLERANCE: f64 = 1e-6;
 
 struct Case {
     text: String,
-    /// By id.
+    /// Sorted by id.
     document: Vec<(u32, f64)>,
-    /// Ascending.
+    /// In ascending order.
     query: Vec<u32>,
 }
 
@@ -44,7 +44,7 @@ fn oracle() -> Vec<Case> {
     file["cases"].as_array().unwrap().iter().map(|case| Case::of(case, "doc")).collect()
 }
 
-/// The first difference between a vector and what it should be.
+/// Returns the first difference between a vector and the expected one.
 fn difference(expected: &[(u32, f64)], vector: &SparseVector) -> Option<String> {
     let ids: Vec<u32> = expected.iter().map(|&(id, _)| id).collect();
     if ids != vector.ids() {
@@ -90,7 +90,7 @@ fn documents_and_queries_equal_those_of_the_oracle() {
     assert_eq!(differences(&cases), [""; 0]);
 }
 
-/// The cases of each language; `AsWritten` for those without a stemmer.
+/// Returns the cases of each language; `AsWritten` for those without a stemmer.
 fn languages() -> Vec<(Prose, Vec<Case>)> {
     let lines: Vec<Value> = LANGUAGES.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let of = |prose: Prose| {
@@ -111,7 +111,7 @@ fn every_language_and_none_equal_those_of_fastembed() {
         assert!(cases.len() >= 5, "{prose:?} has {} texts: run make_languages.py", cases.len());
         assert_eq!(differences_of(&FastEmbedBm25::with_prose(*prose), cases), [""; 0], "{prose:?}");
     }
-    // Control: another language makes something else of them.
+    // The control: another language gives different vectors.
     for (prose, cases) in &all {
         let other =
             if *prose == Prose::Stemmed(Language::German) { Language::English } else { Language::German };
@@ -128,7 +128,7 @@ fn a_contract_tells_languages_apart_and_who_reads_it() {
         FastEmbedBm25::new().contract(),
         FastEmbedBm25::with_prose(Prose::Stemmed(Language::English)).contract()
     );
-    // That of English is what collections of earlier versions say.
+    // Collections of earlier versions have this contract for English.
     assert_eq!(
         FastEmbedBm25::new().contract().as_str(),
         "fastembed-bm25/1 k=1.2 b=0.75 avg_len=256 max_token=40 language=english"
@@ -149,7 +149,7 @@ fn a_contract_tells_languages_apart_and_who_reads_it() {
 fn every_changed_id_and_weight_of_the_golden_vectors_is_noticed() {
     let encoder = FastEmbedBm25::new();
     let mut changed = 0;
-    // The long texts have thousands of pairs, and none that differs in kind.
+    // The long texts have thousands of pairs, all of the same kinds.
     for mut case in texts().into_iter().filter(|case| case.document.len() < 200) {
         let document = encoder.document(&case.text).unwrap();
         let ones: Vec<_> = case.query.iter().map(|&id| (id, 1.0)).collect();

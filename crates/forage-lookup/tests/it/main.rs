@@ -1,4 +1,4 @@
-//! Black-box tests of the encoders and what they are used by.
+//! Black-box tests of the encoders, stores and lookups.
 #![expect(clippy::disallowed_methods, reason = "tests make their own trees")]
 #![expect(clippy::disallowed_macros, reason = "a child tells its parent what it has done")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]

@@ -1,4 +1,4 @@
-//! A store in memory, which fails as it is told: what the crates above a store are tested with.
+//! An in-memory store that fails on demand, for testing the code above a store.
 
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -17,15 +17,15 @@ use serde_json::{Map, Value};
 pub(crate) struct Memory {
     pub(crate) collection: Mutex<Option<Collection>>,
     pub(crate) points: Mutex<BTreeMap<PointId, Point>>,
-    /// What the next requests fail with, the next one first.
+    /// The errors of the next requests, the next one first.
     pub(crate) failures: Mutex<Vec<StoreError>>,
-    /// What all requests fail with after so many.
+    /// The error of all requests after this number of requests.
     pub(crate) fails_after: Mutex<Option<(usize, StoreError)>>,
-    /// What requests that begin with this word fail with.
+    /// The error of requests that begin with this word.
     pub(crate) refuses: Mutex<Option<(&'static str, StoreError)>>,
-    /// What was asked, in words.
+    /// Descriptions of all requests.
     pub(crate) asked: Mutex<Vec<String>>,
-    /// Upserts after which every request fails, as if the process had ended.
+    /// The number of upserts after which every request fails, as if the process had ended.
     pub(crate) dies_after: Mutex<Option<usize>>,
     upserts: AtomicUsize,
 }
@@ -84,8 +84,8 @@ fn hash(id: PointId) -> u64 {
 }
 
 impl Memory {
-    /// Those that score the same come in an order of the store's own: the last id first. Each shard counts by itself how rare
-    /// a dimension is.
+    /// Equal scores come in the store's own order: last id first. Each shard counts document frequencies
+    /// separately.
     fn scored<'a>(
         &self,
         points: &'a BTreeMap<PointId, Point>,

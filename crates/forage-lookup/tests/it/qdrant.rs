@@ -1,5 +1,5 @@
-//! The client of Qdrant servers: what it sends to a scripted server and makes of its answers, and what it finds in
-//! collections of the peer and, where `FORAGE_TEST_QDRANT` names the program, of real servers.
+//! Tests the client of Qdrant servers: its requests to a scripted server and how it handles the answers, and
+//! lookups in collections of the peer. If `FORAGE_TEST_QDRANT` names the program, real servers are used too.
 
 mod errors;
 #[cfg(unix)]
@@ -30,10 +30,10 @@ use serde_json::{Map, Value, json};
 use self::scripted::Scripted;
 use crate::peer::http::Reply;
 
-/// The key of every test; no output may hold it.
+/// The key of every test; no output may contain it.
 const KEY: &str = "test-key-0f9e8d7c6b5a";
 
-/// For what is given up: longer than a test may take, so that ending by it fails.
+/// For requests that are abandoned: longer than a test may take, so that a test fails if it waits for this.
 const LONG: Duration = Duration::from_secs(60);
 
 fn settings(url: &str) -> ServerSettings {
@@ -54,7 +54,7 @@ fn filter(fields: &[(&str, &[&str])]) -> PointFilter {
     PointFilter { conditions: fields.iter().flat_map(one).collect(), ids: None }
 }
 
-/// A query for two dimensions, whatever the store makes of it.
+/// Queries two dimensions, regardless of the result.
 fn ask(store: &ServerStore, stop: &Stop) -> Result<usize, StoreError> {
     ask_among(store, &PointFilter::default(), stop)
 }

@@ -1,4 +1,5 @@
-//! Collections whose shards count by themselves how rare a word is: lookups order as in one shard.
+//! Tests collections whose shards count document frequencies separately: lookups must order points as in one
+//! shard.
 
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use crate::retriever::{self, USING, described, ids, retriever, store};
 
 const CHUNKS: u64 = 3_000;
 
-/// Numbers that look random and are always the same.
+/// A deterministic generator of pseudo-random numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -23,7 +24,7 @@ impl Numbers {
         (self.0 >> 33) % end
     }
 
-    /// Few words are everywhere, most are rare.
+    /// Few words are frequent, most are rare.
     fn word(&mut self) -> String {
         let end = 1 + self.below(3_000);
         format!("word{}", self.below(end))
@@ -41,7 +42,7 @@ fn filled(layout: ShardLayout) -> Arc<Memory> {
             words.push("everywhere".to_owned());
         }
         let text = words.join(" ");
-        // One repository has half of all.
+        // One repository has half of all points.
         let repository = numbers.below(10).saturating_sub(4);
         Point {
             id: PointId::Number(number),
@@ -59,7 +60,8 @@ fn look_up(store: &Arc<Memory>, query: &str, filter: &PointFilter) -> Lookup {
     retriever.look_up(query, 10, filter, &Stop::never()).unwrap()
 }
 
-/// The number of queries that have the same hits in the same order as one shard gives, and scores within the difference.
+/// Returns the number of queries with the same hits in the same order as one shard, and scores within the
+/// difference.
 fn same(layout: ShardLayout, difference: f32) -> usize {
     let (one, spread, mut numbers) = (filled(ShardLayout::Single), filled(layout), Numbers(99));
     let queries = (0..QUERIES).map(|nth| {
@@ -94,7 +96,7 @@ const QUERIES: usize = 40;
 
 #[test]
 fn lookups_of_six_shards_order_as_those_of_one() {
-    // Words that are in more than 1,000 chunks are estimated, to the second digit.
+    // Words in more than 1,000 chunks are estimated, with an accuracy of two digits.
     let same = same(ShardLayout::Hashed(6), 0.1);
     assert!(same >= QUERIES - 2, "{same} of {QUERIES}");
 }
@@ -143,11 +145,11 @@ fn how_rare_a_word_is_is_asked_once_in_a_while() {
         store.asked.lock().unwrap().len()
     };
     let (first, second) = (requests("word1 everywhere"), requests("word1 everywhere"));
-    // Of all points, of each word, and of samples of those that many have.
+    // Requests for all points, for each word, and for samples of frequent words.
     assert!(first >= second + 3, "{first} {second}");
 }
 
-/// A store without the IDF modifier, with a point for each text.
+/// Creates a store without the IDF modifier, with one point per text.
 fn unweighed(texts: &[&str]) -> Arc<Memory> {
     let store = store(texts);
     let vectors = [(USING.to_owned(), VectorFacts { has_idf: false })].into();
@@ -189,7 +191,7 @@ fn a_word_that_is_in_more_points_than_are_counted_is_said_to_be() {
     texts.push("error E0308");
     let store = unweighed(&texts);
     let retriever = retriever(&store);
-    // Also when it is known from before.
+    // Also if it is already cached.
     for _ in 0..2 {
         let found = retriever::look_up(&retriever, "error E0308", 3).unwrap();
         assert_eq!(found.adapted, adapted(true, 1));

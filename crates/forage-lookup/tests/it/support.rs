@@ -1,4 +1,4 @@
-//! Collections of a test's own, and children that are this binary again.
+//! Test collections, and child processes that run this binary.
 
 use std::io::{BufRead as _, BufReader, Lines};
 use std::net::TcpListener;
@@ -29,7 +29,7 @@ pub(crate) fn creation() -> Creation {
     }
 }
 
-/// A server of the peer's, which ends when it is dropped, and its address.
+/// Starts a server of the peer, which ends when it is dropped, and returns its address.
 pub(crate) fn peer() -> (Server, String) {
     let peer = Peer::new(None);
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -42,7 +42,7 @@ pub(crate) fn connected(url: &str) -> Arc<dyn PointStore> {
     Arc::new(ServerStore::connect(ServerSettings::new(url, "code")).unwrap())
 }
 
-/// The collection `code` of a directory.
+/// Opens the collection `code` of a directory.
 pub(crate) fn open(directory: &Path) -> EmbeddedStore {
     EmbeddedStore::new(directory, "code").unwrap()
 }
@@ -53,18 +53,18 @@ pub(crate) fn created(directory: &Path) -> EmbeddedStore {
     store
 }
 
-/// Where a collection is, which can be opened again.
+/// A location of a collection, which can be opened repeatedly.
 pub(crate) enum Place {
     /// A directory of collections.
     Directory(tempfile::TempDir),
-    /// The peer, and its address.
+    /// The peer and its address.
     Peer { url: String, _server: Server },
     /// Real servers.
     Servers {
         cluster: &'static Cluster,
         collection: String,
         sharding: Sharding,
-        /// How often it was opened: each time by another node.
+        /// Number of times it was opened: each time through another node.
         opened: AtomicUsize,
     },
 }
@@ -91,8 +91,8 @@ impl Place {
         store
     }
 
-    /// Whether scores are those of the formula. A server counts how rare a word is in each shard by itself, and until it has put
-    /// a segment in order, points that were removed or replaced as well.
+    /// Returns true if scores equal those of the formula. A server counts document frequencies in each shard
+    /// separately, and includes removed or replaced points until it has optimized a segment.
     pub(crate) fn is_exact(&self, is_changed: bool) -> bool {
         match self {
             Self::Directory(_) | Self::Peer { .. } => true,
@@ -109,8 +109,8 @@ impl Drop for Place {
     }
 }
 
-/// Every kind of place that there is to test with: a directory, the peer, and where `FORAGE_TEST_QDRANT` names the program a node, and a
-/// cluster of three with six shards and two of each.
+/// Returns every kind of place to test with: a directory, the peer, and, if `FORAGE_TEST_QDRANT` names the
+/// program, a node, and a cluster of three with six shards and two copies of each.
 pub(crate) fn places(test: &str) -> Vec<Place> {
     let (_server, url) = peer();
     let directory = tempfile::tempdir().unwrap();
@@ -142,12 +142,12 @@ pub(crate) fn upsert(store: &dyn PointStore, points: Vec<Point>) {
     store.upsert(points, USING, &Stop::never()).unwrap();
 }
 
-/// A filter of one field.
+/// Creates a filter for one field.
 pub(crate) fn only(field: &str, values: &[&str]) -> PointFilter {
     PointFilter::any_of(field, values.iter().copied())
 }
 
-/// Everything, page by page.
+/// Returns all points, page by page.
 pub(crate) fn all(
     store: &dyn PointStore,
     fields: &[&str],
@@ -167,7 +167,7 @@ pub(crate) fn all(
     }
 }
 
-/// Points with a few dimensions, among many that share them.
+/// Returns points with a few dimensions each, and shares many of the dimensions between them.
 pub(crate) fn some_points(count: u64) -> Vec<Point> {
     let language = |id: u64| ["rust", "python", "go"][id as usize % 3];
     let points = (0..count).map(|id| {
@@ -184,12 +184,12 @@ pub(crate) fn some_points(count: u64) -> Vec<Point> {
 
 const CHILD: &str = "FORAGE_TEST_CHILD";
 
-/// What a test is told when it is a child.
+/// Returns the argument of this child process, if it is one.
 pub(crate) fn told() -> Option<String> {
     std::env::var(CHILD).ok()
 }
 
-/// This binary again, in which one test runs and is told something. It is killed when this is dropped.
+/// A child process that runs one test of this binary with an argument. It is killed when this is dropped.
 pub(crate) struct Twin {
     child: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -212,12 +212,12 @@ impl Twin {
         self.child.id()
     }
 
-    /// What follows the word in the next line that begins with it; `None` when the child has ended.
+    /// Returns the rest of the next line that begins with the word, or `None` when the child has ended.
     pub(crate) fn next(&mut self, word: &str) -> Option<String> {
         self.lines.by_ref().map_while(Result::ok).find_map(|line| line.strip_prefix(word).map(str::to_owned))
     }
 
-    /// SIGKILL on Unix.
+    /// Sends SIGKILL on Unix.
     pub(crate) fn kill(&mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

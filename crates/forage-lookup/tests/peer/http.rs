@@ -1,4 +1,4 @@
-//! A server of HTTP/1.1 on the loopback: a thread per connection, which stays open for the next request.
+//! An HTTP/1.1 server on the loopback interface, with one thread per connection, which is kept alive.
 #![allow(dead_code, reason = "the program and the tests use parts of it each")]
 
 use std::io::{BufRead, BufReader, Read, Write};
@@ -16,11 +16,11 @@ use serde_json::{Value, json};
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) method: String,
-    /// With its query.
+    /// The target including its query.
     pub(crate) target: String,
-    /// Names in small letters.
+    /// Headers with names in lower case.
     pub(crate) headers: Vec<(String, String)>,
-    /// Null where there is none.
+    /// The JSON body; null if there is none.
     pub(crate) body: Value,
 }
 
@@ -29,7 +29,7 @@ impl Request {
         self.headers.iter().find(|(header, _)| header == name).map(|(_, value)| &**value)
     }
 
-    /// Method and path, without the query.
+    /// Returns method and path, without the query.
     pub(crate) fn kind(&self) -> String {
         format!("{} {}", self.method, self.path())
     }
@@ -39,7 +39,7 @@ impl Request {
     }
 }
 
-/// An answer, or what comes in place of one.
+/// An answer, or a failure instead of one.
 #[derive(Clone, Debug)]
 pub(crate) enum Reply {
     Json {
@@ -51,22 +51,22 @@ pub(crate) enum Reply {
         status: u16,
         text: String,
     },
-    /// Nothing, until the client leaves; that is said there.
+    /// Never answers. Sends a message when the client disconnects.
     Never(Option<Sender<()>>),
-    /// These bytes, and the end of the connection.
+    /// Sends these bytes and closes the connection.
     Bytes(Vec<u8>),
-    /// The first bytes at once, the others one by one, with pauses, and the end of the connection.
+    /// Sends the first bytes at once and the others one by one with pauses, and then closes the connection.
     Drip(Vec<u8>, Vec<u8>, Duration),
 }
 
 impl Reply {
-    /// A success in Qdrant's frame.
+    /// Creates a success in Qdrant's envelope.
     pub(crate) fn result(result: Value) -> Self {
         let body = json!({"result": result, "status": "ok", "time": 0.001});
         Self::Json { status: 200, headers: Vec::new(), body }
     }
 
-    /// A refusal in Qdrant's frame.
+    /// Creates an error in Qdrant's envelope.
     pub(crate) fn error(status: u16, error: &str) -> Self {
         let body = json!({"status": {"error": error}, "time": 0.001});
         Self::Json { status, headers: Vec::new(), body }
@@ -78,7 +78,7 @@ pub(crate) type Handler = dyn Fn(&Request) -> Reply + Send + Sync;
 /// The server. Dropping it closes its sockets.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    /// Connections that clients have opened.
+    /// Number of connections that clients have opened.
     pub(crate) connections: Arc<AtomicUsize>,
     is_over: Arc<AtomicBool>,
     open: Arc<Mutex<Vec<TcpStream>>>,
@@ -103,7 +103,7 @@ impl Server {
                 count.fetch_add(1, Ordering::SeqCst);
                 streams.lock().unwrap().extend(stream.try_clone());
                 let (handler, tls) = (Arc::clone(&handler), tls.clone());
-                // A client that leaves in the middle is what several tests are about.
+                // Several tests are about clients that disconnect in the middle, so we ignore errors here.
                 thread::spawn(move || {
                     let _ = stream.set_nodelay(true);
                     let closed = stream.try_clone();
@@ -113,7 +113,7 @@ impl Server {
                             .map_err(std::io::Error::other)
                             .and_then(|connection| serve(StreamOwned::new(connection, stream), &*handler)),
                     };
-                    // The list has it open as well.
+                    // The list also has a handle of it.
                     let _ = closed.and_then(|stream| stream.shutdown(Shutdown::Both));
                 });
             }
@@ -121,7 +121,7 @@ impl Server {
         Ok(Self { address, connections, is_over, open, thread: Some(thread) })
     }
 
-    /// Closes what is open, as a server does that has waited for requests for long.
+    /// Closes open connections, as a server does after a long idle time.
     pub(crate) fn close_connections(&self) {
         for stream in self.open.lock().unwrap().drain(..) {
             let _ = stream.shutdown(Shutdown::Both);
@@ -160,7 +160,7 @@ fn serve(stream: impl Read + Write, handler: &Handler) -> std::io::Result<()> {
                 write(stream.get_mut(), status, "text/plain", &[], text.as_bytes())?;
             }
             Reply::Never(left) => {
-                // Ends when the client does.
+                // Ends when the client disconnects.
                 let _ = stream.read(&mut [0]);
                 let _ = left.map(|left| left.send(()));
                 return Ok(());

@@ -1,4 +1,4 @@
-//! A server of Qdrant's REST interface for tests: what a client sends and gets is what a real server takes and gives.
+//! A server with Qdrant's REST interface for tests: it accepts and returns the same as a real server.
 
 pub(crate) mod http;
 pub(crate) mod points;

@@ -1,5 +1,5 @@
-//! Collections in memory, asked as a server is asked. Statuses and their words are those that a real server gives; scores are
-//! those of its formula, counted in each shard by itself.
+//! In-memory collections with the interface of a server. Statuses and messages are those of a real server.
+//! Scores follow its formula, with document frequencies counted per shard.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Mutex, PoisonError};
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::http::{Reply, Request};
 
-/// All collections, and what goes wrong.
+/// All collections, and scheduled failures.
 #[derive(Default)]
 pub(crate) struct Peer {
     key: Option<String>,
@@ -16,7 +16,7 @@ pub(crate) struct Peer {
     faults: Mutex<Vec<Fault>>,
 }
 
-/// Replies in place of the next answers to some requests.
+/// Replies that replace the next answers to some requests.
 struct Fault {
     /// The end of their paths.
     on: String,
@@ -26,12 +26,12 @@ struct Fault {
 
 #[derive(Default)]
 struct Collection {
-    /// The settings that it was made with.
+    /// The settings with which it was created.
     made: Value,
     points: BTreeMap<Id, Point>,
-    /// By its number or key, and the name of a vector.
+    /// Keyed by the shard's number or key, and the name of a vector.
     shards: BTreeMap<(String, String), Shard>,
-    /// The keys of shards, where they are by key.
+    /// The shard keys, if the collection is sharded by key.
     keys: BTreeSet<String>,
 }
 
@@ -48,7 +48,7 @@ struct Point {
     payload: Map<String, Value>,
 }
 
-/// The sparse vectors of one name in a shard.
+/// The sparse vectors with one name in a shard.
 #[derive(Default)]
 struct Shard {
     points: usize,
@@ -107,7 +107,8 @@ impl Peer {
         }
     }
 
-    /// Has the next requests whose path ends with `on` fail: `reply` is `hang`, `close` or a status.
+    /// Schedules a failure of the next requests whose path ends with `on`: `reply` is `hang`, `close` or a
+    /// status.
     fn plan(&self, order: &Value) -> Reply {
         let reply = match order["reply"].as_u64() {
             Some(status) => {
@@ -229,7 +230,7 @@ impl Collection {
             "config": {
                 "params": params,
                 "metadata": self.made["metadata"],
-                // Clients take these for granted.
+                // Clients expect these fields.
                 "hnsw_config": {"m": 16, "ef_construct": 100, "full_scan_threshold": 10_000},
                 "optimizer_config": {"deleted_threshold": 0.2, "vacuum_min_vector_number": 1_000,
                     "default_segment_number": 0, "flush_interval_sec": 5},
@@ -244,7 +245,7 @@ impl Collection {
         json!({"peer_id": 1, "shard_count": shards.len(), "local_shards": shards, "remote_shards": [], "shard_transfers": []})
     }
 
-    /// The shard keys that a request names; `None` for all.
+    /// Returns the shard keys that a request names, or `None` for all.
     fn named(&self, body: &Value) -> Result<Option<BTreeSet<String>>, Refused> {
         let keys: BTreeSet<String> = match &body["shard_key"] {
             Value::Null => return Ok(None),
@@ -316,7 +317,7 @@ impl Collection {
         Ok(completed())
     }
 
-    /// Points that the filter of a request chooses, in the order of their ids.
+    /// Returns the points that the filter of a request selects, ordered by id.
     fn chosen(&self, body: &Value) -> Result<Vec<&Id>, Refused> {
         let keys = self.named(body)?;
         let is_asked = |point: &Point| keys.as_ref().is_none_or(|keys| keys.contains(&point.shard));
@@ -360,7 +361,7 @@ impl Collection {
                 hits.push((score, id, point));
             }
         }
-        // Of those that score the same the last come first, so that nobody relies on the other order.
+        // Among equal scores the last ids come first, so that no client relies on the other order.
         hits.sort_by(|one, two| two.0.total_cmp(&one.0).then_with(|| two.1.cmp(one.1)));
         let (skipped, limit) = (number(&body["offset"], 0), number(&body["limit"], 10));
         let hit = |(score, id, point): (f32, &Id, &Point)| -> Result<Value, Refused> {
@@ -397,7 +398,7 @@ fn hash(id: &Id) -> u64 {
         .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Points in either of the forms that they are written in.
+/// Parses points in either of the two forms.
 fn points(body: &Value) -> Result<Vec<Value>, Refused> {
     if let Some(points) = body["points"].as_array() {
         return Ok(points.clone());
@@ -460,7 +461,7 @@ fn sparse(vector: &Value) -> Result<Vec<(u32, f32)>, Refused> {
     }
 }
 
-/// A point with the parts that a request wants.
+/// Returns a point with the parts that a request selects.
 fn shown(id: &Id, point: &Point, body: &Value, with_payload: bool) -> Result<Value, Refused> {
     let mut shown = json!({"id": written(id), "version": 0});
     let wanted = match &body["with_payload"] {
@@ -496,7 +497,7 @@ fn shown(id: &Id, point: &Point, body: &Value, with_payload: bool) -> Result<Val
     Ok(shown)
 }
 
-/// Keeps a field of a payload, which may be within an object.
+/// Copies a field of a payload, which may be within an object.
 fn keep(kept: &mut Map<String, Value>, payload: &Map<String, Value>, field: &str) {
     if let Some(value) = payload.get(field) {
         kept.insert(field.to_owned(), value.clone());
@@ -554,7 +555,7 @@ fn holds(condition: &Value, id: &Id, payload: &Map<String, Value>) -> Result<boo
         };
         return Ok(values.iter().filter_map(|value| value.as_f64()).any(is_within));
     }
-    // A whole number and the same as a float are two.
+    // A whole number and the same number as a float are different values.
     let is = |wanted: &Value| values.contains(&wanted);
     match (&matched["value"], &matched["any"]) {
         (Value::Null, Value::Array(any)) => Ok(any.iter().any(is)),
@@ -563,7 +564,7 @@ fn holds(condition: &Value, id: &Id, payload: &Map<String, Value>) -> Result<boo
     }
 }
 
-/// The values at a path, of lists each of their items.
+/// Collects the values at a path, including each item of lists.
 fn found<'a>(value: Option<&'a Value>, path: &str, values: &mut Vec<&'a Value>) {
     match (value, path.split_once('.')) {
         (Some(Value::Array(items)), _) => items.iter().for_each(|item| found(Some(item), path, values)),

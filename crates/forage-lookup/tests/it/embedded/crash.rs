@@ -1,4 +1,4 @@
-//! Processes that are killed while they write.
+//! Tests processes that are killed while they write.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,18 +12,18 @@ use crate::support::{Twin, USING, all, created, creation, open, point, told, ups
 const BATCH: u64 = 40;
 const IDS: u64 = 500;
 
-/// The points of a batch. They overwrite those of an older one, and every one has a word that all have.
+/// Returns the points of a batch. They overwrite those of an earlier one, and all have a common word.
 fn batch(number: u64) -> Vec<Point> {
     let ids = (0..BATCH).map(|n| (number * BATCH / 2 + n) % IDS);
     ids.map(|id| point(id, &[(1, 1.0), (100 + number as u32 % 50, 2.0)], json!({"batch": number}))).collect()
 }
 
-/// The batch that each point is of after so many batches.
+/// Returns for each point the last batch that wrote it, after `batches` batches.
 fn after(batches: u64) -> BTreeMap<PointId, u64> {
     (0..batches).flat_map(|number| batch(number).into_iter().map(move |point| (point.id, number))).collect()
 }
 
-/// Writes batches from a number on and finishes after each fifth, until it is killed.
+/// Writes batches and finishes after every fifth one, until the process is killed.
 fn write(argument: &str) -> ! {
     let (from, directory) = argument.split_once(' ').unwrap();
     let store = open(directory.as_ref());
@@ -41,14 +41,15 @@ fn write(argument: &str) -> ! {
     unreachable!("there is always another number")
 }
 
-/// Returns how many batches are there after a kill, with each point as the last of them wrote it.
+/// Checks a collection after a kill. Returns the number of batches in it; each point must be as the last of
+/// them wrote it.
 fn check(directory: &Path, finished: u64, written: u64) -> u64 {
     let store = open(directory);
     let points = all(&store, &["batch"], 64);
     let found: BTreeMap<_, _> =
         points.iter().map(|(id, payload)| (*id, payload["batch"].as_u64().unwrap())).collect();
     assert_eq!(found.len(), points.len(), "a point comes twice");
-    // The batch that was being written may be there, and what was not finished may not.
+    // The batch that was being written may be included, and unfinished ones may be missing.
     let batches = (finished..=written + 1).find(|&batches| found == after(batches));
     let batches = batches.unwrap_or_else(|| panic!("{finished} to {written}: {found:?}"));
     let count = points.len() as u64;
@@ -59,7 +60,7 @@ fn check(directory: &Path, finished: u64, written: u64) -> u64 {
     let query = PointQuery { vector: &vector, using: USING, limit: 2 * IDS as usize, fields: &[], filter };
     let hits = store.query(&query, &Stop::never()).unwrap();
     assert_eq!(hits.len() as u64, count);
-    // All have the word, and those that were replaced count no more.
+    // All points have the word, and replaced ones must not count any more.
     let idf = (1.0 + 0.5 / (count as f32 + 0.5)).ln();
     assert!(hits.iter().all(|hit| (hit.score - idf).abs() < 1e-6), "{} instead of {idf}", hits[0].score);
     batches
@@ -84,7 +85,7 @@ fn a_killed_writer_leaves_a_whole_commit() {
                 finished = number.parse::<u64>().unwrap() + 1;
             }
         };
-        // At a moment that differs with the machine and the round.
+        // Kill it at a moment that depends on the machine and the round.
         for _ in 0..=round % 7 {
             let number = writer.next("written: ").unwrap();
             note(&format!("written: {number}"));
@@ -94,7 +95,7 @@ fn a_killed_writer_leaves_a_whole_commit() {
             std::hint::spin_loop();
         }
         writer.kill();
-        // What it printed before it was killed.
+        // Read everything that it printed before it was killed.
         while let Some(line) = writer.next("") {
             note(&line);
         }

@@ -1,4 +1,4 @@
-//! What others could have put into the directory of collections is neither believed nor written to.
+//! Tests that files planted by other users are neither trusted nor written to.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -14,7 +14,7 @@ use crate::support::{created, creation, some_points, upsert};
 
 const VICTIM: &str = "a file of the user's\n";
 
-/// Far more than any call takes.
+/// Far longer than any call takes.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 const PLANTS: [&str; 6] = ["link", "hard link", "pipe", "zero", "directory", "writable"];
@@ -44,7 +44,7 @@ fn remove(path: &Path) {
     }
 }
 
-/// Counts the points, which must end.
+/// Counts the points. This must not block.
 fn count(home: &Path) -> Result<u64, StoreError> {
     let (sender, receiver) = channel();
     let home = home.to_owned();
@@ -62,7 +62,7 @@ fn filled() -> tempfile::TempDir {
     upsert(&store, some_points(7));
     store.finish(&Stop::never()).unwrap();
     drop(store);
-    // The control: it is used.
+    // The control: without a planted file the collection is used.
     assert_eq!(count(home.path()), Ok(7));
     home
 }
@@ -80,7 +80,7 @@ fn a_planted_file_is_an_error_and_leads_nowhere() {
             let bytes = fs::read(&path).unwrap();
             plant(what, &path, &victim);
             if what == "writable" {
-                // Nobody else may enter the directory.
+                // No other user may enter the directory, so this is accepted.
                 assert_eq!(count(home.path()), Ok(7), "{what} at {}", path.display());
                 continue;
             }
@@ -94,14 +94,14 @@ fn a_planted_file_is_an_error_and_leads_nowhere() {
             fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
             assert_eq!(count(home.path()), Ok(7), "{what} at {}", path.display());
         }
-        // The lock is written by a writer alone.
+        // Only a writer uses the lock file.
         let lock = home.path().join(".code.lock");
         plant(what, &lock, &victim);
         let store = EmbeddedStore::new(home.path(), "code").unwrap();
         let error = store.remove(&[], &Stop::never()).unwrap_err().to_string();
         assert!(error.contains("can't be trusted"), "{what}: {error}");
         assert_eq!(fs::read_to_string(&victim).unwrap(), VICTIM, "{what}");
-        // A planted file goes with the collection, and what it leads to stays.
+        // A planted file is removed with the collection, and the target of a link stays.
         remove(&lock);
         plant(what, &collection.join("manifest"), &victim);
         assert!(store.drop_collection(&Stop::never()).unwrap());

@@ -1,4 +1,4 @@
-//! What a server, or the lack of one, becomes.
+//! Tests how errors of a server, or a missing server, are reported.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::thread;
 
 use super::*;
 
-/// What a query says of a server that refuses it so.
+/// Returns the error of a query that the server rejects with this reply.
 fn refused(reply: &Reply) -> StoreError {
     let peer = Scripted::start();
     let reply = reply.clone();
@@ -132,7 +132,7 @@ fn a_key_is_sent_and_a_wrong_or_missing_one_refused() {
     let peer = Scripted::start();
     peer.on("POST /points/query", |asked| match asked.header("api-key") {
         Some(KEY) => no_hits(),
-        // A server that repeats the key that it was given.
+        // A server that repeats the given key.
         Some(given) => Reply::Text { status: 401, text: format!("Invalid API key or JWT: {given}") },
         None => Reply::Text { status: 401, text: "Must provide an API key".to_owned() },
     });
@@ -193,7 +193,7 @@ fn an_answer_without_a_usable_id_is_an_error() {
     }
 }
 
-/// An address where nothing listens: it was ours a moment ago.
+/// Returns an address without a listener, which was ours a moment ago.
 fn nowhere() -> String {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string()
 }
@@ -243,7 +243,7 @@ fn answering(address: &str, bytes: &'static [u8]) -> Option<String> {
                 let _ = stream.read(&mut received)?;
                 stream.write_all(bytes)
             };
-            // A client that leaves is no failure of the test.
+            // A client that disconnects is not a failure of the test.
             let _ = stream.and_then(answer);
         }
     });
@@ -258,12 +258,12 @@ fn the_port_of_another_protocol_is_told() {
     }
 }
 
-/// The frame with which a server of HTTP/2, and so of gRPC, ends what it does not understand.
+/// The frame with which an HTTP/2 server, such as gRPC, ends a connection that it does not understand.
 #[cfg(target_os = "linux")]
 const GO_AWAY: &[u8] = b"\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\x01";
 
-/// The number of the port counts, so it must be that one: on an address of the loopback that is this process's own, which only
-/// Linux has.
+/// This needs the specific port number, so it uses a loopback address of this process's own, which only Linux
+/// has.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_port_of_grpc_leads_to_that_of_rest() {
@@ -308,7 +308,7 @@ fn a_connection_is_kept_and_one_that_was_closed_meanwhile_costs_nothing() {
     peer.server.close_connections();
     assert_eq!(ask(&store, &Stop::never()), Ok(0));
     assert_eq!(connections(), 2);
-    // One that closes when it is asked again.
+    // A server that closes the connection at the second request.
     let count = std::sync::atomic::AtomicUsize::new(0);
     peer.on("POST /points/query", move |_| match count.fetch_add(1, std::sync::atomic::Ordering::SeqCst) {
         0 => Reply::Bytes(Vec::new()),
@@ -318,7 +318,7 @@ fn a_connection_is_kept_and_one_that_was_closed_meanwhile_costs_nothing() {
     assert_eq!(connections(), 3);
 }
 
-/// No connection is begun for it, so that there is none to begin again.
+/// No connection is attempted, so there is none to retry.
 #[test]
 fn a_request_that_can_not_be_sent_is_tried_once() {
     let peer = Scripted::start();

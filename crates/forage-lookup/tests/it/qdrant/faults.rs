@@ -1,4 +1,5 @@
-//! What goes wrong on real servers: nothing that was acknowledged is lost, and no answer in part passes for a whole one.
+//! Tests failures of real servers: no acknowledged change may be lost, and no partial answer may pass for a
+//! complete one.
 
 use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
@@ -21,19 +22,19 @@ use crate::support::{USING, all, creation, point, some_points};
 /// The dimension that every point of these tests has.
 const EVERY: u32 = 4_711;
 
-/// Three nodes, where every shard is on two of them.
+/// Starts three nodes, with every shard on two of them.
 fn cluster(program: &Path) -> (Cluster, Creation) {
     let sharding = Sharding { shards: Some(6), replicas: Some(2), ..Sharding::default() };
     (Cluster::of(program, 3), Creation { sharding, ..creation() })
 }
 
-/// A store that gives up after this time.
+/// Creates a store with this timeout.
 fn store(cluster: &Cluster, node: usize, timeout: Duration) -> Arc<dyn PointStore> {
     let settings = ServerSettings { request_timeout: timeout, ..cluster.settings(node, "code") };
     Arc::new(ServerStore::connect(settings).unwrap())
 }
 
-/// What a lookup for the dimension that all points have finds.
+/// Returns the result of a lookup for the dimension that all points have.
 fn looked_up(store: &dyn PointStore) -> Result<BTreeSet<PointId>, StoreError> {
     let vector = SparseVector::ones([EVERY]);
     let filter = PointFilter::default();
@@ -45,9 +46,9 @@ fn scanned(store: &dyn PointStore) -> BTreeSet<PointId> {
     all(store, &[], 5_000).into_iter().map(|(id, _)| id).collect()
 }
 
-/// Writes points and looks them up while something happens, and gives what was acknowledged.
+/// Writes points and looks them up while something happens, and returns the acknowledged points.
 ///
-/// Every lookup that is answered has all that was acknowledged before it was asked.
+/// Every lookup that is answered must contain all points acknowledged before it began.
 fn under_load(
     writes: &dyn PointStore,
     reads: &[Arc<dyn PointStore>],
@@ -66,7 +67,7 @@ fn under_load(
                 let ids = number * 20..(number + 1) * 20;
                 let points: Vec<_> =
                     ids.clone().map(|id| point(id, &[(EVERY, 1.0)], json!({"path": "x"}))).collect();
-                // Written again until that is acknowledged, as a filling does.
+                // Retry until the write is acknowledged, as a filling does.
                 let mut tries = 0;
                 while !is_over_ref.load(Ordering::Relaxed) {
                     match writes.upsert(points.clone(), USING, &Stop::never()) {
@@ -137,7 +138,7 @@ fn a_node_that_is_killed_and_comes_again_costs_no_point_and_no_answer_its_wholen
     settled(&cluster, &acknowledged);
 }
 
-/// Waits until every node, also the one that was away, finds all that was acknowledged, in both ways.
+/// Waits until every node, including the one that was away, finds all acknowledged points, in both ways.
 fn settled(cluster: &Cluster, acknowledged: &BTreeSet<PointId>) {
     for node in 0..cluster.nodes.len() {
         let store = store(cluster, node, Duration::from_secs(10));
@@ -160,7 +161,8 @@ fn settled(cluster: &Cluster, acknowledged: &BTreeSet<PointId>) {
     }
 }
 
-/// A node that neither answers nor closes: the others take it for away, and the first, which led, is no leader any more.
+/// A node neither answers nor closes connections: the others consider it gone, and the first node, which was
+/// the leader, loses this role.
 #[test]
 fn a_node_that_is_cut_off_costs_no_point() {
     let Some(program) = program() else { return };
@@ -180,7 +182,8 @@ fn a_node_that_is_cut_off_costs_no_point() {
     settled(&cluster, &acknowledged);
 }
 
-/// Every repository on a shard of its own, written by several at once as soon as it is made, and found by its own lookups.
+/// Every repository has its own shard, which several threads write as soon as it is created, and whose points
+/// are found by its own lookups.
 #[test]
 fn a_shard_for_each_value_is_there_when_it_is_written_to() {
     let Some(program) = program() else { return };
@@ -213,7 +216,7 @@ fn a_shard_for_each_value_is_there_when_it_is_written_to() {
     }
 }
 
-/// Passes on what comes, the answers so much later.
+/// Forwards connections and delays the answers.
 fn slowed(to: String, delay: Duration) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -283,7 +286,8 @@ fn a_collection_that_is_removed_meanwhile_is_said_to_be_gone() {
     assert_eq!(second.count(&PointFilter::default(), &Stop::never()), Ok(0));
 }
 
-/// A node whose files can't grow, as on a full disk: what is acknowledged is on the others, and each refusal is an error.
+/// The files of one node can't grow, as on a full disk: acknowledged points are on the other nodes, and each
+/// rejection is an error.
 #[test]
 fn a_full_disk_of_one_node_is_an_error_or_nothing() {
     let Some(program) = program() else { return };

@@ -1,4 +1,5 @@
-//! Collections as LlamaIndex, LangChain and FastEmbed make them: asked as they are, and with a word on how they differ.
+//! Tests collections of LlamaIndex, LangChain and FastEmbed: they can be queried, and their differences are
+//! reported.
 
 use std::collections::BTreeSet;
 use std::io::{Read as _, Write as _};
@@ -36,7 +37,7 @@ pub(crate) fn send(url: &str, method: &str, path: &str, body: &Value) -> Value {
     serde_json::from_str::<Value>(body).unwrap()["result"].take()
 }
 
-/// A collection of these sparse vectors, with the texts in the first of them.
+/// Creates a collection with these sparse vectors, and stores the texts in the first of them.
 fn collection(url: &str, vectors: &Value, payload: impl Fn(&str) -> Value) {
     let dense = json!({"text-dense": {"size": 3, "distance": "Cosine"}});
     send(url, "PUT", "/collections/code", &json!({"vectors": dense, "sparse_vectors": vectors}));
@@ -95,7 +96,7 @@ fn a_collection_of_llama_index_is_searched_as_it_is() {
     assert_eq!(Value::Object(found.hits[0].payload.clone()), json!({"source": "a.md", "text": TEXTS[1]}));
     let weighed = Adapted::NoIdf { vector: "text-sparse-new".to_owned(), is_weighed: true, common: 0 };
     assert_eq!(found.adapted, [weighed, vector("text-sparse-new"), text("_node_content")]);
-    // The same as with the modifier, to the last digit of a step.
+    // The results equal those with the modifier, to the last digit of a step.
     let (_server, url) = peer();
     collection(&url, &json!({"text-sparse": {"modifier": "idf"}}), |text| json!({"text": text}));
     let with_idf = look_up(&self::retriever(&url), "error E0308").unwrap();
@@ -134,7 +135,7 @@ fn texts_of_lang_chain_and_fast_embed_are_found() {
             (&json!(TEXTS[1]), &[text(field)][..])
         );
         assert_eq!(found.hits[0].payload.len(), 1);
-        // Who names it is not told.
+        // If the settings name the field, nothing is reported.
         let fields = vec![field.to_owned()];
         let named = Retriever { text_field: Some(field.to_owned()), fields, ..retriever(&url) };
         assert_eq!(look_up(&named, "E0308").unwrap().adapted, []);
@@ -149,7 +150,7 @@ fn of_several_vectors_none_is_guessed_and_none_is_written_to() {
     assert!(error.to_string().contains("no sparse vector `text-sparse`, but one, two"), "{error}");
     let named = Retriever { using: "one".to_owned(), ..retriever(&url) };
     assert_eq!(look_up(&named, "E0308").unwrap().hits.len(), 1);
-    // A filling adds nothing to what it would rank wrongly.
+    // A filling must not add points to a collection with wrong ranking.
     let (_server, url) = peer();
     collection(&url, &json!({"text-sparse": {}}), |text| json!({"text": text}));
     let tree = tempfile::tempdir().unwrap();
@@ -161,7 +162,7 @@ fn of_several_vectors_none_is_guessed_and_none_is_written_to() {
     assert_eq!(error.kind(), "no_idf", "{error}");
 }
 
-/// A filling that was stopped while it made a collection is followed by one that indexes the other payload fields.
+/// If a filling was stopped while it created a collection, the next one indexes the other payload fields.
 #[test]
 fn a_filling_indexes_the_payload_fields_that_have_no_index() {
     let (_server, url) = peer();

@@ -1,4 +1,5 @@
-//! The same chunks in every home: lookups find the same points in the same order, and it is the order of the formula.
+//! Compares the same chunks in every kind of store: lookups must find the same points in the same order,
+//! which must be the order of the formula.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -17,23 +18,25 @@ use serde_json::json;
 use crate::qdrant::server;
 use crate::support::{USING, connected, open, peer};
 
-/// Names another number of chunks for the comparison of all homes.
+/// The variable with another number of chunks for comparing all stores.
 const COMPARED: &str = "FORAGE_TEST_CHUNKS";
 /// For the peer, which is slower than a real server.
 const SOME_CHUNKS: u64 = 2_000;
 const CHUNKS: u64 = 10_000;
-/// Queries without a filter; a third as many more have one.
+/// Number of queries without a filter; a third as many more have one.
 const QUERIES: usize = 200;
 const LIMIT: usize = 20;
 
-/// Names a Qdrant server, on which the test makes collections of its own; and its key, if it asks for one.
+/// The variables with a Qdrant server, on which the test creates its own collections, and with the server's
+/// key.
 const SERVER: &str = "QDRANT_URL";
 const KEY: &str = "QDRANT_API_KEY";
 
-/// Names a Python with the packages of `tests/clients`, without which the official client and engine are left out.
+/// The variable with a Python that has the packages of `tests/clients`, which the official client and engine
+/// require.
 const PYTHON: &str = "FORAGE_TEST_QDRANT_PYTHON";
 
-/// Numbers that look random and are always the same.
+/// A deterministic generator of pseudo-random numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -42,7 +45,7 @@ impl Numbers {
         (self.0 >> 33) % end
     }
 
-    /// Few words are everywhere, most are rare.
+    /// Few words are frequent, most are rare.
     fn word(&mut self) -> String {
         const PARTS: [&str; 12] = [
             "get", "user", "name", "parse", "http", "header", "retry", "index", "node", "token", "cache",
@@ -59,7 +62,7 @@ impl Numbers {
     }
 }
 
-/// Short texts: many have equal words, and score the same.
+/// Generates short texts: many have equal words, and so equal scores.
 fn points(encoder: &dyn Encoder, count: u64) -> Vec<Point> {
     let mut numbers = Numbers(7);
     let mut point = |id: u64| {
@@ -102,7 +105,7 @@ fn retriever(store: Arc<dyn PointStore>) -> Retriever {
     }
 }
 
-/// Scores by the formula, of all points.
+/// Scores by the formula, over all points.
 struct Formula<'a> {
     points: &'a [Point],
     frequencies: HashMap<u32, f64>,
@@ -133,7 +136,8 @@ impl<'a> Formula<'a> {
     }
 }
 
-/// What the script answers to these queries, asked as the retriever asks: of a server, or of an engine with these points.
+/// Returns the script's answers to these queries, from a server, or from an engine with these points, with
+/// the same requests as the retriever.
 fn asked_by_python(
     python: &str,
     server: Option<u16>,
@@ -174,13 +178,13 @@ fn asked_by_python(
 
 type ScoredId = (PointId, f32);
 
-/// Queries without a filter, and what the stores answer.
+/// Queries without a filter, and the answers of the stores.
 struct Agreed {
     queries: Vec<SparseVector>,
     answers: Vec<Vec<ScoredId>>,
 }
 
-/// Holds the answers of stores with these points to each other and to the formula.
+/// Asserts that stores with these points agree with each other and with the formula.
 fn agree(stores: &[Arc<dyn PointStore>], encoder: &Arc<dyn Encoder>, points: &[Point]) -> Agreed {
     let retrievers: Vec<Retriever> = stores.iter().map(|store| retriever(Arc::clone(store))).collect();
     let formula = Formula::new(points);
@@ -215,7 +219,7 @@ fn agree(stores: &[Arc<dyn PointStore>], encoder: &Arc<dyn Encoder>, points: &[P
             assert!(found.iter().all(|hit| hit.2["repo"] == "r1"));
             continue;
         }
-        // None that scores more is missing; of those that score the same the ids decide.
+        // No point with a higher score is missing; among equal scores the ids decide.
         let step = f64::from(SCORE_STEP);
         let mut best: Vec<_> = scores
             .iter()
@@ -230,7 +234,8 @@ fn agree(stores: &[Arc<dyn PointStore>], encoder: &Arc<dyn Encoder>, points: &[P
         agreed.answers.push(found.iter().map(|(id, score, _)| (*id, *score)).collect());
     }
     assert!(tied > QUERIES / 20, "only {tied} cuts fell between points that score the same");
-    // Positive control: asked for no more than is wanted, a store gives others than the retriever.
+    // The control: if it is asked for exactly the wanted number, a store returns other points than the
+    // retriever.
     let differ = agreed.queries.iter().zip(&agreed.answers).filter(|(vector, answer)| {
         let filter = PointFilter::default();
         let query = PointQuery { vector, using: USING, limit: LIMIT, fields: &[], filter: &filter };
@@ -245,7 +250,7 @@ fn agree(stores: &[Arc<dyn PointStore>], encoder: &Arc<dyn Encoder>, points: &[P
     agreed
 }
 
-/// The encoders of collections that Forage fills, with points of each.
+/// Returns the encoders of collections that Forage fills, with points of each.
 fn encoded(count: u64) -> impl Iterator<Item = (Arc<dyn Encoder>, Vec<Point>)> {
     let encoders = [Arc::new(CodeSuperset::new()) as Arc<dyn Encoder>, Arc::new(FastEmbedBm25::new())];
     encoders.into_iter().map(move |encoder| {
@@ -254,7 +259,7 @@ fn encoded(count: u64) -> impl Iterator<Item = (Arc<dyn Encoder>, Vec<Point>)> {
     })
 }
 
-/// An embedded store, in a directory that goes with the other value.
+/// Creates an embedded store in a temporary directory.
 fn embedded() -> (tempfile::TempDir, Arc<dyn PointStore>) {
     let directory = tempfile::tempdir().unwrap();
     let store = Arc::new(open(directory.path()));
@@ -287,15 +292,16 @@ fn every_home_finds_the_same_points_in_the_same_order() {
                     "{chunks} chunks, {asked}: the same ids in the same order in {same} of {QUERIES} lookups, scores \
                      within {difference}"
                 );
-                // Those that differ by less than a step are ordered by id, and a step's edge may lie between two engines' sums.
+                // Scores that differ by less than a step are ordered by id, and the boundary of a step may be
+                // between the sums of two engines.
                 assert!(difference < 2.0 * SCORE_STEP && same * 100 >= QUERIES * 99, "{asked}");
             }
         }
     }
 }
 
-/// Each shard of a server counts by itself how rare a word is; a lookup answers as if they were one, but for words that are
-/// in so many points that their rarity is told by samples.
+/// Each shard of a server counts document frequencies separately. A lookup must answer as if there were only
+/// one shard, except for words so frequent that their idf is estimated from samples.
 #[test]
 fn shards_of_a_server_answer_as_one() {
     let encoder: Arc<dyn Encoder> = Arc::new(CodeSuperset::new());
@@ -328,11 +334,11 @@ fn shards_of_a_server_answer_as_one() {
         by_server += same(&asked);
     }
     assert!(best > 500 && by_retriever * 100 > best * 97, "{by_retriever} of {best} where they should be");
-    // The control: the server's own order is another.
+    // The control: the server's own order differs.
     assert!(by_server * 100 < best * 90, "{by_server} of {best}");
 }
 
-/// A collection with a shard for each repository: lookups in one, in some, and in all of them.
+/// A collection with one shard per repository: lookups in one, in some, and in all of them.
 #[test]
 fn shards_by_a_field_are_written_asked_and_removed_from() {
     let encoder: Arc<dyn Encoder> = Arc::new(CodeSuperset::new());
@@ -358,7 +364,7 @@ fn shards_by_a_field_are_written_asked_and_removed_from() {
     assert_eq!(store.collection(&stop), Ok(None));
 }
 
-/// Makes collections of its own on that server, and removes them.
+/// Creates its own collections on the server, and removes them.
 #[test]
 fn a_real_server_finds_the_same_points_in_the_same_order() {
     let named = std::env::var(SERVER).ok();
@@ -367,7 +373,7 @@ fn a_real_server_finds_the_same_points_in_the_same_order() {
     if servers.is_empty() {
         eprintln!("skipped: {SERVER} does not name a Qdrant server");
     }
-    /// Leaves nothing behind, whatever fails.
+    /// Removes the collection on drop, also after a failure.
     struct Dropped(Arc<dyn PointStore>);
     impl Drop for Dropped {
         fn drop(&mut self) {
@@ -389,7 +395,7 @@ fn a_real_server_finds_the_same_points_in_the_same_order() {
     }
 }
 
-/// The official client says the same of the peer as of its own collections in memory.
+/// The official client gets the same results from the peer as from its own in-memory collections.
 #[test]
 fn the_peer_answers_the_official_client_as_its_own_store_does() {
     let Some(python) = std::env::var_os(PYTHON) else {
@@ -402,7 +408,7 @@ fn the_peer_answers_the_official_client_as_its_own_store_does() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Conditions of every kind, and names.
+/// Compares conditions of every kind, and names.
 #[test]
 fn every_home_filters_the_same_and_says_the_same_of_names() {
     let encoder: Arc<dyn Encoder> = Arc::new(CodeSuperset::new());

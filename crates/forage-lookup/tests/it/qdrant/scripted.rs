@@ -1,4 +1,4 @@
-//! A Qdrant server that answers what a test says and keeps what it was asked.
+//! A Qdrant server that gives scripted answers and records its requests.
 
 use std::collections::HashMap;
 use std::net::TcpListener;
@@ -12,7 +12,7 @@ use crate::peer::http::{Reply, Request, Server};
 
 type Script = Box<dyn Fn(&Request) -> Reply + Send + Sync>;
 
-/// For what must come to pass.
+/// The timeout for expected events.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Default)]
@@ -26,7 +26,7 @@ struct Desk {
 pub(crate) struct Scripted {
     pub(crate) server: Server,
     desk: Arc<Desk>,
-    /// Says when a client has left without an answer.
+    /// Receives a message when a client has disconnected without an answer.
     left: Receiver<()>,
 }
 
@@ -35,7 +35,7 @@ impl Scripted {
         Self::serve("127.0.0.1:0", None)
     }
 
-    /// At an address that was another server's.
+    /// Starts a server at an address that belonged to another one before.
     pub(crate) fn at(address: &str) -> Self {
         Self::serve(address, None)
     }
@@ -73,26 +73,27 @@ impl Scripted {
         self.server.address.to_string()
     }
 
-    /// What it does with requests of this kind, a method and the path after the collection's. Others are refused.
+    /// Sets the handler for requests of this kind: a method, and the path after the collection. Others are
+    /// rejected.
     pub(crate) fn on(&self, kind: &str, script: impl Fn(&Request) -> Reply + Send + Sync + 'static) {
         self.desk.scripts.lock().unwrap().insert(kind.to_owned(), Box::new(script));
     }
 
-    /// What it was asked of this kind, in order.
+    /// Returns the requests of this kind, in order.
     pub(crate) fn asked(&self, kind: &str) -> Vec<Request> {
         let asked = self.desk.asked.lock().unwrap();
         let is_it = |asked: &&Request| asked.kind().replace("/collections/code", "") == kind;
         asked.iter().filter(is_it).cloned().collect()
     }
 
-    /// The one request of this kind.
+    /// Returns the only request of this kind.
     pub(crate) fn asked_once(&self, kind: &str) -> Request {
         let mut asked = self.asked(kind);
         assert_eq!(asked.len(), 1, "requests of {kind}");
         asked.remove(0)
     }
 
-    /// How much it was asked of any kind.
+    /// Returns the number of requests of any kind.
     pub(crate) fn total(&self) -> usize {
         self.desk.asked.lock().unwrap().len()
     }

@@ -1,7 +1,8 @@
-//! Real servers of Qdrant: one node, or a cluster of three with consensus, of the program that a variable names.
+//! Real servers of Qdrant: one node, or a cluster of three with consensus, with the program that a variable
+//! names.
 //!
-//! Nothing here knows more of the program than its public documentation says: variables for its settings, `--uri` and
-//! `--bootstrap` for a cluster, `/readyz` and `/cluster` to see whether it is there.
+//! This uses only the public documentation of the program: variables for its settings, `--uri` and
+//! `--bootstrap` for a cluster, and `/readyz` and `/cluster` for its status.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -15,22 +16,22 @@ use std::time::{Duration, Instant};
 use forage_lookup::{PointStore, ServerSettings, ServerStore};
 use serde_json::{Value, json};
 
-/// Names the program `qdrant`. Without it the tests of real servers say that they are skipped; `bench/qdrant.py build` builds
-/// one.
+/// The variable with the program `qdrant`. Without it the tests of real servers report that they are skipped;
+/// `bench/qdrant.py build` builds one.
 const PROGRAM: &str = "FORAGE_TEST_QDRANT";
 
-/// Names a program `qdrant` of the version before that one, for the tests that upgrade one to the other.
+/// The variable with a program `qdrant` of the previous version, for the upgrade tests.
 const PROGRAM_BEFORE: &str = "FORAGE_TEST_QDRANT_BEFORE";
 
-/// For a node to come up on a busy machine.
+/// The timeout for starting a node on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The program, if there is one to test with.
+/// Returns the program, if there is one to test with.
 pub(crate) fn program() -> Option<PathBuf> {
     named_by(PROGRAM)
 }
 
-/// The program that is upgraded from and the one that is upgraded to, if both are there to test with.
+/// Returns the old and the new program for upgrade tests, if both are available.
 pub(crate) fn programs_in_turn() -> Option<[PathBuf; 2]> {
     Some([named_by(PROGRAM_BEFORE)?, program()?])
 }
@@ -43,21 +44,21 @@ fn named_by(variable: &str) -> Option<PathBuf> {
     program
 }
 
-/// The version that a program says it has.
+/// Returns the version that a program reports.
 pub(crate) fn version_of(program: &Path) -> String {
     let output = Command::new(program).arg("--version").output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     said.trim().trim_start_matches("qdrant ").to_owned()
 }
 
-/// A node, with the directory that it keeps its points in.
+/// A node with its data directory.
 pub(crate) struct Node {
     program: PathBuf,
     directory: PathBuf,
     ports: Ports,
-    /// What a cluster adds to the command line.
+    /// Command-line arguments for a cluster.
     arguments: Vec<OsString>,
-    /// In front of the program, such as limits of the shell's.
+    /// A shell command before the program, for example to set limits.
     limits: String,
     running: Option<Running>,
 }
@@ -71,17 +72,18 @@ struct Ports {
 
 impl Ports {
     fn free() -> Self {
-        // Held together, so that they are three.
+        // The three ports are held at the same time, so that they are different.
         let held: Vec<TcpListener> = (0..3).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
         let port = |nth: usize| held[nth].local_addr().unwrap().port();
         Self { http: port(0), grpc: port(1), peers: port(2) }
     }
 }
 
-/// The process. A shell is between, which kills it when this process has gone, however that ends.
+/// The process. It runs under a shell, which kills it when this process has ended, however it ends.
 struct Running {
     shell: Child,
-    /// Closed, it has the shell kill the process; a word in it has the shell wait for its end.
+    /// When this is closed, the shell kills the process; when a word is written to it, the shell waits for
+    /// its end.
     leash: ChildStdin,
     id: u32,
 }
@@ -93,7 +95,7 @@ impl Node {
         Self { program, directory, ports, arguments, limits: String::new(), running: None }
     }
 
-    /// Has the shell set limits before it starts the program.
+    /// Sets limits of the shell for the program.
     pub(crate) fn limit(&mut self, limits: &str) {
         self.limits = format!("{limits};");
     }
@@ -126,7 +128,7 @@ impl Node {
         self.running = Some(Running { shell, leash, id: line.trim().parse().unwrap() });
     }
 
-    /// Waits until it says that it can be asked.
+    /// Waits until the node reports that it is ready.
     pub(crate) fn wait(&self) {
         self.wait_for("/readyz", |answer| answer.starts_with("HTTP/1.1 200"));
     }
@@ -159,7 +161,7 @@ impl Node {
         Some(answer)
     }
 
-    /// The `result` of an answer, as its documentation has it.
+    /// Returns the `result` of an answer, as documented.
     fn ask(&self, method: &str, path: &str, body: &str) -> Value {
         let answer = self.request(method, path, body, PATIENCE).unwrap();
         let (head, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -168,7 +170,7 @@ impl Node {
         answer["result"].take()
     }
 
-    /// The copies of each shard: where they are, and whether they can be asked.
+    /// Returns the copies of each shard: their location, and true if they are active.
     fn copies(&self, collection: &str) -> BTreeMap<u64, Vec<(Value, bool)>> {
         let shards = self.ask("GET", &format!("/collections/{collection}/cluster"), "");
         let local =
@@ -202,7 +204,7 @@ impl Node {
         format!("http://127.0.0.1:{}", self.ports.http)
     }
 
-    /// As a power cut does it.
+    /// Kills the process, like a power failure.
     pub(crate) fn kill(&mut self) {
         if let Some(mut running) = self.running.take() {
             signal("KILL", running.id);
@@ -211,7 +213,7 @@ impl Node {
         }
     }
 
-    /// Asks it to end, as whoever upgrades it does, and waits until it has.
+    /// Terminates the process gracefully, as for an upgrade, and waits for its end.
     pub(crate) fn stop(&mut self) {
         let mut running = self.running.take().unwrap();
         signal("TERM", running.id);
@@ -226,12 +228,12 @@ impl Node {
         }
     }
 
-    /// Has another program take over what it keeps, the next time it is started.
+    /// Sets another program for the next start, which will use the same data.
     pub(crate) fn upgrade_to(&mut self, program: &Path) {
         program.clone_into(&mut self.program);
     }
 
-    /// The version of the server that answers.
+    /// Returns the version of the running server.
     pub(crate) fn version(&self) -> String {
         let answer = self.get("/").unwrap();
         let (_, body) = answer.split_once("\r\n\r\n").unwrap();
@@ -239,7 +241,7 @@ impl Node {
         answer["version"].as_str().unwrap().to_owned()
     }
 
-    /// Keeps it from doing anything, as a network that is cut does for the others.
+    /// Pauses the process, which looks like a network failure to the other nodes.
     pub(crate) fn pause(&self) {
         signal("STOP", self.running.as_ref().unwrap().id);
     }
@@ -260,14 +262,14 @@ impl Drop for Node {
     }
 }
 
-/// Nodes that know each other, and where they keep what they have.
+/// Nodes that know each other, and their data directory.
 pub(crate) struct Cluster {
     pub(crate) nodes: Vec<Node>,
     _home: tempfile::TempDir,
 }
 
 impl Cluster {
-    /// One node by itself.
+    /// Starts a single node.
     pub(crate) fn single(program: &Path) -> Self {
         let home = tempfile::tempdir().unwrap();
         let mut node = Node::new(program, home.path().join("0"), Vec::new(), Ports::free());
@@ -276,7 +278,7 @@ impl Cluster {
         Self { nodes: vec![node], _home: home }
     }
 
-    /// Nodes with consensus.
+    /// Starts nodes with consensus.
     pub(crate) fn of(program: &Path, count: usize) -> Self {
         let home = tempfile::tempdir().unwrap();
         let mut cluster = Self { nodes: Vec::new(), _home: home };
@@ -286,7 +288,7 @@ impl Cluster {
         cluster
     }
 
-    /// Adds a node, and waits until all of them know it.
+    /// Adds a node, and waits until all nodes know it.
     pub(crate) fn add(&mut self, program: &Path) {
         let ports = Ports::free();
         let address = |ports: Ports| format!("http://127.0.0.1:{}", ports.peers);
@@ -302,7 +304,7 @@ impl Cluster {
         self.wait();
     }
 
-    /// Waits until each node that runs knows all of them, and who leads.
+    /// Waits until each running node knows all of them and the leader.
     pub(crate) fn wait(&self) {
         for node in self.nodes.iter().filter(|node| node.running.is_some()) {
             node.wait();
@@ -312,7 +314,7 @@ impl Cluster {
         }
     }
 
-    /// Takes a node that has gone for good out of the cluster.
+    /// Removes a permanently lost node from the cluster.
     pub(crate) fn forget(&mut self, node: usize) {
         let gone = self.nodes.remove(node);
         let port = format!(":{}", gone.ports.peers);
@@ -323,7 +325,7 @@ impl Cluster {
         self.nodes[0].ask("DELETE", &format!("/cluster/peer/{id}?force=true"), "");
     }
 
-    /// Copies to the newest node each shard of which there is one copy alone, and waits until those can be asked.
+    /// Copies each shard that has only one copy to the newest node, and waits until the copies are active.
     pub(crate) fn copy_shards(&self, collection: &str) {
         let path = format!("/collections/{collection}/cluster");
         let to = self.nodes.last().unwrap().ask("GET", &path, "")["peer_id"].clone();
@@ -337,7 +339,7 @@ impl Cluster {
         self.nodes[0].wait_for_copies(collection, 2);
     }
 
-    /// Waits until every node that runs says that there are so many copies of each shard, and that all can be asked.
+    /// Waits until every running node reports this number of copies of each shard, all of them active.
     pub(crate) fn wait_for_copies(&self, collection: &str, count: usize) {
         for node in self.nodes.iter().filter(|node| node.running.is_some()) {
             node.wait_for_copies(collection, count);
@@ -353,7 +355,8 @@ impl Cluster {
     }
 }
 
-/// A single node and a cluster of three for all tests that harm neither; `None` where no program is named.
+/// Returns a single node and a cluster of three, for all tests that do no harm to them; `None` if no program
+/// is named.
 pub(crate) fn shared() -> Option<&'static [Cluster; 2]> {
     static SHARED: OnceLock<Option<[Cluster; 2]>> = OnceLock::new();
     let start = || program().map(|program| [Cluster::single(&program), Cluster::of(&program, 3)]);

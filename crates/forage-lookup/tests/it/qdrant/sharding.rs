@@ -1,4 +1,4 @@
-//! Collections that are sharded by a payload field.
+//! Tests collections that are sharded by a payload field.
 
 use forage_lookup::PointScan;
 
@@ -9,7 +9,7 @@ fn sharded(peer: &Scripted) -> ServerStore {
     ServerStore::connect(settings).unwrap()
 }
 
-/// A server on which shards can be made.
+/// Starts a server on which shards can be created.
 fn with_shards() -> Scripted {
     let peer = Scripted::start();
     peer.on("PUT /shards", |_| Reply::result(true.into()));
@@ -17,7 +17,7 @@ fn with_shards() -> Scripted {
     peer
 }
 
-/// The shards that were asked for.
+/// Returns the shards that were requested.
 fn made(peer: &Scripted) -> Vec<Value> {
     peer.asked("PUT /shards").into_iter().map(|asked| asked.body["shard_key"].clone()).collect()
 }
@@ -35,7 +35,7 @@ fn a_collection_with_a_key_field_has_custom_sharding() {
     let peer = Scripted::start();
     peer.on("PUT ", |_| Reply::result(true.into()));
     peer.on("GET ", |_| Reply::result(json!({"payload_schema": {}})));
-    // With no shard yet a server has nothing to index.
+    // A server without a shard has nothing to index.
     peer.on("PUT /index", |_| written("acknowledged"));
     let sharding = Sharding { key_field: Some("repository".to_owned()), ..Sharding::default() };
     sharded(&peer).create(&creation(sharding), &Stop::never()).unwrap();

@@ -1,11 +1,11 @@
-//! One store, many threads, and other people's runtimes.
+//! Tests one store with many threads, and with async runtimes of callers.
 
 use std::sync::Barrier;
 use std::thread;
 
 use super::*;
 
-/// As many hits as are asked for.
+/// Starts a server that returns as many hits as requested.
 fn generous() -> Scripted {
     let peer = Scripted::start();
     peer.on("POST /points/query", |asked| {

@@ -1,4 +1,4 @@
-//! Certificates: those of the operating system count, and those that `SSL_CERT_FILE` names.
+//! Tests certificates: those of the operating system, and those that `SSL_CERT_FILE` names.
 
 use std::process::Command;
 
@@ -8,10 +8,10 @@ use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 
 use super::*;
 
-/// Where the test below asks when it is run by the other one.
+/// The address for the test below when the other one runs it.
 const ADDRESS: &str = "FORAGE_TEST_TLS_ADDRESS";
 
-/// A server for `localhost` and the authority that vouches for it, in PEM.
+/// Starts a server for `localhost`, and returns the certificate of its authority in PEM.
 fn vouched() -> (Scripted, String) {
     let key = KeyPair::generate().unwrap();
     let mut authority = CertificateParams::new(Vec::new()).unwrap();
@@ -57,7 +57,7 @@ fn an_authority_that_ssl_cert_file_names_counts() {
     let file = directory.path().join("authority.pem");
     #[expect(clippy::disallowed_methods, reason = "a test makes its own files")]
     std::fs::write(&file, authority).unwrap();
-    // The environment of this process is everybody's.
+    // All threads share the environment of this process.
     #[expect(clippy::disallowed_methods, reason = "the environment is given to another process")]
     let mut command = Command::new(std::env::current_exe().unwrap());
     let asking = command.args(["--exact", "qdrant::tls::an_authority_that_nobody_named_is_refused"]);

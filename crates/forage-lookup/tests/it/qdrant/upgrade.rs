@@ -1,5 +1,5 @@
-//! Servers that give way to those of a newer version, one after the other, while lookups and fillings go on; and collections
-//! that another version of Forage has filled.
+//! Tests upgrading servers node by node during lookups and fillings, and collections that another version of
+//! Forage has filled.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,14 +18,14 @@ use crate::qdrant::fillings::{anew, chunks, fill_spread, spread, store_at};
 use crate::qdrant::server::{Cluster, programs_in_turn, version_of};
 use crate::support::{USING, all, creation, places, some_points, upsert};
 
-/// Files that stay as they are. Their names are in no other file.
+/// Number of files that never change. Their names occur in no other file.
 const STEADY_FILES: usize = 40;
-/// Files that are others in each generation.
+/// Number of files that change in each generation.
 const CHANGING_FILES: usize = 80;
-/// How many of their names there are.
+/// Number of their names that are looked up.
 const GAUGES: usize = 7;
 
-/// For something that must come to pass on a busy machine.
+/// The timeout for expected events on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 fn write_steady(directory: &Path) {
@@ -37,7 +37,7 @@ fn write_steady(directory: &Path) {
     }
 }
 
-/// As many chunks in each generation.
+/// Writes the changing files, with the same number of chunks in each generation.
 fn write_changing(directory: &Path, generation: usize) {
     fs::create_dir_all(directory.join("changing")).unwrap();
     for number in 0..CHANGING_FILES {
@@ -47,23 +47,23 @@ fn write_changing(directory: &Path, generation: usize) {
     }
 }
 
-/// A collection that is asked all the time.
+/// A collection that is queried continuously.
 struct Watched {
     name: &'static str,
     copies: u32,
-    /// Of how many copies a write must be before it counts.
+    /// Number of copies that must confirm a write.
     write_consistency: u32,
-    /// It is filled all the time: of its lookups that much is fixed which concerns the steady files.
+    /// True if it is filled continuously: then only the part of its answers about the steady files is fixed.
     is_changing: bool,
 }
 
 const WATCHED: [Watched; 4] = [
-    // Written also while a node is away, which has to be given afterwards what it has missed.
+    // This one is also written while a node is down, which must receive the missed writes afterwards.
     Watched { name: CODE, copies: 2, write_consistency: 1, is_changing: true },
-    // As docs/team.md has it: not written while a node is away.
+    // As in docs/team.md: not written while a node is down.
     Watched { name: "strict", copies: 2, write_consistency: 2, is_changing: true },
     Watched { name: "still", copies: 2, write_consistency: 1, is_changing: false },
-    // Of this one something is always missing while a node is away.
+    // Some data of this one is always missing while a node is down.
     Watched { name: ALONE, copies: 1, write_consistency: 1, is_changing: false },
 ];
 const CODE: &str = "code";
@@ -74,7 +74,7 @@ impl Watched {
         Sharding { replicas: Some(self.copies), write_consistency: Some(self.write_consistency), ..spread() }
     }
 
-    /// Its own files.
+    /// Returns the directory of its own files.
     fn tree(&self, trees: &Path) -> PathBuf {
         trees.join(self.name)
     }
@@ -86,7 +86,7 @@ impl Watched {
         if self.is_changing { names.collect() } else { names.chain(words).collect() }
     }
 
-    /// Of an answer what is the same at any time.
+    /// Returns the part of an answer that does not depend on time.
     fn said(&self, lookup: Lookup) -> SteadyAnswer {
         let name = lookup.name.map(|name| (name.whole, name.other_case, name.is_complete));
         let mut ids: Vec<PointId> = lookup.hits.iter().map(|hit| hit.id).collect();
@@ -99,7 +99,7 @@ impl Watched {
     }
 }
 
-/// What a lookup finds, in its order, and what it says of the name.
+/// The results of a lookup in order, and the facts about the name.
 #[derive(Clone, Debug, PartialEq)]
 struct SteadyAnswer {
     ids: Vec<PointId>,
@@ -125,20 +125,20 @@ fn look_up(store: &Arc<dyn PointStore>, query: &str) -> Result<Lookup, Collectio
     retriever(store).look_up(query, 100, &PointFilter::default(), &Stop::never())
 }
 
-/// What became of lookups.
+/// The outcomes of lookups.
 #[derive(Debug, Default)]
 struct Outcomes {
     answered: u64,
-    /// Those that say themselves what the store did not tell.
+    /// Lookups that report which questions the store did not answer.
     without_something: u64,
     unavailable: u64,
     an_error: Option<String>,
 }
 
-/// What became of the fillings of a collection.
+/// The outcomes of fillings of a collection.
 #[derive(Debug, Default)]
 struct FillingOutcomes {
-    /// Points, of all of them.
+    /// Number of points written by all of them.
     written: Arc<AtomicU64>,
     whole: AtomicU64,
     failed: AtomicU64,
@@ -148,21 +148,22 @@ struct FillingOutcomes {
 /// No node of the cluster.
 const NONE: usize = usize::MAX;
 
-/// What goes on while the servers are changed.
+/// The load while servers are changed.
 struct Traffic<'a> {
     urls: &'a [String],
     trees: &'a Path,
     expected: BTreeMap<(&'static str, String), SteadyAnswer>,
-    /// Of each collection, while a node is changed: through this node, and through the others.
+    /// For each collection, the outcomes while a node is changed: through this node, and through the others.
     outcomes: Mutex<BTreeMap<&'static str, [Outcomes; 2]>>,
-    /// The node that is changed, if it is one.
+    /// The node that is being changed, if there is one.
     changed: AtomicUsize,
     is_over: AtomicBool,
     fillings: BTreeMap<&'static str, FillingOutcomes>,
 }
 
 impl Traffic<'_> {
-    /// Looks everything up through one node, and again. Each answer is the one from before, or says that there is none.
+    /// Repeats all lookups through one node. Each answer must equal the earlier one, or report that there is
+    /// none.
     fn keep_asking(&self, node: usize) {
         let url = &self.urls[node];
         let stores = WATCHED.map(|watched| (store_at(url, watched.name), watched));
@@ -203,8 +204,8 @@ impl Traffic<'_> {
         }
     }
 
-    /// Changes files and fills the collection with them, through one node after the other. A filling that fails says that it is
-    /// the store, and the next one goes on with the same files.
+    /// Changes files and fills the collection with them, through alternating nodes. A failing filling must
+    /// name the store as the cause, and the next one continues with the same files.
     fn keep_filling(&self, watched: &Watched) {
         let (tree, outcomes) = (watched.tree(self.trees), &self.fillings[watched.name]);
         let (mut generation, mut is_whole, mut was_whole) = (0, true, Instant::now());
@@ -237,13 +238,13 @@ impl Traffic<'_> {
         }
     }
 
-    /// Waits until more has been written than there is by now.
+    /// Waits until more points have been written than now.
     fn wait_for_writes(&self, collection: &str) {
         let outcomes = &self.fillings[collection];
         self.wait_for_more(|| outcomes.written.load(Ordering::Relaxed));
     }
 
-    /// Waits until there is more of something than there is by now.
+    /// Waits until a counter has increased.
     fn wait_for_more(&self, count: impl Fn() -> u64) {
         let (before, began) = (count(), Instant::now());
         while count() == before {
@@ -252,13 +253,13 @@ impl Traffic<'_> {
         }
     }
 
-    /// How many lookups there were through nodes that are not changed, by what became of them.
+    /// Returns the number of lookups with an outcome through nodes that are not being changed.
     fn elsewhere(&self, collection: &str, count: impl Fn(&Outcomes) -> u64) -> u64 {
         self.outcomes.lock().unwrap().get(collection).map_or(0, |[_, elsewhere]| count(elsewhere))
     }
 }
 
-/// Ends the traffic, also where what it accompanies fails.
+/// Ends the load on drop, so that this also happens after a failure.
 struct TrafficEnd<'a>(&'a AtomicBool);
 
 impl Drop for TrafficEnd<'_> {
@@ -267,7 +268,7 @@ impl Drop for TrafficEnd<'_> {
     }
 }
 
-/// The answers of a collection through each of its nodes, which are one.
+/// Returns the answers of a collection, which must be equal through each of its nodes.
 fn answers(urls: &[String], watched: &Watched, collection: &str) -> BTreeMap<String, SteadyAnswer> {
     let mut answers = BTreeMap::new();
     for url in urls {
@@ -327,9 +328,9 @@ fn a_cluster_is_upgraded_node_by_node_under_lookups_and_fillings() {
             assert_eq!(cluster.nodes[number].version(), versions[0]);
             traffic.changed.store(number, Ordering::Relaxed);
             cluster.nodes[number].stop();
-            // What is written meanwhile this node has to be given afterwards.
+            // This node must receive everything that is written in the meantime.
             traffic.wait_for_writes(CODE);
-            // What has another copy is found, and where there is none, that is noticed.
+            // Data with another copy is found, and missing data without one is noticed.
             traffic.wait_for_more(|| traffic.elsewhere(CODE, |outcomes| outcomes.answered));
             traffic.wait_for_more(|| traffic.elsewhere(ALONE, |outcomes| outcomes.unavailable));
             cluster.nodes[number].upgrade_to(&after);
@@ -348,7 +349,7 @@ fn a_cluster_is_upgraded_node_by_node_under_lookups_and_fillings() {
     is_as_anew(&mut cluster, trees.path(), &traffic.expected);
 }
 
-/// Every chunk is there once, in either of its copies, and found as in a new collection.
+/// Asserts that every chunk exists once, in both of its copies, and is found as in a new collection.
 fn is_as_anew(
     cluster: &mut Cluster,
     trees: &Path,
@@ -371,7 +372,7 @@ fn is_as_anew(
             let found = chunks(&*store);
             let place = format!("{} without node {away}", watched.name);
             assert!(found == *expected, "{place}: {} chunks and not {}", found.len(), expected.len());
-            // The point of the tree is the one that is no chunk.
+            // The point that records the tree's state is the only one that is not a chunk.
             assert_eq!(all(&*store, &[], 1_000).len(), expected.len() + 1, "{place}");
             let count = count_chunks(&*store, &PointFilter::default(), &Stop::never());
             assert_eq!(count, Ok(expected.len() as u64), "{place}");
@@ -384,7 +385,7 @@ fn is_as_anew(
     }
 }
 
-/// A collection says which encoding it has. One of a version that this one isn't is neither asked nor added to.
+/// A collection names its encoding. If its version differs from ours, it is neither queried nor changed.
 #[test]
 fn a_collection_of_another_version_of_the_encoding_is_refused_and_left_as_it_is() {
     let ours = CodeSuperset::new().contract();
