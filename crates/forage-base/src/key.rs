@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_no_header_can_carry_is_refused_without_being_quoted() {
+    fn unprintable_key_is_refused_without_quoting_it() {
         assert_eq!(ApiKey::new(" \n"), Err(KeyError::Empty));
         let error = ApiKey::new("abc\r\nX-Evil: 1").unwrap_err();
         assert_eq!(error, KeyError::Unprintable);

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_are_in_the_order_of_the_items_whatever_the_threads() {
+    fn map_keeps_the_order_of_items() {
         let items: Vec<usize> = (0..100).collect();
         for threads in [0, 1, 3, 200] {
             assert_eq!(

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_without_a_deadline_can_be_given_one_while_it_goes_on() {
+    fn end_within_sets_a_later_deadline() {
         let stop = Stop::never();
         let (early, late) = (stop.within(Duration::ZERO), stop.within(Duration::from_secs(60)));
         let until = late.deadline();
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pace_looks_at_the_clock_after_so_much_work() {
+    fn pace_reads_the_clock_periodically() {
         let stop = Stop::never();
         let pace = Pace::new(&stop, 10);
         assert!(pace.allows(10));

@@ -10,7 +10,7 @@ use crate::sys::{self, NodeKind};
 
 /// How reliably the state of a file reflects changes made after it was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ChangeTelling {
+pub enum StateReliability {
     /// Every change of the content changes the state.
     All,
     /// Some changes may be missed for now, because the file was changed a moment ago or could not be written
@@ -74,25 +74,28 @@ impl OpenedFile {
     /// If the last change is some time ago (see [`limits::SETTLING`](crate::limits::SETTLING)), the file is
     /// first written back. From then on none of its pages can be changed through a memory mapping without
     /// updating its times.
-    pub fn settle(&self) -> Option<(FileState, ChangeTelling)> {
+    pub fn stable_state(&self) -> Option<(FileState, StateReliability)> {
         let now = nanoseconds_now();
         // If we wrote back now, we would have to repeat it later, and would slow down the process that is
         // writing.
         let state = self.state_now()?;
         if state.may_hide_a_change(now) {
-            return Some((state, ChangeTelling::NotYet));
+            return Some((state, StateReliability::NotYet));
         }
         match sys::write_back(&self.file) {
             Ok(()) => {}
             Err(error) if error.kind() == io::ErrorKind::Unsupported => {
-                return Some((state, ChangeTelling::Never));
+                return Some((state, StateReliability::Never));
             }
-            Err(_) => return Some((state, ChangeTelling::NotYet)),
+            Err(_) => return Some((state, StateReliability::NotYet)),
         }
         // A page that was changed while others were written may not be protected, but then the times are
         // recent.
         let state = self.state_now()?;
-        Some((state, if state.may_hide_a_change(now) { ChangeTelling::NotYet } else { ChangeTelling::All }))
+        Some((
+            state,
+            if state.may_hide_a_change(now) { StateReliability::NotYet } else { StateReliability::All },
+        ))
     }
 
     /// Returns the current state of the file.
@@ -151,21 +154,21 @@ mod tests {
 
     use super::*;
 
-    fn settled_in(directory: &Path) -> ChangeTelling {
+    fn settled_in(directory: &Path) -> StateReliability {
         let file = tempfile::NamedTempFile::new_in(directory).unwrap();
         std::fs::write(file.path(), "text").unwrap();
         let young = OpenedFile::new(File::open(file.path()).unwrap()).unwrap().unwrap();
-        assert_eq!(young.settle().unwrap().1, ChangeTelling::NotYet);
+        assert_eq!(young.stable_state().unwrap().1, StateReliability::NotYet);
         std::thread::sleep(crate::limits::SETTLING + std::time::Duration::from_millis(100));
-        young.settle().unwrap().1
+        young.stable_state().unwrap().1
     }
 
     #[test]
-    fn a_state_is_trusted_where_pages_are_written_back_and_nowhere_else() {
-        assert_eq!(settled_in(Path::new(env!("CARGO_MANIFEST_DIR"))), ChangeTelling::All);
+    fn states_are_trusted_only_with_write_back() {
+        assert_eq!(settled_in(Path::new(env!("CARGO_MANIFEST_DIR"))), StateReliability::All);
         let memory = Path::new("/dev/shm");
         if sys::open_root(memory).is_ok_and(|memory| sys::device_with_states(&memory).is_err()) {
-            assert_eq!(settled_in(memory), ChangeTelling::Never);
+            assert_eq!(settled_in(memory), StateReliability::Never);
         }
     }
 }

@@ -118,7 +118,7 @@ impl RuleBudget {
 
     /// Returns true if more than half of any limit is used.
     pub(crate) fn is_half_used(&self) -> bool {
-        let half = |used: &AtomicUsize, most: usize| used.load(Ordering::Relaxed) > most / 2;
+        let half = |used: &AtomicUsize, max: usize| used.load(Ordering::Relaxed) > max / 2;
         half(&self.rules, limits::IGNORE_WALK_RULES)
             || half(&self.bytes, limits::IGNORE_WALK_BYTES)
             || half(&self.wildcards, limits::IGNORE_WALK_WILDCARDS)
@@ -137,7 +137,7 @@ impl RuleBudget {
             (&self.bytes, bytes, limits::IGNORE_WALK_BYTES),
             (&self.wildcards, wildcards, limits::IGNORE_WALK_WILDCARDS),
         ];
-        let fits = wanted.map(|(used, more, most)| used.fetch_add(more, Ordering::Relaxed) + more <= most);
+        let fits = wanted.map(|(used, more, max)| used.fetch_add(more, Ordering::Relaxed) + more <= max);
         let all = fits.into_iter().all(|fits| fits) || !matches!(self.bound, Bound::OfWalk);
         if !all {
             for (used, more, _) in wanted {

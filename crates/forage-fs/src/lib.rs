@@ -35,7 +35,6 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod distrust;
 mod error;
 mod file;
 mod git_rule;
@@ -54,11 +53,11 @@ mod skipped;
 mod state;
 mod sys;
 mod text;
+mod trust;
 mod walk;
 
-pub use distrust::{Distrust, PrivateError};
 pub use error::{NoStates, OpenError, RootError};
-pub use file::{ChangeTelling, Contents, OpenedFile, is_safe_to_map};
+pub use file::{Contents, OpenedFile, StateReliability, is_safe_to_map};
 pub use private::{NamedFile, PrivateDirectory, PrivateEntry, PrivatePlace, open_named, resolved};
 pub use quoting::{
     display_below, display_foreign_path, display_message, display_path, display_text, is_like_a_note,
@@ -73,8 +72,9 @@ pub use state::FileState;
 pub use text::{
     DecodedText, Encoding, count_lines, decode, decode_head, decode_head_as, extends_ascii, is_binary, lines,
 };
+pub use trust::{PrivateError, TrustError};
 pub use walk::{
-    Below, Dismissal, Entry, EntryKind, FileListing, FileTypes, Globs, HidingDirectories, ListingFilter,
-    Mounts, NOISE, Snapshot, Unvisited, Walk, WalkOptions, WalkReport, WalkStep, WatchedTree,
+    Below, Entry, EntryKind, FileListing, FileTypes, Globs, HidingDirectories, ListingFilter, Mounts, NOISE,
+    PendingFile, Snapshot, VisitDecision, Walk, WalkOptions, WalkReport, WalkStep, WatchedTree,
     files_of_worktree, glob_of_type, walk,
 };

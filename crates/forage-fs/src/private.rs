@@ -18,10 +18,10 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
 
-use crate::distrust::{Distrust, PrivateError};
 use crate::limits;
 use crate::sys::private::{self as system, PrivateHandle};
 use crate::sys::{NodeFacts, NodeKind, OpenMode};
+use crate::trust::{PrivateError, TrustError};
 
 pub use named::NamedFile;
 
@@ -200,8 +200,8 @@ impl PrivateDirectory {
             // reason.
             let facts = self.facts(name).ok();
             let reason = facts.and_then(|facts| match facts.kind {
-                NodeKind::Symlink => Some(Distrust::Link),
-                NodeKind::File | NodeKind::Special => Some(Distrust::NoDirectory),
+                NodeKind::Symlink => Some(TrustError::Link),
+                NodeKind::File | NodeKind::Special => Some(TrustError::NoDirectory),
                 NodeKind::Directory => facts.foreign.or(facts.writable),
             });
             reason.map_or_else(|| io_error(&path, source), |reason| distrusted(&path, reason))
@@ -224,8 +224,8 @@ impl PrivateDirectory {
     /// # Errors
     ///
     /// Returns an error if it can't be trusted, is larger than `max` bytes, or can't be opened.
-    pub fn open_file(&self, name: impl AsRef<OsStr>, most: u64) -> Result<Option<File>, PrivateError> {
-        allow_missing(self.open(name.as_ref(), OpenMode::Read, most))
+    pub fn open_file(&self, name: impl AsRef<OsStr>, max: u64) -> Result<Option<File>, PrivateError> {
+        allow_missing(self.open(name.as_ref(), OpenMode::Read, max))
     }
 
     /// Reads a whole file. Returns `None` if it does not exist.
@@ -233,12 +233,12 @@ impl PrivateDirectory {
     /// # Errors
     ///
     /// Returns an error if it can't be trusted, is larger than `max` bytes, or can't be read.
-    pub fn read(&self, name: impl AsRef<OsStr>, most: u64) -> Result<Option<Vec<u8>>, PrivateError> {
+    pub fn read(&self, name: impl AsRef<OsStr>, max: u64) -> Result<Option<Vec<u8>>, PrivateError> {
         let name = name.as_ref();
-        let Some(file) = self.open_file(name, most)? else { return Ok(None) };
+        let Some(file) = self.open_file(name, max)? else { return Ok(None) };
         let mut bytes = Vec::new();
         // The file may grow while we read it.
-        file.take(most).read_to_end(&mut bytes).map_err(|source| self.error(name, source))?;
+        file.take(max).read_to_end(&mut bytes).map_err(|source| self.error(name, source))?;
         Ok(Some(bytes))
     }
 
@@ -260,8 +260,8 @@ impl PrivateDirectory {
         self.open(name.as_ref(), OpenMode::CreateNew, u64::MAX)
     }
 
-    fn open(&self, name: &OsStr, access: OpenMode, most: u64) -> Result<File, PrivateError> {
-        open_judged(&self.handle, &self.path, name, access, most)
+    fn open(&self, name: &OsStr, access: OpenMode, max: u64) -> Result<File, PrivateError> {
+        open_judged(&self.handle, &self.path, name, access, max)
     }
 
     /// Writes a file atomically: under a temporary name first, which is then renamed. This replaces an
@@ -402,12 +402,12 @@ impl PrivateDirectory {
     /// # Errors
     ///
     /// Returns an error if it can't be trusted or is larger than `max` bytes.
-    pub fn check_file(&self, name: impl AsRef<OsStr>, most: u64) -> Result<bool, PrivateError> {
+    pub fn check_file(&self, name: impl AsRef<OsStr>, max: u64) -> Result<bool, PrivateError> {
         let name = name.as_ref();
         match self.facts(name) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
             Err(source) => Err(self.error(name, source)),
-            Ok(facts) => match distrust_of_file(&facts, most) {
+            Ok(facts) => match trust_error_of_file(&facts, max) {
                 Some(reason) => Err(distrusted(&self.path.join(name), reason)),
                 None => Ok(true),
             },
@@ -425,13 +425,13 @@ impl PrivateDirectory {
     /// # Errors
     ///
     /// Returns an error if some entry can't be trusted or examined.
-    pub fn check_all(&self, most: impl Fn(&OsStr) -> u64) -> Result<(), PrivateError> {
-        self.check_below(&most, false, limits::PRIVATE_DEPTH)
+    pub fn check_all(&self, max: impl Fn(&OsStr) -> u64) -> Result<(), PrivateError> {
+        self.check_below(&max, false, limits::PRIVATE_DEPTH)
     }
 
     fn check_below(
         &self,
-        most: &impl Fn(&OsStr) -> u64,
+        max: &impl Fn(&OsStr) -> u64,
         is_closed: bool,
         depth: usize,
     ) -> Result<(), PrivateError> {
@@ -450,7 +450,7 @@ impl PrivateDirectory {
             }
             let refused = |reason| Err(distrusted(&self.path.join(&name), reason));
             if facts.kind != NodeKind::Directory {
-                if let Some(reason) = distrust_of_file(&facts, most(&name)) {
+                if let Some(reason) = trust_error_of_file(&facts, max(&name)) {
                     return refused(reason);
                 }
                 continue;
@@ -463,7 +463,7 @@ impl PrivateDirectory {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 handle => {
                     let handle = handle.map_err(|source| io_error(&path, source))?;
-                    Self { handle, path }.check_below(most, is_closed, depth)?;
+                    Self { handle, path }.check_below(max, is_closed, depth)?;
                 }
             }
         }
@@ -499,14 +499,14 @@ pub fn resolved(path: &Path) -> PathBuf {
 /// # Errors
 ///
 /// Returns an error if it is not a plain file, is larger than `max` bytes, or can't be opened.
-pub fn open_named(path: &Path, most: u64) -> Result<File, PrivateError> {
+pub fn open_named(path: &Path, max: u64) -> Result<File, PrivateError> {
     let file = system::open_named(path).map_err(|source| io_error(path, source))?;
     let facts = system::file_facts(&file).map_err(|source| io_error(path, source))?;
     let refused = |reason| Err(io_error(path, io::Error::new(ErrorKind::InvalidInput, reason)));
     match facts.kind {
-        NodeKind::File if facts.size > most => refused(Distrust::Size { size: facts.size, most }),
+        NodeKind::File if facts.size > max => refused(TrustError::Size { size: facts.size, max }),
         NodeKind::File => Ok(file),
-        _ => refused(Distrust::NoFile),
+        _ => refused(TrustError::NoFile),
     }
 }
 
@@ -515,36 +515,36 @@ fn open_judged(
     directory: &Path,
     name: &OsStr,
     access: OpenMode,
-    most: u64,
+    max: u64,
 ) -> Result<File, PrivateError> {
     check_name(directory, name)?;
     let path = directory.join(name);
     let file = system::open_file(handle, name, access).map_err(|source| {
         // The system reports a link as a loop error, and a pipe as a device error.
         let facts = system::facts_of(handle, name).ok().filter(|_| access != OpenMode::CreateNew);
-        match facts.and_then(|facts| distrust_of_file(&facts, u64::MAX)) {
+        match facts.and_then(|facts| trust_error_of_file(&facts, u64::MAX)) {
             Some(reason) => distrusted(&path, reason),
             None => io_error(&path, source),
         }
     })?;
     let facts = system::file_facts(&file).map_err(|source| io_error(&path, source))?;
-    match distrust_of_file(&facts, most) {
+    match trust_error_of_file(&facts, max) {
         Some(reason) => Err(distrusted(&path, reason)),
         None => Ok(file),
     }
 }
 
-fn distrust_of_file(facts: &NodeFacts, most: u64) -> Option<Distrust> {
+fn trust_error_of_file(facts: &NodeFacts, max: u64) -> Option<TrustError> {
     let kind = match facts.kind {
         NodeKind::File => None,
-        NodeKind::Symlink => Some(Distrust::Link),
-        NodeKind::Directory | NodeKind::Special => Some(Distrust::NoFile),
+        NodeKind::Symlink => Some(TrustError::Link),
+        NodeKind::Directory | NodeKind::Special => Some(TrustError::NoFile),
     };
     let size = facts.size;
     kind.or_else(|| facts.foreign.clone())
         .or_else(|| facts.writable.clone())
-        .or_else(|| facts.has_other_names.then_some(Distrust::OtherNames))
-        .or_else(|| (size > most).then_some(Distrust::Size { size, most }))
+        .or_else(|| facts.has_other_names.then_some(TrustError::OtherNames))
+        .or_else(|| (size > max).then_some(TrustError::Size { size, max }))
 }
 
 /// Checks that a name is a single path component.
@@ -556,7 +556,7 @@ fn check_name(directory: &Path, name: &OsStr) -> Result<(), PrivateError> {
     }
 }
 
-fn distrusted(path: &Path, reason: Distrust) -> PrivateError {
+fn distrusted(path: &Path, reason: TrustError) -> PrivateError {
     PrivateError::Distrusted { path: path.to_owned(), reason }
 }
 

@@ -31,8 +31,8 @@ impl ReadBuffer {
     }
 
     /// Keeps only the first `max` bytes.
-    pub fn truncate(&mut self, most: usize) {
-        self.bytes.truncate(self.start.saturating_add(most));
+    pub fn truncate(&mut self, max: usize) {
+        self.bytes.truncate(self.start.saturating_add(max));
     }
 
     /// Removes the first `count` bytes and moves the others to the front.
@@ -81,9 +81,9 @@ impl ReadBuffer {
     }
 
     /// Appends up to `max` bytes and returns the number of bytes read, which is smaller only at the end.
-    pub fn read_more(&mut self, from: &mut impl Read, most: usize) -> io::Result<usize> {
-        self.reserve(most);
-        from.take(most as u64).read_to_end(&mut self.bytes)
+    pub fn read_more(&mut self, from: &mut impl Read, max: usize) -> io::Result<usize> {
+        self.reserve(max);
+        from.take(max as u64).read_to_end(&mut self.bytes)
     }
 }
 
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn it_begins_with_a_page_however_it_grows() {
+    fn buffer_stays_page_aligned() {
         let mut buffer = ReadBuffer::default();
         let mut all = Vec::new();
         for count in [1, 100, 4_095, 4_096, 70_000, 3, 1 << 20] {

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn folds_dots_and_refuses_what_leads_out() {
+    fn resolves_dots_and_rejects_escapes() {
         assert_eq!(path("./a//b/../c/").unwrap().as_bytes(), b"a/c");
         assert_eq!(path("a/../../b"), Err(RelPathError::AboveRoot));
         assert_eq!(path("/etc/passwd"), Err(RelPathError::Absolute));
@@ -248,7 +248,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn display_reads_back_to_the_same_bytes(names in prop::collection::vec(prop::collection::vec(1u8..=255, 1..8), 1..4)) {
+        fn display_round_trips(names in prop::collection::vec(prop::collection::vec(1u8..=255, 1..8), 1..4)) {
             let bytes = names.join(&b'/');
             if let Ok(original) = RelPath::from_bytes(&bytes, &RelPath::root()) {
                 let shown = original.display().into_owned();
@@ -258,7 +258,7 @@ mod tests {
         }
 
         #[test]
-        fn order_is_that_of_the_standard_library(a in "[a-c./-]{0,8}", b in "[a-c./-]{0,8}") {
+        fn order_equals_std(a in "[a-c./-]{0,8}", b in "[a-c./-]{0,8}") {
             if let (Ok(x), Ok(y)) = (path(&a), path(&b)) {
                 let std_order = std::path::Path::new(std::str::from_utf8(x.as_bytes()).unwrap())
                     .cmp(std::path::Path::new(std::str::from_utf8(y.as_bytes()).unwrap()));
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn fuzz_a_written_path_stays_below_and_reads_back() {
+    fn fuzz_parsed_path_stays_below_and_round_trips() {
         let seeds = forage_fuzz::seeds([
             "./a//b/../c/",
             "src/main.rs",

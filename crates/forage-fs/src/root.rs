@@ -261,7 +261,7 @@ impl Root {
     }
 
     /// Returns the first `max` names in a directory in arbitrary order. Follows links within the root.
-    pub fn names(&self, path: &RelPath, most: usize) -> Result<Vec<Vec<u8>>, OpenError> {
+    pub fn names(&self, path: &RelPath, max: usize) -> Result<Vec<Vec<u8>>, OpenError> {
         let shown = || path.display().into_owned();
         let (real, NodeKind::Directory) = self.resolve(path)? else {
             return Err(OpenError::NotDirectory { path: shown() });
@@ -271,8 +271,8 @@ impl Root {
         if let Some(system) = self.kernel_file_system(&directory) {
             return Err(OpenError::KernelFileSystem { path: shown(), system });
         }
-        let mut nodes = sys::list_while(&directory, &mut |names| names < most).map_err(io)?;
-        nodes.truncate(most);
+        let mut nodes = sys::list_while(&directory, &mut |names| names < max).map_err(io)?;
+        nodes.truncate(max);
         Ok(nodes.into_iter().map(|node| node.name.into_vec()).collect())
     }
 

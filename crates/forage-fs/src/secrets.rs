@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn closes_secrets_and_leaves_samples_open() {
+    fn denies_secrets_and_allows_samples() {
         #[rustfmt::skip]
         let closed = [
             ".env", ".env~", ".env.local", ".env-prod", ".env_prod", ".env.bak", ".env.production.old", "prod.env",
@@ -426,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn the_user_can_open_a_file_by_name_or_path() {
+    fn user_can_allow_by_name_or_path() {
         let policy = SecretPolicy::standard(&["tests/ca.pem".to_owned(), ".npmrc".to_owned()]);
         let open = |path: &str| policy.denies(&RelPath::parse(path, &RelPath::root()).unwrap()).is_none();
         assert!(open("tests/CA.pem") && open("web/.npmrc") && !open("other/ca.pem"));
@@ -435,7 +435,7 @@ mod tests {
     proptest! {
         /// The fast check never misses a file that the rules deny.
         #[test]
-        fn the_short_question_stops_at_every_secret(
+        fn fast_check_misses_no_secret(
             directory in prop::sample::select(vec!["", "src/", "src/.ssh/", "a/.GnuPG/", "src/.\u{17f}sh/"]),
             words in prop::collection::vec(
                 prop::sample::select([
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn the_short_question_passes_most_names() {
+    fn fast_check_passes_most_names() {
         let names = ["main.rs", "Makefile", "core.c", "page.h", "index.js", "README.md", "lib.py", "Kbuild"];
         assert!(names.iter().all(|name| !may_be_secret(name.as_bytes())));
     }

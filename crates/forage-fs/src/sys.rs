@@ -26,9 +26,9 @@ use portable as system;
 use unix as system;
 
 #[cfg(any(not(target_os = "linux"), portable_disk))]
-pub(crate) use no_watch::{MountTable, Watcher, most_watches};
+pub(crate) use no_watch::{MountTable, Watcher, max_watches};
 #[cfg(all(target_os = "linux", not(portable_disk)))]
-pub(crate) use watch::{MountTable, Watcher, most_watches};
+pub(crate) use watch::{MountTable, Watcher, max_watches};
 #[cfg(all(target_os = "linux", not(portable_disk)))]
 pub(crate) use write_back::write_back;
 
@@ -42,8 +42,8 @@ pub(crate) use system::{
 use std::io;
 use std::time::SystemTime;
 
-use crate::distrust::Distrust;
 use crate::state::FileState;
+use crate::trust::TrustError;
 
 /// The type of a directory entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,9 +73,9 @@ pub(crate) struct NodeFacts {
     /// Device and inode, if known.
     pub(crate) identity: Option<(u64, u64)>,
     /// Set if it belongs to another user.
-    pub(crate) foreign: Option<Distrust>,
+    pub(crate) foreign: Option<TrustError>,
     /// Set if its permissions let other users write to it.
-    pub(crate) writable: Option<Distrust>,
+    pub(crate) writable: Option<TrustError>,
     /// True if no other user may open anything inside it.
     pub(crate) is_closed: bool,
     /// True if it has more than one link, so that another user may have created this name for it.

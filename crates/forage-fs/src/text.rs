@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_those_of_the_standard_library() {
+    fn lines_equal_std() {
         let texts =
             ["", "\n", "a", "a\n", "a\r\n", "a\r", "\r\n\r\n", "a\n\nb", "a\r\r\nb\r", "é\n\u{2028}\nb\n"];
         let more = ["\r\n", "a\r\nb\r\r\n\nc\n", "\n\n", "é\r\n\u{2028}x\r"];
@@ -294,7 +294,7 @@ mod tests {
     ];
 
     #[test]
-    fn detects_the_encodings_of_files() {
+    fn detects_legacy_encodings() {
         for (name, text) in LEGACY {
             let encoding = encoding_rs::Encoding::for_label(name.as_bytes()).unwrap();
             for text in
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn detects_utf16_without_a_mark_by_its_nul_bytes() {
+    fn detects_utf16_without_bom() {
         let text = "fn main() {} // größer\r\n\tx\u{1f600}\n";
         let units = |unit: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(unit).collect::<Vec<u8>>();
         check(&units(u16::to_le_bytes), Some((text, Encoding::Other(encoding_rs::UTF_16LE))));
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_cut_within_a_character_is_utf8() {
+    fn head_cut_within_a_character_is_utf8() {
         let text = "a".repeat(limits::DETECTION_BYTES - 1) + "é and more\n";
         assert_eq!(Encoding::detect(text.as_bytes()), Encoding::Utf8);
         // The control: a text cut at the limit is not UTF-8.
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn fuzz_any_bytes_are_decoded_as_their_mark_says() {
+    fn fuzz_decodes_by_byte_order_mark() {
         let text = "\u{feff}one \u{1f600}\r\ntwo\n";
         let utf16 = |bytes: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(bytes).collect::<Vec<u8>>();
         let seeds = vec![

@@ -47,7 +47,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ignore::overrides::{Override, OverrideBuilder};
 use ignore::types::{Types, TypesBuilder};
 
-pub use entry::{Entry, Unvisited};
+pub use entry::{Entry, PendingFile};
 use frontier::WalkFrontier;
 pub use hiding::HidingDirectories;
 pub use listing::{Below, FileListing, ListingFilter};
@@ -320,7 +320,7 @@ impl WalkOptions {
     }
 
     /// Returns true if a walk with the other options visits the same files and has the same counts.
-    fn comes_by_the_same(&self, other: &Self) -> bool {
+    fn same_traversal(&self, other: &Self) -> bool {
         let chosen =
             |options: &Self| (options.hidden, options.no_ignore, options.label_hidden, options.noise);
         let fixed = |options: &Self| (options.follow, options.max_depth, options.prune, options.all_entries);
@@ -368,7 +368,7 @@ impl EntryKind {
 
 /// The decision to visit a file or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dismissal {
+pub enum VisitDecision {
     /// Visit it.
     Visit,
     /// Do not visit it, and count it with this reason, if there is one.
@@ -457,7 +457,12 @@ pub fn walk<W, T: Send>(
     visit: impl Fn(&mut W, &Entry<'_>, &mut Skipped) -> WalkStep<T> + Sync,
     receive: impl FnMut(T) -> ControlFlow<()> + Send,
 ) -> Result<WalkReport, OpenError> {
-    Walk { root, start, options, stop }.dismissing(worker, |_: &mut W, _| Dismissal::Visit, visit, receive)
+    Walk { root, start, options, stop }.dismissing(
+        worker,
+        |_: &mut W, _| VisitDecision::Visit,
+        visit,
+        receive,
+    )
 }
 
 /// The parameters of a [`walk`].
@@ -478,7 +483,7 @@ impl Walk<'_> {
     pub fn dismissing<W, T: Send>(
         self,
         worker: impl Fn() -> W + Sync,
-        dismiss: impl Fn(&mut W, &Unvisited<'_>) -> Dismissal + Sync,
+        dismiss: impl Fn(&mut W, &PendingFile<'_>) -> VisitDecision + Sync,
         visit: impl Fn(&mut W, &Entry<'_>, &mut Skipped) -> WalkStep<T> + Sync,
         receive: impl FnMut(T) -> ControlFlow<()> + Send,
     ) -> Result<WalkReport, OpenError> {

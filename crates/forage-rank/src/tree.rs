@@ -13,9 +13,9 @@ use std::time::Instant;
 
 use forage_base::{Hash64, Hint, Stop, Stopped, in_threads};
 use forage_fs::{
-    ChangeTelling, Contents, DecodedText, Entry, FileListing, FileState, ListingFilter, NOISE, OpenError,
-    OpenedFile, ReadBuffer, RelPath, Root, Skipped, WalkOptions, WalkReport, WalkStep, decode, display_path,
-    walk,
+    Contents, DecodedText, Entry, FileListing, FileState, ListingFilter, NOISE, OpenError, OpenedFile,
+    ReadBuffer, RelPath, Root, Skipped, StateReliability, WalkOptions, WalkReport, WalkStep, decode,
+    display_path, walk,
 };
 
 use crate::error::IndexError;
@@ -477,11 +477,11 @@ struct Read {
 
 impl Read {
     fn new(file: &mut OpenedFile, buffer: &mut ReadBuffer) -> Self {
-        let before = file.settle();
+        let before = file.stable_state();
         let contents = file.read_into(buffer, limits::FILE_BYTES).ok();
         // A state that it does not have any more, or that a later change may leave as it is, tells nothing.
         let settled = before
-            .filter(|(state, telling)| *telling == ChangeTelling::All && file.state_now() == Some(*state));
+            .filter(|(state, telling)| *telling == StateReliability::All && file.state_now() == Some(*state));
         match contents {
             // The next time may do better.
             None => return Self { stamp: UNREAD, contents },

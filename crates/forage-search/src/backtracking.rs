@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_of_the_bytes() {
+    fn match_offsets_are_byte_offsets() {
         let found = |pattern: &str, text: &[u8]| {
             matcher(pattern).find(text).unwrap().map(|found| (found.start(), found.end()))
         };
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_would_take_for_ever_is_an_error() {
+    fn slow_pattern_is_an_error() {
         let text = "a".repeat(60);
         let slow = matcher(r"^(?:(a+)+\1)+c$").find(text.as_bytes());
         assert_eq!(slow, Err(BacktrackError::TooSlow));

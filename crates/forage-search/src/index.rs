@@ -25,7 +25,7 @@ pub(crate) use lookup::UnreadFile;
 pub use lookup::{Index, LookupCursor};
 pub use numbers::NumberSet;
 pub use plan::TrigramQuery;
-pub(crate) use segment::Stretch;
+pub(crate) use segment::FilePart;
 pub use segment::{Content, PartEnd, ReadAt, Segment, TrigramIndexError};
 pub use trigrams::{Trigram, Trigrams};
 pub use verify::{Reread, Verification, reread, verify};

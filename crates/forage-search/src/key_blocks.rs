@@ -337,7 +337,7 @@ mod tests {
     const BODY: &str = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
 
     #[test]
-    fn blocks_are_found_whole_from_their_first_line_on() {
+    fn finds_complete_blocks() {
         let (begin, end) = ("-----BEGIN RSA PRIVATE KEY-----", "-----END RSA PRIVATE KEY-----");
         check(&[
             ("before", ""),
@@ -387,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_names_a_mark_is_no_block() {
+    fn mark_without_key_is_no_block() {
         check(&[
             ("if text.contains(\"-----BEGIN PRIVATE KEY-----\") {", ""),
             ("    return", ""),
@@ -407,7 +407,7 @@ mod tests {
     /// Each word is searched for only once, so a text with many occurrences of one word and none of the
     /// others takes linear time.
     #[test]
-    fn many_words_are_looked_for_once() {
+    fn repeated_words_take_linear_time() {
         let text = "PRIVATE KEY -----BEGIN PRIVATE KEY-----\n".repeat(100_000);
         let began = std::time::Instant::now();
         assert!(!KeyBlocks::of(text.as_bytes()).blocks.iter().any(|block| block.end > text.len() as u64));

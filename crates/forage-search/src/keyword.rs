@@ -11,11 +11,11 @@
 
 mod account;
 mod adapt;
-mod again;
-mod draft;
+mod allocation;
 mod file;
 mod ranked;
 mod score;
+mod second_pass;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -73,7 +73,7 @@ pub enum TermDetail {
 
 /// The outcome of a term.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TermFate {
+pub enum TermStatus {
     /// The evidence contains matches of the term.
     Kept,
     /// The term has no matches.
@@ -93,7 +93,7 @@ pub struct TermReport {
     /// The term as given.
     pub term: String,
     /// The outcome.
-    pub fate: TermFate,
+    pub fate: TermStatus,
     /// Bytes that ripgrep prints for this term alone; exact unless `at_least` is set.
     pub bytes: u64,
     /// True if counting the term stopped early, so that `bytes` is a lower bound.
@@ -158,7 +158,7 @@ pub struct KeywordFindings {
 
 impl KeywordFindings {
     /// Returns the reports of terms with the given outcome.
-    pub fn with_fate(&self, fate: &TermFate) -> impl Iterator<Item = &TermReport> {
+    pub fn with_fate(&self, fate: &TermStatus) -> impl Iterator<Item = &TermReport> {
         self.terms.iter().filter(move |term| term.fate == *fate)
     }
 
@@ -171,7 +171,7 @@ impl KeywordFindings {
     }
 
     fn kept_mask(&self) -> u64 {
-        mask_of(indices_with(&self.terms, &TermFate::Kept))
+        mask_of(indices_with(&self.terms, &TermStatus::Kept))
     }
 
     /// Returns true if some matches of a term, or their context, are missing.
@@ -183,11 +183,11 @@ impl KeywordFindings {
 impl TermReport {
     /// Returns true if some matches of the term, or their context, are missing.
     fn lacks_something(&self) -> bool {
-        matches!(self.fate, TermFate::TooBroad | TermFate::Dropped)
+        matches!(self.fate, TermStatus::TooBroad | TermStatus::Dropped)
     }
 }
 
-fn indices_with<'a>(terms: &'a [TermReport], fate: &'a TermFate) -> impl Iterator<Item = usize> + 'a {
+fn indices_with<'a>(terms: &'a [TermReport], fate: &'a TermStatus) -> impl Iterator<Item = usize> + 'a {
     terms.iter().enumerate().filter(move |(_, term)| term.fate == *fate).map(|(index, _)| index)
 }
 
@@ -207,15 +207,15 @@ fn mask_of(indices: impl Iterator<Item = usize>) -> u64 {
 /// ```
 /// use forage_base::Stop;
 /// use forage_fs::{RelPath, Root, RootPolicy, SecretPolicy, WalkOptions};
-/// use forage_search::keyword::{KeywordOptions, TermFate, gather};
+/// use forage_search::keyword::{KeywordOptions, TermStatus, gather};
 ///
 /// let root = Root::open("src".as_ref(), &RootPolicy::default(), SecretPolicy::standard(&[]))?;
 /// let terms = ["hyperscan".to_owned(), "no_such_word[s]".to_owned()];
 /// let options = KeywordOptions::default();
 /// let found =
 ///     gather(&root, &RelPath::root(), &WalkOptions::default(), &terms, &options, &Stop::never())?;
-/// assert_eq!(found.terms[0].fate, TermFate::Kept);
-/// assert_eq!(found.terms[1].fate, TermFate::NoHits);
+/// assert_eq!(found.terms[0].fate, TermStatus::Kept);
+/// assert_eq!(found.terms[1].fate, TermStatus::NoHits);
 /// assert!(found.to_ripgrep_output().contains("Hyperscan"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -228,7 +228,7 @@ pub fn gather(
     stop: &Stop,
 ) -> Result<KeywordFindings, OpenError> {
     if let Some(index) = &bounds.index {
-        index.hasten();
+        index.prefetch();
     }
     let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
     let (patterns, errors): (Vec<_>, Vec<_>) =
@@ -327,21 +327,28 @@ pub fn gather(
     let mut gathered = KeywordFindings { terms, files, bytes, candidates: 0, beyond: 0, report };
     // We do not count a binary file that only a too broad term hit, because it depends on timing if it was
     // read.
-    let broad = if counts_all { 0 } else { mask_of(indices_with(&gathered.terms, &TermFate::TooBroad)) };
+    let broad = if counts_all { 0 } else { mask_of(indices_with(&gathered.terms, &TermStatus::TooBroad)) };
     let binary = gathered.files.iter().filter(|file| file.binary & !broad != 0).count();
     (0..binary).for_each(|_| gathered.report.skipped.add(SkipReason::Binary));
     if counts_all && gathered.lacks_something() {
         let threads = walk_options.thread_count();
         let gathering = Gathering { cuts_lines: true, ..gathering };
-        let again =
-            again::Again { root, start, patterns: &patterns, gathering, max_file_bytes, threads, stop: call };
+        let second_pass = second_pass::SecondPass {
+            root,
+            start,
+            patterns: &patterns,
+            gathering,
+            max_file_bytes,
+            threads,
+            stop: call,
+        };
         gathered.beyond = matching.saturating_sub(limits::CANDIDATES as u64);
-        if !adapt::adapt(&mut gathered, bounds, &again) {
+        if !adapt::adapt(&mut gathered, bounds, &second_pass) {
             gathered.report.stopped = call.check();
             let first = gathered.files.first().map(|file| file.path.clone());
             show_held(&mut gathered, bounds);
             if let Some(first) = first.filter(|_| gathered.files.is_empty()) {
-                show_one(&mut gathered, first, again, bounds);
+                show_one(&mut gathered, first, second_pass, bounds);
             }
         }
         return Ok(gathered);
@@ -372,7 +379,7 @@ fn show_held(gathered: &mut KeywordFindings, bounds: &KeywordOptions) {
     let is_sent = bounds.breadth == Breadth::Adaptive;
     let broad = mask_of((0..gathered.terms.len()).filter(|&term| gathered.terms[term].lacks_something()));
     for (index, term) in gathered.terms.iter_mut().enumerate().filter(|(i, _)| (broad & held) >> i & 1 == 1) {
-        (term.fate, term.lines_at_least) = (TermFate::Kept, true);
+        (term.fate, term.lines_at_least) = (TermStatus::Kept, true);
         if is_sent {
             let lines = |file: &FileEvidence| {
                 file.lines.iter().filter(|line| line.terms >> index & 1 == 1).count() as u64
@@ -396,11 +403,16 @@ fn show_held(gathered: &mut KeywordFindings, bounds: &KeywordOptions) {
 
 /// Reads the first file again if no file has lines left. The lines in memory can belong to later files, at
 /// whose time a term was already too broad.
-fn show_one(gathered: &mut KeywordFindings, path: RelPath, again: again::Again<'_>, bounds: &KeywordOptions) {
+fn show_one(
+    gathered: &mut KeywordFindings,
+    path: RelPath,
+    second_pass: second_pass::SecondPass<'_>,
+    bounds: &KeywordOptions,
+) {
     let stop = Stop::after(limits::FIRST_FILE_TIME);
-    let again = again::Again { stop: &stop, ..again };
-    let wish = |_| file::Wish { complete: 0, most: limits::SHALLOW_LINES, worth: &|_| 1.0 };
-    gathered.files = again.read(&[path], gathered.kept_mask(), wish).unwrap_or_default();
+    let second_pass = second_pass::SecondPass { stop: &stop, ..second_pass };
+    let selection = |_| file::LineSelection { complete: 0, max: limits::SHALLOW_LINES, weight_of: &|_| 1.0 };
+    gathered.files = second_pass.read(&[path], gathered.kept_mask(), selection).unwrap_or_default();
     gathered.files.iter_mut().flat_map(|file| &mut file.lines).for_each(|line| line.is_shown = true);
     let candidates = gathered.candidates;
     show_held(gathered, bounds);
@@ -418,7 +430,7 @@ fn split(result: Result<Pattern, PatternError>) -> (Option<Pattern>, Option<Patt
 
 /// Returns the bytes that ripgrep prints for the kept terms.
 fn printed_bytes(terms: &[TermReport], files: &[FileEvidence]) -> u64 {
-    let kept = mask_of(indices_with(terms, &TermFate::Kept));
+    let kept = mask_of(indices_with(terms, &TermStatus::Kept));
     let mut printed = Printed::new(0u64);
     files.iter().for_each(|file| printed.file(file, kept));
     printed.into_inner()
@@ -431,8 +443,8 @@ fn drop_until_it_fits(terms: &mut [TermReport], files: &[FileEvidence], bounds: 
         if bytes < bounds.evidence_bytes {
             return bytes;
         }
-        match terms.iter_mut().rfind(|term| term.fate == TermFate::Kept) {
-            Some(last) => last.fate = TermFate::Dropped,
+        match terms.iter_mut().rfind(|term| term.fate == TermStatus::Kept) {
+            Some(last) => last.fate = TermStatus::Dropped,
             None => return bytes,
         }
     }
@@ -479,10 +491,10 @@ impl Counter {
     fn report(&self, term: &str, error: Option<PatternError>, bounds: &KeywordOptions) -> TermReport {
         let over = self.is_over(bounds);
         let fate = match error {
-            Some(error) => TermFate::Invalid(error),
-            None if over => TermFate::TooBroad,
-            None if self.groups.load(Ordering::Relaxed) == 0 => TermFate::NoHits,
-            None => TermFate::Kept,
+            Some(error) => TermStatus::Invalid(error),
+            None if over => TermStatus::TooBroad,
+            None if self.groups.load(Ordering::Relaxed) == 0 => TermStatus::NoHits,
+            None => TermStatus::Kept,
         };
         // How far a too broad term was counted depends on the timing of the workers. Its figures are lower
         // bounds, and only the limit itself is reproducible.

@@ -37,9 +37,9 @@
 //! ```
 
 mod backtracking;
-mod beside;
 mod buffer;
 mod code;
+mod detached;
 mod error;
 mod event;
 pub mod external;

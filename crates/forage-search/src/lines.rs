@@ -157,9 +157,9 @@ impl<'p> LineFinder<'p> {
     }
 
     /// Returns up to `max` matches within `part` of a line, which is given without its line feed.
-    pub(crate) fn spans(&self, line: &[u8], part: &Range<usize>, most: usize) -> Vec<Span> {
+    pub(crate) fn spans(&self, line: &[u8], part: &Range<usize>, max: usize) -> Vec<Span> {
         let mut spans = Vec::new();
-        if most == 0 || self.invert {
+        if max == 0 || self.invert {
             return spans;
         }
         let mut add = |span: Span| {
@@ -171,7 +171,7 @@ impl<'p> LineFinder<'p> {
                 let (start, end) = (start.max(part.start) - part.start, end.min(part.end) - part.start);
                 spans.push(Span { start, end, distance });
             }
-            start < part.end.max(1) && spans.len() < most
+            start < part.end.max(1) && spans.len() < max
         };
         match &self.engine {
             LineEngine::Exact(exact) => {
@@ -194,7 +194,7 @@ impl<'p> LineFinder<'p> {
                     add(span);
                     true
                 });
-                spans.truncate(most);
+                spans.truncate(max);
                 spans.sort_unstable_by_key(|span| span.start);
             }
         }

@@ -9,8 +9,8 @@ use regex_syntax::ast::{self, Ast};
 use regex_syntax::hir::{Hir, Look};
 
 use crate::backtracking::BacktrackMatcher;
-use crate::beside;
 use crate::code::required;
+use crate::detached;
 use crate::error::PatternError;
 use crate::fuzzy::{Fuzzy, FuzzyError};
 use crate::limits;
@@ -135,7 +135,7 @@ impl Pattern {
         }
         let parsed = ParsedPattern { source, ast, insensitive, options: *options };
         // We can't interrupt any of these steps.
-        let (parsed, hir) = beside::run_if(class_work > limits::CLASS_WORK_AT_ONCE, stop, move || {
+        let (parsed, hir) = detached::run_if_slow(class_work > limits::CLASS_WORK_AT_ONCE, stop, move || {
             parsed.translate().map(|hir| (parsed, hir))
         })
         .unwrap_or(Err(PatternError::Stopped))?;
@@ -143,7 +143,7 @@ impl Pattern {
         let within = stop.clone();
         let is_large =
             positions >= limits::POSITIONS_AT_ONCE || parsed.source.len() >= limits::PATTERN_BYTES_AT_ONCE;
-        beside::run_if(is_large, stop, move || parsed.compile(hir, positions, &within))
+        detached::run_if_slow(is_large, stop, move || parsed.compile(hir, positions, &within))
             .unwrap_or(Err(PatternError::Stopped))
     }
 
@@ -259,7 +259,7 @@ impl Pattern {
             let (made, hir) = (Arc::clone(&self.stepped), self.hir.clone());
             let (word, positions) = (self.word, self.positions);
             // Concurrent callers wait for the one that compiles it.
-            beside::run(pace.stop(), move || {
+            detached::run_with_timeout(pace.stop(), move || {
                 made.get_or_init(|| SteppedRegex::new(&in_words(&hir, word), positions));
             })?;
         }
@@ -497,7 +497,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_say_what_to_write_instead() {
+    fn errors_name_a_remedy() {
         assert!(error("foo(?=bar)").contains("look-around ((?=)"), "{}", error("foo(?=bar)"));
         assert!(error("(?<!a)b").contains("look-around"));
         assert!(error(r"(a)\1").contains("backreferences (\\1)"), "{}", error(r"(a)\1"));

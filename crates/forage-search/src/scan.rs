@@ -8,13 +8,13 @@ use std::time::Instant;
 
 use forage_base::Stop;
 use forage_fs::{
-    Contents, DecodedText, Dismissal, Encoding, Entry, OpenError, OpenedFile, ReadBuffer, RelPath, Root,
-    SkipReason, Skipped, Unvisited, Walk, WalkOptions, WalkReport, WalkStep, decode_head_as, is_binary,
+    Contents, DecodedText, Encoding, Entry, OpenError, OpenedFile, PendingFile, ReadBuffer, RelPath, Root,
+    SkipReason, Skipped, VisitDecision, Walk, WalkOptions, WalkReport, WalkStep, decode_head_as, is_binary,
 };
 
 use crate::buffer::{EventBuilder, search_passages, search_text};
 use crate::event::{EventKind, FileEvents};
-use crate::index::{Index, ListedFiles, LookupCursor, Stretch, TrigramQuery, UnreadFile};
+use crate::index::{FilePart, Index, ListedFiles, LookupCursor, TrigramQuery, UnreadFile};
 use crate::key_blocks::KeyBlocks;
 use crate::large::{LineMatcher, LineSink, search_reader};
 use crate::limits;
@@ -66,7 +66,7 @@ impl<S> ScanWorker<'_, S> {
         }
         self.buffer.clear();
         let mut passages = Vec::with_capacity(stretches.len());
-        for Stretch { bytes, feeds } in stretches {
+        for FilePart { bytes, feeds } in stretches {
             let start = self.buffer.len();
             file.read_range(&mut self.buffer, bytes).ok()?;
             passages.push((start..self.buffer.len(), feeds));
@@ -221,7 +221,8 @@ impl ScanScope<'_> {
             if is_final {
                 return Ok(report);
             }
-            let has_changed = index.is_some_and(|index| index.has_changed_unseen(walk_options, began, stop));
+            let has_changed =
+                index.is_some_and(|index| index.detect_unreported_changes(walk_options, began, stop));
             // If the call was stopped, we don't know that there is nothing.
             report.stopped = stop.check();
             if !has_changed || report.stopped.is_some() {
@@ -234,20 +235,20 @@ impl ScanScope<'_> {
         };
         let with_snapshot = index.map(|index| index.walk_options(walk_options));
         let options = with_snapshot.as_ref().unwrap_or(walk_options);
-        let dismiss = |worker: &mut ScanWorker<'_, S>, file: &Unvisited<'_>| match wanted() {
+        let dismiss = |worker: &mut ScanWorker<'_, S>, file: &PendingFile<'_>| match wanted() {
             // No query matters any more, so nothing is searched or counted.
-            0 => Dismissal::Leave(None),
+            0 => VisitDecision::Skip(None),
             wanted => {
                 let index = worker.index.as_mut();
                 match index.and_then(|index| index.dismisses(file, wanted, max_file_bytes)) {
-                    None => Dismissal::Visit,
-                    Some(UnreadFile::NoMatch) => Dismissal::Leave(None),
-                    Some(UnreadFile::Skipped(reason)) => Dismissal::Leave(Some(reason)),
+                    None => VisitDecision::Visit,
+                    Some(UnreadFile::NoMatch) => VisitDecision::Skip(None),
+                    Some(UnreadFile::Skipped(reason)) => VisitDecision::Skip(Some(reason)),
                 }
             }
         };
         let receive = |item| {
-            index.into_iter().for_each(|index| index.note_found());
+            index.into_iter().for_each(|index| index.record_hit());
             receive(item)
         };
         Walk { root, start, options, stop }.dismissing(worker, dismiss, visit, receive)

@@ -13,11 +13,11 @@ pub const CHARACTER_BYTES: usize = 8;
 ///
 /// A character is a grapheme cluster, for example a letter with its marks or an emoji of several code points, and is
 /// never divided. A byte that is not UTF-8 counts as one character.
-pub fn shown_part(line: &[u8], most: usize, around: Option<&Range<usize>>) -> Range<usize> {
-    if line.len() <= most {
+pub fn shown_part(line: &[u8], max: usize, around: Option<&Range<usize>>) -> Range<usize> {
+    if line.len() <= max {
         return 0..line.len();
     }
-    let reach = most.saturating_mul(CHARACTER_BYTES);
+    let reach = max.saturating_mul(CHARACTER_BYTES);
     let middle = around.map_or(0, |place| place.start + place.len().min(reach) / 2).min(line.len());
     // A short line is read completely, so that even a few very long characters are not divided.
     let reach = if line.len() <= reach.saturating_mul(2) { line.len() } else { reach };
@@ -40,8 +40,8 @@ pub fn shown_part(line: &[u8], most: usize, around: Option<&Range<usize>>) -> Ra
     // There is one more boundary than there are characters.
     let characters = borders.len() - 1;
     let middle = borders.partition_point(|&border| border <= middle).saturating_sub(1);
-    let first = middle.saturating_sub(most / 2).min(characters.saturating_sub(most));
-    let last = (first + most).min(characters);
+    let first = middle.saturating_sub(max / 2).min(characters.saturating_sub(max));
+    let last = (first + max).min(characters);
     borders[first]..borders[last]
 }
 
@@ -66,23 +66,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_character_of_more_bytes_than_are_looked_at_is_one() {
+    fn long_character_is_not_divided() {
         let family = "\u{1f469}\u{200d}\u{1f467}";
         assert_eq!(shown_part(family.as_bytes(), 1, Some(&(7..11))), 0..11);
     }
 
     #[test]
-    fn a_line_is_cut_by_what_a_reader_counts() {
+    fn cuts_by_grapheme_clusters() {
         let family = "\u{1f469}\u{200d}\u{1f469}\u{200d}\u{1f467}";
         for (character, many) in
             [("a", 500), ("é", 500), ("e\u{301}", 500), ("漢", 500), ("\u{1f600}", 500), (family, 50)]
         {
             let line = character.repeat(many);
             let part = shown_part(line.as_bytes(), 20, None);
-            let most = (20 * CHARACTER_BYTES / character.len()).min(20);
-            assert_eq!(part, 0..most * character.len(), "{character}");
+            let max = (20 * CHARACTER_BYTES / character.len()).min(20);
+            assert_eq!(part, 0..max * character.len(), "{character}");
             // The control: a line of exactly the allowed length is not cut.
-            let line = character.repeat(most);
+            let line = character.repeat(max);
             assert_eq!(shown_part(line.as_bytes(), 20, None), 0..line.len(), "{character}");
         }
         let line = format!("{}needle{}", "漢".repeat(300), "x".repeat(300));
@@ -96,7 +96,7 @@ mod tests {
         /// For any line, the part is within the line and the limit, begins and ends between characters,
         /// contains the requested position, and is as long as allowed for a line of single letters.
         #[test]
-        fn a_part_is_always_one(
+        fn shown_part_invariants(
             pieces in proptest::collection::vec(
                 proptest::sample::select(vec![
                     &b"a"[..], "é".as_bytes(), "e\u{301}\u{301}".as_bytes(), "漢".as_bytes(), "\u{1f469}\u{200d}\u{1f467}".as_bytes(),
@@ -104,21 +104,21 @@ mod tests {
                 ]),
                 0..200,
             ),
-            most in 1usize..60,
+            max in 1usize..60,
             place in (0usize..900, 0usize..50),
         ) {
             let line = pieces.concat();
             let start = place.0.min(line.len());
             let around = start..(start + place.1).min(line.len());
-            let part = shown_part(&line, most, Some(&around));
+            let part = shown_part(&line, max, Some(&around));
             prop_assert!(part.start <= part.end && part.end <= line.len());
             let characters = borders(&line[part.clone()]).len() - 1;
-            prop_assert!(characters <= most);
-            if borders(&line).len() - 1 <= most {
+            prop_assert!(characters <= max);
+            if borders(&line).len() - 1 <= max {
                 prop_assert_eq!(&part, &(0..line.len()));
             }
             if pieces.iter().all(|piece| piece.len() == 1) {
-                prop_assert_eq!(part.len(), most.min(line.len()));
+                prop_assert_eq!(part.len(), max.min(line.len()));
                 let middle = around.start + around.len() / 2;
                 prop_assert!(part.contains(&middle) || middle == line.len());
             }

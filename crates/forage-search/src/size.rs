@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn positions_are_those_of_what_is_written_out() {
+    fn positions_equal_the_expanded_pattern() {
         for (pattern, expected) in [
             ("abc", 3),
             ("(ab){3}", 6),
@@ -235,7 +235,7 @@ mod tests {
 
     /// Only patterns that would really take long are refused for their classes.
     #[test]
-    fn large_classes_without_regard_to_case_are_counted() {
+    fn large_case_insensitive_classes_are_counted() {
         let compile =
             |pattern: &str, case| Pattern::new(pattern, &PatternOptions { case, ..Default::default() });
         for (pattern, insensitive, sensitive) in [
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outline_matches_what_its_pattern_matches() {
+    fn outline_matches_whatever_the_pattern_matches() {
         for (pattern, text) in [
             ("a(b|c)d{2}", "abdd"),
             ("a?b?c?d?e?", "ace"),
@@ -284,7 +284,7 @@ mod tests {
     /// A pattern that is refused early would also fail to compile, and one that is far too large is refused
     /// early.
     #[test]
-    fn only_what_is_too_large_is_refused_unbuilt() {
+    fn refuses_early_only_what_is_too_large() {
         let at_least = |pattern: &str| compiled_bytes_at_least(&hir(pattern), &Stop::never()).unwrap();
         for part in [r"\w", r"\pL", "[α-ω]", ".", "(?i)k", "a", r"[^a]", r"(\w|\d)", r"\b\w+\s"] {
             let builds = |copies: u32| {

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn every_line_that_a_match_touches_is_found_once() {
+    fn each_touched_line_is_found_once() {
         let text = "fn a(\n    x: u8,\n) {}\nfn b() {}\nfn c(\n) {}\n";
         assert_eq!(found(r"fn \w+\(\n[^)]*\)", true, text), ["fn a(", "    x: u8,", ") {}", "fn c(", ") {}"]);
         assert_eq!(found("a.*x", true, text), ["fn a(", "    x: u8,"]);

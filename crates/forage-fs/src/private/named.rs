@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use super::{PrivateError, distrust_of_file, distrusted, io_error, open_judged};
+use super::{PrivateError, distrusted, io_error, open_judged, trust_error_of_file};
 use crate::sys::private::{self as system, PrivateHandle};
 use crate::sys::{NodeKind, OpenMode};
 
@@ -54,7 +54,7 @@ impl NamedFile {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             facts => {
                 let facts = facts.map_err(|source| io_error(&path, source))?;
-                distrust_of_file(&facts, u64::MAX).map_or(Ok(()), |reason| Err(distrusted(&path, reason)))
+                trust_error_of_file(&facts, u64::MAX).map_or(Ok(()), |reason| Err(distrusted(&path, reason)))
             }
         }
     }

@@ -26,7 +26,7 @@ impl Watcher {
     }
 }
 
-pub(crate) fn most_watches() -> usize {
+pub(crate) fn max_watches() -> usize {
     0
 }
 

@@ -11,7 +11,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, Metadata, OpenOptions};
 
 use super::{NodeFacts, NodeKind, OpenMode};
-use crate::distrust::PrivateError;
+use crate::trust::PrivateError;
 
 /// An open directory.
 pub(crate) type PrivateHandle = Dir;

@@ -16,8 +16,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::{NodeFacts, NodeKind, OpenMode};
-use crate::distrust::{Distrust, PrivateError};
 use crate::limits;
+use crate::trust::{PrivateError, TrustError};
 
 /// An open directory.
 pub(crate) type PrivateHandle = OwnedFd;
@@ -104,7 +104,7 @@ fn judge_way(stat: &Stat, top: &Stat, path: &Path) -> Result<(), PrivateError> {
             // In a sticky directory, only the owner of the directory or of the entry may rename or remove an
             // entry.
             match mode.intersects(others) && !mode.contains(Mode::SVTX) {
-                true => refused(Distrust::Writable { mode: permissions(stat) }),
+                true => refused(TrustError::Writable { mode: permissions(stat) }),
                 false => Ok(()),
             }
         }
@@ -228,8 +228,8 @@ fn effective_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-fn foreign(stat: &Stat) -> Distrust {
-    Distrust::Foreign { owner: stat.st_uid, user: effective_user() }
+fn foreign(stat: &Stat) -> TrustError {
+    TrustError::Foreign { owner: stat.st_uid, user: effective_user() }
 }
 
 #[allow(clippy::unnecessary_cast, reason = "the width of this field differs between systems")]
@@ -259,7 +259,7 @@ fn facts(stat: &Stat) -> NodeFacts {
         foreign: (stat.st_uid != effective_user()).then(|| foreign(stat)),
         writable: mode
             .intersects(Mode::WGRP | Mode::WOTH)
-            .then(|| Distrust::Writable { mode: permissions(stat) }),
+            .then(|| TrustError::Writable { mode: permissions(stat) }),
         is_closed: !mode.intersects(Mode::XGRP | Mode::XOTH),
         // A file that is being removed has zero links.
         has_other_names: stat.st_nlink as u64 > 1,

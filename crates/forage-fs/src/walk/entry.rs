@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Dismissal, EntryKind, WalkStep, frontier};
+use super::{EntryKind, VisitDecision, WalkStep, frontier};
 use crate::file::OpenedFile;
 use crate::limits;
 use crate::rel_path::RelPath;
@@ -87,7 +87,7 @@ impl Entry<'_> {
 }
 
 /// A file of a snapshot that has not been visited yet.
-pub struct Unvisited<'a> {
+pub struct PendingFile<'a> {
     /// The bytes of its path.
     pub path: &'a [u8],
     name: &'a [u8],
@@ -97,7 +97,7 @@ pub struct Unvisited<'a> {
     name_decides: bool,
 }
 
-impl Unvisited<'_> {
+impl PendingFile<'_> {
     /// Returns the file's state, or `None` if it is not a file any more, is unknown, or must not be read.
     pub fn state(&self) -> Option<FileState> {
         let may_be_secret = !self.name_decides || secrets::may_be_secret(self.name);
@@ -186,7 +186,7 @@ impl<'a> EntryBatch<'a> {
         directory: &Directory,
         state: &mut S,
         done: &mut frontier::TaskOutput<T, W>,
-        dismiss: &impl Fn(&mut S, &Unvisited<'_>) -> Dismissal,
+        dismiss: &impl Fn(&mut S, &PendingFile<'_>) -> VisitDecision,
     ) {
         let mut path = self.path.as_bytes().to_vec();
         path.extend((!path.is_empty()).then_some(b'/'));
@@ -196,9 +196,9 @@ impl<'a> EntryBatch<'a> {
             let Item::Name(name) = item else { return true };
             path.truncate(head);
             path.extend_from_slice(name);
-            match dismiss(state, &Unvisited { path: &path, name, root, directory, name_decides }) {
-                Dismissal::Visit => true,
-                Dismissal::Leave(reason) => {
+            match dismiss(state, &PendingFile { path: &path, name, root, directory, name_decides }) {
+                VisitDecision::Visit => true,
+                VisitDecision::Skip(reason) => {
                     done.visited += 1;
                     reason.into_iter().for_each(|reason| done.skipped.add(reason));
                     false
@@ -214,7 +214,7 @@ impl<'a> EntryBatch<'a> {
         state: &mut S,
         stop: &Stop,
         done: &mut frontier::TaskOutput<T, W>,
-        dismiss: &impl Fn(&mut S, &Unvisited<'_>) -> Dismissal,
+        dismiss: &impl Fn(&mut S, &PendingFile<'_>) -> VisitDecision,
         visit: &impl Fn(&mut S, &Entry<'_>, &mut Skipped) -> WalkStep<T>,
     ) {
         let directory = self.directory.take().map_or_else(OnceCell::new, |open| OnceCell::from(Ok(open)));

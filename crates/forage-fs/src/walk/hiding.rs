@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn those_above_lead_to_it_and_those_beside_do_not() {
+    fn only_ancestors_lead_to_a_directory() {
         let mut hiding = HidingDirectories::default();
         let mut binary = Skipped::default();
         binary.add(SkipReason::Binary);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn when_there_are_more_than_are_kept_any_may_be_one() {
+    fn overflow_includes_every_directory() {
         let mut hiding = HidingDirectories::default();
         (0..=limits::HIDING_DIRECTORIES)
             .for_each(|number| hiding.note(&path(&format!("d{number}")), &hidden()));

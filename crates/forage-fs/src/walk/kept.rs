@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::list::SharedDirectory;
 use super::worktree::git_info;
-use crate::file::ChangeTelling;
+use crate::file::StateReliability;
 use crate::rel_path::RelPath;
 use crate::root::Root;
 use crate::skipped::Skipped;
@@ -19,13 +19,13 @@ pub(super) struct RulesFile {
     pub(super) name: Box<[u8]>,
     pub(super) state: FileState,
     /// How reliably the state reflects changes after the file was read.
-    pub(super) telling: ChangeTelling,
+    pub(super) reliability: StateReliability,
 }
 
 impl RulesFile {
     /// Returns true if the file should be read again because its state has become reliable only now.
     pub(super) fn has_settled(&self, now: i64) -> bool {
-        self.telling == ChangeTelling::NotYet && !self.state.may_hide_a_change(now)
+        self.reliability == StateReliability::NotYet && !self.state.may_hide_a_change(now)
     }
 }
 

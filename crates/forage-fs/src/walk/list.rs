@@ -7,12 +7,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
-use super::entry::{Entry, EntryBatch, FoundEntry, Item, Unvisited, hand_out};
+use super::entry::{Entry, EntryBatch, FoundEntry, Item, PendingFile, hand_out};
 use super::frontier;
 use super::rules::Rules;
 use super::snapshot::{DirectoryState, Recorder, SnapshotName};
 use super::worktree;
-use super::{Dismissal, EntryKind, WalkOptions, WalkStep};
+use super::{EntryKind, VisitDecision, WalkOptions, WalkStep};
 use crate::error::OpenError;
 use crate::ignore_rules::{IgnoreRules, IgnoreVerdict, RuleBudget};
 use crate::limits;
@@ -180,7 +180,7 @@ impl<'a> ListPlan<'a> {
         state: &mut W,
         task: ListTask<'a>,
         stop: &Stop,
-        dismiss: &impl Fn(&mut W, &Unvisited<'_>) -> Dismissal,
+        dismiss: &impl Fn(&mut W, &PendingFile<'_>) -> VisitDecision,
         visit: &impl Fn(&mut W, &Entry<'_>, &mut Skipped) -> WalkStep<T>,
     ) -> ListOutput<'a, T> {
         let mut done = ListOutput::default();
@@ -206,7 +206,7 @@ impl<'a> ListPlan<'a> {
         place: &Arc<SharedDirectory>,
         state: &mut W,
         stop: &Stop,
-        dismiss: &impl Fn(&mut W, &Unvisited<'_>) -> Dismissal,
+        dismiss: &impl Fn(&mut W, &PendingFile<'_>) -> VisitDecision,
         done: &mut ListOutput<'a, T>,
     ) {
         let listed = if let Some((directory, names, rules)) = self.seen(path, place) {
@@ -257,7 +257,7 @@ impl<'a> ListPlan<'a> {
         &self,
         directory: &Directory,
         state: &mut W,
-        dismiss: &impl Fn(&mut W, &Unvisited<'_>) -> Dismissal,
+        dismiss: &impl Fn(&mut W, &PendingFile<'_>) -> VisitDecision,
         done: &mut ListOutput<'a, T>,
     ) {
         // The following batches will not run, so we must not count them.
@@ -432,8 +432,8 @@ impl<'a> ListPlan<'a> {
                 && let Some(dismissal) = self.dismissal(path, seen, here)
             {
                 match dismissal {
-                    Dismissal::Visit => items.push(Item::Name(seen.name)),
-                    Dismissal::Leave(reason) => {
+                    VisitDecision::Visit => items.push(Item::Name(seen.name)),
+                    VisitDecision::Skip(reason) => {
                         reason.into_iter().for_each(|reason| done.skipped.add(reason))
                     }
                 }
@@ -485,7 +485,7 @@ impl<'a> ListPlan<'a> {
         parent: &RelPath,
         seen: &SnapshotName<'a>,
         here: &SharedDirectory,
-    ) -> Option<Dismissal> {
+    ) -> Option<VisitDecision> {
         if seen.kind != NodeKind::File
             || !self.options.is_plain()
             || here.hidden_by.is_some()
@@ -497,13 +497,13 @@ impl<'a> ListPlan<'a> {
             let path = parent.join(seen.name);
             let path = os_str(path.as_bytes())?;
             if only.passes_over(Path::new(&*path), false) {
-                return Some(Dismissal::Leave(None));
+                return Some(VisitDecision::Skip(None));
             }
         }
         let verdict = if self.options.no_ignore { &IgnoreVerdict::Nothing } else { &seen.verdict };
         Some(match self.reason(verdict, seen.name) {
-            None => Dismissal::Visit,
-            reason => Dismissal::Leave(reason),
+            None => VisitDecision::Visit,
+            reason => VisitDecision::Skip(reason),
         })
     }
 

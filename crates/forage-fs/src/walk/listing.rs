@@ -353,7 +353,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bits_are_counted_within_their_range(set in prop::collection::vec(any::<u64>(), 0..4), a in 0..300_u32, b in 0..300_u32) {
+        fn counts_bits_within_range(set in prop::collection::vec(any::<u64>(), 0..4), a in 0..300_u32, b in 0..300_u32) {
             let numbers = a.min(b)..a.max(b);
             let naive = numbers.clone().filter(|number| is_in(&set, *number)).count() as u64;
             prop_assert_eq!(count(&set, &numbers), naive);

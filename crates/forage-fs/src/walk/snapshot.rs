@@ -20,7 +20,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use bytes::Bytes;
 
 use super::worktree::git_info;
-use crate::file::{ChangeTelling, OpenedFile};
+use crate::file::{OpenedFile, StateReliability};
 use crate::ignore_rules::{DECIDING, IgnoreRules, IgnoreVerdict, RuleCost};
 use crate::limits;
 use crate::rel_path::{RelPath, compare_paths};
@@ -116,8 +116,8 @@ fn rules_of(
 fn settled(directory: &Directory, name: &[u8], device: u64) -> Option<FileState> {
     let by_name = sys::state(directory, name, device)?;
     let file = sys::open_leaf(directory, name).and_then(OpenedFile::new).ok()??;
-    match file.settle()? {
-        (state, ChangeTelling::All) if state == by_name => Some(state),
+    match file.stable_state()? {
+        (state, StateReliability::All) if state == by_name => Some(state),
         _ => None,
     }
 }
@@ -472,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_not_changed_is_not_listed_again() {
+    fn unchanged_directories_are_not_listed_again() {
         let (directory, root) = tree();
         let snapshot = take(&root);
         let all = ["a.rs", "src/b.rs", "src/deep/d.rs", "src/deep/e.txt"];
@@ -486,7 +486,7 @@ mod tests {
 
     /// Each change affects a directory below that is itself unchanged.
     #[test]
-    fn rules_that_have_changed_are_applied() {
+    fn changed_rules_are_applied() {
         let changes: [(&str, &[&str]); 4] = [
             ("src/.gitignore", &["a.rs", "src/b.rs", "src/c.txt", "src/deep/d.rs"]),
             (".ignore", &["a.rs", "src/b.rs", "src/deep/d.rs"]),
@@ -507,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_just_changed_is_not_relied_on() {
+    fn recent_changes_are_not_trusted() {
         let (directory, root) = tree();
         fs::write(directory.path().join("src/deep/new"), "").unwrap();
         let forged = forged(&take(&root), b"e.txt", b"E.txt");
@@ -529,7 +529,7 @@ mod tests {
     proptest! {
         /// Invalid data with a correct checksum causes no failure.
         #[test]
-        fn nonsense_is_no_reason_to_fail(bytes in prop::collection::vec(any::<u8>(), 0..200), count in 0..5_u8) {
+        fn nonsense_does_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..200), count in 0..5_u8) {
             let said = [&[0, count, 0, 0, 0][..], &bytes].concat();
             let checksum = checksum(&said);
             let whole = [&MAGIC[..], &VERSION.to_le_bytes(), &checksum.to_le_bytes(), &said].concat();

@@ -3,11 +3,11 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::entry::{Entry, Unvisited};
+use super::entry::{Entry, PendingFile};
 use super::frontier::WalkFrontier;
 use super::list::ListPlan;
 use super::snapshot::{Recorder, Snapshot};
-use super::{Dismissal, WalkOptions, WalkStep};
+use super::{VisitDecision, WalkOptions, WalkStep};
 use crate::error::OpenError;
 use crate::rel_path::RelPath;
 use crate::root::Root;
@@ -28,7 +28,7 @@ impl Snapshot {
         let recorder = Recorder::new(device);
         let plan = ListPlan::new(root, &RelPath::root(), &options, stop)?.recording(&recorder);
         let (dismiss, visit) = (
-            |(): &mut (), _: &Unvisited<'_>| Dismissal::Visit,
+            |(): &mut (), _: &PendingFile<'_>| VisitDecision::Visit,
             |(): &mut (), _: &Entry<'_>, _: &mut Skipped| WalkStep::<()>::Nothing,
         );
         let run = |state: &mut (), task| plan.run(state, task, stop, &dismiss, &visit);

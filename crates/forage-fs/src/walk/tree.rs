@@ -15,7 +15,7 @@ use super::kept::{KeptFile, KeptListing, ListingPart, RulesFile};
 use super::list::{ListPlan, ListWork, NameBuffer, SharedDirectory};
 use super::listing::FileListing;
 use super::worktree::git_info;
-use crate::file::{ChangeTelling, OpenedFile};
+use crate::file::{OpenedFile, StateReliability};
 use crate::ignore_rules::{RuleBudget, decides};
 use crate::limits;
 use crate::rel_path::RelPath;
@@ -26,16 +26,20 @@ use crate::sys::{self, Directory, WatchChange, Watcher};
 use forage_base::Stop;
 
 /// Adds the directories that contain one of these files with its state.
-fn holding(kept: &KeptListing, files: &HashSet<u64>, told: &mut BTreeMap<RelPath, DirectoryNotice>) {
+fn mark_containing(
+    kept: &KeptListing,
+    files: &HashSet<u64>,
+    pending: &mut BTreeMap<RelPath, PendingChanges>,
+) {
     if kept.rules.iter().any(|rules| files.contains(&rules.state.inode)) {
-        told.entry(kept.path.clone()).or_default().rules = true;
+        pending.entry(kept.path.clone()).or_default().rules = true;
     }
     let is_one = |file: &KeptFile| file.state.is_some_and(|state| files.contains(&state.inode));
     for part in &kept.parts {
         match part {
-            ListingPart::Directory(directory) => holding(directory, files, told),
+            ListingPart::Directory(directory) => mark_containing(directory, files, pending),
             ListingPart::Files(batch) if batch.iter().any(is_one) => {
-                told.entry(kept.path.clone()).or_default();
+                pending.entry(kept.path.clone()).or_default();
             }
             ListingPart::Files(_) => {}
         }
@@ -44,7 +48,7 @@ fn holding(kept: &KeptListing, files: &HashSet<u64>, told: &mut BTreeMap<RelPath
 
 /// Returns the opened directory if it exists. A directory that can't be watched is an error, because we could
 /// not rely on it.
-fn there(opened: io::Result<Directory>) -> io::Result<Option<Directory>> {
+fn existing(opened: io::Result<Directory>) -> io::Result<Option<Directory>> {
     match opened {
         Ok(directory) => Ok(Some(directory)),
         Err(error) if sys::is_missing(&error) => Ok(None),
@@ -80,11 +84,11 @@ impl WatchRole {
 
 /// Pending changes of a directory.
 #[derive(Debug, Default)]
-struct DirectoryNotice {
+struct PendingChanges {
     /// True if the rules in it and below may have changed.
     rules: bool,
     /// Names that now refer to other entries.
-    others: HashSet<Box<[u8]>>,
+    renamed: HashSet<Box<[u8]>>,
 }
 
 /// The watched directories of a tree.
@@ -111,7 +115,7 @@ pub(super) struct RuleTree {
     options: WalkOptions,
     watches: Watches,
     budget: Arc<RuleBudget>,
-    told: BTreeMap<RelPath, DirectoryNotice>,
+    pending: BTreeMap<RelPath, PendingChanges>,
     top: Arc<KeptListing>,
     listing: Option<Arc<FileListing>>,
 }
@@ -147,7 +151,7 @@ impl RuleTree {
             return Err(too_many());
         }
         let (root, options) = (Arc::clone(root), options.clone());
-        Ok(Self { root, options, watches, budget, told: BTreeMap::new(), top, listing: None })
+        Ok(Self { root, options, watches, budget, pending: BTreeMap::new(), top, listing: None })
     }
 
     /// Returns the current listing, or `None` if a walk has to report more than a listing contains.
@@ -156,16 +160,16 @@ impl RuleTree {
     ///
     /// Returns an error if the changes are unknown, or too many to be processed in a short time.
     pub(super) fn listing(&mut self, stop: &Stop) -> io::Result<Option<Arc<FileListing>>> {
-        self.hear()?;
-        if !self.told.is_empty() {
-            let told = std::mem::take(&mut self.told);
+        self.process_events()?;
+        if !self.pending.is_empty() {
+            let pending = std::mem::take(&mut self.pending);
             let plan = ListPlan::with_budget(&self.root, &self.options, &self.budget);
             let (root, options, watches) = (&self.root, &self.options, &mut self.watches);
             let (directories, entries) = limits::LISTED_AGAIN;
             let linked = HashSet::new();
             let mut lister =
                 Lister { root, options, watches, plan: &plan, stop, directories, entries, linked };
-            let top = lister.renew(&self.top, &told)?;
+            let top = lister.renew(&self.top, &pending)?;
             self.top = lister.without_linked(top)?;
             self.listing = None;
         }
@@ -178,16 +182,16 @@ impl RuleTree {
     }
 
     /// Marks directories to be listed again, with true if their rules may have changed.
-    pub(super) fn doubt(&mut self, directories: Vec<(RelPath, bool)>) {
+    pub(super) fn mark_suspect(&mut self, directories: Vec<(RelPath, bool)>) {
         for (directory, rules) in directories {
-            self.told.entry(directory).or_default().rules |= rules;
+            self.pending.entry(directory).or_default().rules |= rules;
         }
     }
 
     /// Processes the kernel's events.
-    fn hear(&mut self) -> io::Result<()> {
+    fn process_events(&mut self) -> io::Result<()> {
         let Watches { watcher, roles } = &mut self.watches;
-        let (told, no_ignore) = (&mut self.told, self.options.no_ignore);
+        let (pending, no_ignore) = (&mut self.pending, self.options.no_ignore);
         // Rules are compiled repeatedly, so we lose track of their total number.
         let mut lost = self.budget.is_half_used();
         watcher.drain(|number, change| match (change, roles.get(&number)) {
@@ -201,14 +205,14 @@ impl RuleTree {
             (WatchChange::Itself, Some(role)) => lost |= role.is_root(),
             (WatchChange::Name { name, .. }, Some(WatchRole::Git(path, file))) => {
                 if name == *file {
-                    told.entry(path.clone()).or_default().rules = true;
+                    pending.entry(path.clone()).or_default().rules = true;
                 }
             }
             (WatchChange::Name { name, is_another }, Some(WatchRole::Listed(path))) => {
-                let told = told.entry(path.clone()).or_default();
-                told.rules |= !no_ignore && decides(name);
+                let pending = pending.entry(path.clone()).or_default();
+                pending.rules |= !no_ignore && decides(name);
                 if is_another {
-                    told.others.insert(name.into());
+                    pending.renamed.insert(name.into());
                 }
             }
         })?;
@@ -235,27 +239,27 @@ impl Lister<'_> {
     fn renew(
         &mut self,
         kept: &Arc<KeptListing>,
-        told: &BTreeMap<RelPath, DirectoryNotice>,
+        pending: &BTreeMap<RelPath, PendingChanges>,
     ) -> io::Result<Arc<KeptListing>> {
-        let is_below = |(path, _): (&RelPath, &DirectoryNotice)| path.starts_with(&kept.path);
-        if !told.range(&kept.path..).next().is_some_and(is_below) {
+        let is_below = |(path, _): (&RelPath, &PendingChanges)| path.starts_with(&kept.path);
+        if !pending.range(&kept.path..).next().is_some_and(is_below) {
             return Ok(Arc::clone(kept));
         }
-        if told.contains_key(&kept.path) {
-            return self.list(&kept.path, &kept.place, Some((kept, told)));
+        if pending.contains_key(&kept.path) {
+            return self.list(&kept.path, &kept.place, Some((kept, pending)));
         }
-        let renewed = kept.directories().map(|directory| self.renew(directory, told));
+        let renewed = kept.directories().map(|directory| self.renew(directory, pending));
         Ok(Arc::new(kept.with(renewed.collect::<io::Result<_>>()?)))
     }
 
     /// Removes the states of files that turned out to have another name.
     fn without_linked(&mut self, top: Arc<KeptListing>) -> io::Result<Arc<KeptListing>> {
-        let mut told = BTreeMap::new();
+        let mut pending = BTreeMap::new();
         if !self.linked.is_empty() {
-            holding(&top, &self.linked, &mut told);
+            mark_containing(&top, &self.linked, &mut pending);
         }
         // If one of the names was removed meanwhile, the remaining one is reported normally.
-        if told.is_empty() { Ok(top) } else { self.renew(&top, &told) }
+        if pending.is_empty() { Ok(top) } else { self.renew(&top, &pending) }
     }
 
     /// Lists a directory and its descendants, except for those in `before` without pending changes.
@@ -263,7 +267,7 @@ impl Lister<'_> {
         &mut self,
         path: &RelPath,
         place: &Arc<SharedDirectory>,
-        before: Option<(&Arc<KeptListing>, &BTreeMap<RelPath, DirectoryNotice>)>,
+        before: Option<(&Arc<KeptListing>, &BTreeMap<RelPath, PendingChanges>)>,
     ) -> io::Result<Arc<KeptListing>> {
         self.directories = self.directories.checked_sub(1).ok_or_else(too_many)?;
         if self.stop.check().is_some() {
@@ -272,10 +276,10 @@ impl Lister<'_> {
         // Directories that are listed again must be watched again, because their names may now refer to other
         // ones.
         let mut same: HashMap<&RelPath, &Arc<KeptListing>> = HashMap::new();
-        let told = before.and_then(|(kept, told)| Some((kept, told, told.get(path)?)));
-        if let Some((kept, _, here)) = told {
+        let pending = before.and_then(|(kept, pending)| Some((kept, pending, pending.get(path)?)));
+        if let Some((kept, _, here)) = pending {
             for directory in kept.directories() {
-                if here.rules || kept.is_odd || here.others.contains(directory.path.file_name()) {
+                if here.rules || kept.is_odd || here.renamed.contains(directory.path.file_name()) {
                     self.forget(directory);
                 } else {
                     same.insert(&directory.path, directory);
@@ -294,12 +298,12 @@ impl Lister<'_> {
         let mut rules = Vec::new();
         let watches = self.watch(path, &directory, &mut rules)?;
         for number in
-            told.iter().flat_map(|(kept, ..)| &kept.watches).filter(|number| !watches.contains(number))
+            pending.iter().flat_map(|(kept, ..)| &kept.watches).filter(|number| !watches.contains(number))
         {
             self.watches.forget(*number, path);
         }
         // Even names that are left out may be new names of files that are not.
-        for name in told.iter().flat_map(|(_, _, here)| &here.others) {
+        for name in pending.iter().flat_map(|(_, _, here)| &here.renamed) {
             self.note_link(&directory, name);
         }
         let mut done = TaskOutput::<(), ListWork<'_>>::default();
@@ -330,8 +334,8 @@ impl Lister<'_> {
         for task in tasks {
             parts.push(match task {
                 Ok(files) => files,
-                Err((below, place)) => ListingPart::Directory(match (same.remove(&below), told) {
-                    (Some(kept), Some((_, told, _))) => self.renew(kept, told)?,
+                Err((below, place)) => ListingPart::Directory(match (same.remove(&below), pending) {
+                    (Some(kept), Some((_, pending, _))) => self.renew(kept, pending)?,
                     _ => self.list(&below, &place, None)?,
                 }),
             });
@@ -344,7 +348,7 @@ impl Lister<'_> {
             is_odd: reported
                 || !done.warnings.is_empty()
                 || rules.iter().any(|rules| {
-                    self.linked.contains(&rules.state.inode) || rules.telling == ChangeTelling::Never
+                    self.linked.contains(&rules.state.inode) || rules.reliability == StateReliability::Never
                 }),
             state,
             rules,
@@ -385,8 +389,9 @@ impl Lister<'_> {
     fn rules(&mut self, is_gits: bool, directory: &Directory, name: &[u8]) -> Option<RulesFile> {
         self.note_link(directory, name)?;
         // We must take the state before we read the rules.
-        let (state, telling) = sys::open_leaf(directory, name).and_then(OpenedFile::new).ok()??.settle()?;
-        Some(RulesFile { is_gits, name: name.into(), state, telling })
+        let (state, reliability) =
+            sys::open_leaf(directory, name).and_then(OpenedFile::new).ok()??.stable_state()?;
+        Some(RulesFile { is_gits, name: name.into(), state, reliability })
     }
 
     /// Watches a directory and, if git stores rules for it elsewhere, those directories too.
@@ -400,10 +405,10 @@ impl Lister<'_> {
         if self.options.no_ignore {
             return Ok(watches);
         }
-        if let Some(git) = there(sys::open_child(directory, b".git"))? {
+        if let Some(git) = existing(sys::open_child(directory, b".git"))? {
             watches.push(self.add(&git, WatchRole::Git(path.clone(), b"info"))?);
         }
-        if let Some(info) = there(git_info(directory))? {
+        if let Some(info) = existing(git_info(directory))? {
             watches.push(self.add(&info, WatchRole::Git(path.clone(), b"exclude"))?);
             rules.extend(self.rules(true, &info, b"exclude"));
         }

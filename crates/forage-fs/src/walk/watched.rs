@@ -28,7 +28,7 @@ impl Mounts {
     /// Returns `None` if the system does not support this.
     pub fn open() -> Option<Arc<Self>> {
         let table = MountTable::open().ok()?;
-        let watches = (sys::most_watches() / limits::LISTED_PART).min(limits::LISTED_DIRECTORIES);
+        let watches = (sys::max_watches() / limits::LISTED_PART).min(limits::LISTED_DIRECTORIES);
         Some(Arc::new(Self { table, watches, changes: Mutex::new(0) }))
     }
 
@@ -94,14 +94,14 @@ impl State {
             self.compared = Some((started, started.elapsed()));
         }
         let has_changed = !outdated.is_empty();
-        self.doubt(outdated);
+        self.mark_suspect(outdated);
         has_changed
     }
 
     /// Marks directories to be listed again.
-    fn doubt(&mut self, outdated: Vec<(RelPath, bool)>) {
+    fn mark_suspect(&mut self, outdated: Vec<(RelPath, bool)>) {
         if let Some(tree) = &mut self.tree {
-            tree.doubt(outdated);
+            tree.mark_suspect(outdated);
         }
     }
 }
@@ -157,7 +157,7 @@ impl WatchedTree {
     /// Compares the states of all files, unless a comparison has begun after `since`. Returns true if the
     /// tree differs from any listing returned since then, or if there is no listing. Callers use this before
     /// they report that there are no matches. If `stop` ends the comparison, the result false is meaningless.
-    pub fn has_changed_unseen(&self, options: &WalkOptions, since: Instant, stop: &Stop) -> bool {
+    pub fn detect_unreported_changes(&self, options: &WalkOptions, since: Instant, stop: &Stop) -> bool {
         let Some(place) = self.place(options) else { return true };
         let mut state = lock(&place);
         match self.current(&mut state) {
@@ -193,7 +193,7 @@ impl WatchedTree {
         }
         let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         let now = Instant::now();
-        if let Some(place) = places.iter_mut().find(|place| place.options.comes_by_the_same(options)) {
+        if let Some(place) = places.iter_mut().find(|place| place.options.same_traversal(options)) {
             place.last_asked = now;
             return Some(Arc::clone(&place.state));
         }
@@ -262,7 +262,7 @@ impl WatchedTree {
                 let mut state = lock(&place);
                 state.is_busy = false;
                 state.compared = Some((started, started.elapsed()));
-                state.doubt(outdated);
+                state.mark_suspect(outdated);
             }
         };
         std::thread::Builder::new().name("listing".to_owned()).spawn(work).is_ok()
@@ -336,7 +336,7 @@ mod tests {
 
     /// Changes that only a comparison of all states can detect, because there is no notification.
     #[test]
-    fn what_is_written_elsewhere_is_found_by_comparing_states() {
+    fn comparison_finds_unreported_writes() {
         for (name, rule) in [(".gitignore", "*.txt\n"), (".git/info/exclude", "*.txt\n"), ("a.rs", "changed")]
         {
             let (directory, watched) = tree();
@@ -350,7 +350,7 @@ mod tests {
             let outdated = listing.outdated(1, &Stop::never());
             assert_eq!(outdated, [(RelPath::root(), name != "a.rs")], "{name}");
             let place = watched.place(&options).unwrap();
-            lock(&place).tree.as_mut().unwrap().doubt(outdated);
+            lock(&place).tree.as_mut().unwrap().mark_suspect(outdated);
             match watched.listing(&options) {
                 // Rule files with another name can change without notice, so they are not relied on.
                 None => assert_ne!(name, "a.rs"),
@@ -361,7 +361,7 @@ mod tests {
 
     /// The rules of a linked worktree are stored in its repository, which must be watched too.
     #[test]
-    fn a_change_of_the_repositorys_exclude_is_told() {
+    fn repository_exclude_is_watched() {
         let (directory, _) = tree();
         let (own, worktree) = (directory.path().join("root/.git/worktrees/w"), directory.path().join("w"));
         [&own, &worktree].iter().for_each(|path| fs::create_dir_all(path).unwrap());
@@ -385,7 +385,7 @@ mod tests {
     /// The kernel does not report writes through a name outside of the tree, but the next call must find
     /// them.
     #[test]
-    fn what_is_written_elsewhere_is_found_in_the_next_call() {
+    fn next_call_finds_unreported_writes() {
         let (directory, watched) = tree();
         let options = WalkOptions::default();
         let other = directory.path().join("elsewhere");
@@ -400,7 +400,7 @@ mod tests {
     /// In a large tree not every call compares states, but no answer may rely on a comparison older than the
     /// limit.
     #[test]
-    fn what_is_written_elsewhere_is_found_in_a_large_tree_after_a_while() {
+    fn large_tree_finds_unreported_writes_eventually() {
         let (directory, watched) = tree();
         let root = directory.path().join("root");
         for number in 0..limits::COMPARED_ALWAYS {
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_must_not_be_read_may_be_another_name_of_a_file() {
+    fn secret_name_may_be_another_link() {
         let (directory, watched) = tree();
         let root = directory.path().join("root");
         fs::hard_link(root.join("src/b.rs"), root.join(".env")).unwrap();
@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tree_that_nobody_asks_for_any_more_is_let_go() {
+    fn unused_listing_is_dropped() {
         let (_directory, watched) = tree();
         let stop = watched.stop.clone();
         drop(watched);

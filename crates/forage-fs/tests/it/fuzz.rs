@@ -68,7 +68,7 @@ fn expected(root: &Root) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn ignore_files_of_ripgrep_decide_as_in_ripgrep() {
+fn ripgrep_rules_decide_like_ripgrep() {
     let directory = tempfile::tempdir().unwrap();
     for name in FILES.iter().chain(&PLACES) {
         let path = directory.path().join(name);

@@ -108,7 +108,7 @@ fn tree() -> tempfile::TempDir {
 }
 
 #[test]
-fn rules_of_git_decide_as_in_git() {
+fn git_rules_decide_like_git() {
     let directory = tree();
     let line = vec(select(&PIECES[..]), 1..6).prop_map(|pieces| pieces.concat());
     let rules = vec((select(&PLACES[..]), vec(line, 1..4)), 1..3);
@@ -135,7 +135,7 @@ fn rules_of_git_decide_as_in_git() {
 /// identities we can't check that the repository names the worktree.
 #[cfg(not(portable_disk))]
 #[test]
-fn the_exclude_file_of_a_repository_holds_in_its_worktrees() {
+fn repository_exclude_applies_in_worktrees() {
     let directory = tree();
     git(directory.path(), &["commit", "--quiet", "--allow-empty", "--message", "first"]);
     let outside = tempfile::tempdir().unwrap();

@@ -65,7 +65,7 @@ fn files(root: &Arc<Root>, options: &WalkOptions) -> Vec<RelPath> {
 }
 
 #[test]
-fn results_come_once_and_in_order_whatever_the_threads() {
+fn results_arrive_once_and_in_order() {
     let (_keep, root) = tree(500);
     for count in [1, 2, 3, 8] {
         let seen = everything(&root, count);
@@ -77,7 +77,7 @@ fn results_come_once_and_in_order_whatever_the_threads() {
 /// Nothing after the first gap is delivered: a caller that continues from the last result must see everything
 /// that is missing.
 #[test]
-fn a_deadline_leaves_no_gap_in_what_is_handed_over() {
+fn deadline_leaves_no_gap() {
     let (_keep, root) = tree(300);
     for count in [1, 2, 4] {
         let stop = Stop::after(Duration::from_millis(60));
@@ -109,7 +109,7 @@ fn a_deadline_leaves_no_gap_in_what_is_handed_over() {
 }
 
 #[test]
-fn a_receiver_that_panics_ends_the_walk() {
+fn panicking_receiver_ends_the_walk() {
     let (_keep, root) = tree(400);
     for count in [1, 2, 4] {
         let started = Instant::now();
@@ -129,7 +129,7 @@ fn a_receiver_that_panics_ends_the_walk() {
 }
 
 #[test]
-fn a_visitor_that_panics_ends_the_walk() {
+fn panicking_visitor_ends_the_walk() {
     let (_keep, root) = tree(400);
     let result = catch_unwind(AssertUnwindSafe(|| {
         let visit =
@@ -149,11 +149,11 @@ fn a_visitor_that_panics_ends_the_walk() {
 
 /// While one receiver stalls, the results of other workers must not accumulate.
 #[test]
-fn results_that_wait_are_bounded() {
+fn waiting_results_are_limited() {
     let (_keep, root) = tree(600);
     let visited = AtomicUsize::new(0);
     let mut first = true;
-    let mut most = 0;
+    let mut max = 0;
     walk(
         &root,
         &RelPath::root(),
@@ -168,13 +168,13 @@ fn results_that_wait_are_bounded() {
         |_| {
             if std::mem::take(&mut first) {
                 std::thread::sleep(Duration::from_millis(300));
-                most = visited.load(Ordering::Relaxed);
+                max = visited.load(Ordering::Relaxed);
             }
             ControlFlow::Continue(())
         },
     )
     .unwrap();
     // Each worker finishes its current batch; 600 would mean that nothing stopped them.
-    assert!(most < 400, "{most} of 600 were visited while the first was being received");
+    assert!(max < 400, "{max} of 600 were visited while the first was being received");
     assert_eq!(visited.load(Ordering::Relaxed), 600);
 }

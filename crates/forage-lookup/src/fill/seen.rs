@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use forage_base::Stop;
-use forage_fs::{ChangeTelling, FileState, OpenedFile, RelPath, Root, WalkOptions, WalkStep, walk};
+use forage_fs::{FileState, OpenedFile, RelPath, Root, StateReliability, WalkOptions, WalkStep, walk};
 use serde_json::{Map, Value, json};
 
 use super::{FORMAT, FillError, Filled, Filling, field, hash_of, hexadecimal};
@@ -126,8 +126,8 @@ impl SeenTree {
 
     /// Records the state of a file that is about to be read.
     pub(super) fn add_opened(&self, path: &RelPath, file: &OpenedFile) {
-        match file.settle() {
-            Some((state, ChangeTelling::All)) => self.add(path, state),
+        match file.stable_state() {
+            Some((state, StateReliability::All)) => self.add(path, state),
             _ => self.may_hide_changes.store(true, Ordering::Relaxed),
         }
     }

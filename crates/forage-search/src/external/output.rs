@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_numbers_and_nothing_of_the_text() {
+    fn ignores_text_after_numbers() {
         check(b"1:a\n3:b:4:c\n10:\n", &[1, 3, 10], 0);
         check(b"3:2026-01-08-notes.md:3:x\n5:7-context\n", &[3, 5], 0);
         check(b"1:a\r\n2:b\r\n", &[1, 2], 0);
@@ -141,7 +141,7 @@ mod tests {
 
     /// A `Copy` type owns no heap memory, and each byte of a piece is visited once.
     #[test]
-    fn nfr_ls_perf_02_what_is_held_does_not_grow_with_the_output() {
+    fn nfr_ls_perf_02_memory_is_independent_of_output() {
         fn holds_no_memory_of_its_own<T: Copy>(_: &T) {}
         let mut parser = LineNumbers::default();
         let (mut found, piece) = (0, vec![b'x'; 1 << 20]);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn folds_repeated_lines_and_refuses_what_goes_back() {
+    fn merges_repeats_and_rejects_descending_numbers() {
         check(b"2:a\n2:b\n2:c\n3:d\n", &[2, 3], 0);
         check(b"5:a\n4:b\n6:c\n", &[5, 6], 1);
         check(b"0:a\n1:b\n", &[1], 1);
@@ -169,19 +169,19 @@ mod tests {
     }
 
     #[test]
-    fn a_huge_number_is_only_a_huge_number() {
+    fn huge_number_saturates() {
         check(b"99999999999999999999999999:a\n", &[u64::MAX], 0);
         check(b"18446744073709551616:a\n7:b\n", &[u64::MAX], 1);
     }
 
     #[test]
-    fn a_match_over_several_lines_is_left_out() {
+    fn multiline_match_is_left_out() {
         let (found, noise, spanning) = numbers(&[b"1:a\n2:foo\n3|bar\n4|x\n6:", b"b\n"]);
         assert_eq!((found, noise, spanning), (vec![1, 6], 0, 1));
     }
 
     #[test]
-    fn fuzz_numbers_rise_and_hang_on_no_cut() {
+    fn fuzz_numbers_ascend_for_any_chunking() {
         let seeds = forage_fuzz::seeds([
             &b"1:one\n2:two\n2:again\n17|spans\n18:last"[..],
             b"5:a\n3:back\nno number\n\n18446744073709551616:x\n\xff\xfe:\n",

@@ -179,7 +179,7 @@ impl<'p> FuzzyFinder<'p> {
     }
 
     /// Returns the first `max` matches in the order in which they are found: by distance, then by position.
-    fn rounds(&self, line: &[u8], most: usize) -> Vec<Span> {
+    fn rounds(&self, line: &[u8], max: usize) -> Vec<Span> {
         let mut spans = Vec::new();
         let Some(window) = self.window(line) else { return spans };
         let mut scratch = self.scratch.borrow_mut();
@@ -188,7 +188,7 @@ impl<'p> FuzzyFinder<'p> {
         for distance in 0..=self.fuzzy.edits() {
             let mut left = Vec::new();
             for mut gap in gaps {
-                while spans.len() < most
+                while spans.len() < max
                     && let Some(found) = self.leftmost(&mut scratch, line, &gap, distance, &mut steps)
                 {
                     left.push(gap.start..found.start);
@@ -201,7 +201,7 @@ impl<'p> FuzzyFinder<'p> {
             let shortest = self.fuzzy.graph.shortest - self.fuzzy.edits();
             left.retain(|gap| gap.len() >= shortest);
             gaps = left;
-            if spans.len() >= most {
+            if spans.len() >= max {
                 break;
             }
         }

@@ -171,7 +171,7 @@ fn lengths(hir: &Hir) -> (usize, Option<usize>) {
         }
         HirKind::Repetition(repetition) => {
             let (shortest, longest) = lengths(&repetition.sub);
-            let longest = repetition.max.zip(longest).map(|(most, one)| one.saturating_mul(most as usize));
+            let longest = repetition.max.zip(longest).map(|(max, one)| one.saturating_mul(max as usize));
             (shortest.saturating_mul(repetition.min as usize), longest)
         }
     }
@@ -245,8 +245,8 @@ impl GraphBuilder {
                 let body = self.add_hir(&repetition.sub, start)?;
                 self.nodes[start] = GraphNode::Split(vec![body, next]);
             }
-            Some(most) => {
-                for _ in repetition.min..most {
+            Some(max) => {
+                for _ in repetition.min..max {
                     let body = self.add_hir(&repetition.sub, start)?;
                     start = self.add(GraphNode::Split(vec![body, next]))?;
                 }

@@ -82,11 +82,11 @@ impl PatternPlace {
 }
 
 /// Returns the best choices of up to `max` pieces from `hir`.
-fn choices(hir: &Hir, most: usize) -> Choices {
+fn choices(hir: &Hir, max: usize) -> Choices {
     let mut places = Vec::new();
-    add_places(hir, most, &mut places);
+    add_places(hir, max, &mut places);
     let mut best: Vec<Choices> = Vec::with_capacity(places.len() + 1);
-    best.push((0..=most).map(|count| (count == 0).then(PieceChoice::nothing)).collect());
+    best.push((0..=max).map(|count| (count == 0).then(PieceChoice::nothing)).collect());
     for end in 1..=places.len() {
         // Either without the last position, with the pieces inside it, or with a piece that ends there.
         let mut here = best[end - 1].clone();
@@ -127,7 +127,7 @@ fn piece(strings: &[Literal]) -> Option<PieceChoice> {
     Some(PieceChoice { cost: strings.iter().map(Literal::rate).sum(), literals: strings.to_vec() })
 }
 
-fn add_places(hir: &Hir, most: usize, places: &mut Vec<PatternPlace>) {
+fn add_places(hir: &Hir, max: usize, places: &mut Vec<PatternPlace>) {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => {}
         HirKind::Literal(literal) => {
@@ -140,24 +140,24 @@ fn add_places(hir: &Hir, most: usize, places: &mut Vec<PatternPlace>) {
             }
         }
         HirKind::Class(_) => places.push(PatternPlace { strings: exact_strings(hir), inner: Vec::new() }),
-        HirKind::Capture(capture) => add_places(&capture.sub, most, places),
-        HirKind::Concat(parts) => parts.iter().for_each(|part| add_places(part, most, places)),
+        HirKind::Capture(capture) => add_places(&capture.sub, max, places),
+        HirKind::Concat(parts) => parts.iter().for_each(|part| add_places(part, max, places)),
         HirKind::Alternation(branches) => {
-            let branches: Vec<Choices> = branches.iter().map(|branch| choices(branch, most)).collect();
+            let branches: Vec<Choices> = branches.iter().map(|branch| choices(branch, max)).collect();
             let all = |count: usize| {
                 branches.iter().try_fold(PieceChoice::nothing(), |sum, branch| {
                     let sum = sum.and(branch.get(count)?.as_ref()?);
                     (sum.literals.len() <= MAX_LITERALS).then_some(sum)
                 })
             };
-            places.push(PatternPlace { strings: exact_strings(hir), inner: (0..=most).map(all).collect() });
+            places.push(PatternPlace { strings: exact_strings(hir), inner: (0..=max).map(all).collect() });
         }
         HirKind::Repetition(repetition) if repetition.min == 0 => {
             places.push(PatternPlace { strings: exact_strings(hir), inner: Vec::new() });
         }
         HirKind::Repetition(repetition) => {
             let copies = repetition.min.min(MAX_COPIES);
-            (0..copies).for_each(|_| add_places(&repetition.sub, most, places));
+            (0..copies).for_each(|_| add_places(&repetition.sub, max, places));
             // More copies may follow, so we know nothing about this position.
             if repetition.max != Some(copies) {
                 places.push(PatternPlace::anything());

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use forage_base::Stop;
 use forage_fs::{
-    ChangeTelling, Contents, DecodedText, Encoding, Entry, FileState, OpenError, OpenedFile, ReadBuffer,
-    RelPath, Root, Skipped, WalkOptions, WalkReport, WalkStep, count_lines, decode_head, is_binary, walk,
+    Contents, DecodedText, Encoding, Entry, FileState, OpenError, OpenedFile, ReadBuffer, RelPath, Root,
+    Skipped, StateReliability, WalkOptions, WalkReport, WalkStep, count_lines, decode_head, is_binary, walk,
 };
 
 use super::builder::{IndexedFile, SegmentBuilder, SegmentPart};
@@ -90,11 +90,11 @@ impl BuildWorker<'_> {
         let Some(mut file) = entry.state().and_then(|_| entry.open(&mut Skipped::default())) else {
             return WalkStep::Nothing;
         };
-        let Some((state, telling)) = settled(&file) else { return WalkStep::Nothing };
-        let text = match telling {
-            ChangeTelling::NotYet => Ok(BuildText::unread(Content::Young)),
-            ChangeTelling::Never => Ok(BuildText::unread(Content::Untold)),
-            ChangeTelling::All => self.reader.read(&mut file),
+        let Some((state, reliability)) = settled(&file) else { return WalkStep::Nothing };
+        let text = match reliability {
+            StateReliability::NotYet => Ok(BuildText::unread(Content::Young)),
+            StateReliability::Never => Ok(BuildText::unread(Content::Unreliable)),
+            StateReliability::All => self.reader.read(&mut file),
         };
         let Ok(mut text) = text else { return WalkStep::Nothing };
         // The file is being changed.
@@ -118,12 +118,12 @@ impl BuildWorker<'_> {
 }
 
 /// Returns the state of a file before it is read, and how reliably it reflects changes.
-fn settled(file: &OpenedFile) -> Option<(FileState, ChangeTelling)> {
+fn settled(file: &OpenedFile) -> Option<(FileState, StateReliability)> {
     if file.size() > limits::LARGE_FILE_BYTES {
         // Every search reads such a file, so we need not wait for its pages to be written back.
-        return file.state().map(|state| (state, ChangeTelling::All));
+        return file.state().map(|state| (state, StateReliability::All));
     }
-    file.settle()
+    file.stable_state()
 }
 
 /// The indexed data of one text.

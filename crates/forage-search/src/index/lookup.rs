@@ -27,12 +27,12 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use forage_base::Stop;
-use forage_fs::{Entry, FileListing, FileState, SkipReason, Snapshot, Unvisited, WalkOptions, WatchedTree};
+use forage_fs::{Entry, FileListing, FileState, PendingFile, SkipReason, Snapshot, WalkOptions, WatchedTree};
 
 use super::candidates::{LayerCandidates, may_match};
 use super::listed::{Listed, ListedFiles};
 use super::plan::TrigramQuery;
-use super::segment::{Content, Segment, Stretch, TrigramIndexError};
+use super::segment::{Content, FilePart, Segment, TrigramIndexError};
 use crate::limits;
 use crate::notebook::is_notebook;
 
@@ -160,7 +160,7 @@ impl Index {
     }
 
     /// Starts opening at once, for a search that is about to wait for it.
-    pub fn hasten(&self) {
+    pub fn prefetch(&self) {
         self.opening.set(|progress| progress.is_wanted = true);
     }
 
@@ -173,7 +173,7 @@ impl Index {
     }
 
     /// Records that a search found something in a file.
-    pub(crate) fn note_found(&self) {
+    pub(crate) fn record_hit(&self) {
         self.found.fetch_add(1, Ordering::Relaxed);
     }
 
@@ -231,8 +231,13 @@ impl Index {
     }
 
     /// Returns true if the tree has changed since `since` without a notification.
-    pub(crate) fn has_changed_unseen(&self, options: &WalkOptions, since: Instant, stop: &Stop) -> bool {
-        self.watched.as_ref().is_some_and(|watched| watched.has_changed_unseen(options, since, stop))
+    pub(crate) fn detect_unreported_changes(
+        &self,
+        options: &WalkOptions,
+        since: Instant,
+        stop: &Stop,
+    ) -> bool {
+        self.watched.as_ref().is_some_and(|watched| watched.detect_unreported_changes(options, since, stop))
     }
 
     /// Returns the listing and the files of it that a search must visit, or `None` if the tree must be
@@ -371,7 +376,7 @@ impl UnchangedFile<'_> {
     fn unread(&self, max_file_bytes: Option<u64>) -> Option<UnreadFile> {
         match self.content {
             // A file that had just been changed is unknown, and so is one whose state is not reliable.
-            Content::Large | Content::Young | Content::Untold => None,
+            Content::Large | Content::Young | Content::Unreliable => None,
             _ if max_file_bytes.is_some_and(|limit| self.state.size > limit) => {
                 Some(UnreadFile::Skipped(SkipReason::TooLarge))
             }
@@ -405,7 +410,7 @@ impl<'a> LookupCursor<'a> {
     /// Like [`LookupCursor::unread`], for a file whose metadata has not been read yet.
     pub(crate) fn dismisses(
         &mut self,
-        file: &Unvisited<'_>,
+        file: &PendingFile<'_>,
         wanted: u64,
         max_file_bytes: Option<u64>,
     ) -> Option<UnreadFile> {
@@ -419,7 +424,7 @@ impl<'a> LookupCursor<'a> {
         entry: &Entry<'_>,
         choice: Option<&ListedFiles>,
         state: FileState,
-    ) -> Option<Vec<Stretch>> {
+    ) -> Option<Vec<FilePart>> {
         let layers = self.index.layers.get()?;
         let is_as_seen =
             |&(layer, file): &(usize, u32)| layers[layer].state(file) == Some((state, Content::Indexed));

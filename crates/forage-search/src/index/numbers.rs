@@ -130,7 +130,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bytes_that_are_no_list_give_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..64), count in 0..200_u32) {
+        fn invalid_list_does_not_panic(bytes in prop::collection::vec(any::<u8>(), 0..64), count in 0..200_u32) {
             let mut set = NumberSet::none(count);
             posted(&bytes).for_each(|number| set.insert(number));
             set.insert_bitmap(&bytes);

@@ -31,7 +31,7 @@ const MAX_COPIES: u32 = 4;
 const MAX_TRIGRAMS: usize = 4_096;
 
 /// Maximum number of trigrams in a fuzzy condition, because each has one bit.
-const MAX_DISTORTED: usize = 64;
+const MAX_FUZZY_GRAMS: usize = 64;
 
 /// A condition on the trigrams of a file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,14 +47,14 @@ pub enum TrigramQuery {
     /// At least one of these conditions holds.
     OneOf(BTreeSet<TrigramQuery>),
     /// The file contains the trigrams of a text, except for those that the given number of edits can destroy.
-    Within(usize, Distorted),
+    Within(usize, FuzzyGrams),
 }
 
 /// The trigrams of a text in order, with `None` for unknown ones.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Distorted(Vec<Option<Trigram>>);
+pub struct FuzzyGrams(Vec<Option<Trigram>>);
 
-impl Distorted {
+impl FuzzyGrams {
     /// Returns each trigram with a bit for each of its positions, and the bits of all positions with a known
     /// trigram.
     pub(super) fn places(&self) -> (BTreeMap<Trigram, u64>, u64) {
@@ -71,7 +71,7 @@ impl Distorted {
 
 /// Returns true if `edits` edits can destroy the trigrams at all these positions. An edit destroys those that
 /// contain its character, which are at most three adjacent ones.
-pub(super) fn are_harmed(mut places: u64, edits: usize) -> bool {
+pub(super) fn can_be_destroyed(mut places: u64, edits: usize) -> bool {
     for _ in 0..edits {
         if places == 0 {
             break;
@@ -111,7 +111,7 @@ impl TrigramQuery {
             None => Self::of_hir(pattern.outline()),
             Some(fuzzy) => {
                 let pieces = fuzzy.pieces().map_or(Self::Any, Self::of_literals);
-                pieces.and(Self::of_distorted(pattern.outline(), fuzzy.edits()))
+                pieces.and(Self::of_fuzzy(pattern.outline(), fuzzy.edits()))
             }
         }
     }
@@ -122,9 +122,9 @@ impl TrigramQuery {
     /// Counting them is the q-gram lemma (Ukkonen, «Approximate string-matching with q-grams and maximal
     /// matches», 1992). We also use that destroyed trigrams are adjacent. For an identifier of 20 characters
     /// and two edits this leaves a fifth of the candidates of counting alone.
-    fn of_distorted(hir: &Hir, edits: usize) -> Self {
+    fn of_fuzzy(hir: &Hir, edits: usize) -> Self {
         if let HirKind::Alternation(branches) = hir.kind() {
-            let branch = |hir: &Hir| Self::of_distorted(hir, edits);
+            let branch = |hir: &Hir| Self::of_fuzzy(hir, edits);
             return branches.iter().map(branch).fold(Self::Nothing, Self::or);
         }
         let mut text = Vec::new();
@@ -133,8 +133,8 @@ impl TrigramQuery {
             [Some(a), Some(b), Some(c)] => Some(Trigram::new([*a, *b, *c])),
             _ => None,
         });
-        let text = Distorted(trigrams.take(MAX_DISTORTED).collect());
-        if are_harmed(text.places().1, edits) { Self::Any } else { Self::Within(edits, text) }
+        let text = FuzzyGrams(trigrams.take(MAX_FUZZY_GRAMS).collect());
+        if can_be_destroyed(text.places().1, edits) { Self::Any } else { Self::Within(edits, text) }
     }
 
     fn of_hir(hir: &Hir) -> Self {
@@ -162,7 +162,7 @@ impl TrigramQuery {
             Self::Within(edits, text) => {
                 let (places, all) = text.places();
                 let found = places.iter().filter(|(trigram, _)| has(**trigram));
-                are_harmed(found.fold(all, |missing, (_, places)| missing & !places), *edits)
+                can_be_destroyed(found.fold(all, |missing, (_, places)| missing & !places), *edits)
             }
         }
     }
@@ -463,9 +463,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_distorted_has_most_of_what_is_required() {
+    fn fuzzy_query_allows_destroyed_trigrams() {
         let query = |source: &str, edits| {
-            TrigramQuery::of_distorted(pattern(source, &PatternOptions::default()).hir(), edits).to_string()
+            TrigramQuery::of_fuzzy(pattern(source, &PatternOptions::default()).hir(), edits).to_string()
         };
         assert_eq!(query("Retries", 1), "(ret etr tri rie ies) within 1 edit");
         assert_eq!(query("retry", 1), "anything");
@@ -475,7 +475,7 @@ mod tests {
             query("abcdef|ghijkl", 1),
             "((abc bcd cde def) within 1 edit|(ghi hij ijk jkl) within 1 edit)"
         );
-        let query = TrigramQuery::of_distorted(pattern("abcdefghij", &PatternOptions::default()).hir(), 2);
+        let query = TrigramQuery::of_fuzzy(pattern("abcdefghij", &PatternOptions::default()).hir(), 2);
         // With the same number of missing trigrams, some are too far apart for one edit.
         for (text, passes) in [("abc?e?ghij", true), ("abc?efg?ij", true), ("?bc?efghi?", false)] {
             let found: Vec<_> =
@@ -485,7 +485,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_required_is_what_the_pattern_says() {
+    fn queries_of_typical_patterns() {
         let cases = [
             ("Retry", "(etr ret try)"),
             ("ab", "anything"),
@@ -592,7 +592,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 4_000, ..ProptestConfig::default() })]
 
         #[test]
-        fn no_file_with_a_match_is_rejected(
+        fn never_rejects_a_match(
             source in part(), text in text(), insensitive in any::<bool>(), word in any::<bool>(), fuzzy in 0..3_u8
         ) {
             let case = if insensitive { Case::Insensitive } else { Case::Sensitive };
@@ -609,7 +609,7 @@ mod tests {
 
         /// Generates edited variants of the pattern, with letters that repeat or fold to others.
         #[test]
-        fn no_file_with_a_distorted_match_is_rejected(
+        fn never_rejects_a_fuzzy_match(
             text in prop_oneof!["[a-cAé]{6,20}", "[aksSKſé]{6,20}", "[a-cAé]{60,80}"],
             insensitive in any::<bool>(),
             edits in 1..4_u8,
@@ -635,7 +635,7 @@ mod tests {
 
     /// The property above can fail: the query of another pattern rejects files with matches.
     #[test]
-    fn a_file_without_what_is_required_is_rejected() {
+    fn rejects_files_of_other_patterns() {
         for (source, text) in [("foobar", "foo bar"), ("foo.*bar", "bar\nfo"), (r"walk\(", "walk")] {
             assert_eq!(
                 both(&pattern(source, &PatternOptions::default()), text.as_bytes()),

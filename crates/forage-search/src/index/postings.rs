@@ -9,10 +9,10 @@ const PENDING: usize = 1 << 20;
 const PAGE: usize = 1 << 12;
 
 /// Maximum number of entries in all lists: three times the Linux kernel's, in half a gigabyte.
-const MOST_POSTED: u64 = 500 << 20;
+const MAX_POSTED: u64 = 500 << 20;
 
 /// Maximum number of lists, ten times the kernel's. Only files that are not text would need more.
-const MOST_LISTS: usize = 4 << 20;
+const MAX_LISTS: usize = 4 << 20;
 
 /// The posting lists of all trigrams.
 ///
@@ -34,7 +34,7 @@ pub(super) struct Postings {
 impl Postings {
     /// Returns true if no more parts may be added.
     pub(super) fn is_full(&self) -> bool {
-        self.posted > MOST_POSTED || self.lists.len() > MOST_LISTS
+        self.posted > MAX_POSTED || self.lists.len() > MAX_LISTS
     }
 
     /// Adds a part, whose number must be larger than all before.
@@ -202,7 +202,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn posting_lists_give_back_what_was_put_in(files in prop::collection::btree_set(0..2_000_000_u32, 0..300)) {
+        fn posting_lists_round_trip(files in prop::collection::btree_set(0..2_000_000_u32, 0..300)) {
             let mut postings = Postings::default();
             // Interleave blocks of another list.
             let [mut list, mut other] = [(); 2].map(|()| PostingList::new(&mut postings.blocks));

@@ -31,7 +31,7 @@ use forage_fs::{FileState, compare_paths};
 use thiserror::Error;
 
 use super::numbers::{NumberSet, in_bitmap, posted};
-use super::plan::{TrigramQuery, are_harmed};
+use super::plan::{TrigramQuery, can_be_destroyed};
 use super::trigrams::Trigram;
 
 pub(super) const MAGIC: [u8; 8] = *b"FORAGEIX";
@@ -61,11 +61,11 @@ pub enum Content {
     Young,
     /// The file system does not write back changes through a memory mapping, so the state does not reveal
     /// them.
-    Untold,
+    Unreliable,
 }
 
 impl Content {
-    const ALL: [Self; 5] = [Self::Indexed, Self::Binary, Self::Large, Self::Young, Self::Untold];
+    const ALL: [Self; 5] = [Self::Indexed, Self::Binary, Self::Large, Self::Young, Self::Unreliable];
 }
 
 /// The end of a part, counted from the start of its file.
@@ -79,7 +79,7 @@ pub struct PartEnd {
 
 /// A run of adjacent parts of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Stretch {
+pub(crate) struct FilePart {
     /// The byte range.
     pub(crate) bytes: Range<u64>,
     /// Line feeds of the file before it.
@@ -207,7 +207,7 @@ impl Segment {
         for record in files.chunks_exact(FILE_BYTES) {
             let end = u32_at(record, 44);
             // The writer counts up and respects the limit.
-            if end < part_count || end > MOST_PARTS {
+            if end < part_count || end > MAX_PARTS {
                 return Err(TrigramIndexError::Damaged);
             }
             part_count = end;
@@ -335,8 +335,8 @@ impl Segment {
     }
 
     /// Returns the ranges of a file that consist of these parts, or `None` if they are unknown.
-    pub(super) fn stretches(&self, file: u32, parts: &NumberSet) -> Option<Vec<Stretch>> {
-        let mut stretches: Vec<Stretch> = Vec::new();
+    pub(super) fn stretches(&self, file: u32, parts: &NumberSet) -> Option<Vec<FilePart>> {
+        let mut stretches: Vec<FilePart> = Vec::new();
         let mut start = PartEnd::default();
         for part in self.parts_of(file)? {
             let end = self.part_end(part)?;
@@ -347,7 +347,7 @@ impl Segment {
                 let bytes = u64::from(start.bytes)..u64::from(end.bytes);
                 match stretches.last_mut() {
                     Some(last) if last.bytes.end == bytes.start => last.bytes.end = bytes.end,
-                    _ => stretches.push(Stretch { bytes, feeds: u64::from(start.feeds) }),
+                    _ => stretches.push(FilePart { bytes, feeds: u64::from(start.feeds) }),
                 }
             }
             start = end;
@@ -372,7 +372,7 @@ impl Segment {
                 }
                 Ok(parts)
             }
-            TrigramQuery::Within(..) if self.part_count > MOST_DISTORTED_PARTS => {
+            TrigramQuery::Within(..) if self.part_count > MAX_FUZZY_PARTS => {
                 Ok(NumberSet::all(self.part_count))
             }
             TrigramQuery::Within(edits, text) => {
@@ -382,7 +382,7 @@ impl Segment {
                     self.parts_with(trigram)?.for_each(|part| missing[part as usize] &= !places);
                 }
                 let mut parts = NumberSet::none(self.part_count);
-                let harmed = (0..).zip(&missing).filter(|(_, missing)| are_harmed(**missing, *edits));
+                let harmed = (0..).zip(&missing).filter(|(_, missing)| can_be_destroyed(**missing, *edits));
                 harmed.for_each(|(part, _)| parts.insert(part));
                 Ok(parts)
             }
@@ -430,8 +430,8 @@ impl Segment {
                 };
                 // Each matching part contains at least this many of them.
                 let least = u64::from(all.count_ones()).saturating_sub(3 * *edits as u64).max(1);
-                let most = places.iter().map(has).sum::<u64>() / least;
-                u32::try_from(most).unwrap_or(u32::MAX).min(self.part_count)
+                let max = places.iter().map(has).sum::<u64>() / least;
+                u32::try_from(max).unwrap_or(u32::MAX).min(self.part_count)
             }
             TrigramQuery::All(parts) => {
                 parts.iter().map(|part| self.estimate(part)).min().unwrap_or(self.part_count)
@@ -562,10 +562,10 @@ fn partition(count: usize, is_before: impl Fn(usize) -> bool) -> usize {
 const PARTS_PER_CANDIDATE: u64 = 256;
 
 /// Maximum number of parts for which we track the missing trigrams, 8 bytes each: 32 MiB.
-const MOST_DISTORTED_PARTS: u32 = 4 << 20;
+const MAX_FUZZY_PARTS: u32 = 4 << 20;
 
 /// Maximum number of parts: a thousand times those of the Linux kernel.
-const MOST_PARTS: u32 = 100 << 20;
+const MAX_PARTS: u32 = 100 << 20;
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes[at..].first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes))

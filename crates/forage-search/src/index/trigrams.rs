@@ -87,7 +87,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn trigrams_are_those_of_a_plain_search(
+        fn trigrams_equal_naive_search(
             texts in prop::collection::vec(prop::collection::vec(prop_oneof![Just(b'\n'), Just(b'a'), Just(b'A'), any::<u8>()], 0..60), 1..4),
         ) {
             let mut trigrams = Trigrams::default();

@@ -85,9 +85,9 @@ impl EvidenceLine {
         let end = from + KEPT_LINE_BYTES;
         let to = (end.saturating_sub(3)..=end).rev().find(|&at| is_border(at)).unwrap_or(end);
         // A cut word may be half of a secret, which no rule would recognize.
-        let most = KEPT_LINE_BYTES / 2 - CHOSEN_LINE_BYTES as usize;
-        let from = if from > 0 { from + word_bytes(self.bytes[from..to].iter(), most) } else { from };
-        let to = if to < length { to - word_bytes(self.bytes[from..to].iter().rev(), most) } else { to };
+        let max = KEPT_LINE_BYTES / 2 - CHOSEN_LINE_BYTES as usize;
+        let from = if from > 0 { from + word_bytes(self.bytes[from..to].iter(), max) } else { from };
+        let to = if to < length { to - word_bytes(self.bytes[from..to].iter().rev(), max) } else { to };
         self.bytes.truncate(to);
         self.bytes.drain(..from);
         self.bytes.extend(std::iter::repeat_n(b'\n', feed));
@@ -129,7 +129,7 @@ pub struct FileEvidence {
 impl FileEvidence {
     /// Keeps the lines that ripgrep would print for the terms in `mask`, and removes the other terms.
     pub(super) fn retain(&mut self, mask: u64) {
-        let mut near = Near::new(&self.lines, mask, self.context);
+        let mut near = Nearby::new(&self.lines, mask, self.context);
         self.lines.retain_mut(|line| {
             line.terms &= mask;
             near.holds(line.number)
@@ -140,7 +140,7 @@ impl FileEvidence {
     /// next match.
     pub(super) fn retain_so_far(&mut self, mask: u64) {
         let last = self.lines.last().map_or(0, |line| line.number);
-        let mut near = Near::new(&self.lines, mask, self.context);
+        let mut near = Nearby::new(&self.lines, mask, self.context);
         self.lines.retain_mut(|line| {
             line.terms &= mask;
             near.holds(line.number) || line.number + self.context > last
@@ -189,13 +189,13 @@ impl FileEvidence {
 }
 
 /// Decides for ascending line numbers if each line is context of a match.
-pub(super) struct Near {
+pub(super) struct Nearby {
     matches: std::iter::Peekable<std::vec::IntoIter<u64>>,
     last: Option<u64>,
     context: u64,
 }
 
-impl Near {
+impl Nearby {
     fn new(lines: &[EvidenceLine], mask: u64, context: u64) -> Self {
         let matches: Vec<u64> =
             lines.iter().filter(|line| line.terms & mask != 0).map(|line| line.number).collect();
@@ -290,7 +290,7 @@ impl<O: AccountOutput> Printed<O> {
 
     /// Prints the matches of the terms in `mask` for a file.
     pub(super) fn file(&mut self, file: &FileEvidence, mask: u64) {
-        let mut near = Near::new(&file.lines, mask, file.context);
+        let mut near = Nearby::new(&file.lines, mask, file.context);
         let mut previous = None;
         for line in file.lines.iter().filter(|line| near.holds(line.number) && line.is_shown) {
             if previous.is_none_or(|previous| previous + 1 != line.number) {
@@ -321,7 +321,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_out_counts_as_it_is_written() {
+    fn escapes_count_as_written() {
         let cases: [(&[u8], &str); 6] = [
             (b"plain\n", "plain\n"),
             (b"a\tb", "a\tb\n"),
@@ -339,7 +339,7 @@ mod tests {
         /// The kept part of a long line contains its match and whole characters, and its marks keep their
         /// positions.
         #[test]
-        fn a_shortened_line_is_a_part_with_its_match(
+        fn shortened_line_keeps_its_match(
             text in proptest::collection::vec("[a-zé€\u{1f600}]", 9_000..24_000),
             at in 0.0..1.0f64, key in 0.0..1.0f64, has_feed: bool
         ) {

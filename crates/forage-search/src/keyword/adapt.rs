@@ -25,10 +25,10 @@
 use std::cmp::Reverse;
 
 use super::account::FileEvidence;
-use super::again::Again;
-use super::draft::Draft;
-use super::file::{Wish, Worth, bits};
-use super::{Breadth, KeywordFindings, KeywordOptions, TermDetail, TermFate, mask_of, score};
+use super::allocation::Allocation;
+use super::file::{LineSelection, LineWeight, bits};
+use super::second_pass::SecondPass;
+use super::{Breadth, KeywordFindings, KeywordOptions, TermDetail, TermStatus, mask_of, score};
 use crate::limits;
 
 /// Bytes before a file's lines: a heading with its absolute path.
@@ -56,9 +56,13 @@ struct TermTally {
 /// Replaces the evidence by a choice based on the counts of all files. Returns false if time ran out before
 /// any file was read again.
 #[must_use]
-pub(super) fn adapt(gathered: &mut KeywordFindings, bounds: &KeywordOptions, again: &Again<'_>) -> bool {
+pub(super) fn adapt(
+    gathered: &mut KeywordFindings,
+    bounds: &KeywordOptions,
+    second_pass: &SecondPass<'_>,
+) -> bool {
     gathered.files.truncate(limits::CANDIDATES);
-    let heading = again.root.path().as_os_str().len() as u64 + HEADING_BYTES;
+    let heading = second_pass.root.path().as_os_str().len() as u64 + HEADING_BYTES;
     let tallies = tally(gathered, heading);
     refuse(gathered, &tallies, bounds);
     let usable = gathered.kept_mask();
@@ -68,14 +72,14 @@ pub(super) fn adapt(gathered: &mut KeywordFindings, bounds: &KeywordOptions, aga
     });
     gathered.candidates = gathered.files.len() as u64;
     let weights = score::weights(&gathered.terms, gathered.candidates);
-    let worth = |terms: u64| bits(terms).filter_map(|term| weights.get(term)).sum::<f64>();
+    let weight_of = |terms: u64| bits(terms).filter_map(|term| weights.get(term)).sum::<f64>();
     let order = score::order(&gathered.files, &gathered.terms, &weights);
     let missing = match bounds.breadth {
         Breadth::Ranked { files } => {
             let paths: Vec<_> =
                 order.iter().take(files).map(|&index| gathered.files[index].path.clone()).collect();
-            let wish = |_| Wish { complete: 0, most: limits::DEEP_LINES, worth: &worth };
-            let Some(read) = again.read(&paths, usable, wish) else { return false };
+            let selection = |_| LineSelection { complete: 0, max: limits::DEEP_LINES, weight_of: &weight_of };
+            let Some(read) = second_pass.read(&paths, usable, selection) else { return false };
             gathered.files = read;
             gathered.files.iter_mut().flat_map(|file| &mut file.lines).for_each(|line| line.is_shown = true);
             gathered.bytes = super::printed_bytes(&gathered.terms, &gathered.files);
@@ -85,14 +89,14 @@ pub(super) fn adapt(gathered: &mut KeywordFindings, bounds: &KeywordOptions, aga
             let complete = complete(&tallies, usable, bounds);
             let files = to_read(&gathered.files, &order, complete, bounds, heading);
             let paths: Vec<_> = files.map(|file| file.path.clone()).collect();
-            let most =
+            let max =
                 |place| if place < limits::DEEP_FILES { limits::DEEP_LINES } else { limits::SHALLOW_LINES };
-            let wish = |place| Wish { complete, most: most(place), worth: &worth };
-            let Some(read) = again.read(&paths, usable, wish) else { return false };
+            let selection = |place| LineSelection { complete, max: max(place), weight_of: &weight_of };
+            let Some(read) = second_pass.read(&paths, usable, selection) else { return false };
             let missing = paths.len() - read.len();
-            let drafts = read.into_iter().map(Draft::new).collect();
+            let allocations = read.into_iter().map(Allocation::new).collect();
             let others = usable & !complete;
-            KeywordChoice { drafts, total: 0, complete, others, heading, bounds, worth: &worth }
+            KeywordChoice { allocations, total: 0, complete, others, heading, bounds, weight_of: &weight_of }
                 .all(gathered, &tallies);
             missing
         }
@@ -100,7 +104,7 @@ pub(super) fn adapt(gathered: &mut KeywordFindings, bounds: &KeywordOptions, aga
     gathered.files.sort_by(|a, b| a.path.cmp(&b.path));
     // These files existed a moment ago, so we know that they are missing because time ran out.
     if missing > 0 {
-        gathered.report.stopped = gathered.report.stopped.or(again.stop.check());
+        gathered.report.stopped = gathered.report.stopped.or(second_pass.stop.check());
     }
     true
 }
@@ -132,9 +136,9 @@ fn refuse(gathered: &mut KeywordFindings, tallies: &[TermTally], bounds: &Keywor
     for (term, tally) in gathered.terms.iter_mut().zip(tallies) {
         let is_in_most = tally.files as f64 >= visited * limits::NEARLY_EVERY;
         let is_on_most = tally.share >= tally.files as f64 * limits::NEARLY_EVERY;
-        let may_refuse = bounds.breadth == Breadth::Adaptive && term.fate == TermFate::TooBroad && is_whole;
+        let may_refuse = bounds.breadth == Breadth::Adaptive && term.fate == TermStatus::TooBroad && is_whole;
         if term.lacks_something() && !(may_refuse && is_in_most && is_on_most) {
-            term.fate = TermFate::Kept;
+            term.fate = TermStatus::Kept;
         }
     }
 }
@@ -180,7 +184,7 @@ fn to_read<'a>(
 
 /// The choice in progress, with the best files first.
 struct KeywordChoice<'a> {
-    drafts: Vec<Draft>,
+    allocations: Vec<Allocation>,
     /// Bytes of the evidence chosen so far.
     total: u64,
     complete: u64,
@@ -188,7 +192,7 @@ struct KeywordChoice<'a> {
     others: u64,
     heading: u64,
     bounds: &'a KeywordOptions,
-    worth: Worth<'a>,
+    weight_of: LineWeight<'a>,
 }
 
 impl KeywordChoice<'_> {
@@ -203,7 +207,7 @@ impl KeywordChoice<'_> {
                 if context == self.bounds.context { TermDetail::Whole } else { TermDetail::Context(context) };
         }
         gathered.bytes = self.total;
-        gathered.files = self.drafts.into_iter().filter_map(Draft::finish).collect();
+        gathered.files = self.allocations.into_iter().filter_map(Allocation::finish).collect();
         for term in bits(self.others) {
             let shown = |file: &FileEvidence| {
                 file.lines.iter().filter(|line| line.is_shown && line.terms >> term & 1 == 1).count() as u64
@@ -213,7 +217,7 @@ impl KeywordChoice<'_> {
             let report = &mut gathered.terms[term];
             report.detail = TermDetail::Best { lines, files };
             if lines == 0 {
-                report.fate = TermFate::Dropped;
+                report.fate = TermStatus::Dropped;
             }
         }
     }
@@ -229,21 +233,21 @@ impl KeywordChoice<'_> {
     }
 
     fn show_all(&mut self, context: impl Fn(u64) -> Option<u64>) {
-        for draft in &mut self.drafts {
-            let reach = draft.with_context(&context);
-            draft.show(reach, self.heading);
+        for allocation in &mut self.allocations {
+            let reach = allocation.with_context(&context);
+            allocation.show(reach, self.heading);
         }
-        self.total = self.drafts.iter().map(|draft| draft.cost).sum();
+        self.total = self.allocations.iter().map(|allocation| allocation.cost).sum();
     }
 
     /// Shows the given part of a file if this costs at most `room`. Returns true if it did.
     fn try_to_show(&mut self, index: usize, reach: Vec<Option<u64>>, room: u64) -> bool {
-        let draft = &mut self.drafts[index];
-        let (before, after) = (draft.cost, draft.cost_of(&reach, self.heading));
+        let allocation = &mut self.allocations[index];
+        let (before, after) = (allocation.cost, allocation.cost_of(&reach, self.heading));
         if after > before + room {
             return false;
         }
-        draft.show(reach, self.heading);
+        allocation.show(reach, self.heading);
         self.total = self.total - before + after;
         true
     }
@@ -251,13 +255,13 @@ impl KeywordChoice<'_> {
     /// Adds the best line of every file that has none yet.
     fn breadth(&mut self) {
         let mut room = self.room().min(self.bounds.evidence_bytes / 2).min(self.room_of_others());
-        for index in 0..self.drafts.len() {
-            if self.drafts[index].is_shown() {
+        for index in 0..self.allocations.len() {
+            if self.allocations[index].is_shown() {
                 continue;
             }
-            let reach = self.drafts[index].with_best(1, 0, self.worth);
+            let reach = self.allocations[index].with_best(1, 0, self.weight_of);
             if self.try_to_show(index, reach, room) {
-                room -= self.drafts[index].cost;
+                room -= self.allocations[index].cost;
             }
         }
     }
@@ -268,21 +272,22 @@ impl KeywordChoice<'_> {
         let kept_back = if self.others == 0 { 0 } else { self.bounds.evidence_bytes / 4 };
         let limit = self.total + self.room().saturating_sub(kept_back.min(self.room_of_others()));
         let cost = |lines: &[u64]| -> u64 {
-            let cost = |draft: &Draft| draft.cost_of(&steps.reach(draft, lines), self.heading);
-            self.drafts.iter().map(cost).sum()
+            let cost =
+                |allocation: &Allocation| allocation.cost_of(&steps.reach(allocation, lines), self.heading);
+            self.allocations.iter().map(cost).sum()
         };
         // Binary search for the smallest sufficient number of steps; more steps never cost more.
-        let (mut least, mut most) = (0, steps.most());
-        while least < most {
-            let middle = least.midpoint(most);
-            if cost(&steps.after(middle)) <= limit { most = middle } else { least = middle + 1 }
+        let (mut low, mut high) = (0, steps.count());
+        while low < high {
+            let middle = low.midpoint(high);
+            if cost(&steps.after(middle)) <= limit { high = middle } else { low = middle + 1 }
         }
-        let lines = steps.after(least);
-        for draft in &mut self.drafts {
-            let reach = steps.reach(draft, &lines);
-            draft.show(reach, self.heading);
+        let lines = steps.after(low);
+        for allocation in &mut self.allocations {
+            let reach = steps.reach(allocation, &lines);
+            allocation.show(reach, self.heading);
         }
-        self.total = self.drafts.iter().map(|draft| draft.cost).sum();
+        self.total = self.allocations.iter().map(|allocation| allocation.cost).sum();
         lines
     }
 
@@ -302,8 +307,9 @@ impl KeywordChoice<'_> {
     fn own_level(&self, term: usize, levels: &[u64]) -> usize {
         let fits = |&context: &u64| {
             let of = |terms: u64| (terms >> term & 1 == 1).then_some(context);
-            let cost = |draft: &Draft| draft.cost_of(&draft.with_context(of), self.heading);
-            self.drafts.iter().map(cost).sum::<u64>() <= self.bounds.term_bytes
+            let cost =
+                |allocation: &Allocation| allocation.cost_of(&allocation.with_context(of), self.heading);
+            self.allocations.iter().map(cost).sum::<u64>() <= self.bounds.term_bytes
         };
         levels.iter().position(fits).unwrap_or(levels.len() - 1)
     }
@@ -314,10 +320,10 @@ impl KeywordChoice<'_> {
             return;
         }
         let mut room = self.room().min(self.room_of_others());
-        for index in 0..self.drafts.len().min(limits::DEEP_FILES) {
+        for index in 0..self.allocations.len().min(limits::DEEP_FILES) {
             for (count, context) in DEPTHS {
                 let context = context.min(self.bounds.context);
-                let reach = self.drafts[index].with_best(count, context, self.worth);
+                let reach = self.allocations[index].with_best(count, context, self.weight_of);
                 let before = self.total;
                 if self.try_to_show(index, reach, room / 8) {
                     room -= self.total - before;
@@ -342,7 +348,7 @@ struct AdaptSteps {
 
 impl AdaptSteps {
     /// Returns the number of steps after which no term has any context.
-    fn most(&self) -> usize {
+    fn count(&self) -> usize {
         self.terms.len() * (self.levels.len() - 1)
     }
 
@@ -358,13 +364,13 @@ impl AdaptSteps {
 
     /// Returns the reach of each line of a file if the terms have this much context. A file without matches
     /// of these terms keeps its reach.
-    fn reach(&self, draft: &Draft, lines: &[u64]) -> Vec<Option<u64>> {
+    fn reach(&self, allocation: &Allocation, lines: &[u64]) -> Vec<Option<u64>> {
         let of = |mask: u64| {
             let matching = self.terms.iter().zip(lines).filter(|(term, _)| mask >> **term & 1 == 1);
             matching.map(|(_, &lines)| lines).max()
         };
-        let reach = draft.with_context(of);
-        if reach.iter().any(Option::is_some) { reach } else { draft.reach().to_vec() }
+        let reach = allocation.with_context(of);
+        if reach.iter().any(Option::is_some) { reach } else { allocation.reach().to_vec() }
     }
 }
 

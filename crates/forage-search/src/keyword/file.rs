@@ -8,7 +8,7 @@ use forage_base::{Pace, Stop};
 use forage_fs::{RelPath, Skipped, is_binary};
 use regex_syntax::hir::Hir;
 
-use super::account::{EvidenceLine, FileEvidence, Near, TermMatches};
+use super::account::{EvidenceLine, FileEvidence, Nearby, TermMatches};
 use crate::buffer::{LineCounter, lines_before, with_feed};
 use crate::event::EventKind;
 use crate::key_blocks::KeyBlocks;
@@ -47,19 +47,19 @@ impl Gathering {
 }
 
 /// A selection of the lines of a file to keep.
-pub(super) struct Wish<'a> {
+pub(super) struct LineSelection<'a> {
     /// The terms whose lines are all kept, as a bitmap.
     pub(super) complete: u64,
     /// Maximum number of lines of the other terms.
-    pub(super) most: usize,
+    pub(super) max: usize,
     /// The value by which these lines are chosen.
-    pub(super) worth: Worth<'a>,
+    pub(super) weight_of: LineWeight<'a>,
 }
 
 /// Returns the value of a line that these terms match.
-pub(super) type Worth<'a> = &'a (dyn Fn(u64) -> f64 + Sync);
+pub(super) type LineWeight<'a> = &'a (dyn Fn(u64) -> f64 + Sync);
 
-impl Wish<'_> {
+impl LineSelection<'_> {
     /// Returns the indices of the chosen lines in order. `lines` yields the terms of each line.
     fn choose(&self, lines: impl Iterator<Item = u64>) -> Vec<usize> {
         let (mut chosen, mut others) = (Vec::new(), Vec::new());
@@ -67,11 +67,11 @@ impl Wish<'_> {
             if terms & self.complete != 0 {
                 chosen.push(index)
             } else {
-                others.push((index, (self.worth)(terms)))
+                others.push((index, (self.weight_of)(terms)))
             }
         }
         others.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-        chosen.extend(others.into_iter().take(self.most).map(|(index, _)| index));
+        chosen.extend(others.into_iter().take(self.max).map(|(index, _)| index));
         chosen.sort_unstable();
         chosen
     }
@@ -334,7 +334,7 @@ impl<'p> TermFinder<'p> {
         &mut self,
         path: &RelPath,
         text: &[u8],
-        wish: &Wish<'_>,
+        selection: &LineSelection<'_>,
         stop: &Stop,
     ) -> Option<FileEvidence> {
         let terms = self.patterns.len();
@@ -345,7 +345,7 @@ impl<'p> TermFinder<'p> {
         }
         let matched = hits.matched(text);
         let all = hits.into_all_lines();
-        let chosen = wish.choose(all.iter().map(|hit| hit.terms));
+        let chosen = selection.choose(all.iter().map(|hit| hit.terms));
         let chosen: Vec<KeywordHit> = chosen.into_iter().map(|index| all[index].clone()).collect();
         let mut file = self.file(path, self.evidence(text, &chosen));
         for line in &mut file.lines {
@@ -362,15 +362,15 @@ impl<'p> TermFinder<'p> {
         &mut self,
         path: &RelPath,
         reader: &mut dyn Read,
-        wish: &Wish<'_>,
+        selection: &LineSelection<'_>,
         stop: &Stop,
     ) -> Option<FileEvidence> {
         let mut file = self.search_pieces(path, reader, true, stop, &mut Skipped::default())?;
         let matching: Vec<(u64, u64)> =
             file.lines.iter().filter(|line| line.terms != 0).map(|line| (line.number, line.terms)).collect();
-        let chosen = wish.choose(matching.iter().map(|(_, terms)| *terms));
+        let chosen = selection.choose(matching.iter().map(|(_, terms)| *terms));
         let chosen: Vec<u64> = chosen.into_iter().map(|index| matching[index].0).collect();
-        let mut near = Near::of(chosen, self.gathering.context);
+        let mut near = Nearby::of(chosen, self.gathering.context);
         file.lines.retain_mut(|line| {
             line.is_shown = false;
             near.holds(line.number)

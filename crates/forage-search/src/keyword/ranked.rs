@@ -5,9 +5,9 @@ use std::sync::Arc;
 use forage_base::Stop;
 use forage_fs::{Contents, DecodedText, ReadBuffer, RelPath, Root, decode_head};
 
-use super::account::{FileEvidence, Near};
-use super::again::open_again;
+use super::account::{FileEvidence, Nearby};
 use super::file::{Gathering, KeywordHit, TermFinder};
+use super::second_pass::reopen;
 use super::{KeywordFindings, KeywordOptions};
 use crate::limits;
 
@@ -48,7 +48,7 @@ impl KeywordFindings {
             if self.files.binary_search_by(|known| known.path.cmp(path)).is_ok() {
                 continue;
             }
-            let read = open_again(root, path, options.max_file_bytes, &mut buffer);
+            let read = reopen(root, path, options.max_file_bytes, &mut buffer);
             let Some((_, Contents::Whole)) = read else { continue };
             let DecodedText::Text { bytes, .. } = decode_head(&buffer) else { continue };
             added.extend(evidence(&finder, path, &bytes, &choose(nth, &bytes)));
@@ -77,7 +77,7 @@ fn evidence(finder: &TermFinder<'_>, path: &RelPath, text: &[u8], chosen: &[usiz
         line.is_ranked = starts.binary_search(&line.start).is_ok();
     }
     let numbers = file.lines.iter().filter(|line| line.is_ranked).map(|line| line.number).collect();
-    let mut near = Near::of(numbers, limits::RANKED_CONTEXT);
+    let mut near = Nearby::of(numbers, limits::RANKED_CONTEXT);
     for line in &mut file.lines {
         line.is_shown = near.holds(line.number);
     }

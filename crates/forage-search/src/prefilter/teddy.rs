@@ -41,7 +41,7 @@ pub(super) struct Teddy {
 
 /// The nibbles of a fingerprint that are looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sight {
+enum LookupMode {
     /// Both nibbles of each byte.
     Bytes,
     /// Only the low nibble of each byte, in ASCII blocks.
@@ -70,21 +70,21 @@ impl Teddy {
         }
         let longest = literals.iter().map(|(literal, _)| literal.bytes.len()).max()?;
         let width = longest.min(FINGERPRINT_BYTES);
-        let grouped = |width, sight| {
+        let grouped = |width, mode| {
             group(
-                literals.iter().map(|(literal, _)| Fingerprint::rarest(literal, width, sight)).collect(),
-                sight,
+                literals.iter().map(|(literal, _)| Fingerprint::rarest(literal, width, mode)).collect(),
+                mode,
             )
         };
         // Fewer lookups are faster, if few enough positions survive.
-        let cheap = |width, sight| {
-            let groups = (width == FINGERPRINT_BYTES || longest > width).then(|| grouped(width, sight))?;
-            (groups.iter().map(|group| group.cost(sight)).sum::<f64>() < NARROW_RATE)
-                .then_some((groups, width, sight))
+        let cheap = |width, mode| {
+            let groups = (width == FINGERPRINT_BYTES || longest > width).then(|| grouped(width, mode))?;
+            (groups.iter().map(|group| group.cost(mode)).sum::<f64>() < NARROW_RATE)
+                .then_some((groups, width, mode))
         };
-        let (groups, width, sight) = cheap(FINGERPRINT_BYTES, Sight::LowNibbles)
-            .or_else(|| cheap(FINGERPRINT_BYTES - 1, Sight::Bytes))
-            .unwrap_or_else(|| (grouped(width, Sight::Bytes), width, Sight::Bytes));
+        let (groups, width, mode) = cheap(FINGERPRINT_BYTES, LookupMode::LowNibbles)
+            .or_else(|| cheap(FINGERPRINT_BYTES - 1, LookupMode::Bytes))
+            .unwrap_or_else(|| (grouped(width, LookupMode::Bytes), width, LookupMode::Bytes));
 
         let mut tables = [NibbleTable::default(); FINGERPRINT_BYTES];
         let mut ascii_tables = tables;
@@ -105,7 +105,7 @@ impl Teddy {
                 .map(|&(literal, offset)| Needle::new(&literals[literal].0, offset, literals[literal].1))
                 .collect();
         }
-        let has_ascii_tables = sight == Sight::LowNibbles;
+        let has_ascii_tables = mode == LookupMode::LowNibbles;
         Some(Teddy { tables, buckets, width, has_ascii_tables, ascii_tables, processor })
     }
 
@@ -385,7 +385,7 @@ struct Fingerprint {
 impl Fingerprint {
     /// Returns the fingerprint of `width` bytes of one literal, at the offset where it is rarest. After the
     /// end of the literal any byte may follow.
-    fn rarest(literal: &Literal, width: usize, sight: Sight) -> Fingerprint {
+    fn rarest(literal: &Literal, width: usize, mode: LookupMode) -> Fingerprint {
         let nibbles: Vec<Nibbles> = literal
             .byte_sets()
             .map(|set| {
@@ -404,12 +404,12 @@ impl Fingerprint {
         };
         (1..=nibbles.len().saturating_sub(width))
             .map(at)
-            .fold(at(0), |best, other| if other.rate(sight) < best.rate(sight) { other } else { best })
+            .fold(at(0), |best, other| if other.rate(mode) < best.rate(mode) { other } else { best })
     }
 
     /// Returns the share of text positions that survive the lookups.
-    fn rate(&self, sight: Sight) -> f64 {
-        let low_only = sight == Sight::LowNibbles && self.is_ascii;
+    fn rate(&self, mode: LookupMode) -> f64 {
+        let low_only = mode == LookupMode::LowNibbles && self.is_ascii;
         let seen = |nibbles: &Nibbles| match low_only {
             true if nibbles.low != u16::MAX => Nibbles { low: nibbles.low, high: ASCII_NIBBLES },
             _ => *nibbles,
@@ -426,23 +426,23 @@ impl Fingerprint {
     }
 
     /// Returns the expected number of comparisons per byte of text for this bucket.
-    fn cost(&self, sight: Sight) -> f64 {
-        self.rate(sight) * self.members.len() as f64
+    fn cost(&self, mode: LookupMode) -> f64 {
+        self.rate(mode) * self.members.len() as f64
     }
 }
 
 /// Merges fingerprints until they fit into the buckets. Each step merges the two with the lowest joint cost.
-fn group(fingerprints: Vec<Fingerprint>, sight: Sight) -> Vec<Fingerprint> {
+fn group(fingerprints: Vec<Fingerprint>, mode: LookupMode) -> Vec<Fingerprint> {
     let mut groups = fingerprints;
     for (index, group) in groups.iter_mut().enumerate() {
         group.members[0].0 = index;
     }
     while groups.len() > BUCKETS {
-        let costs: Vec<f64> = groups.iter().map(|group| group.cost(sight)).collect();
+        let costs: Vec<f64> = groups.iter().map(|group| group.cost(mode)).collect();
         let mut best = (f64::INFINITY, 0, 1);
         for left in 0..groups.len() {
             for right in left + 1..groups.len() {
-                let added = groups[left].union(&groups[right]).cost(sight) - costs[left] - costs[right];
+                let added = groups[left].union(&groups[right]).cost(mode) - costs[left] - costs[right];
                 if added < best.0 {
                     best = (added, left, right);
                 }

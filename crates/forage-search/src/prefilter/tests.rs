@@ -263,7 +263,7 @@ fn never_misses_a_matching_line() {
 }
 
 #[test]
-fn never_misses_a_line_of_any_of_several_patterns() {
+fn never_misses_a_line_of_several_patterns() {
     let (searched, matching) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
     let selective =
         pattern().prop_filter("has literals", |pattern| required_literals(&parse(pattern)).is_some());
@@ -338,7 +338,7 @@ fn finds_a_literal_at_every_position() {
 /// Tests text that is partly ASCII, where only the low nibbles of ASCII are looked up, with a literal at
 /// every position.
 #[test]
-fn finds_a_literal_wherever_text_stops_or_begins_to_be_ascii() {
+fn finds_literals_at_ascii_transitions() {
     let prefilter = build(&["(?i)kswapd|shrink_slab|mem_cgroup_charge|naïve"], true).unwrap();
     for (ascii, foreign, rest) in [(0, 700, 600), (150, 40, 300), (200, 1300, 200), (64, 512, 0), (1, 1, 900)]
     {
@@ -393,7 +393,7 @@ fn typical_patterns_are_prefiltered() {
 
 /// Lines that an incorrect step of the analysis would lose and that random text rarely contains.
 #[test]
-fn analysis_claims_nothing_too_much() {
+fn analysis_is_sound() {
     let table: &[(&[&str], &str)] = &[
         (&["xx(?:foo)+yy"], "xxfoofooyy"),
         (&["xx(?:foo){2,3}yy"], "xxfoofoofooyy"),
@@ -469,7 +469,7 @@ fn only_a_bare_literal_confirms() {
 
 /// With capacity for two more literals the characters are found; otherwise the search does not apply.
 #[test]
-fn foreign_folds_are_candidates_or_turn_folded_searches_away() {
+fn foreign_folds_are_candidates_or_disable_the_search() {
     let vectors = build(&["(?i)task", "(?i)other"], true).unwrap();
     if vectors.describe().starts_with("teddy") {
         let text = "a ta\u{17f}k\nnothing\ntas\u{212a}\n\u{17e}\u{2122}é\nTask";

@@ -47,7 +47,7 @@ mod tests {
 
     /// An extra bit would only cost time, so no other test would notice it.
     #[test]
-    fn every_byte_has_the_bits_that_its_nibbles_have_in_common() {
+    fn nibble_table_combines_both_nibbles() {
         if Processor::detect().is_none() {
             return;
         }
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn one_byte_that_is_not_ascii_is_seen_wherever_it_is() {
+    fn non_ascii_byte_is_found_at_every_offset() {
         const LENGTH: usize = 2 * LANES + 3;
         if Processor::detect().is_none() {
             return;

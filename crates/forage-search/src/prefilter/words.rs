@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_literals_of_nothing_but_common_words_are_common() {
+    fn literals_of_common_words_are_common() {
         for (literal, fold) in
             [("static int ", false), ("(struct ", false), ("uct *self", false), ("RETURN", true)]
         {

@@ -172,7 +172,7 @@ fn long_lines_have_the_same_matches() {
 
 /// Nothing is found once the call has to end, however short the line is.
 #[test]
-fn a_search_ends_in_the_middle_of_a_line() {
+fn search_ends_in_the_middle_of_a_line() {
     let stop = Stop::never();
     stop.cancel();
     let line = vec![b'a'; 100_000];

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use forage_base::Stop;
 use forage_fs::{RelPath, WalkOptions};
-use forage_search::keyword::{Breadth, KeywordFindings, KeywordOptions, TermDetail, TermFate, gather};
+use forage_search::keyword::{Breadth, KeywordFindings, KeywordOptions, TermDetail, TermStatus, gather};
 
 use crate::search::open;
 use crate::trees::{Random, tree};
@@ -37,7 +37,7 @@ fn shown(gathered: &KeywordFindings) -> Vec<(String, Vec<u64>)> {
 /// Checks on random trees and limits: the budget is respected, the number of threads does not matter, the
 /// result equals the requirement's if that has everything, and every line shown for a term matches it.
 #[test]
-fn chosen_evidence_keeps_its_promises() {
+fn chosen_evidence_invariants() {
     let (mut chosen, mut whole) = (0, 0);
     for seed in 0..150 {
         let mut random = Random::new(seed + 40_000);
@@ -56,7 +56,7 @@ fn chosen_evidence_keeps_its_promises() {
         let requirement = KeywordOptions { breadth: Breadth::Requirement, ..bounds };
         let theirs = gathered(&root, &terms, &requirement, 2);
         let lacks = |term: &forage_search::keyword::TermReport| {
-            matches!(term.fate, TermFate::TooBroad | TermFate::Dropped)
+            matches!(term.fate, TermStatus::TooBroad | TermStatus::Dropped)
         };
         if theirs.terms.iter().any(lacks) {
             chosen += 1;
@@ -93,7 +93,7 @@ fn broad() -> tempfile::TempDir {
 }
 
 #[test]
-fn a_broad_term_is_shown_in_the_files_where_the_terms_say_most() {
+fn broad_term_is_shown_in_the_best_files() {
     let directory = broad();
     let bounds = KeywordOptions { breadth: Breadth::Adaptive, ..KeywordOptions::default() };
     let found = gathered(directory.path(), &named(&["client", "session", "zebra"]), &bounds, 2);
@@ -112,11 +112,11 @@ fn a_broad_term_is_shown_in_the_files_where_the_terms_say_most() {
     // The control: the requirement's rule leaves out the broad term.
     let strict =
         gathered(directory.path(), &named(&["client", "session", "zebra"]), &KeywordOptions::default(), 2);
-    assert_eq!((strict.terms[0].fate.clone(), strict.files.len()), (TermFate::TooBroad, 2));
+    assert_eq!((strict.terms[0].fate.clone(), strict.files.len()), (TermStatus::TooBroad, 2));
 }
 
 #[test]
-fn a_term_a_little_too_broad_keeps_all_its_lines_with_less_context() {
+fn slightly_broad_term_loses_context_first() {
     let directory = tempfile::tempdir().unwrap();
     for number in 0..40 {
         let line = |at: usize| {
@@ -134,7 +134,7 @@ fn a_term_a_little_too_broad_keeps_all_its_lines_with_less_context() {
 }
 
 #[test]
-fn only_what_is_on_nearly_every_line_is_refused() {
+fn refuses_only_terms_on_nearly_every_line() {
     let directory = tempfile::tempdir().unwrap();
     for number in 0..30 {
         let line =
@@ -144,18 +144,18 @@ fn only_what_is_on_nearly_every_line_is_refused() {
     }
     let bounds = KeywordOptions { breadth: Breadth::Adaptive, ..KeywordOptions::default() };
     let found = gathered(directory.path(), &named(&["common", "needle"]), &bounds, 2);
-    let fates: Vec<&TermFate> = found.terms.iter().map(|term| &term.fate).collect();
-    assert_eq!(fates, [&TermFate::TooBroad, &TermFate::Kept]);
+    let fates: Vec<&TermStatus> = found.terms.iter().map(|term| &term.fate).collect();
+    assert_eq!(fates, [&TermStatus::TooBroad, &TermStatus::Kept]);
     assert_eq!((found.files.len(), found.terms[0].files), (30, 30));
     // With `Breadth::Ranked` nothing is sent to a model, so nothing is left out.
     let bounds = KeywordOptions { breadth: Breadth::Ranked { files: 7 }, ..bounds };
     let found = gathered(directory.path(), &named(&["common"]), &bounds, 2);
-    assert_eq!((&found.terms[0].fate, found.files.len(), found.candidates), (&TermFate::Kept, 7, 30));
+    assert_eq!((&found.terms[0].fate, found.files.len(), found.candidates), (&TermStatus::Kept, 7, 30));
 }
 
 /// Tests a file too large to be read whole, and lines too long to be shown.
 #[test]
-fn large_files_and_long_lines_take_no_more_than_their_share() {
+fn large_files_and_long_lines_stay_within_budget() {
     let directory = tempfile::tempdir().unwrap();
     let line = format!("common {}\n", "x".repeat(60));
     fs::write(directory.path().join("large.txt"), line.repeat(150_000) + "zebra\n").unwrap();
@@ -171,7 +171,7 @@ fn large_files_and_long_lines_take_no_more_than_their_share() {
     let bounds = KeywordOptions { breadth: Breadth::Adaptive, ..KeywordOptions::default() };
     let found = gathered(directory.path(), &named(&["zebra", "common"]), &bounds, 2);
     assert_eq!(found.files.len(), 7, "{:?}", shown(&found));
-    assert!(found.terms.iter().all(|term| term.fate == TermFate::Kept), "{:?}", found.terms);
+    assert!(found.terms.iter().all(|term| term.fate == TermStatus::Kept), "{:?}", found.terms);
     assert!(found.bytes < bounds.evidence_bytes);
     // For the line of 180,006 bytes we keep the part around the match and the number of bytes left out.
     let bundle = found.files.iter().find(|file| file.path.as_bytes() == b"bundle.js").unwrap();
@@ -184,7 +184,7 @@ fn large_files_and_long_lines_take_no_more_than_their_share() {
 /// A search that reaches its time limit shows the lines that it has found for a broad term, and does not
 /// refuse any term.
 #[test]
-fn what_was_found_until_the_time_limit_is_shown() {
+fn shows_results_found_before_the_time_limit() {
     let directory = tempfile::tempdir().unwrap();
     let text = "the client waits for an answer of the server, and then goes on\n".repeat(100);
     (0..4_000).for_each(|number| fs::write(directory.path().join(format!("{number}.txt")), &text).unwrap());
@@ -201,7 +201,7 @@ fn what_was_found_until_the_time_limit_is_shown() {
             }
             stopped += 1;
             let what = format!("{breadth:?}, {milliseconds} ms: {:?}", found.terms);
-            assert_eq!(found.terms[0].fate, TermFate::Kept, "{what}");
+            assert_eq!(found.terms[0].fate, TermStatus::Kept, "{what}");
             assert!(found.terms[0].lines_at_least && !found.files.is_empty(), "{what}");
         }
     }
@@ -210,7 +210,7 @@ fn what_was_found_until_the_time_limit_is_shown() {
 
 /// In a large file full of each term, the line that contains all of them is shown, wherever it is.
 #[test]
-fn the_line_with_most_terms_is_found_at_the_end_of_a_large_file() {
+fn finds_best_line_at_the_end_of_a_large_file() {
     let directory = tempfile::tempdir().unwrap();
     let filler = |word: &str| format!("{word} {}\n", "x".repeat(80)).repeat(3_000);
     let text = [filler("alpha"), filler("beta"), filler("gamma"), "alpha beta gamma\n".to_owned()].concat();

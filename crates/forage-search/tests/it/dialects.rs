@@ -112,7 +112,7 @@ const TELLING: &[&str] = &[
 
 /// Checks all syntax that means the same in all engines, on lines where dialects differ.
 #[test]
-fn the_whole_syntax_means_the_same() {
+fn shared_syntax_means_the_same() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("a.txt"), LINES).unwrap();
     fs::write(directory.path().join("b.txt"), "bar\n").unwrap();
@@ -201,7 +201,7 @@ fn check(pattern: &str, text: &[u8], expected: [Result<&[u64], &str>; 3]) {
 }
 
 #[test]
-fn ugrep_finds_no_empty_match_behind_invalid_utf8() {
+fn ugrep_misses_empty_match_after_invalid_utf8() {
     let text = [b"\xffbar\nbar\n", "éèêë\n".as_bytes()].concat();
     check(r"\b", &text, [Ok(&[1, 2, 3]), Ok(&[1, 2, 3]), Ok(&[2, 3])]);
     check("^$|bar", &text, [Ok(&[1, 2]), Ok(&[1, 2]), Ok(&[2])]);
@@ -210,12 +210,12 @@ fn ugrep_finds_no_empty_match_behind_invalid_utf8() {
 }
 
 #[test]
-fn ugrep_searches_for_no_bytes_beyond_utf8() {
+fn ugrep_rejects_non_utf8_bytes() {
     check(r"(?-u:\xff)", b"a\n\xff\n", [Ok(&[2]), Ok(&[2]), Err("NotForUgrep")]);
 }
 
 #[test]
-fn only_ugrep_knows_look_around_and_backreferences() {
+fn only_ugrep_supports_look_around_and_backreferences() {
     let text = b"foobar\nfoofoo\nxfoo\n";
     check("foo(?=bar)", text, [Err("look-around"), Err("InvalidPattern"), Ok(&[1])]);
     check("(?<!x)foo$", text, [Err("look-around"), Err("InvalidPattern"), Ok(&[2])]);
@@ -230,7 +230,7 @@ fn only_ugrep_knows_look_around_and_backreferences() {
 }
 
 #[test]
-fn a_match_of_ugrep_over_a_line_end_is_left_out_and_said() {
+fn ugrep_multiline_match_is_left_out_and_reported() {
     let (found, warnings) =
         lines("ugrep", r"(?<=f)oo\W+bar", PatternOptions::default(), b"foo\nbar\nfoo bar\nx\n");
     assert_eq!(found, Ok(vec![3]));
@@ -242,7 +242,7 @@ fn a_match_of_ugrep_over_a_line_end_is_left_out_and_said() {
 
 /// The control: ugrep alone silently exits with 1 (nothing found).
 #[test]
-fn ugrep_gives_up_on_long_lines_and_that_is_said() {
+fn ugrep_giving_up_on_long_lines_is_reported() {
     let directory = tempfile::tempdir().unwrap();
     let long = [b"ab".repeat(500_000), b"c\n".to_vec()].concat();
     for (name, text) in
@@ -274,19 +274,19 @@ fn ugrep_gives_up_on_long_lines_and_that_is_said() {
 }
 
 #[test]
-fn ugrep_knows_the_letters_of_its_unicode_version() {
+fn ugrep_uses_its_own_unicode_version() {
     // U+10D4A is a letter since Unicode 16.
     check(r"x\w", "x\u{10d4a}\nxy\n".as_bytes(), [Ok(&[1, 2]), Ok(&[1, 2]), Ok(&[2])]);
 }
 
 #[test]
-fn ugrep_has_a_smaller_bound_on_patterns() {
+fn ugrep_has_a_lower_pattern_limit() {
     let pattern = r"(?:[\w&&\d]\pL){120}|foo";
     check(pattern, b"foo\n", [Ok(&[1]), Ok(&[1]), Err("too large")]);
 }
 
 #[test]
-fn a_nul_in_a_pattern_is_no_argument() {
+fn nul_in_pattern_is_an_error() {
     check("a\0", b"a\n", [Ok(&[]), Err("Nul"), Err("Nul")]);
     check(r"a\x00|b", b"b\n", [Ok(&[1]), Ok(&[1]), Ok(&[1])]);
 }
@@ -317,7 +317,7 @@ fn fuzzy_needs_ugrep() {
 }
 
 #[test]
-fn patterns_for_no_engine_are_refused_before_one_is_started() {
+fn invalid_patterns_start_no_engine() {
     for name in ["rg", "ugrep"] {
         for (pattern, words) in
             [("", "Empty"), ("a\nb", "LineFeed"), (r"a\nb", "LineFeed"), ("(?=a)\n", "LineFeed")]

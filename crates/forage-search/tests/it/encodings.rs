@@ -103,7 +103,7 @@ fn found(files: &[FileEvents]) -> Vec<FileEvents> {
 }
 
 #[test]
-fn texts_are_found_as_if_they_were_utf8() {
+fn other_encodings_match_like_utf8() {
     let (mut matches, mut detected) = (0, 0);
     let mut random = Random::new(59);
     let trees: Vec<_> = ENCODINGS
@@ -166,7 +166,7 @@ fn texts_are_found_as_if_they_were_utf8() {
 }
 
 #[test]
-fn a_pattern_of_bytes_searches_the_stored_bytes() {
+fn byte_pattern_searches_stored_bytes() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("a.txt"), b"caf\xe9 one\n").unwrap();
     std::thread::sleep(SETTLED);
@@ -189,7 +189,7 @@ fn a_pattern_of_bytes_searches_the_stored_bytes() {
 }
 
 #[test]
-fn a_large_file_is_decoded_in_pieces() {
+fn large_file_is_decoded_in_pieces() {
     let directory = tempfile::tempdir().unwrap();
     let [stored, plain] = ["stored", "plain"].map(|name| directory.path().join(name));
     let line = "int 用户 = 0; // 查询用户信息\n";

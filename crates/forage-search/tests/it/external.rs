@@ -94,7 +94,7 @@ pub(crate) fn random_request(random: &mut Random) -> Wanted {
 }
 
 #[test]
-fn answers_equal_the_embedded_engines() {
+fn external_results_equal_embedded() {
     let engines = [engine("rg"), engine("ugrep")];
     let (mut found, mut left_out, mut requests) = (0, 0, 0);
     for seed in 0..220 {
@@ -112,7 +112,7 @@ fn answers_equal_the_embedded_engines() {
                     run(program, &request, &root, &case.walk, &case.scan, &Stop::never()).unwrap();
                 let what = format!("seed {seed}, {}: {}", program.kind().name(), case.shown);
                 let mut embedded = embedded.clone();
-                // Listed in docs/engines.md and asserted by `ugrep_finds_no_empty_match_behind_invalid_utf8`.
+                // Listed in docs/engines.md and asserted by `ugrep_misses_empty_match_after_invalid_utf8`.
                 if program.kind() == ProgramKind::Ugrep
                     && !case.options.literal
                     && CAN_BE_EMPTY.contains(&case.text)
@@ -178,7 +178,7 @@ fn assert_same(theirs: &[FileEvents], embedded: &[FileEvents], what: &str) {
 }
 
 #[test]
-fn a_large_file_equals_the_embedded_engines() {
+fn large_file_equals_embedded() {
     let directory = tempfile::tempdir().unwrap();
     let mut text = Vec::new();
     let mut borders = Vec::new();
@@ -234,7 +234,7 @@ fn a_large_file_equals_the_embedded_engines() {
 }
 
 #[test]
-fn a_start_that_is_a_file_and_one_that_is_not_there() {
+fn start_may_be_a_file_but_must_exist() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join(".hidden"), "needle\n").unwrap();
     let root = open(directory.path());
@@ -257,7 +257,7 @@ fn a_start_that_is_a_file_and_one_that_is_not_there() {
 
 /// If the deadline cuts an answer, the result is a prefix of the full answer.
 #[test]
-fn a_deadline_gives_the_beginning_of_the_answer() {
+fn deadline_gives_a_prefix() {
     let directory = tempfile::tempdir().unwrap();
     let mut random = Random::new(7);
     for number in 0..40 {
@@ -331,7 +331,7 @@ fn breaking_off_ends_the_search() {
 }
 
 #[test]
-fn programs_come_from_where_no_repository_can_put_them() {
+fn rejects_programs_inside_roots() {
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().canonicalize().unwrap();
     let (root, bin) = (place.join("root"), place.join("bin"));

@@ -13,7 +13,7 @@ use crate::index::{SETTLED, answer, segment, snapshot};
 use crate::trees::{Random, tree};
 
 #[test]
-fn damaged_files_of_an_index_change_no_answer() {
+fn damaged_index_files_change_no_answer() {
     let trees: Vec<_> = (0..3).map(|seed| tree(&mut Random::new(seed), true)).collect();
     std::thread::sleep(SETTLED);
     let root = &trees[0].1;

@@ -42,13 +42,13 @@ fn span(start: usize, end: usize, distance: u8) -> Span {
 }
 
 #[test]
-fn an_exact_match_is_not_hidden_by_a_worse_one_before_it() {
+fn worse_match_does_not_hide_an_exact_one() {
     let found = lines("neeedle needle nedle\nnothing\n", "needle", &within(1));
     assert_eq!(found, [(1, vec![span(0, 7, 1), span(8, 14, 0), span(15, 20, 1)])]);
 }
 
 #[test]
-fn characters_are_edited_not_bytes() {
+fn edits_are_characters_not_bytes() {
     assert_eq!(lines("grün\ngrun\ngr日n\n", "gruen", &within(1)), [(2, vec![span(0, 4, 1)])]);
     let found = lines("grün\ngrun\ngr日n\n", "gruen", &within(2));
     assert_eq!(found.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 2, 3]);
@@ -57,7 +57,7 @@ fn characters_are_edited_not_bytes() {
 }
 
 #[test]
-fn words_end_where_the_text_says() {
+fn word_boundaries_use_the_unedited_text() {
     let options = PatternOptions { word: true, ..within(1) };
     let found = lines("a needle\nneedles_\nnedle.\nünedle\nü nedle\n", "needle", &options);
     assert_eq!(found.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 3, 5]);
@@ -70,7 +70,7 @@ fn no_edit_crosses_a_line_feed() {
 }
 
 #[test]
-fn what_matches_nearly_everything_is_refused() {
+fn unspecific_patterns_are_refused() {
     let error =
         |pattern: &str, edits| Pattern::new(pattern, &within(edits)).map(|_| ()).unwrap_err().to_string();
     let message = error("foo|a*", 1);
@@ -118,7 +118,7 @@ fn more_edits_find_no_fewer_lines() {
 
 /// A file that is read in pieces gives the same lines as many small files with the same text.
 #[test]
-fn large_files_are_searched_as_small_ones_are() {
+fn large_files_match_like_small_ones() {
     let mut random = Random::new(11);
     let part = text(&mut random, 2_000);
     let filler = format!("{}\n", "nothing like it, ".repeat(60)).repeat(400);
@@ -156,7 +156,7 @@ fn long_lines_are_cut_around_the_best_match() {
 }
 
 #[test]
-fn very_long_lines_match_wherever_the_match_is() {
+fn very_long_line_matches_anywhere() {
     let far = limits::FUZZY_WINDOW_BYTES * 3;
     for (pattern, word) in [("needle", false), ("needle", true), (r"x.*nee[d]le", false)] {
         let line = format!("ü{} nedle{} needle\n", "x ".repeat(far / 2), " ".repeat(far));

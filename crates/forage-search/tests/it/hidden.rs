@@ -30,7 +30,7 @@ fn walked(root: &Path, start: &RelPath, options: &WalkOptions) -> (Vec<WalkedFil
 }
 
 #[test]
-fn what_is_hidden_is_all_visited_without_the_rest() {
+fn only_hidden_visits_exactly_the_hidden_files() {
     let (mut hidden, mut all) = (0, 0);
     for seed in 0..300 {
         let random = &mut Random::new(seed + 310_000);

@@ -264,7 +264,7 @@ fn an_index_changes_no_answer() {
 
 /// Large files are searched in pieces, and are left unread unless they must be reported anyway.
 #[test]
-fn a_large_file_is_known_by_what_is_in_all_its_pieces() {
+fn large_file_is_indexed_by_all_pieces() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("root");
     fs::create_dir(&root).unwrap();
@@ -311,7 +311,7 @@ fn a_large_file_is_known_by_what_is_in_all_its_pieces() {
 }
 
 #[test]
-fn an_exhaustive_search_opens_the_index_first_and_once() {
+fn exhaustive_search_opens_the_index_once() {
     let mut random = Random::new(7);
     let (_directory, root) = tree(&mut random, true);
     std::thread::sleep(SETTLED);
@@ -336,7 +336,7 @@ fn an_exhaustive_search_opens_the_index_first_and_once() {
 }
 
 #[test]
-fn an_exhaustive_search_waits_for_an_index_that_is_being_opened_as_long_as_it_may() {
+fn exhaustive_search_waits_for_the_index_until_its_deadline() {
     let mut random = Random::new(8);
     let (_directory, root) = tree(&mut random, true);
     std::thread::sleep(SETTLED);

@@ -90,7 +90,7 @@ fn hostile_patterns_are_data() {
 }
 
 #[test]
-fn configuration_of_a_repository_does_nothing() {
+fn repository_configuration_is_ignored() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("root");
     fs::create_dir(&root).unwrap();

@@ -5,7 +5,9 @@ use std::path::Path;
 
 use forage_base::Stop;
 use forage_fs::{RelPath, WalkOptions};
-use forage_search::keyword::{EvidenceLine, FileEvidence, KeywordFindings, KeywordOptions, TermFate, gather};
+use forage_search::keyword::{
+    EvidenceLine, FileEvidence, KeywordFindings, KeywordOptions, TermStatus, gather,
+};
 
 use crate::ripgrep;
 use crate::search::{for_ripgrep, open};
@@ -53,7 +55,7 @@ fn procedure(root: &Path, terms: &[String], bounds: &KeywordOptions) -> Procedur
     Procedure { too_broad, kept: usable, evidence }
 }
 
-fn terms_with(gathered: &KeywordFindings, fate: &TermFate) -> Vec<String> {
+fn terms_with(gathered: &KeywordFindings, fate: &TermStatus) -> Vec<String> {
     gathered.with_fate(fate).map(|term| term.term.clone()).collect()
 }
 
@@ -61,14 +63,14 @@ fn check(root: &Path, terms: &[String], bounds: &KeywordOptions, what: &str) -> 
     let theirs = procedure(root, terms, bounds);
     let ours = gather(&open(root), &RelPath::root(), &WalkOptions::default(), terms, bounds, &Stop::never())
         .unwrap();
-    assert_eq!(terms_with(&ours, &TermFate::TooBroad), theirs.too_broad, "{what} {terms:?}: too broad");
+    assert_eq!(terms_with(&ours, &TermStatus::TooBroad), theirs.too_broad, "{what} {terms:?}: too broad");
     // The procedure keeps a term without hits, which adds nothing to its output, until it drops it for size.
-    let silent = terms_with(&ours, &TermFate::NoHits);
+    let silent = terms_with(&ours, &TermStatus::NoHits);
     for term in &silent {
         assert_eq!(ripgrep(root, std::slice::from_ref(term)), NO_MATCHES, "{what}: {term:?} has no hits");
     }
     let kept: Vec<String> = theirs.kept.into_iter().filter(|term| !silent.contains(term)).collect();
-    assert_eq!(terms_with(&ours, &TermFate::Kept), kept, "{what} {terms:?}: kept");
+    assert_eq!(terms_with(&ours, &TermStatus::Kept), kept, "{what} {terms:?}: kept");
     if ours.to_ripgrep_output() != theirs.evidence {
         let output = ours.to_ripgrep_output();
         let pair = output.lines().zip(theirs.evidence.lines()).find(|(a, b)| a != b);
@@ -112,7 +114,7 @@ const TERMS: &[&str] = &[
 /// These limits are low enough for small trees to reach them. The exact limits of the requirement are tested
 /// below with the same code.
 #[test]
-fn terms_and_evidence_equal_the_procedures() {
+fn evidence_equals_the_procedure() {
     let (mut broad, mut dropped, mut kept) = (0, 0, 0);
     for seed in 0..240 {
         let mut random = Random::new(seed + 10_000);
@@ -125,9 +127,9 @@ fn terms_and_evidence_equal_the_procedures() {
             ..KeywordOptions::default()
         };
         let gathered = check(&root, &terms, &bounds, &format!("seed {seed}"));
-        broad += gathered.with_fate(&TermFate::TooBroad).count();
-        dropped += gathered.with_fate(&TermFate::Dropped).count();
-        kept += gathered.with_fate(&TermFate::Kept).count();
+        broad += gathered.with_fate(&TermStatus::TooBroad).count();
+        dropped += gathered.with_fate(&TermStatus::Dropped).count();
+        kept += gathered.with_fate(&TermStatus::Kept).count();
     }
     assert!(
         broad > 50 && dropped >= 10 && kept > 100,
@@ -163,7 +165,7 @@ fn the_term_bound_is_exact() {
         fs::write(directory.path().join("b.txt"), "other\n").unwrap();
         let terms = ["needle".to_owned(), "other".to_owned()];
         let gathered = check(directory.path(), &terms, &KeywordOptions::default(), "term bound");
-        let fate = if fits { TermFate::Kept } else { TermFate::TooBroad };
+        let fate = if fits { TermStatus::Kept } else { TermStatus::TooBroad };
         assert_eq!(gathered.terms[0].fate, fate, "{bytes} bytes");
         if fits {
             assert_eq!(gathered.terms[0].bytes, bytes as u64);
@@ -181,14 +183,14 @@ fn the_evidence_bound_is_exact() {
         exactly(directory.path(), "c.txt", "third", bytes - 100_000 - 2 * "--\n".len());
         let terms = ["first".to_owned(), "second".to_owned(), "third".to_owned()];
         let gathered = check(directory.path(), &terms, &KeywordOptions::default(), "evidence bound");
-        let fate = if fits { TermFate::Kept } else { TermFate::Dropped };
+        let fate = if fits { TermStatus::Kept } else { TermStatus::Dropped };
         assert_eq!(gathered.terms[2].fate, fate, "{bytes} bytes");
         assert_eq!(gathered.bytes, if fits { bytes as u64 } else { 100_003 });
     }
 }
 
 #[test]
-fn large_trees_with_real_bounds_equal_the_procedures() {
+fn large_trees_equal_the_procedure() {
     for seed in 0..12 {
         let mut random = Random::new(seed + 90_000);
         let directory = tempfile::tempdir().unwrap();
@@ -227,14 +229,14 @@ fn invalid_terms_are_reported_and_the_others_run() {
         &Stop::never(),
     )
     .unwrap();
-    let invalid = gathered.terms.iter().filter(|term| matches!(term.fate, TermFate::Invalid(_))).count();
-    assert_eq!((invalid, terms_with(&gathered, &TermFate::Kept)), (4, vec!["needle".to_owned()]));
+    let invalid = gathered.terms.iter().filter(|term| matches!(term.fate, TermStatus::Invalid(_))).count();
+    assert_eq!((invalid, terms_with(&gathered, &TermStatus::Kept)), (4, vec!["needle".to_owned()]));
 }
 
 /// For a file too large to be read whole the evidence comes from the piecewise search, in which an abandoned
 /// term must not take the context of another with it.
 #[test]
-fn a_large_file_equals_the_procedures() {
+fn large_file_equals_the_procedure() {
     let directory = tempfile::tempdir().unwrap();
     let mut text = String::new();
     for i in 0..170_000 {
@@ -246,13 +248,13 @@ fn a_large_file_equals_the_procedures() {
     fs::write(directory.path().join("small.txt"), "raretoken here\n").unwrap();
     let terms = ["raretoken".to_owned(), "common".to_owned()];
     let gathered = check(directory.path(), &terms, &KeywordOptions::default(), "large file");
-    assert_eq!(gathered.terms[1].fate, TermFate::TooBroad);
+    assert_eq!(gathered.terms[1].fate, TermStatus::TooBroad);
 }
 
 /// Combines terms without usable literals, terms too common to be searched for with others, and ordinary
 /// ones.
 #[test]
-fn a_term_of_one_letter_does_not_change_what_others_find() {
+fn one_letter_term_does_not_affect_others() {
     for seed in 0..20 {
         let mut random = Random::new(seed + 70_000);
         let (_keep, root) = tree(&mut random, false);
@@ -264,7 +266,7 @@ fn a_term_of_one_letter_does_not_change_what_others_find() {
 }
 
 #[test]
-fn files_of_a_ranking_stand_beside_those_with_a_match() {
+fn ranked_files_join_matching_ones() {
     let tree = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &[u8]| fs::write(tree.path().join(name), text).unwrap();
     fs::create_dir(tree.path().join("a")).unwrap();

@@ -74,7 +74,7 @@ fn shown(files: &[FileEvents]) -> Vec<FileEvents> {
 }
 
 #[test]
-fn an_index_changes_no_answer_about_notebooks() {
+fn index_changes_no_notebook_answer() {
     let mut random = Random::new(59);
     let directory = tempfile::tempdir().unwrap();
     let [stored, plain] = ["stored", "plain"].map(|name| directory.path().join(name));
@@ -131,7 +131,7 @@ fn an_index_changes_no_answer_about_notebooks() {
 }
 
 #[test]
-fn a_notebook_without_lines_of_its_own_is_searched_as_it_is_stored() {
+fn notebook_without_cells_is_searched_as_stored() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
     let cells = json!({ "cells": [

@@ -70,7 +70,7 @@ fn edit(random: &mut Random, file: &Path) -> &'static str {
 }
 
 #[test]
-fn parts_are_searched_as_their_files_are() {
+fn parts_match_like_whole_files() {
     for first in (0..24).step_by(12) {
         let trees: Vec<_> = (first..first + 12)
             .map(|seed| {
@@ -119,7 +119,7 @@ fn parts_are_searched_as_their_files_are() {
 
 /// The control: a search relies on the index's data about parts until the file changes.
 #[test]
-fn the_lines_before_a_part_are_those_of_the_index() {
+fn line_numbers_of_parts_come_from_the_index() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("root");
     fs::create_dir(&root).unwrap();

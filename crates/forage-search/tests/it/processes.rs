@@ -109,7 +109,7 @@ echo $$ >> "${0%/*}/group"
 while :; do echo "2:x"; echo "2:y" >&2; done"#;
 
 #[test]
-fn argument_list_environment_and_place_are_ours() {
+fn engine_gets_only_our_arguments_and_environment() {
     for (name, last) in [("rg", "pattern"), ("ugrep", "(?:(?:pattern))")] {
         let stage = Stage::new(
             name,
@@ -161,7 +161,7 @@ fn is_left_open(target: &str) -> bool {
 }
 
 #[test]
-fn a_hostile_engine_ends_with_the_deadline() {
+fn hostile_engine_ends_at_the_deadline() {
     let stage = Stage::new("rg", HOSTILE);
     // A long text, so that much output is not considered abnormal.
     fs::write(stage.root().join("a.txt"), "x\n".repeat(400_000)).unwrap();
@@ -176,7 +176,7 @@ fn a_hostile_engine_ends_with_the_deadline() {
 
 /// Shows that the naive approach fails: waiting for the output and killing only the child on a timeout.
 #[test]
-fn the_naive_way_leaves_processes_behind() {
+fn naive_kill_leaves_processes() {
     let stage = Stage::new("rg", HOSTILE);
     let mut child = Command::new(stage.program.path())
         .stdin(Stdio::null())
@@ -200,7 +200,7 @@ fn the_naive_way_leaves_processes_behind() {
 }
 
 #[test]
-fn a_flood_ends_without_a_deadline() {
+fn flood_ends_without_a_deadline() {
     let stage = Stage::new("rg", "echo $$ > ${0%/*}/group\n/bin/sleep 1000 &\nexec /usr/bin/yes 2:x");
     let began = Instant::now();
     assert!(matches!(stage.run(&Stop::never()), Err(ExternalError::Flooded { .. })));
@@ -209,7 +209,7 @@ fn a_flood_ends_without_a_deadline() {
 }
 
 #[test]
-fn what_an_engine_leaves_behind_ends_with_it() {
+fn children_end_with_the_engine() {
     // The child keeps the pipes open, so we must neither wait for it nor let it survive.
     let stage = Stage::new("rg", "echo $$ > ${0%/*}/group\n/bin/sleep 1000 &\necho 3:two");
     let began = Instant::now();
@@ -220,7 +220,7 @@ fn what_an_engine_leaves_behind_ends_with_it() {
 }
 
 #[test]
-fn an_engine_that_closes_its_pipes_and_stays_ends_with_the_deadline() {
+fn engine_with_closed_pipes_ends_at_the_deadline() {
     let stage = Stage::new("rg", "echo $$ > ${0%/*}/group\nexec >&- 2>&-\n/bin/sleep 1000");
     let began = Instant::now();
     let (_, report) = stage.run(&Stop::after(STARTED)).unwrap();
@@ -259,7 +259,7 @@ if /bin/grep -q SLEEP "$last"; then exec /bin/sleep 1000; fi"#;
 }
 
 #[test]
-fn a_panic_and_a_break_end_the_processes_too() {
+fn panic_and_break_end_processes() {
     let script = r#"echo $$ >> "${0%/*}/groups"
 for last; do :; done
 if /bin/grep -q SLEEP "$last"; then /bin/sleep 1000; fi
@@ -296,7 +296,7 @@ echo 2:x"#;
 
 /// Exit codes and signals, with and without output: the reported lines decide.
 #[test]
-fn endings_are_told_apart_by_what_was_seen() {
+fn endings_depend_on_reported_lines() {
     for (ending, code, signal) in [
         ("exit 0", Some(0), None),
         ("exit 1", Some(1), None),
@@ -332,7 +332,7 @@ fn endings_are_told_apart_by_what_was_seen() {
 }
 
 #[test]
-fn garbage_is_left_out_and_said() {
+fn garbage_is_left_out_and_reported() {
     let stage = Stage::new(
         "rg",
         r"printf 'nonsense\n2:one\n1:\n9999:x\n\377\n3:two\n99999999999999999999999999999:x\n\n4'",
@@ -350,7 +350,7 @@ fn garbage_is_left_out_and_said() {
 }
 
 #[test]
-fn an_engine_that_ends_before_the_end_of_the_text_is_found_out() {
+fn incomplete_engine_run_is_detected() {
     let stage = Stage::new("ugrep", "echo 2:one");
     let (files, report) = stage.run(&Stop::never()).unwrap();
     assert_eq!(files.len(), 1);
@@ -362,7 +362,7 @@ fn an_engine_that_ends_before_the_end_of_the_text_is_found_out() {
 }
 
 #[test]
-fn a_program_that_can_not_be_started_is_an_error() {
+fn unstartable_program_is_an_error() {
     let stage = Stage::new("rg", "");
     fs::remove_file(stage.program.path()).unwrap();
     assert!(matches!(stage.run(&Stop::never()), Err(ExternalError::Start { .. })));
@@ -439,8 +439,8 @@ fn threads() -> usize {
 }
 
 #[test]
-fn a_hundred_cancelled_calls_leave_nothing() {
-    if !alone("processes::a_hundred_cancelled_calls_leave_nothing", &[]) {
+fn hundred_cancelled_calls_leak_nothing() {
+    if !alone("processes::hundred_cancelled_calls_leak_nothing", &[]) {
         return;
     }
     let stage = Stage::new("rg", HOSTILE);

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use forage_base::Stop;
 use forage_fs::{
-    Dismissal, Entry, Globs, RelPath, SkipReason, Skipped, Snapshot, Unvisited, Walk, WalkOptions, WalkStep,
-    limits,
+    Entry, Globs, PendingFile, RelPath, SkipReason, Skipped, Snapshot, VisitDecision, Walk, WalkOptions,
+    WalkStep, limits,
 };
 
 use crate::external::random_request;
@@ -24,15 +24,15 @@ fn walked(
     start: &RelPath,
     options: &WalkOptions,
     fill: Option<(usize, &[u8])>,
-    most: usize,
+    max: usize,
 ) -> (String, usize) {
     let (met, known) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let dismiss = |(): &mut (), file: &Unvisited<'_>| {
+    let dismiss = |(): &mut (), file: &PendingFile<'_>| {
         known.fetch_add(1, Ordering::Relaxed);
         // Unvisited files are counted the way a visitor counts them below.
         match file.path.ends_with(b".md") {
-            true => Dismissal::Leave(Some(SkipReason::Binary)),
-            false => Dismissal::Visit,
+            true => VisitDecision::Skip(Some(SkipReason::Binary)),
+            false => VisitDecision::Visit,
         }
     };
     let visit = |(): &mut (), entry: &Entry<'_>, skipped: &mut Skipped| {
@@ -47,7 +47,7 @@ fn walked(
         }
         WalkStep::Item(format!("{:?} {:?} {:?}\n", entry.path, entry.kind, entry.hidden_by), 100)
     };
-    let (mut found, mut left) = (String::new(), most);
+    let (mut found, mut left) = (String::new(), max);
     let receive = |line: String| {
         found.push_str(&line);
         left -= 1;
@@ -95,14 +95,14 @@ fn a_snapshot_changes_no_walk() {
                 let options = random_options(&mut random);
                 let start =
                     if random.one_in(3) { some_directory(&mut random, root) } else { RelPath::root() };
-                let most = if random.one_in(4) { 1 + random.below(4) } else { usize::MAX };
-                let plain = walked(root, &start, &options, None, most).0;
+                let max = if random.one_in(4) { 1 + random.below(4) } else { usize::MAX };
+                let plain = walked(root, &start, &options, None, max).0;
                 let (fill, kept) = match random.one_in(3) {
                     true => (Some((random.below(5), &bytes[..])), Snapshot::default()),
                     false => (None, filled(&bytes)),
                 };
                 let with = WalkOptions { snapshot: Some(Arc::new(kept)), ..options.clone() };
-                let (said, files) = walked(root, &start, &with, fill, most);
+                let (said, files) = walked(root, &start, &with, fill, max);
                 assert_eq!(said, plain, "seed {seed} {start:?} {edits:?} {options:?}");
                 known += files;
                 walks += 1;
@@ -117,7 +117,7 @@ fn a_snapshot_changes_no_walk() {
 
 /// The cost of compiling rules counts against the limits of a search even if the rules need not be compiled.
 #[test]
-fn rules_that_need_not_be_compiled_count_as_if_they_were() {
+fn uncompiled_rules_count_against_limits() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
     // Eight rule files are within the limits of a search, twelve are not.
@@ -146,7 +146,7 @@ fn rules_that_need_not_be_compiled_count_as_if_they_were() {
 
 /// A directory that is not entered because a link leads back to it has its rules read once.
 #[test]
-fn rules_are_not_read_again_where_a_link_leads_round() {
+fn cyclic_link_does_not_reread_rules() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
     fs::create_dir_all(root.join("a")).unwrap();

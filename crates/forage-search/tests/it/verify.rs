@@ -55,7 +55,7 @@ fn index_with(root: &Path, fault: Fault) -> Segment {
 }
 
 #[test]
-fn every_fault_of_an_index_is_found_and_its_file_named() {
+fn verify_names_every_faulty_file() {
     let directory = tempfile::tempdir().unwrap();
     fs::write(directory.path().join("a.txt"), TEXT).unwrap();
     let root = open(directory.path());
@@ -74,7 +74,7 @@ fn every_fault_of_an_index_is_found_and_its_file_named() {
 
 /// Includes files that are read in pieces.
 #[test]
-fn an_index_that_is_right_is_found_to_be() {
+fn verify_accepts_a_correct_index() {
     let trees: Vec<_> = (0..20).map(|seed| tree(&mut Random::new(seed), true)).collect();
     let large: String = (0..200_000).map(|number| format!("line {} of many\n", number % 777)).collect();
     assert!(large.len() < 8 << 20);

@@ -114,7 +114,7 @@ pub(crate) fn edit_more(random: &mut Random, root: &Path) -> String {
 
 /// Searches 200 trees in two ways, each as listed and after each of four changes.
 #[test]
-fn a_watched_tree_changes_no_answer() {
+fn watched_tree_changes_no_answer() {
     let (mut answers, mut listed) = (0, 0);
     for first in (0..200).step_by(100) {
         let trees: Vec<_> =
@@ -181,7 +181,7 @@ fn a_watched_tree_changes_no_answer() {
 /// A build writes 20,000 files while searches run: each search finds everything written before it began. Then
 /// it writes more files than the kernel's queue holds while no search runs.
 #[test]
-fn what_a_build_writes_is_found_at_once() {
+fn finds_files_written_during_a_build() {
     const FILES: usize = 20_000;
     let (_directory, root) = tree(&mut Random::new(7), false);
     let (watched, index) = watched_index(&root, &[&segment(&root, None)]);
@@ -246,7 +246,7 @@ fn what_a_build_writes_is_found_at_once() {
 /// If a tree is too large to be compared in every call, a search must not report that there is no match in a
 /// file that was changed through a name outside of the tree.
 #[test]
-fn an_answer_without_a_match_rests_on_states_of_the_same_call() {
+fn no_match_compares_states_in_the_same_call() {
     let (_directory, root) = tree(&mut Random::new(9), false);
     for number in 0..fs_limits::COMPARED_ALWAYS {
         let directory = root.join(format!("many/{:02}", number % 50));
@@ -282,7 +282,7 @@ fn an_answer_without_a_match_rests_on_states_of_the_same_call() {
 
 /// The kernel reports the changes of a directory up to a limit, and also reports exceeding the limit.
 #[test]
-fn a_flood_of_changes_is_noticed() {
+fn event_overflow_is_detected() {
     let (_directory, root) = tree(&mut Random::new(8), false);
     let watched = WatchedTree::new(&open(&root), &Mounts::open().unwrap());
     let walk = WalkOptions::default();

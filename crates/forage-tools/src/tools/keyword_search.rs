@@ -18,7 +18,7 @@ use std::sync::Arc;
 use forage_base::Stop;
 use forage_fs::{RelPath, Root, find_git_root};
 use forage_search::keyword::{
-    Breadth, EvidenceLine, KeywordFindings, KeywordOptions, TermDetail, TermFate, TermReport, gather,
+    Breadth, EvidenceLine, KeywordFindings, KeywordOptions, TermDetail, TermReport, TermStatus, gather,
 };
 use forage_search::{Case, Pattern, PatternOptions};
 use schemars::JsonSchema;
@@ -368,8 +368,8 @@ fn search_start(root: &Root, base: &RelPath) -> RelPath {
 
 /// All terms too broad, or none of them valid: errors that name each.
 fn refuse_if_nothing_is_left(gathered: &KeywordFindings, settings: &FilterSettings) -> Result<(), ToolError> {
-    let all = |fits: fn(&TermFate) -> bool| gathered.terms.iter().all(|term| fits(&term.fate));
-    if all(|fate| matches!(fate, TermFate::Invalid(_))) {
+    let all = |fits: fn(&TermStatus) -> bool| gathered.terms.iter().all(|term| fits(&term.fate));
+    if all(|fate| matches!(fate, TermStatus::Invalid(_))) {
         let errors: Vec<String> =
             gathered.terms.iter().map(|term| format!("{}: {}", quoted(&term.term), error_of(term))).collect();
         return Err(ToolError::argument(
@@ -378,11 +378,11 @@ fn refuse_if_nothing_is_left(gathered: &KeywordFindings, settings: &FilterSettin
         ));
     }
     if gathered.files.is_empty()
-        && all(|fate| matches!(fate, TermFate::TooBroad | TermFate::Invalid(_)))
+        && all(|fate| matches!(fate, TermStatus::TooBroad | TermStatus::Invalid(_)))
         && gathered.report.stopped.is_none()
     {
         let line = |term: &TermReport| match &term.fate {
-            TermFate::Invalid(error) => format!(
+            TermStatus::Invalid(error) => format!(
                 "- {}: invalid ({})",
                 quoted(&term.term),
                 clip(&sanitize_line(&error.to_string()), limits::NOTE_BYTES)
@@ -405,7 +405,7 @@ fn refuse_if_nothing_is_left(gathered: &KeywordFindings, settings: &FilterSettin
 
 fn error_of(term: &TermReport) -> String {
     match &term.fate {
-        TermFate::Invalid(error) => clip(&error.to_string(), limits::NOTE_BYTES),
+        TermStatus::Invalid(error) => clip(&error.to_string(), limits::NOTE_BYTES),
         _ => String::new(),
     }
 }
@@ -419,7 +419,7 @@ fn unseen(
 ) -> CallVerdict {
     let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
     let silent: Vec<String> =
-        gathered.with_fate(&TermFate::NoHits).map(|term| format!("(?:{})", term.term)).collect();
+        gathered.with_fate(&TermStatus::NoHits).map(|term| format!("(?:{})", term.term)).collect();
     // All at once; terms that are too long for one pattern together are not worth a walk each.
     match Pattern::new_within(&silent.join("|"), &options, stop) {
         Ok(pattern) => unseen_matches(context, root, start, &context.walk_options(), &pattern, None, stop),
@@ -437,13 +437,13 @@ fn response(
     let term = |term: &TermReport| TermRecord {
         term: term.term.clone(),
         fate: match term.fate {
-            TermFate::Kept => "kept",
-            TermFate::NoHits => "no_hits",
-            TermFate::TooBroad => "too_broad",
-            TermFate::Dropped => "dropped",
-            TermFate::Invalid(_) => "invalid",
+            TermStatus::Kept => "kept",
+            TermStatus::NoHits => "no_hits",
+            TermStatus::TooBroad => "too_broad",
+            TermStatus::Dropped => "dropped",
+            TermStatus::Invalid(_) => "invalid",
         },
-        error: matches!(term.fate, TermFate::Invalid(_)).then(|| error_of(term)),
+        error: matches!(term.fate, TermStatus::Invalid(_)).then(|| error_of(term)),
         bytes: term.bytes,
         lines: term.lines,
         files: term.files,
@@ -472,7 +472,7 @@ fn response(
 /// What was chosen of a term. Compact evidence is chosen once more from that, so it says nothing of what is sent there.
 fn shown(term: &TermReport, settings: &FilterSettings) -> Option<ShownRecord> {
     match term.detail {
-        _ if term.fate != TermFate::Kept || settings.evidence == EvidenceForm::Compact => None,
+        _ if term.fate != TermStatus::Kept || settings.evidence == EvidenceForm::Compact => None,
         TermDetail::Whole => None,
         TermDetail::Context(context_lines) => Some(ShownRecord::Less { context_lines }),
         TermDetail::Best { lines, files } => Some(ShownRecord::Best { lines, files }),

@@ -202,7 +202,7 @@ impl<'a> LineSearch<'a> {
         let open = || {
             let index = engine.is_embedded().then(|| context.index(&root)).flatten()?;
             if asked.all || asked.best_first {
-                index.hasten();
+                index.prefetch();
             }
             Some(index)
         };

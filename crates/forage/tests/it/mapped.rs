@@ -110,7 +110,7 @@ fn what_is_stored_through_a_mapping_is_found_in_memory_alone() {
         command.args([directory.path(), &std::env::current_exe().unwrap()]).env(MEMORY, directory.path());
         command.output()
     };
-    // By root's own right, or in a user namespace of its own; where neither is granted, `settle`'s own test has to do.
+    // By root's own right, or in a user namespace of its own; where neither is granted, the test of `stable_state` has to do.
     for flags in ["-m", "-rm"] {
         if let Ok(output) = run(flags)
             && output.stdout.starts_with(b"mounted")

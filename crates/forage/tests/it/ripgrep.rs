@@ -169,7 +169,7 @@ fn ignore_files_above_the_root_are_not_read() {
 }
 
 #[test]
-fn rules_of_git_decide_as_in_git() {
+fn git_rules_decide_like_git() {
     let project = project();
     project.write(".gitignore", "{a,b}.txt\n");
     let [ours, theirs] = both(&project, &["-l", "needle"]);

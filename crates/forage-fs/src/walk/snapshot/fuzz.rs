@@ -18,7 +18,7 @@ fn altered_bytes_are_refused() {
 /// Bytes with a correct checksum come from a private directory, but may belong to another tree or version. A
 /// walk that uses them must end, and must stay within the root.
 #[test]
-fn any_bytes_with_a_right_checksum_are_walked_with() {
+fn any_bytes_with_a_valid_checksum_are_safe() {
     let (_directory, root) = tree();
     let snapshot = take(&root);
     let mut filled = 0_u64;

@@ -296,7 +296,7 @@ fn literals_match_as_defined() {
 }
 
 #[test]
-fn literals_match_as_sellers_algorithm_says() {
+fn literals_match_sellers_algorithm() {
     let mut matching = [0; 5];
     for seed in 0..1_000 {
         let mut random = Random::new(seed);

@@ -89,7 +89,7 @@ pub(super) fn costs(hir: &Hir, text: &[Character]) -> Costs {
             let all = (0..repetition.min).fold(inserted(), |all, _| product(&all, &copy));
             let mut extra = inserted();
             let mut copies = repetition.min;
-            while repetition.max.is_none_or(|most| copies < most) {
+            while repetition.max.is_none_or(|max| copies < max) {
                 let more = least(&extra, &product(&extra, &copy));
                 if more == extra {
                     break;

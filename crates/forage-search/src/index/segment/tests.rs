@@ -63,7 +63,7 @@ pub(super) fn query(source: &str, fuzzy: u8) -> TrigramQuery {
 
 proptest! {
     #[test]
-    fn candidates_are_the_files_that_fulfil_the_query(texts in texts()) {
+    fn candidates_fulfill_the_query(texts in texts()) {
         let segment = Segment::open(index_of(&texts)).unwrap();
         prop_assert_eq!(segment.len() as usize, texts.len());
         for (source, fuzzy) in PATTERNS {
@@ -148,7 +148,7 @@ impl ReadAt for Failing {
 }
 
 #[test]
-fn what_could_not_be_read_is_read_the_next_time() {
+fn failed_read_is_retried() {
     let fails = Arc::new(AtomicBool::new(false));
     let bytes = index_of(&["some text".to_owned(), "other".to_owned()]);
     let segment = Segment::open(Failing(bytes, Arc::clone(&fails))).unwrap();

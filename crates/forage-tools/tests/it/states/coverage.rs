@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use forage_fs::{OpenError, SkipReason};
 use forage_search::PatternError;
-use forage_search::keyword::TermFate;
+use forage_search::keyword::TermStatus;
 use forage_tools::registry::{TOOLS, find};
 use forage_tools::{Answer, Limit, ToolError};
 use serde_json::Value;
@@ -42,7 +42,7 @@ variants!(LIMITS, limit, Limit:
 variants!(SKIPPED, skipped, SkipReason:
     Ignored, Hidden, Pruned, Binary, TooLarge, Unreadable, Denied, OutsideRoot, Symlink, Special, TooDeep, LineTooLong,
     TooSlow, KernelFileSystem, NotebookOutputs);
-variants!(FATES, fate, TermFate: Kept, NoHits, TooBroad, Dropped, Invalid);
+variants!(FATES, fate, TermStatus: Kept, NoHits, TooBroad, Dropped, Invalid);
 /// What `keyword_search` was filtered by; words of its records.
 const FILTERS: [&str; 4] = ["model", "lexical", "lexical_after_model_failure", "model_in_part"];
 

@@ -11,16 +11,19 @@ use crate::limits;
 
 /// Runs `work` on a helper thread and returns its result, or `None` if the call has to end first. The
 /// abandoned work then runs to completion, so it must be short.
-pub(crate) fn run<T: Send + 'static>(stop: &Stop, work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
+pub(crate) fn run_with_timeout<T: Send + 'static>(
+    stop: &Stop,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
     run_on(stop, work, |worker| std::thread::Builder::new().name("pattern".to_owned()).spawn(worker))
 }
 
-type BesideWorker = Box<dyn FnOnce() + Send>;
+type DetachedWork = Box<dyn FnOnce() + Send>;
 
 fn run_on<T: Send + 'static>(
     stop: &Stop,
     work: impl FnOnce() -> T + Send + 'static,
-    spawn: impl FnOnce(BesideWorker) -> io::Result<JoinHandle<()>>,
+    spawn: impl FnOnce(DetachedWork) -> io::Result<JoinHandle<()>>,
 ) -> Option<T> {
     let (done, result) = channel();
     // If no thread can be spawned, we must get `work` back to run it here.
@@ -31,7 +34,7 @@ fn run_on<T: Send + 'static>(
     };
     let worker = Box::new(move || {
         if let Some((work, done)) = taken() {
-            tell(&done, work());
+            send(&done, work());
         }
     });
     let Ok(thread) = spawn(worker) else {
@@ -54,17 +57,17 @@ fn run_on<T: Send + 'static>(
 }
 
 /// Sends the result. The receiver is gone if the call has ended, and then the result is not needed.
-fn tell<T>(done: &Sender<T>, value: T) {
+fn send<T>(done: &Sender<T>, value: T) {
     let _ = done.send(value);
 }
 
-/// Runs `work` directly, or as [`run`] does if it may take long.
-pub(crate) fn run_if<T: Send + 'static>(
-    takes_long: bool,
+/// Runs `work` directly, or as [`run_with_timeout`] does if it may take long.
+pub(crate) fn run_if_slow<T: Send + 'static>(
+    is_slow: bool,
     stop: &Stop,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Option<T> {
-    if takes_long { run(stop, work) } else { Some(work()) }
+    if is_slow { run_with_timeout(stop, work) } else { Some(work()) }
 }
 
 #[cfg(test)]
@@ -74,29 +77,29 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_call_ends_before_work_that_does_not() {
+    fn call_ends_before_slow_work() {
         let (go_on, held) = channel::<()>();
         let stop = Stop::after(Duration::from_millis(30));
         let began = Instant::now();
-        assert_eq!(run(&stop, move || held.recv().is_ok()), None);
+        assert_eq!(run_with_timeout(&stop, move || held.recv().is_ok()), None);
         assert!(began.elapsed() >= Duration::from_millis(30));
         // The worker was blocked all this time, so only a call that does not wait for it gets here.
         drop(go_on);
-        assert_eq!(run(&Stop::never(), || 7), Some(7));
+        assert_eq!(run_with_timeout(&Stop::never(), || 7), Some(7));
     }
 
     #[test]
-    fn without_a_thread_the_work_is_done_by_the_call() {
+    fn runs_inline_without_a_thread() {
         let caller = std::thread::current().id();
         let refused =
             run_on(&Stop::never(), || std::thread::current().id(), |_| Err(io::ErrorKind::WouldBlock.into()));
         assert_eq!(refused, Some(caller));
-        assert_ne!(run(&Stop::never(), || std::thread::current().id()), Some(caller));
+        assert_ne!(run_with_timeout(&Stop::never(), || std::thread::current().id()), Some(caller));
     }
 
     #[test]
     #[should_panic(expected = "of the work")]
-    fn a_panic_of_the_work_is_one_of_the_call() {
-        run(&Stop::never(), || panic!("a panic of the work"));
+    fn panic_reaches_the_caller() {
+        run_with_timeout(&Stop::never(), || panic!("a panic of the work"));
     }
 }

@@ -1,12 +1,12 @@
 //! The part of a file to show while evidence is chosen, and its cost.
 
 use super::account::{FileEvidence, SEPARATOR, sent_bytes};
-use super::file::Worth;
+use super::file::LineWeight;
 use crate::limits::CHOSEN_LINE_BYTES;
 
 /// A file's lines, with the reach of each match.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct Allocation {
     pub(super) file: FileEvidence,
     /// One element per line: its lines of context, or `None` for a line that is not shown for its own sake.
     reach: Vec<Option<u64>>,
@@ -14,7 +14,7 @@ pub(super) struct Draft {
     pub(super) cost: u64,
 }
 
-impl Draft {
+impl Allocation {
     pub(super) fn new(file: FileEvidence) -> Self {
         let reach = vec![None; file.lines.len()];
         Self { file, reach, cost: 0 }
@@ -36,10 +36,16 @@ impl Draft {
     }
 
     /// Returns the current selection plus the `count` most valuable lines with `context` lines around them.
-    pub(super) fn with_best(&self, count: usize, context: u64, worth: Worth<'_>) -> Vec<Option<u64>> {
+    pub(super) fn with_best(
+        &self,
+        count: usize,
+        context: u64,
+        weight_of: LineWeight<'_>,
+    ) -> Vec<Option<u64>> {
         let lines = &self.file.lines;
         let matching = lines.iter().enumerate().filter(|(_, line)| line.terms != 0);
-        let mut best: Vec<(usize, f64)> = matching.map(|(index, line)| (index, worth(line.terms))).collect();
+        let mut best: Vec<(usize, f64)> =
+            matching.map(|(index, line)| (index, weight_of(line.terms))).collect();
         best.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
         let mut reach = self.reach.clone();
         for (index, _) in best.into_iter().take(count) {

@@ -9,12 +9,12 @@ use forage_base::{Stop, in_threads};
 use forage_fs::{Contents, DecodedText, Encoding, OpenedFile, ReadBuffer, RelPath, Root, decode_head};
 
 use super::account::FileEvidence;
-use super::file::{Gathering, TermFinder, Wish};
+use super::file::{Gathering, LineSelection, TermFinder};
 use crate::limits;
 use crate::pattern::Pattern;
 
 /// The parameters of reading files again.
-pub(super) struct Again<'a> {
+pub(super) struct SecondPass<'a> {
     pub(super) root: &'a Arc<Root>,
     pub(super) start: &'a RelPath,
     pub(super) patterns: &'a [Option<Pattern>],
@@ -24,7 +24,7 @@ pub(super) struct Again<'a> {
     pub(super) stop: &'a Stop,
 }
 
-impl Again<'_> {
+impl SecondPass<'_> {
     /// Returns the best lines for `terms` of several files, in their order. Leaves out files that are gone or
     /// have changed, and everything after the deadline. `wish` returns the selection for the file at an
     /// index. Returns `None` if time ran out before any file was read.
@@ -32,7 +32,7 @@ impl Again<'_> {
         &self,
         paths: &[RelPath],
         terms: u64,
-        wish: impl Fn(usize) -> Wish<'w> + Sync,
+        selection: impl Fn(usize) -> LineSelection<'w> + Sync,
     ) -> Option<Vec<FileEvidence>> {
         let next = AtomicUsize::new(0);
         let work = || {
@@ -44,7 +44,7 @@ impl Again<'_> {
                     break;
                 }
                 for place in places {
-                    let file = self.one(&mut finder, &mut buffer, &paths[place], &wish(place));
+                    let file = self.one(&mut finder, &mut buffer, &paths[place], &selection(place));
                     read.extend(file.map(|file| (place, file)));
                 }
             }
@@ -62,18 +62,18 @@ impl Again<'_> {
         finder: &mut TermFinder<'_>,
         buffer: &mut ReadBuffer,
         path: &RelPath,
-        wish: &Wish<'_>,
+        selection: &LineSelection<'_>,
     ) -> Option<FileEvidence> {
-        let (mut file, contents) = open_again(self.root, path, self.max_file_bytes, buffer)?;
+        let (mut file, contents) = reopen(self.root, path, self.max_file_bytes, buffer)?;
         match contents {
             Contents::Whole => match decode_head(buffer) {
                 DecodedText::Binary => None,
-                DecodedText::Text { bytes, .. } => finder.best(path, &bytes, wish, self.stop),
+                DecodedText::Text { bytes, .. } => finder.best(path, &bytes, selection, self.stop),
             },
             Contents::TooLarge => {
                 let raw = Read::chain(&buffer[..], file.reader());
                 let mut reader = Encoding::detect(buffer).reader(raw);
-                finder.best_of_pieces(path, &mut reader, wish, self.stop)
+                finder.best_of_pieces(path, &mut reader, selection, self.stop)
             }
         }
     }
@@ -81,7 +81,7 @@ impl Again<'_> {
 
 /// Opens a chosen file and reads as much as may be held in memory. Returns `None` if it is gone or exceeds
 /// the limit.
-pub(super) fn open_again(
+pub(super) fn reopen(
     root: &Root,
     path: &RelPath,
     max_file_bytes: Option<u64>,
