@@ -356,7 +356,7 @@ pub enum EntryKind {
 }
 
 impl EntryKind {
-    fn of(kind: NodeKind) -> Option<Self> {
+    fn from_node(kind: NodeKind) -> Option<Self> {
         match kind {
             NodeKind::File => Some(Self::File),
             NodeKind::Directory => Some(Self::Directory),
@@ -372,7 +372,7 @@ pub enum VisitDecision {
     /// Visit it.
     Visit,
     /// Do not visit it, and count it with this reason, if there is one.
-    Leave(Option<SkipReason>),
+    Skip(Option<SkipReason>),
 }
 
 /// The result of visiting an entry.

@@ -36,7 +36,7 @@ impl CommitObject {
             match name {
                 b"tree" if tree.is_none() => tree = Some(ObjectId::from_hex(value)?),
                 b"parent" if parents.len() < limits::PARENTS => parents.push(ObjectId::from_hex(value)?),
-                // Git also treats an invalid time as 0.
+                // Git also treats this as 0 if it is invalid.
                 b"committer" => time = seconds(value).unwrap_or(0),
                 _ => {}
             }
@@ -68,7 +68,7 @@ mod tests {
     #[test]
     fn the_header_is_read_and_the_message_is_the_rest() {
         let commit = CommitObject::parse(format!("{SIGNED}Subject\n\nBody\n").as_bytes());
-        // An empty line within a signature begins with a space.
+        // An empty line within a signature begins with a space, so this one ends the header.
         assert_eq!(commit.unwrap().message, " -----END\n\nSubject\n\nBody\n");
         let sound = SIGNED.replace("\n\n -", "\n \n -");
         let commit = CommitObject::parse(format!("{sound}Subject\n\nBody\n").as_bytes()).unwrap();

@@ -23,10 +23,10 @@ fn size(delta: &mut &[u8]) -> Option<usize> {
 /// Reads a number whose present bytes are given by a mask, lowest first.
 fn sparse(delta: &mut &[u8], mask: u8, bytes: u32) -> Option<usize> {
     let mut value = 0;
-    for nth in (0..bytes).filter(|nth| mask & (1 << nth) != 0) {
+    for index in (0..bytes).filter(|index| mask & (1 << index) != 0) {
         let (&byte, rest) = delta.split_first()?;
         *delta = rest;
-        value |= usize::from(byte) << (8 * nth);
+        value |= usize::from(byte) << (8 * index);
     }
     Some(value)
 }

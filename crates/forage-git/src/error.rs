@@ -50,7 +50,7 @@ pub(crate) enum ObjectFault {
 }
 
 impl ObjectFault {
-    pub(crate) fn of(self, id: ObjectId) -> ObjectError {
+    pub(crate) fn with_id(self, id: ObjectId) -> ObjectError {
         match self {
             Self::Damaged => ObjectError::Damaged(id),
             Self::TooLarge => ObjectError::TooLarge(id),

@@ -85,7 +85,7 @@ impl Pack {
             let length = self.id_bytes;
             let names = self.index.copy(NAMES_AT + start * length..NAMES_AT + end * length)?;
             let before = match position(&names, wanted) {
-                Ok(nth) => return self.offset(start + nth).map(Some),
+                Ok(index) => return self.offset(start + index).map(Some),
                 Err(before) => before,
             };
             match before {

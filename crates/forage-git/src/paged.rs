@@ -15,26 +15,26 @@ pub(crate) struct PagedFile {
     /// Number of bytes read at once.
     block_bytes: u64,
     /// Maximum number of cached blocks.
-    most: usize,
+    max: usize,
     blocks: HashMap<u64, Rc<[u8]>>,
     buffer: ReadBuffer,
 }
 
 impl PagedFile {
     pub(crate) fn new(file: OpenedFile) -> Self {
-        Self::of_blocks(file, limits::BLOCK_BYTES, limits::BLOCKS)
+        Self::with_blocks(file, limits::BLOCK_BYTES, limits::BLOCKS)
     }
 
     /// Opens the index of a pack, which is cached completely if it has at most `max` bytes.
-    pub(crate) fn index(file: OpenedFile, most: u64) -> Self {
-        match file.size() <= most {
-            true => Self::of_blocks(file, limits::INDEX_BLOCK_BYTES, usize::MAX),
+    pub(crate) fn index(file: OpenedFile, max: u64) -> Self {
+        match file.size() <= max {
+            true => Self::with_blocks(file, limits::INDEX_BLOCK_BYTES, usize::MAX),
             false => Self::new(file),
         }
     }
 
-    fn of_blocks(file: OpenedFile, block_bytes: u64, most: usize) -> Self {
-        Self { file, block_bytes, most, blocks: HashMap::new(), buffer: ReadBuffer::default() }
+    fn with_blocks(file: OpenedFile, block_bytes: u64, max: usize) -> Self {
+        Self { file, block_bytes, max, blocks: HashMap::new(), buffer: ReadBuffer::default() }
     }
 
     pub(crate) fn size(&self) -> u64 {
@@ -54,7 +54,7 @@ impl PagedFile {
         }
         self.buffer.clear();
         self.file.read_range(&mut self.buffer, number * size..end).map_err(|_| ObjectFault::Damaged)?;
-        if self.blocks.len() == self.most {
+        if self.blocks.len() == self.max {
             self.blocks.clear();
         }
         let block: Rc<[u8]> = Rc::from(&self.buffer[..]);

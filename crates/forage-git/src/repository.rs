@@ -62,10 +62,10 @@ impl std::fmt::Debug for Repository {
 }
 
 /// Reads a small file completely.
-pub(crate) fn read_small(root: &Root, path: &RelPath, most: usize) -> Result<Vec<u8>, OpenError> {
+pub(crate) fn read_small(root: &Root, path: &RelPath, max: usize) -> Result<Vec<u8>, OpenError> {
     let mut buffer = ReadBuffer::default();
     let unreadable = |source| OpenError::Io { path: path.display().into_owned(), source };
-    match root.open_file(path)?.read_into(&mut buffer, most).map_err(unreadable)? {
+    match root.open_file(path)?.read_into(&mut buffer, max).map_err(unreadable)? {
         Contents::Whole => Ok(buffer.to_vec()),
         Contents::TooLarge => Err(unreadable(std::io::Error::other("it is too large"))),
     }
@@ -171,7 +171,7 @@ impl Repository {
     pub fn changed_files(
         &mut self,
         commit: &CommitObject,
-        most: usize,
+        max: usize,
     ) -> Result<Option<Vec<Vec<u8>>>, ObjectError> {
         if commit.is_cut_off {
             return Ok(None);
@@ -218,7 +218,7 @@ impl Repository {
                     open.push((path, depth + 1, before, after));
                 } else if either.is_some_and(|entry| entry.kind == TreeEntryKind::File) {
                     found.push(path);
-                    if found.len() > most {
+                    if found.len() > max {
                         return Ok(None);
                     }
                 }
@@ -232,7 +232,7 @@ impl Repository {
     /// # Errors
     ///
     /// Returns an error if a tree can't be read, or if the call had to end.
-    pub fn count_files(&mut self, commit: &CommitObject, most: usize) -> Result<usize, ObjectError> {
+    pub fn count_files(&mut self, commit: &CommitObject, max: usize) -> Result<usize, ObjectError> {
         let mut open = vec![commit.tree];
         let (mut count, mut trees) = (0, 0);
         while let Some(tree) = open.pop() {
@@ -246,8 +246,8 @@ impl Repository {
                     TreeEntryKind::Submodule => {}
                 }
             }
-            if count >= most || trees + open.len() > limits::COUNTED_TREES {
-                return Ok(most);
+            if count >= max || trees + open.len() > limits::COUNTED_TREES {
+                return Ok(max);
             }
         }
         Ok(count)
@@ -262,7 +262,7 @@ impl Repository {
             Some(object) => Ok(Some(object)),
             None => self.loose(id),
         });
-        match object.map_err(|fault| fault.of(*id))? {
+        match object.map_err(|fault| fault.with_id(*id))? {
             Some((found, bytes)) if found == kind => Ok(bytes),
             Some(_) => Err(ObjectError::Damaged(*id)),
             None => Err(ObjectError::Missing(*id)),
@@ -293,10 +293,10 @@ impl Repository {
     fn place(&mut self, id: &ObjectId) -> Result<Option<PackPlace>, ObjectFault> {
         let count = self.packs.len();
         // The next object is usually in the same pack as the last one.
-        for nth in (0..count).map(|nth| (self.last + nth) % count) {
-            if let Some(offset) = self.packs[nth].find(id)? {
-                self.last = nth;
-                return Ok(Some((nth, offset)));
+        for index in (0..count).map(|index| (self.last + index) % count) {
+            if let Some(offset) = self.packs[index].find(id)? {
+                self.last = index;
+                return Ok(Some((index, offset)));
             }
         }
         Ok(None)

@@ -196,7 +196,7 @@ mod tests {
         let sorted = tree(&[("100644", "a", 1), ("100644", "b.c", 3), ("40000", "b", 2), ("100644", "d", 4)]);
         assert_eq!(names(&sorted, &after), expected);
         assert_eq!(names(&sorted, &sorted), []);
-        // Entries in an invalid order are not an error, but lead to more differences.
+        // Entries in an invalid order are not an error: this only leads to more differences.
         assert!(!names(&before, &after).is_empty());
     }
 

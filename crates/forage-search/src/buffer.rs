@@ -102,7 +102,7 @@ pub(crate) fn search_text(
         (number, after) = (number + 1, after - 1);
     }
     let keys = match options.margin {
-        Some(_) if !builder.file.events.is_empty() => KeyBlocks::of(text),
+        Some(_) if !builder.file.events.is_empty() => KeyBlocks::from_text(text),
         _ => KeyBlocks::default(),
     };
     builder.finish(&keys)

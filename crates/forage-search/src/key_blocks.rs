@@ -58,7 +58,7 @@ enum LineRole {
 
 impl KeyBlocks {
     /// Finds the blocks of a whole text.
-    pub fn of(text: &[u8]) -> Self {
+    pub fn from_text(text: &[u8]) -> Self {
         let mut this = Self::default();
         this.scan(text);
         this
@@ -323,7 +323,7 @@ mod tests {
             pieces.feed(piece);
         }
         pieces.end();
-        for (how, blocks) in [("whole", KeyBlocks::of(text.as_bytes())), ("in pieces", pieces)] {
+        for (how, blocks) in [("whole", KeyBlocks::from_text(text.as_bytes())), ("in pieces", pieces)] {
             let mut start = 0;
             for (line, expected) in lines {
                 let within = blocks.within(start, line.as_bytes());
@@ -410,7 +410,9 @@ mod tests {
     fn repeated_words_take_linear_time() {
         let text = "PRIVATE KEY -----BEGIN PRIVATE KEY-----\n".repeat(100_000);
         let began = std::time::Instant::now();
-        assert!(!KeyBlocks::of(text.as_bytes()).blocks.iter().any(|block| block.end > text.len() as u64));
+        assert!(
+            !KeyBlocks::from_text(text.as_bytes()).blocks.iter().any(|block| block.end > text.len() as u64)
+        );
         assert!(began.elapsed().as_secs() < 20, "{:?}", began.elapsed());
     }
 }

@@ -254,7 +254,7 @@ pub fn gather(
     let of_term = |pattern: &Option<Pattern>| match pattern {
         // Planning a query takes time that we no longer have; an empty condition costs nothing.
         Some(_) if stop.check().is_some() => TrigramQuery::Any,
-        Some(pattern) => TrigramQuery::of(pattern),
+        Some(pattern) => TrigramQuery::from_pattern(pattern),
         None => TrigramQuery::Nothing,
     };
     let queries = || patterns.iter().map(of_term).collect();

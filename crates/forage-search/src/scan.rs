@@ -343,7 +343,7 @@ pub fn search(
     let ScanOptions { exhaustive, max_file_bytes, .. } = *options;
     let index = options.index.as_ref();
     ScanScope { root, start, walk_options, index, exhaustive, max_file_bytes, stop }.search(
-        || vec![if options.invert { TrigramQuery::Any } else { TrigramQuery::of(pattern) }],
+        || vec![if options.invert { TrigramQuery::Any } else { TrigramQuery::from_pattern(pattern) }],
         || 1,
         || LineFinder::new(pattern, stop).inverted(options.invert),
         visit,
@@ -434,7 +434,7 @@ impl FileScan<'_> {
         };
         let scope =
             ScanScope { root, start, walk_options: walk, index, exhaustive: true, max_file_bytes, stop };
-        let queries = || vec![sieve.map_or(TrigramQuery::Any, TrigramQuery::of)];
+        let queries = || vec![sieve.map_or(TrigramQuery::Any, TrigramQuery::from_pattern)];
         scope.search(queries, || 1, || (state(), finder()), visit, receive)
     }
 

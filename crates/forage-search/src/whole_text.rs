@@ -68,7 +68,7 @@ impl WholeTextFinder {
     /// Starts a new file. Returns true if it can match.
     pub(crate) fn begin(&self, path: &RelPath) -> bool {
         let PatternMatcher::Code(pattern) = &self.matcher else { return true };
-        let matches = CodeMatches::of_file(path);
+        let matches = CodeMatches::for_file(path);
         let fits = matches.fits(pattern);
         self.code.replace(matches);
         fits

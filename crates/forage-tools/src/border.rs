@@ -112,7 +112,7 @@ pub(crate) struct Excerpt<'a> {
 
 impl<'a> Excerpt<'a> {
     pub(crate) fn new(text: &'a str) -> Self {
-        Self { lines: forage_fs::lines(text).collect(), text, keys: KeyBlocks::of(text.as_bytes()) }
+        Self { lines: forage_fs::lines(text).collect(), text, keys: KeyBlocks::from_text(text.as_bytes()) }
     }
 
     fn in_key(&self, at: usize) -> Vec<Range<usize>> {

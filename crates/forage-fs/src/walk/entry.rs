@@ -76,7 +76,7 @@ impl Entry<'_> {
 
     fn parent(&self) -> Result<&Directory, &io::Error> {
         let parent = || self.path.parent().unwrap_or_else(RelPath::root);
-        let open = || sys::open_for_names(self.root.handle(), &parent()).map(Handle::of_one);
+        let open = || sys::open_for_names(self.root.handle(), &parent()).map(Handle::for_one_batch);
         self.directory.get_or_init(open).as_ref().map(|handle| &handle.0.directory)
     }
 
@@ -154,7 +154,7 @@ impl Drop for OpenDirectory {
 }
 
 impl Handle {
-    fn of_one(directory: Directory) -> Self {
+    fn for_one_batch(directory: Directory) -> Self {
         Self(Arc::new(OpenDirectory { directory, kept: None }))
     }
 }
@@ -219,7 +219,7 @@ impl<'a> EntryBatch<'a> {
     ) {
         let directory = self.directory.take().map_or_else(OnceCell::new, |open| OnceCell::from(Ok(open)));
         if self.items.iter().any(|item| matches!(item, Item::Name(_))) {
-            let open = || sys::open_for_names(root.handle(), &self.path).map(Handle::of_one);
+            let open = || sys::open_for_names(root.handle(), &self.path).map(Handle::for_one_batch);
             if let Ok(open) = directory.get_or_init(open) {
                 self.leave_out(root, &open.0.directory, state, done, dismiss);
             }
@@ -254,7 +254,7 @@ pub(super) fn hand_out(
         kept.fetch_sub(1, Ordering::Relaxed);
     }
     if let Some(batch) = batches.first_mut().filter(|_| is_next) {
-        batch.directory = Some(Handle::of_one(directory));
+        batch.directory = Some(Handle::for_one_batch(directory));
     }
 }
 

@@ -567,7 +567,7 @@ impl<'a> ListPlan<'a> {
         {
             return None;
         }
-        let Some(kind) = EntryKind::of(kind) else {
+        let Some(kind) = EntryKind::from_node(kind) else {
             done.skipped.add(SkipReason::Special);
             return None;
         };

@@ -69,7 +69,7 @@ struct RulesState {
 
 impl RulesState {
     /// Returns `None` if it can't be determined. `state` returns the state of a file.
-    fn of(
+    fn read(
         directory: &Directory,
         name: &[u8],
         state: impl Fn(&Directory, &[u8]) -> Option<FileState>,
@@ -87,9 +87,12 @@ impl RulesState {
     }
 
     /// The same for rules that git stores elsewhere for this directory.
-    fn of_git(directory: &Directory, state: impl Fn(&Directory, &[u8]) -> Option<FileState>) -> Option<Self> {
+    fn read_git(
+        directory: &Directory,
+        state: impl Fn(&Directory, &[u8]) -> Option<FileState>,
+    ) -> Option<Self> {
         match git_info(directory) {
-            Ok(info) => Self::of(&info, b"exclude", state),
+            Ok(info) => Self::read(&info, b"exclude", state),
             Err(error) if sys::is_missing(&error) => Some(Self { kind: None, state: None }),
             Err(_) => None,
         }
@@ -106,9 +109,9 @@ fn rules_of(
 ) -> [Option<RulesState>; RULES] {
     let mut rules = [None; RULES];
     for (rules, name) in rules.iter_mut().zip(DECIDING) {
-        *rules = RulesState::of(directory, name, &state);
+        *rules = RulesState::read(directory, name, &state);
     }
-    rules[DECIDING.len()] = RulesState::of_git(directory, &state);
+    rules[DECIDING.len()] = RulesState::read_git(directory, &state);
     rules
 }
 

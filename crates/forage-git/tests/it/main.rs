@@ -49,16 +49,16 @@ fn repository(format: &str) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let at = directory.path();
     git(at, &["init", "-q", "-b", "main", "--object-format", format]);
-    for nth in 0..60 {
+    for index in 0..60 {
         for file in 0..12 {
-            let is_there = file % 3 != 1 || !(21..=30).contains(&nth);
-            if is_there && (nth == 0 || (nth * 7 + file) % 5 == 0) {
+            let is_there = file % 3 != 1 || !(21..=30).contains(&index);
+            if is_there && (index == 0 || (index * 7 + file) % 5 == 0) {
                 let lines =
-                    (0..40).map(|line| format!("{file} {line} {}\n", if line == nth { nth } else { 0 }));
+                    (0..40).map(|line| format!("{file} {line} {}\n", if line == index { index } else { 0 }));
                 write(at, &format!("src/d{}/f{file}.rs", file % 3), &lines.collect::<String>());
             }
         }
-        match nth {
+        match index {
             20 => fs::remove_dir_all(at.join("src/d1")).unwrap(),
             21 => write(at, "src/d1", "a file now"),
             30 => fs::remove_file(at.join("src/d1")).unwrap(),
@@ -71,7 +71,7 @@ fn repository(format: &str) -> TempDir {
             }
             _ => {}
         }
-        commit(at, &format!("Change {nth}\n\nBecause of ü{nth}.\n\nSigned-off-by: A B <a@b>"));
+        commit(at, &format!("Change {index}\n\nBecause of ü{index}.\n\nSigned-off-by: A B <a@b>"));
     }
     directory
 }
@@ -202,10 +202,10 @@ fn objects_that_are_missing_or_damaged_are_told_and_end_nothing() {
         #[expect(clippy::permissions_set_readonly_false, reason = "git makes packs that nobody writes")]
         permissions.set_readonly(false);
         fs::set_permissions(file, permissions).unwrap();
-        for nth in 0..40 {
+        for index in 0..40 {
             let mut bytes = whole.clone();
-            let at_byte = nth * bytes.len() / 40;
-            match nth % 2 {
+            let at_byte = index * bytes.len() / 40;
+            match index % 2 {
                 0 => bytes[at_byte] ^= 0xff,
                 _ => bytes.truncate(at_byte),
             }

@@ -243,7 +243,7 @@ impl BuildParts {
             } else {
                 feed().map_or(text.len(), |feed| limits::PART_BYTES + feed + 1)
             };
-            let found = trigrams.of(&text[..end]);
+            let found = trigrams.distinct(&text[..end]);
             self.found += found.len();
             self.bytes += end;
             self.feeds += memchr::memchr_iter(b'\n', &text[..end]).count();

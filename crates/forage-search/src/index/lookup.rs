@@ -167,7 +167,7 @@ impl Index {
     /// Waits until the index is open or could not be opened.
     pub(crate) fn wait_until_open(&self, stop: &Stop) {
         if self.layers.get().is_none() {
-            self.hasten();
+            self.prefetch();
             self.opening.wait(stop);
         }
     }

@@ -104,14 +104,14 @@ impl fmt::Display for TrigramQuery {
 
 impl TrigramQuery {
     /// Returns a condition that holds for every file in which the pattern matches a line.
-    pub fn of(pattern: &Pattern) -> Self {
+    pub fn from_pattern(pattern: &Pattern) -> Self {
         match pattern.fuzzy() {
             // The index contains the decoded text, not the bytes.
             _ if pattern.is_of_bytes() => Self::Any,
-            None => Self::of_hir(pattern.outline()),
+            None => Self::from_hir(pattern.outline()),
             Some(fuzzy) => {
-                let pieces = fuzzy.pieces().map_or(Self::Any, Self::of_literals);
-                pieces.and(Self::of_fuzzy(pattern.outline(), fuzzy.edits()))
+                let pieces = fuzzy.pieces().map_or(Self::Any, Self::from_literals);
+                pieces.and(Self::from_fuzzy(pattern.outline(), fuzzy.edits()))
             }
         }
     }
@@ -122,9 +122,9 @@ impl TrigramQuery {
     /// Counting them is the q-gram lemma (Ukkonen, «Approximate string-matching with q-grams and maximal
     /// matches», 1992). We also use that destroyed trigrams are adjacent. For an identifier of 20 characters
     /// and two edits this leaves a fifth of the candidates of counting alone.
-    fn of_fuzzy(hir: &Hir, edits: usize) -> Self {
+    fn from_fuzzy(hir: &Hir, edits: usize) -> Self {
         if let HirKind::Alternation(branches) = hir.kind() {
-            let branch = |hir: &Hir| Self::of_fuzzy(hir, edits);
+            let branch = |hir: &Hir| Self::from_fuzzy(hir, edits);
             return branches.iter().map(branch).fold(Self::Nothing, Self::or);
         }
         let mut text = Vec::new();
@@ -137,13 +137,13 @@ impl TrigramQuery {
         if can_be_destroyed(text.places().1, edits) { Self::Any } else { Self::Within(edits, text) }
     }
 
-    fn of_hir(hir: &Hir) -> Self {
-        PlanPart::of(hir).opened().simplified().query
+    fn from_hir(hir: &Hir) -> Self {
+        PlanPart::from_hir(hir).opened().simplified().query
     }
 
     /// Returns the condition that one of the literals occurs. In a case-folded literal, `s` and `k` each also
     /// match a non-ASCII character.
-    fn of_literals(literals: &[Literal]) -> Self {
+    fn from_literals(literals: &[Literal]) -> Self {
         literals.iter().fold(Self::Nothing, |query, literal| {
             let runs = literal.bytes.split(|byte| literal.fold && matches!(byte, b's' | b'k' | b'S' | b'K'));
             query.or(runs.map(trigrams_of).fold(Self::Any, Self::and))
@@ -276,7 +276,7 @@ impl PlanPart {
         }
     }
 
-    fn of(hir: &Hir) -> Self {
+    fn from_hir(hir: &Hir) -> Self {
         match hir.kind() {
             // Assertions have no text.
             HirKind::Empty | HirKind::Look(_) => Self::empty(),
@@ -284,19 +284,19 @@ impl PlanPart {
                 Self::exact(PlanStrings::from([literal.0.to_ascii_lowercase()])).simplified()
             }
             HirKind::Class(class) => characters(class).map_or_else(Self::anything, Self::exact),
-            HirKind::Capture(capture) => Self::of(&capture.sub),
+            HirKind::Capture(capture) => Self::from_hir(&capture.sub),
             HirKind::Concat(parts) => {
-                parts.iter().map(Self::of).reduce(Self::then).unwrap_or_else(Self::empty)
+                parts.iter().map(Self::from_hir).reduce(Self::then).unwrap_or_else(Self::empty)
             }
             HirKind::Alternation(parts) => {
-                parts.iter().map(Self::of).reduce(Self::or).unwrap_or_else(Self::empty)
+                parts.iter().map(Self::from_hir).reduce(Self::or).unwrap_or_else(Self::empty)
             }
-            HirKind::Repetition(repetition) => Self::of_repetition(repetition),
+            HirKind::Repetition(repetition) => Self::from_repetition(repetition),
         }
     }
 
-    fn of_repetition(repetition: &Repetition) -> Self {
-        let once = Self::of(&repetition.sub);
+    fn from_repetition(repetition: &Repetition) -> Self {
+        let once = Self::from_hir(&repetition.sub);
         if repetition.min == 0 {
             return match repetition.max {
                 Some(1) => Self::empty().or(once),
@@ -465,7 +465,7 @@ mod tests {
     #[test]
     fn fuzzy_query_allows_destroyed_trigrams() {
         let query = |source: &str, edits| {
-            TrigramQuery::of_fuzzy(pattern(source, &PatternOptions::default()).hir(), edits).to_string()
+            TrigramQuery::from_fuzzy(pattern(source, &PatternOptions::default()).hir(), edits).to_string()
         };
         assert_eq!(query("Retries", 1), "(ret etr tri rie ies) within 1 edit");
         assert_eq!(query("retry", 1), "anything");
@@ -475,7 +475,7 @@ mod tests {
             query("abcdef|ghijkl", 1),
             "((abc bcd cde def) within 1 edit|(ghi hij ijk jkl) within 1 edit)"
         );
-        let query = TrigramQuery::of_fuzzy(pattern("abcdefghij", &PatternOptions::default()).hir(), 2);
+        let query = TrigramQuery::from_fuzzy(pattern("abcdefghij", &PatternOptions::default()).hir(), 2);
         // With the same number of missing trigrams, some are too far apart for one edit.
         for (text, passes) in [("abc?e?ghij", true), ("abc?efg?ij", true), ("?bc?efghi?", false)] {
             let found: Vec<_> =
@@ -505,7 +505,7 @@ mod tests {
             ("ab[0-9]", "(ab0|ab1|ab2|ab3|ab4|ab5|ab6|ab7|ab8|ab9)"),
         ];
         for (source, expected) in cases {
-            let query = TrigramQuery::of(&pattern(source, &PatternOptions::default()));
+            let query = TrigramQuery::from_pattern(&pattern(source, &PatternOptions::default()));
             assert_eq!(query.to_string(), expected, "{source}");
         }
     }
@@ -518,8 +518,8 @@ mod tests {
             false
         });
         let mut trigrams = Trigrams::default();
-        let found: std::collections::HashSet<Trigram> = trigrams.of(text).iter().copied().collect();
-        (matches, TrigramQuery::of(pattern).is_met(&|trigram| found.contains(&trigram)))
+        let found: std::collections::HashSet<Trigram> = trigrams.distinct(text).iter().copied().collect();
+        (matches, TrigramQuery::from_pattern(pattern).is_met(&|trigram| found.contains(&trigram)))
     }
 
     fn part() -> impl Strategy<Value = String> {

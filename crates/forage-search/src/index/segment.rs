@@ -457,7 +457,7 @@ impl Segment {
         let mut start = self.postings.start;
         for page in 0..self.pages_read.len() {
             for record in self.page(page)?.chunks_exact(TRIGRAM_BYTES) {
-                let list = List::of(record, start);
+                let list = List::from_record(record, start);
                 let bytes = self.read_list(&list)?;
                 match self.is_bitmap(&bytes) {
                     true => give(u32_at(record, 0), &mut in_bitmap(&bytes)),
@@ -507,7 +507,7 @@ impl Segment {
         let lengths = before.chunks_exact(TRIGRAM_BYTES).map(|record| u64::from(u32_at(record, 8)));
         let start = u64_at(&self.pages, page * PAGE_RECORD_BYTES + 8);
         let start = self.postings.start.saturating_add(start).saturating_add(lengths.sum());
-        Ok(Some(List::of(record, start)))
+        Ok(Some(List::from_record(record, start)))
     }
 
     fn read_list(&self, list: &List) -> Result<Vec<u8>, TrigramIndexError> {
@@ -543,7 +543,7 @@ struct List {
 
 impl List {
     /// Parses a record of the dictionary.
-    fn of(record: &[u8], start: u64) -> Self {
+    fn from_record(record: &[u8], start: u64) -> Self {
         Self { parts: u32_at(record, 4), start, bytes: u32_at(record, 8), checksum: u32_at(record, 12) }
     }
 }

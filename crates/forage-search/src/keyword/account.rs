@@ -199,11 +199,11 @@ impl Nearby {
     fn new(lines: &[EvidenceLine], mask: u64, context: u64) -> Self {
         let matches: Vec<u64> =
             lines.iter().filter(|line| line.terms & mask != 0).map(|line| line.number).collect();
-        Self::of(matches, context)
+        Self::from_lines(matches, context)
     }
 
     /// Creates it from the numbers of the matching lines, in ascending order.
-    pub(super) fn of(matches: Vec<u64>, context: u64) -> Self {
+    pub(super) fn from_lines(matches: Vec<u64>, context: u64) -> Self {
         Self { matches: matches.into_iter().peekable(), last: None, context }
     }
 

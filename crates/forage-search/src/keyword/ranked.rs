@@ -41,7 +41,7 @@ impl KeywordFindings {
         let finder = TermFinder::new(&[], 0, start, gathering, stop);
         let mut buffer = ReadBuffer::default();
         let mut added = Vec::new();
-        for (nth, path) in paths.iter().enumerate() {
+        for (index, path) in paths.iter().enumerate() {
             if stop.check().is_some() {
                 break;
             }
@@ -51,7 +51,7 @@ impl KeywordFindings {
             let read = reopen(root, path, options.max_file_bytes, &mut buffer);
             let Some((_, Contents::Whole)) = read else { continue };
             let DecodedText::Text { bytes, .. } = decode_head(&buffer) else { continue };
-            added.extend(evidence(&finder, path, &bytes, &choose(nth, &bytes)));
+            added.extend(evidence(&finder, path, &bytes, &choose(index, &bytes)));
         }
         let count = added.len();
         self.files.extend(added);
@@ -77,7 +77,7 @@ fn evidence(finder: &TermFinder<'_>, path: &RelPath, text: &[u8], chosen: &[usiz
         line.is_ranked = starts.binary_search(&line.start).is_ok();
     }
     let numbers = file.lines.iter().filter(|line| line.is_ranked).map(|line| line.number).collect();
-    let mut near = Nearby::of(numbers, limits::RANKED_CONTEXT);
+    let mut near = Nearby::from_lines(numbers, limits::RANKED_CONTEXT);
     for line in &mut file.lines {
         line.is_shown = near.holds(line.number);
     }

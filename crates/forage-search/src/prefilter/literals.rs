@@ -191,7 +191,7 @@ fn empty_string() -> LiteralStrings {
 fn analyse(hir: &Hir) -> LiteralShape {
     match hir.kind() {
         HirKind::Empty | HirKind::Look(_) => LiteralShape::Exact(empty_string()),
-        HirKind::Literal(literal) => LiteralShape::of_literal(&literal.0),
+        HirKind::Literal(literal) => LiteralShape::from_literal(&literal.0),
         HirKind::Class(class) => {
             class_literals(class).map_or_else(LiteralShape::unknown, LiteralShape::Exact)
         }
@@ -226,7 +226,7 @@ impl LiteralShape {
     }
 
     /// A literal across lines can't occur in a match, but we keep the text on either side of the newline.
-    fn of_literal(bytes: &[u8]) -> LiteralShape {
+    fn from_literal(bytes: &[u8]) -> LiteralShape {
         let exact = |bytes: &[u8]| vec![Literal::new(bytes.to_vec(), false)];
         match (memchr::memchr(b'\n', bytes), memchr::memrchr(b'\n', bytes)) {
             (Some(first), Some(last)) => LiteralShape::Partial {

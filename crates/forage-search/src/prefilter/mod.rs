@@ -109,17 +109,17 @@ impl Prefilter {
             let set = required_literals(hir).filter(LiteralSet::is_selective)?;
             literals.extend(set.literals.into_iter().map(|literal| (literal, pattern)));
         }
-        Prefilter::of_literals(&literals, vectors)
+        Prefilter::with_literals(&literals, vectors)
     }
 
     /// Builds the search for literals such that every match contains at least one. Returns `None` if there
     /// are none.
     pub(crate) fn from_literals(literals: Vec<Literal>) -> Option<Prefilter> {
         let literals: Vec<_> = literals.into_iter().map(|literal| (literal, 0)).collect();
-        Prefilter::of_literals(&literals, true)
+        Prefilter::with_literals(&literals, true)
     }
 
-    fn of_literals(literals: &[(Literal, usize)], vectors: bool) -> Option<Prefilter> {
+    fn with_literals(literals: &[(Literal, usize)], vectors: bool) -> Option<Prefilter> {
         let literals: &[(Literal, usize)] =
             &literals.iter().map(|(literal, pattern)| (shortened(literal), *pattern)).collect::<Vec<_>>();
         let foreign: Vec<usize> = literals

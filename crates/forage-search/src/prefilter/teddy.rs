@@ -170,7 +170,7 @@ impl Teddy {
             vector::prefetch(haystack, start);
             let first = bucket_bits::<WIDTH, _>(&tables, block, 0);
             let second = bucket_bits::<WIDTH, _>(&tables, block, LANES);
-            if let Some(block) = TeddyBlock::of_two(start, first, second) {
+            if let Some(block) = TeddyBlock::first_hit(start, first, second) {
                 return block;
             }
             start += 2 * LANES;
@@ -203,7 +203,7 @@ impl Teddy {
             }
             let first = ascii_bucket_bits(&tables, block, 0);
             let second = ascii_bucket_bits(&tables, block, LANES);
-            if let Some(block) = TeddyBlock::of_two(start, first, second) {
+            if let Some(block) = TeddyBlock::first_hit(start, first, second) {
                 return Ok(block);
             }
             start += 2 * LANES;
@@ -266,7 +266,7 @@ impl TeddyBlock {
     #[inline]
     #[cfg_attr(target_arch = "x86_64", target_feature(enable = "avx2"))]
     #[cfg_attr(target_arch = "aarch64", target_feature(enable = "neon"))]
-    fn of_two(start: usize, first: Vector, second: Vector) -> Option<TeddyBlock> {
+    fn first_hit(start: usize, first: Vector, second: Vector) -> Option<TeddyBlock> {
         if first.or(second).is_zero() {
             return None;
         }

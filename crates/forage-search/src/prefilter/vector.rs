@@ -51,24 +51,24 @@ mod tests {
         if Processor::detect().is_none() {
             return;
         }
-        let seed = |nth: u8| {
-            nth.wrapping_mul(73).rotate_left(u32::from(nth % 7))
-                & if nth.is_multiple_of(3) { 0x0f } else { 0xff }
+        let seed = |index: u8| {
+            index.wrapping_mul(73).rotate_left(u32::from(index % 7))
+                & if index.is_multiple_of(3) { 0x0f } else { 0xff }
         };
         let table = NibbleTable {
-            low: std::array::from_fn(|nth| seed(nth as u8)),
-            high: std::array::from_fn(|nth| seed(nth as u8 + 16) & 0x5a),
+            low: std::array::from_fn(|index| seed(index as u8)),
+            high: std::array::from_fn(|index| seed(index as u8 + 16) & 0x5a),
         };
         for start in (0..=255).step_by(LANES) {
-            let block: [u8; LANES] = std::array::from_fn(|nth| (start + nth) as u8);
+            let block: [u8; LANES] = std::array::from_fn(|index| (start + index) as u8);
             #[expect(unsafe_code, reason = "the callee needs AVX2 or NEON, which the type system cannot see")]
             // SAFETY: the processor's support was checked above.
             let (bits, lanes, ascii) = unsafe { classified(&table, &block) };
-            for (nth, &byte) in block.iter().enumerate() {
+            for (index, &byte) in block.iter().enumerate() {
                 let (low, high) = (table.low[usize::from(byte & 15)], table.high[usize::from(byte >> 4)]);
-                assert_eq!(bits[nth], low & high, "{byte}");
-                assert_eq!(lanes >> nth & 1 == 1, low & high != 0, "{byte}");
-                assert!(!byte.is_ascii() || ascii[nth] == low, "{byte}");
+                assert_eq!(bits[index], low & high, "{byte}");
+                assert_eq!(lanes >> index & 1 == 1, low & high != 0, "{byte}");
+                assert!(!byte.is_ascii() || ascii[index] == low, "{byte}");
             }
         }
     }

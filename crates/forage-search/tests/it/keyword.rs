@@ -270,7 +270,7 @@ fn ranked_files_join_matching_ones() {
     let tree = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &[u8]| fs::write(tree.path().join(name), text).unwrap();
     fs::create_dir(tree.path().join("a")).unwrap();
-    let long: String = (1..=40).map(|nth| format!("line {nth}\n")).collect();
+    let long: String = (1..=40).map(|index| format!("line {index}\n")).collect();
     write("a/ranked.txt", long.as_bytes());
     write("b.txt", b"term\n");
     write("c.txt", b"no feed behind it");
@@ -282,7 +282,7 @@ fn ranked_files_join_matching_ones() {
     let mut found =
         gather(&root, &RelPath::root(), &WalkOptions::default(), &terms, &options, &Stop::never()).unwrap();
     let paths = ["c.txt", "b.txt", "gone", "binary", "a/ranked.txt"].map(path);
-    let choose = |nth: usize, _: &[u8]| if nth == 4 { vec![0, 19, 99] } else { vec![0] };
+    let choose = |index: usize, _: &[u8]| if index == 4 { vec![0, 19, 99] } else { vec![0] };
     let added = found.add_ranked(&root, &RelPath::root(), &paths, &options, &Stop::never(), &choose);
     assert_eq!(added, 2);
     let names: Vec<_> = found.files.iter().map(|file| file.path.display().into_owned()).collect();

@@ -15,7 +15,7 @@ use crate::index::{SETTLED, answer, check, index, segment};
 use crate::trees::{Random, text};
 use crate::watched::watched_index;
 
-/// Generates text of several parts, most of which contain nothing that the tests search for.
+/// Generates text of several parts. Most of them contain nothing that the tests search for.
 fn long_text(random: &mut Random) -> Vec<u8> {
     const FILLER: [&str; 4] = ["mmmm ppp\n", "mm qqqq p\n", "\n", "pp mmmm qqq mmmm pppp qq mm\r\n"];
     let size = limits::PART_BYTES * (1 + random.below(6)) + random.below(limits::PART_BYTES);
@@ -129,7 +129,7 @@ fn line_numbers_of_parts_come_from_the_index() {
     let state = Segment::open(segment(&root, None)).unwrap().state(0).unwrap().0;
     let mut trigrams = Trigrams::default();
     let mut part = |text: &str, bytes: usize, feeds: u32| SegmentPart {
-        trigrams: trigrams.of(text.as_bytes()).into(),
+        trigrams: trigrams.distinct(text.as_bytes()).into(),
         end: PartEnd { bytes: bytes as u32, feeds },
     };
     let parts = [

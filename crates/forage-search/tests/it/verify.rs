@@ -38,7 +38,7 @@ fn index_with(root: &Path, fault: Fault) -> Segment {
         _ => TEXT.to_owned(),
     };
     let end = PartEnd { bytes: TEXT.len() as u32, feeds: 2 };
-    let parts = [SegmentPart { trigrams: Trigrams::default().of(text.as_bytes()).into(), end }];
+    let parts = [SegmentPart { trigrams: Trigrams::default().distinct(text.as_bytes()).into(), end }];
     let content = if fault == Fault::Binary { Content::Binary } else { Content::Indexed };
     let mut builder = SegmentBuilder::default();
     assert!(builder.add(&IndexedFile {

@@ -209,7 +209,7 @@ impl<'a> LineSearch<'a> {
         // To compile a fuzzy pattern can take as long as to open the index.
         let index = if asked.options.fuzzy > 0 { open() } else { None };
         let compiled = match &asked.languages {
-            Some(languages) => Pattern::of_code(asked.pattern, languages),
+            Some(languages) => Pattern::from_code(asked.pattern, languages),
             None => Pattern::new_within(asked.pattern, &asked.options, &stop),
         };
         let pattern = match compiled {

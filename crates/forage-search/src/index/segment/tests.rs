@@ -25,7 +25,7 @@ pub(super) fn index_of(texts: &[String]) -> Vec<u8> {
                 parts: &text
                     .split_inclusive('\n')
                     .map(|part| SegmentPart {
-                        trigrams: trigrams.of(part.as_bytes()).into(),
+                        trigrams: trigrams.distinct(part.as_bytes()).into(),
                         end: PartEnd::default(),
                     })
                     .collect::<Vec<_>>(),
@@ -58,7 +58,9 @@ pub(super) const PATTERNS: [(&str, u8); 10] = [
 ];
 
 pub(super) fn query(source: &str, fuzzy: u8) -> TrigramQuery {
-    TrigramQuery::of(&Pattern::new(source, &PatternOptions { fuzzy, ..PatternOptions::default() }).unwrap())
+    TrigramQuery::from_pattern(
+        &Pattern::new(source, &PatternOptions { fuzzy, ..PatternOptions::default() }).unwrap(),
+    )
 }
 
 proptest! {
@@ -72,7 +74,7 @@ proptest! {
             let mut trigrams = Trigrams::default();
             for (number, text) in texts.iter().enumerate() {
                 let fulfils = text.split_inclusive('\n').any(|part| {
-                    let found = trigrams.of(part.as_bytes());
+                    let found = trigrams.distinct(part.as_bytes());
                     query.is_met(&|trigram| found.contains(&trigram))
                 });
                 // Skipping a list that is not worth reading adds candidates but never removes one.

@@ -27,7 +27,7 @@ pub(in super::super) struct Vector(__m256i);
 impl Vector {
     #[inline]
     #[target_feature(enable = "avx2")]
-    pub(in super::super) fn of(byte: u8) -> Self {
+    pub(in super::super) fn splat(byte: u8) -> Self {
         Self(_mm256_set1_epi8(byte.cast_signed()))
     }
 

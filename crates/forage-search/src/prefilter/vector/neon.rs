@@ -27,7 +27,7 @@ pub(in super::super) struct Vector(uint8x16_t, uint8x16_t);
 impl Vector {
     #[inline]
     #[target_feature(enable = "neon")]
-    pub(in super::super) fn of(byte: u8) -> Self {
+    pub(in super::super) fn splat(byte: u8) -> Self {
         let half = vdupq_n_u8(byte);
         Self(half, half)
     }
