@@ -148,6 +148,10 @@ impl<'t> AssignmentScan<'t> {
         if self.byte_before(name.start) == b';' && &self.text[name.clone()] == "AUTH" {
             return None;
         }
+        // `PubKey{Key: "…"}`.
+        if telling == NameWeight::Weak && self.is_public(name.start) {
+            return None;
+        }
         let column = self.column(&name, telling);
         if !column.is_empty() {
             return Some(column);
@@ -202,8 +206,17 @@ impl<'t> AssignmentScan<'t> {
         if cell(header, separator, nth)? != (name.start - from..name.end - from) {
             return None;
         }
-        let mut found = Vec::new();
         let mut at = end;
+        if separator == '|' {
+            // Without this line it is a row of alternatives: types, patterns, the cells of another table.
+            let divider = self.next_line(at)?;
+            at = self.skip(divider, MAX_ROW, |byte| byte != b'\n');
+            let line = self.text[divider..at].trim_end();
+            if !line.contains("--") || !line.bytes().all(|byte| b"|-: ".contains(&byte)) {
+                return None;
+            }
+        }
+        let mut found = Vec::new();
         for _ in 0..MAX_BLOCK_LINES {
             let Some(next) = self.next_line(at) else { break };
             at = self.skip(next, MAX_ROW, |byte| byte != b'\n');
@@ -502,6 +515,13 @@ impl<'t> AssignmentScan<'t> {
             || self.text[start..].starts_with('-') && matches!(self.byte_before(start), b' ' | b'\t')
     }
 
+    /// Whether the word before a name in its line says that what follows is public.
+    fn is_public(&self, start: usize) -> bool {
+        let from = self.text.floor_char_boundary(start.saturating_sub(MAX_NAME));
+        let head = self.text[from..start].rsplit('\n').next().unwrap_or_default();
+        ["PubKey{", "PublicKey{", "PubKey(", "PublicKey("].iter().any(|word| head.contains(word))
+    }
+
     /// Whether an option of a command stands before the name: `--set name=`, `-e name=`.
     fn follows_option(&self, start: usize) -> bool {
         let from = self.text.floor_char_boundary(start.saturating_sub(MAX_NAME));
@@ -586,7 +606,7 @@ impl<'t> AssignmentScan<'t> {
             return self.until(at, b"\"'`|", Stand::Setting).filter(|_| self.byte(at) != b'-');
         }
         if assigned && matches!(before, b'?' | b'&') {
-            return self.until(at, b"&\"'`<>#", Stand::Setting);
+            return self.until(at, b"&\"'`<>#)", Stand::Setting);
         }
         if let Some(value) = self.rest_of_line(name, at, lead) {
             return Some(value);

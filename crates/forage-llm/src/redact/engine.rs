@@ -219,13 +219,23 @@ impl RedactionRule {
             Unless::NothingRandom => has_random_piece(secret),
             Unless::NoKey => encoded::is_private_key(secret),
             Unless::Sentence => !is_filled_in_later(secret) && !is_in_sentence(whole, secret),
-            Unless::NoPassword => is_secret(secret, NameWeight::Password, Stand::Argument),
+            Unless::NoPassword => {
+                !is_filled_in_later(secret) && is_secret(secret, NameWeight::Password, Stand::Argument)
+            }
+            Unless::Port => !is_filled_in_later(secret) && !is_port(whole, secret),
         };
         means_it
             && !stands_in(secret)
             && !PUBLISHED.contains(&secret)
             && (self.entropy == 0.0 || entropy(secret) >= self.entropy)
     }
+}
+
+/// `://example.org:8443@`: the port of a host, where a person has a password.
+fn is_port(whole: &str, secret: &str) -> bool {
+    secret.len() <= 5
+        && secret.bytes().all(|byte| byte.is_ascii_digit())
+        && whole.trim_start_matches("://").split(':').next().is_some_and(|user| user.contains('.'))
 }
 
 /// Whether the second word of a match, where a line of settings has a name, makes it a sentence.

@@ -142,9 +142,16 @@ fn is_token(text: &str, telling: NameWeight) -> bool {
     }
     if telling == NameWeight::Weak {
         // `linux-node-` and a digest: the key of a cache.
-        let is_digest = |piece: &str| piece.len() >= 32 && piece.bytes().all(|byte| byte.is_ascii_hexdigit());
-        return !text.split(['-', '_']).any(is_digest)
-            && text.bytes().any(|byte| byte.is_ascii_digit())
+        let is_digest =
+            |piece: &&str| piece.len() >= 32 && piece.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let pieces = || text.split(['-', '_', ':']);
+        if lower_hex || pieces().any(|piece| is_digest(&piece)) {
+            let rest: String = pieces().filter(|piece| !is_digest(piece)).collect();
+            if lower_hex || is_wordy(&rest) {
+                return false;
+            }
+        }
+        return text.bytes().any(|byte| byte.is_ascii_digit())
             && bits_of_randomness(text) >= 1.5 * MIN_RANDOM_BITS;
     }
     is_random(text)
@@ -442,6 +449,7 @@ const STAND_INS: &[&str] = &[
     "my-api",
     "abcdef12345",
     "1234567890abcdef",
+    "12345678901234567890",
     "0123456789abcdef",
 ];
 
@@ -571,6 +579,8 @@ const NAMES_OF_SECRETS: &[&str] = &[
     "username",
     "mypassword",
     "yourpassword",
+    "secretaccesskey",
+    "awssecretaccesskey",
 ];
 
 /// Whether a text of a form of its own says that it is none: in documentation, `sk_live_xxxxxxxx`.
@@ -615,7 +625,10 @@ fn is_code(text: &str) -> bool {
         || text.contains('|') && is_wordy(text)
         || text.starts_with('^') && text.ends_with('$')
         || text.contains('\\')
-            && text.bytes().all(|byte| byte.is_ascii_alphabetic() || b"_\\".contains(&byte))
+            && text.split('\\').all(|piece| {
+                piece.starts_with(|first: char| first.is_ascii_uppercase())
+                    && piece.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+            })
             && is_wordy(text)
         || (["=>", "->", "::"].iter().any(|sign| text.contains(sign)) && is_wordy(text))
         || (text.starts_with(['#', '.', ':', '&', '*', '@', '!', '%', '|', '-', '='])

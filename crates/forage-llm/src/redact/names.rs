@@ -66,7 +66,7 @@ const BEFORE: &[&str] = &[
     "sequence", "bucket", "idx", "index", "page", "continuation", "cancellation", "cancel", "turn", "mon", "no", "is",
     "has", "use", "show", "hide", "publishable", "bad", "empty", "incorrect", "wrong", "invalid", "missing", "forgot",
     "forgotten", "expired", "max", "min", "random", "issuer", "anon", "syntax", "authenticity", "socket",
-    "websocket",
+    "websocket", "not",
 ];
 
 /// What makes a telling word tell of something else from behind: `token_url`, `key_length`.

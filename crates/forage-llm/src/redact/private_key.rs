@@ -11,6 +11,7 @@ use regex::Regex;
 use super::compile;
 use super::found::FoundSecret;
 use super::judge::is_wordy;
+use super::randomness::entropy;
 use super::rules::PRIVATE_KEY;
 
 /// What a text with a block in it has.
@@ -165,7 +166,7 @@ fn behind_mark(begin: &str) -> &str {
 /// Whether a text has characters of a key: base64 that is no words of a program.
 fn is_key(text: &str) -> bool {
     text.split(|character: char| !(character.is_ascii_alphanumeric() || "+/=%".contains(character)))
-        .any(|run| run.len() >= MIN_BODY_BACK && !is_wordy(run))
+        .any(|run| run.len() >= MIN_BODY_BACK && !is_wordy(run) && entropy(run) > 2.0)
 }
 
 /// Each line with the offset of its start, without its line end.

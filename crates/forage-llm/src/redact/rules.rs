@@ -25,6 +25,8 @@ pub(super) enum Unless {
     NoKey,
     /// Not filled in at run time, nor in a sentence: «login and password that belong to it».
     Sentence,
+    /// Not filled in at run time, nor a port.
+    Port,
     /// Not what a call may be given other than a password: words, names and expressions.
     NoPassword,
 }
@@ -202,12 +204,12 @@ pub(super) const RULES: &[RedactionRule] = rules! {
     "jwt" ["ZXlK"] r"\bZXlK[A-Za-z0-9+/_-]{40,}={0,2}", 3.0, Never, "jwt-base64";
     "private-key" ["LS0tLS1CRUdJTi", "0tLS0tQkVHSU4", "tLS0tLUJFR0lO"] r"(?:LS0tLS1CRUdJTi|0tLS0tQkVHSU4|tLS0tLUJFR0lO)[A-Za-z0-9+/=_-]{20,}", 0.0, NoKey, "RFC 7468 in base64";
     "private-key" ["MII", "MHcCAQEE", "MC4CAQAw", "MIGHAgEA", "b3BlbnNzaC1rZXkt"] r"\b(?:MI[IGH]|MHcC|MC4C|b3Bl)[A-Za-z0-9+/]{40,}={0,2}", 0.0, NoKey, "RFC 5208, RFC 8017, RFC 5915 in base64";
-    "authorization-header" ["authorization"] r#"(?i)authorization[ \t"'`\\:=,(\[\])>]{1,12}(?:bearer|basic|token|apikey|digest|negotiate)[ \t]+(?:["']([A-Za-z0-9][A-Za-z0-9._~+/=:-]{5,})|([A-Za-z0-9._~+/=:-]{6,}))"#, 0.0, LowerWord, "RFC 9110";
+    "authorization-header" ["authorization"] r#"(?i)authorization[ \t"'`\\:=,(\[\])>]{1,12}(?:bearer|basic|token|apikey|negotiate)[ \t]+(?:["']([A-Za-z0-9][A-Za-z0-9._~+/=:-]{5,})|([A-Za-z0-9._~+/=:-]{6,}))"#, 0.0, LowerWord, "RFC 9110";
     "authorization-header" ["authorization"] r#"(?i)authorization["'`\\]{0,2}[ \t]*[:=,][ \t]*\\?["'`]?(?:[a-z-]{1,20}[ \t]+)?([A-Za-z0-9._~+/=-]{16,})"#, 2.5, Name, "RFC 9110, other schemes and none";
     "authorization-header" ["bearer"] r"(?i)bearer[ \t]+([A-Za-z0-9._~+/=-]{16,})", 2.5, Name, "RFC 6750";
     "cookie" ["cookie"] r#"(?i)cookie["']?[ \t]*[:=][ \t]*["'`]?([A-Za-z0-9_.%-]{1,64}=[^\r\n"'`]{12,2000})"#, 0.0, NothingRandom, "RFC 6265";
     // The greedy group takes a password with an unescaped `@` whole.
-    "url-credentials" ["://"] r#"://[^\s/:@"'`<>]*:([^\s/"'`<>]+)@"#, 0.0, Placeholder, "RFC 3986";
+    "url-credentials" ["://"] r#"://[^\s/:@"'`<>]*:([^\s/"'`<>]+)@"#, 0.0, Port, "RFC 3986";
 
     // Passwords as arguments of commands.
     "command-password" ["curl"] r#"\bcurl\b(?:[^\r\n|;\\]|\\\r?\n|\\.){0,600}?\s(?:-u|--user|--proxy-user|-U)[ \t=]{0,5}(?:"[^":\r\n]{0,60}:([^"\r\n]+)"|'[^':\r\n]{0,60}:([^'\r\n]+)'|[^\s"':]{0,60}:([^\s"']+))"#, 0.0, Placeholder, "curl-auth-user";
