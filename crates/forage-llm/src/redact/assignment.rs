@@ -148,15 +148,20 @@ impl<'t> AssignmentScan<'t> {
         if self.byte_before(name.start) == b';' && &self.text[name.clone()] == "AUTH" {
             return None;
         }
-        // `PubKey{Key: "…"}`.
-        if telling == NameWeight::Weak && self.is_public(name.start) {
-            return None;
-        }
-        let column = self.column(&name, telling);
+        let column = if self.may_head_a_column(&name) { self.column(&name, telling) } else { Vec::new() };
         if !column.is_empty() {
             return Some(column);
         }
-        self.values(name.clone()).find_map(|value| self.secret_parts(&name, value, telling))
+        let start = name.start;
+        let found = self.values(name.clone()).find_map(|value| self.secret_parts(&name, value, telling))?;
+        // `PubKey{Key: "…"}`.
+        (telling != NameWeight::Weak || !self.is_public(start)).then_some(found)
+    }
+
+    /// Whether nothing but a separator or the end of the line follows a name. Most names are passed over by this.
+    fn may_head_a_column(&self, name: &Range<usize>) -> bool {
+        let closed = self.skip(name.end, 1, |byte| b"\"'`".contains(&byte));
+        b",;\t|\r\n".contains(&self.byte(closed)) || b"|,;\r\n".contains(&self.byte(self.skip_blanks(closed)))
     }
 
     /// The parts of a value if they are a secret together, else its first if that is one: what stands in the next line
