@@ -281,8 +281,8 @@ fn key_characters(line: &[u8]) -> Option<Range<usize>> {
     (!part.is_empty() && line[part.clone()].iter().copied().all(is_key_byte)).then_some(part)
 }
 
-/// Whether a text has the characters of a key, other than long names of a program: among those of base64 a quarter are
-/// digits or signs.
+/// Returns true if a text has the characters of a key: a run of base64 with several digits or signs. Long names in
+/// programs have fewer.
 fn has_key(text: &[u8]) -> bool {
     let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
     text.split(|byte| !is_base64(byte)).any(|run| {
