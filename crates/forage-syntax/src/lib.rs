@@ -19,6 +19,7 @@
 //! ```
 
 mod definitions;
+mod heritage;
 mod language;
 mod languages;
 pub mod limits;

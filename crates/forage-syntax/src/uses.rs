@@ -8,6 +8,7 @@ use std::ops::Range;
 use tree_sitter::{Node, Tree, TreeCursor};
 
 use crate::definitions::Definition;
+use crate::heritage::{Place, is_implemented_by_tokens, is_qualifier};
 use crate::language::{Category, Language};
 use crate::limits;
 use crate::receiver::{Receiver, Receivers};
@@ -77,29 +78,6 @@ const IMPORTS: &[&str] = &[
     "export_clause",
 ];
 
-/// Nodes that hold what a type extends or implements.
-const IMPLEMENTATIONS: &[&str] = &[
-    "base_class_clause",
-    "base_clause",
-    "base_list",
-    "class_heritage",
-    "class_interface_clause",
-    "delegation_specifier",
-    "extends_clause",
-    "extends_interfaces",
-    "extends_type_clause",
-    "implements_clause",
-    "inheritance_specifier",
-    "interfaces",
-    "mixins",
-    "protocol_reference_list",
-    "super_interfaces",
-    "superclass",
-];
-
-/// Fields that hold what a definition extends or implements.
-const IMPLEMENTATION_FIELDS: &[&str] = &["superclass", "superclasses", "interfaces", "extends"];
-
 /// Parts of the kinds of nodes that call something.
 const CALLS: &[&str] = &[
     "call",
@@ -151,7 +129,7 @@ const NAMES: &[&str] = &["command_name", "identifier", "sym_lit", "variable_expr
 
 /// What the nodes around a leaf say of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Around {
+pub(crate) enum Around {
     Code,
     Comment,
     String,
@@ -182,14 +160,17 @@ pub(crate) fn uses(
         let node = cursor.node();
         let has_name = text.get(node.byte_range()).is_some_and(|text| text.contains(name));
         let outer = around.last().copied().unwrap_or(Around::Code);
-        let inner = of_node(&cursor, &path, outer);
+        let (node_field, language) = (cursor.field_name(), language.name());
+        let inner = of_node(&Place { language, text, node, field: node_field, path: &path }, outer);
         if has_name && node.child_count() > 0 && path.len() < limits::DEPTH {
-            path.push((node, cursor.field_name()));
+            path.push((node, node_field));
             around.push(inner);
             cursor.goto_first_child();
             continue;
         }
         if has_name {
+            let is_macro =
+                language == "rust" && path.last().is_some_and(|(parent, _)| parent.kind() == "token_tree");
             for at in whole_words(text, node.byte_range(), name) {
                 let range = at..at + name.len();
                 let kind = match inner {
@@ -197,7 +178,9 @@ pub(crate) fn uses(
                     _ if named.contains(&range.end) || is_clause_name(&cursor, &path) => UseKind::Definition,
                     Around::Comment => UseKind::Comment,
                     Around::String => UseKind::String,
+                    Around::Implementation if is_qualifier(text, range.end) => UseKind::Type,
                     Around::Implementation => UseKind::Implementation,
+                    _ if is_macro && is_implemented_by_tokens(text, at, range.end) => UseKind::Implementation,
                     Around::Import => UseKind::Import,
                     _ if is_called(&cursor, &path, text) => UseKind::Call,
                     Around::Type => UseKind::Type,
@@ -220,10 +203,9 @@ pub(crate) fn uses(
 }
 
 /// Returns what a node says of its leaves.
-fn of_node(cursor: &TreeCursor<'_>, path: &[(Node<'_>, Option<&str>)], outer: Around) -> Around {
-    let node = cursor.node();
+fn of_node(place: &Place<'_, '_>, outer: Around) -> Around {
+    let Place { node, field, path, .. } = *place;
     let kind = node.kind();
-    let field = cursor.field_name();
     let holds = |words: &[&str]| words.iter().any(|word| kind.contains(word));
     if holds(&["interpolation", "substitution", "embedded"]) {
         return Around::Code;
@@ -240,22 +222,11 @@ fn of_node(cursor: &TreeCursor<'_>, path: &[(Node<'_>, Option<&str>)], outer: Ar
         return Around::String;
     }
     let parent = path.last().map_or("", |(parent, _)| parent.kind());
-    let is_implementation = IMPLEMENTATIONS.contains(&kind)
-        || field.is_some_and(|field| IMPLEMENTATION_FIELDS.contains(&field))
-        // `impl Name for X`, unlike `dyn Name`.
-        || parent == "impl_item" && field == Some("trait")
-        // Go embeds a type by a field without a name.
-        || parent == "field_declaration" && field == Some("type") && is_embedded(path)
-        || kind == "type_elem" && parent == "interface_type";
-    if is_implementation {
+    if place.is_heritage() {
         return Around::Implementation;
     }
-    // Arguments of types and of calls in a heritage clause are not what is extended.
-    if outer == Around::Implementation
-        && holds(&["arguments", "body", "block", "parameters"])
-        && field != Some("superclasses")
-    {
-        return Around::Type;
+    if let Some(aside) = place.aside().filter(|_| outer == Around::Implementation) {
+        return aside;
     }
     if node.is_named() && IMPORTS.iter().any(|import| kind.contains(import)) && kind != "import_meta" {
         return Around::Import;
@@ -271,11 +242,6 @@ fn of_node(cursor: &TreeCursor<'_>, path: &[(Node<'_>, Option<&str>)], outer: Ar
         _ if holds(&["body", "block", "arguments"]) => Around::Code,
         _ => outer,
     }
-}
-
-fn is_embedded(path: &[(Node<'_>, Option<&str>)]) -> bool {
-    let has = |field: Node<'_>, name| field.child_by_field_name(name).is_some();
-    path.last().is_some_and(|(field, _)| !has(*field, "name") && !has(*field, "declarator"))
 }
 
 /// Returns whether the leaf at the cursor is the name of a clause of a function. Only the first clause is a definition of

@@ -8,7 +8,7 @@
 )]
 
 use forage_base::Stop;
-use forage_syntax::{Language, parsed};
+use forage_syntax::{Language, UseKind, parsed};
 
 /// Compares the uses of `Name` with the comments at the ends of their lines: each line of a source ends with a mark and
 /// the kinds of its uses in order.
@@ -56,7 +56,7 @@ fn python() {
             ("from a import Name, other", "import"),
             ("class Name(Base):", "definition"),
             ("    pass", ""),
-            ("class B(Name, metaclass=Name):", "implementation implementation"),
+            ("class B(Name, metaclass=Name):", "implementation type"),
             ("    def a(self, b: Name) -> list[Name]:", "type type"),
             ("        self.Name(Name)", "call code"),
             ("        return f\"Name {Name}\"  # Name", "string code comment"),
@@ -190,6 +190,303 @@ fn kotlin_swift_and_php() {
             ),
         ],
     );
+}
+
+/// Asserts of each line whether it extends or implements `Name`.
+fn assert_heritage(language: &str, path: &str, expected: &[&str], others: &[&str]) {
+    let language = Language::for_name(language, path).unwrap();
+    let is_implementation = |source: &str| {
+        let uses = parsed(language, source, Some("Name"), &Stop::never()).unwrap().uses;
+        assert!(!uses.is_empty(), "{path}: {source}");
+        uses.iter().any(|used| used.kind == UseKind::Implementation)
+    };
+    let wrong = |sources: &[&str], is_expected: bool| -> Vec<String> {
+        let wrong = sources.iter().filter(|source| is_implementation(source) != is_expected);
+        wrong.map(|source| format!("{path}, expected {is_expected}: {source}")).collect()
+    };
+    let wrong = [wrong(expected, true), wrong(others, false)].concat();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn heritage_of_java() {
+    let expected = [
+        "class A { Object o = new Name<String>() { void x() {} }; }",
+        "class A { Object o = new b.Name(1) { }; }",
+        "class A extends a.b.Name<Other> {}",
+        "record A(int a) implements Name {}",
+        "enum A implements Name { X }",
+        "class A extends @Ann Name {}",
+        "class A extends Outer<Name>.Name {}",
+        "class A implements Foo<Bar<Name>>, Name {}",
+        "interface A extends Foo, Name<X> {}",
+        "class Name extends b.Name {}",
+    ];
+    let others = [
+        "class A extends Base<Name> {}",
+        "class A extends Name.Inner {}",
+        "class A extends Name<X>.Inner {}",
+        "sealed interface A permits Name {}",
+        "class A<T extends Name> {}",
+        "class A extends @Name Foo {}",
+        "class A { Object o = new Name(); }",
+        "class A { Object o = new Foo<Name>(Name.x) { }; }",
+        "class A { Object o = new Name.Inner() { }; }",
+    ];
+    assert_heritage("java", "A.java", &expected, &others);
+}
+
+#[test]
+fn heritage_of_python() {
+    let expected = [
+        "class A(Name[T]): pass",
+        "class A(a.b.Name): pass",
+        "class A(Base[Name], Name): pass",
+        "class A(*Name): pass",
+        "class Name(b.Name): pass",
+        "class A(\n    Base,\n    Name,\n): pass",
+    ];
+    let others = [
+        "class A(Generic[Name]): pass",
+        "class A(Dict[str, Name]): pass",
+        "class A(f(Name)): pass",
+        "class A(Name(1)): pass",
+        "class A(metaclass=Name): pass",
+        "class A(Base, x=Name): pass",
+        "class A(Name.Inner): pass",
+        "class A[T: Name](Base): pass",
+        "class A(a[Name].b): pass",
+    ];
+    assert_heritage("python", "a.py", &expected, &others);
+}
+
+#[test]
+fn heritage_of_rust() {
+    let expected = [
+        "#[derive(Debug, Name)]\nstruct A;",
+        "#[derive(a::Name)]\nstruct A;",
+        "#[cfg_attr(feature = \"x\", derive(Name))]\nstruct A;",
+        "trait A: Send + a::Name<X> + 'static {}",
+        "trait A: for<'a> Name<'a> {}",
+        "impl a::Name for X {}",
+        "unsafe impl<T> Name<T> for X where T: B {}",
+        "macro_rules! m { ($t:ty) => { impl Name for $t {} } }",
+        "cfg_rt! { impl<T: Fn() -> U> $crate::Name<X> for Z {} }",
+        "pin_project! { #[derive(Debug, Name)] struct A { a: u8 } }",
+        "cfg_io! { #[doc = \"a\"] pub trait A: Send + b::Name {} }",
+    ];
+    let others = [
+        "trait A<T: Name>: Sized where T: Name {}",
+        "impl !Name for X {}",
+        "impl Foo<Name> for X {}",
+        "impl Foo for Name {}",
+        "impl Name {}",
+        "impl Name::Foo for X {}",
+        "impl<Name> Foo for X {}",
+        "trait A: ?Name {}",
+        "trait A: Fn(Name) -> Name {}",
+        "trait A: Foo<Item = Name> {}",
+        "trait A { type T: Name; }",
+        "#[allow(Name)]\nstruct A;",
+        "m! { for x in Name for impl }",
+        "m! { impl Foo for Name {} }",
+        "m! { derive(Name) }",
+        "m! { trait A: B { fn a(b: Name); } }",
+    ];
+    assert_heritage("rust", "a.rs", &expected, &others);
+}
+
+#[test]
+fn heritage_of_typescript() {
+    let expected = [
+        "class A extends Name<X> {}",
+        "class A extends a.Name {}",
+        "interface A extends Name, Foo<Name> {}",
+        "class A implements Foo, a.Name<X> {}",
+        "const x = class extends Name {};",
+        "interface Name extends b.Name {}",
+        "class A extends mixin(class extends Name {}) {}",
+    ];
+    let others = [
+        "class A extends Foo<Name> {}",
+        "class A extends Name.Foo {}",
+        "class A extends f(Name) {}",
+        "class A extends Name(Foo) {}",
+        "interface A<T extends Name> extends Foo {}",
+        "type A = Name & { a: 1 };",
+        "type A<T> = T extends Name ? 1 : 2;",
+        "class A extends Foo<(a: Name) => void> {}",
+    ];
+    assert_heritage("typescript", "a.ts", &expected, &others);
+}
+
+#[test]
+fn heritage_of_go() {
+    let package = |source: &&str| format!("package a\n{source}\n");
+    let expected = [
+        "type A struct { Name }",
+        "type A struct { *b.Name `json:\"x\"` }",
+        "type A struct { Name[T] }",
+        "type A interface { b.Name; X() B }",
+    ];
+    let others = [
+        "type A struct { Foo[Name] }",
+        "type A struct { x Name }",
+        "type A interface { ~Name | int }",
+        "type A interface { ~Name }",
+        "type A interface { Name | Foo }",
+        "type A interface { Foo(Name) Name }",
+        "type A Name",
+    ];
+    let (expected, others) = (expected.each_ref().map(package), others.each_ref().map(package));
+    let (expected, others) = (expected.each_ref().map(String::as_str), others.each_ref().map(String::as_str));
+    assert_heritage("go", "a.go", &expected, &others);
+}
+
+#[test]
+fn heritage_of_ruby() {
+    let expected = [
+        "class A < B::Name; end",
+        "class A < ::Name; end",
+        "class A < Name[1]; end",
+        "class A; include Name; end",
+        "module A\n  prepend Foo, B::Name\nend",
+        "class A\n  self.extend Name if x\nend",
+        "A = Class.new(Name)",
+        "A = Class.new { include Name }",
+        "class Name < B::Name; end",
+    ];
+    let others = [
+        "class A < Name::Foo; end",
+        "class A < f(Name); end",
+        "class A < Name.new(1); end",
+        "class A; include Name::Foo; end",
+        "class A; include f(Name); end",
+        "foo.include?(Name)",
+        "expect(x).to include(Name)",
+    ];
+    assert_heritage("ruby", "a.rb", &expected, &others);
+}
+
+#[test]
+fn heritage_of_php() {
+    let expected = [
+        "<?php class A extends \\B\\Name implements Foo {}",
+        "<?php class A { use Foo, B\\Name; }",
+        "<?php trait A { use Name { Foo::a as b; } }",
+        "<?php $x = new class(1) implements Name {};",
+        "<?php enum A: string implements Name {}",
+    ];
+    let others = [
+        "<?php use B\\Name;",
+        "<?php class A extends Name\\Foo {}",
+        "<?php class A { use Foo { Name::a as b; } }",
+        "<?php $x = new class(Name::X) extends Foo {};",
+    ];
+    assert_heritage("php", "a.php", &expected, &others);
+}
+
+#[test]
+fn heritage_of_cpp_and_csharp() {
+    let expected = [
+        "struct A : Foo, private b::Name<T> {};",
+        "struct A : virtual public Name {};",
+        "struct A : Name<Ts>... {};",
+    ];
+    let others = [
+        "class A : public Foo<Name> {};",
+        "class A : public Name::Foo {};",
+        "template <class T> class A : public Name<T>::type {};",
+        "enum A : Name {};",
+    ];
+    assert_heritage("cpp", "a.cpp", &expected, &others);
+    let expected = [
+        "class A : Foo, B.Name<T> {}",
+        "record A(int X) : Name(X);",
+        "class A : Foo<Bar<Name>>, Name { Name x; }",
+        "class A : global::B.Name {}",
+    ];
+    let others = [
+        "class A : Foo<Name> {}",
+        "class A<T> : Foo where T : Name {}",
+        "class A : Name.Foo {}",
+        "class A : Foo(Name.x) {}",
+    ];
+    assert_heritage("csharp", "A.cs", &expected, &others);
+}
+
+#[test]
+fn heritage_of_kotlin_swift_scala_and_dart() {
+    let expected = [
+        "class A : Foo(Name.x), b.Name<T>",
+        "class A(n: Foo) : Name by n",
+        "val x = object : Name { val y = 1 }",
+        "class A { companion object : Name<X>() }",
+    ];
+    let others = [
+        "class A : Foo<Name>()",
+        "class A : Name.Foo()",
+        "class A(n: Foo) : Foo by Name",
+        "class A : Foo({ Name() })",
+        "class A<T : Name> : Foo",
+    ];
+    assert_heritage("kotlin", "a.kt", &expected, &others);
+    let expected = [
+        "extension A: B.Name {}",
+        "class A: Name<X> {}",
+        "struct A: @unchecked Name {}",
+        "protocol A: Name {}",
+    ];
+    let others = ["class A: Foo<Name> {}", "class A: Name.Foo {}", "struct A: ~Name {}", "extension Name {}"];
+    assert_heritage("swift", "a.swift", &expected, &others);
+    let expected = [
+        "trait A extends Foo with b.Name[X]",
+        "val x = new Name { val y = 1 }",
+        "val x = new Foo with Name",
+        "class A derives Name",
+    ];
+    let others = [
+        "class A extends Foo[Name]",
+        "class A extends Foo(Name.x)",
+        "val x = new Name",
+        "val x = new Foo(Name) { }",
+    ];
+    assert_heritage("scala", "a.scala", &expected, &others);
+    let expected = ["class A extends Foo with Name {}", "mixin A on Name {}", "class A = Name with Foo;"];
+    let others = ["class A extends Foo<Name> {}", "class A<T extends Name> {}", "extension A on Name {}"];
+    assert_heritage("dart", "a.dart", &expected, &others);
+}
+
+#[test]
+fn heritage_of_further_languages() {
+    let expected = [
+        "@interface A : NSObject <Foo, Name>\n@end",
+        "@interface A () <Name>\n@end",
+        "@interface A (Cat) <Name>\n@end",
+        "@protocol A <Name>\n@end",
+    ];
+    let others = ["@interface A : B\n@property id<Name> y;\n@end", "@interface A<Name> : Foo\n@end"];
+    assert_heritage("objective-c", "a.m", &expected, &others);
+    let expected = ["type A implements Foo & Name { a: Int }", "interface A implements Name { a: Int }"];
+    assert_heritage("graphql", "a.graphql", &expected, &["type A { a: Name }", "union A = Name | Foo"]);
+    let expected = [
+        "class A extends Name;\nendclass",
+        "class A extends Name #(int) implements Foo;\nendclass",
+        "class A extends Foo implements Bar, Name;\nendclass",
+    ];
+    assert_heritage("verilog", "a.sv", &expected, &["class A extends Foo #(Name);\nendclass"]);
+    let expected = [
+        "defmodule A do\n  @behaviour B.Name\nend",
+        "defimpl Name, for: A do\nend",
+        "defmodule A do\n  @derive [Name]\n  defstruct [:a]\nend",
+    ];
+    let others = ["defimpl Foo, for: Name do\nend", "defmodule A do\n  alias B.Name\nend"];
+    assert_heritage("elixir", "a.ex", &expected, &others);
+    let expected = [
+        "module M\ntype A() =\n    inherit Name()\n    member x.Y = 1\n",
+        "module M\ntype A() =\n    interface B.Name<int> with\n        member x.Y = 1\n",
+    ];
+    assert_heritage("fsharp", "a.fs", &expected, &["module M\ntype A() =\n    inherit Foo<Name>()\n"]);
 }
 
 #[test]
