@@ -11,17 +11,19 @@ use crate::rel_path::RelPath;
 const NAMES: &[&str] = &[
     // Environments, and histories of shells and similar tools.
     ".env", ".envrc", ".bash_history", ".zsh_history", ".sh_history", ".psql_history", ".mysql_history", ".python_history",
-    ".irb_history", ".node_repl_history", ".rediscli_history", ".sqlite_history",
+    ".irb_history", ".node_repl_history", ".rediscli_history", ".sqlite_history", "fish_history", ".ksh_history", ".ash_history",
     // Accounts of clients.
     ".git-credentials", ".gitcookies", ".htpasswd", "htpasswd", ".netrc", "_netrc", ".authinfo", ".npmrc", ".pypirc", ".pgpass",
     "pgpass.conf", ".my.cnf", ".mylogin.cnf", ".dockercfg", ".dockerconfigjson", ".s3cfg", ".boto", ".terraformrc", "terraform.rc",
     ".smbcredentials", ".ftpconfig", "sftp-config.json", ".remote-sync.json", ".msmtprc", ".esmtprc", ".fetchmailrc", "rclone.conf",
     "filezilla.xml", "recentservers.xml", "sitemanager.xml", ".tugboat", "accesstokens.json", "access_tokens.db", ".credentials",
-    "credentials", "kubeconfig", "kube.config",
+    "credentials", "kubeconfig", "kubeconfig.yaml", "kubeconfig.yml", "kube.config", ".databrickscfg", ".sentryclirc", ".claude.json",
+    "kaggle.json", "logins.json", "key3.db", "key4.db", "passwords.txt", "passwords.csv", "password.txt",
     // Keys and passwords of other secrets.
     ".vault-token", ".vault_pass", ".vault_pass.txt", ".vault-pass", ".vault-password", "vault_pass.txt", "vault-password.txt",
     "master.key", "wallet.dat", "secring.gpg", "secring.pgp", "secring.asc", "private.asc", "private.pgp", "service-account.json",
-    "serviceaccount.json", "service_account.json", "gcloud-service-key.json", "terraform.tfvars",
+    "serviceaccount.json", "service_account.json", "gcloud-service-key.json", "serviceaccountkey.json", "service-account-key.json",
+    "service_account_key.json", "terraform.tfvars", "deploy_key", "deploy-key", "keystore.properties", "key.properties",
 ];
 
 /// Extensions of files that contain keys, or state with secrets.
@@ -29,7 +31,8 @@ const NAMES: &[&str] = &[
 const ENDINGS: &[&str] = &[
     ".pem", ".key", ".p8", ".p12", ".pkcs12", ".pfx", ".jks", ".keystore", ".kdb", ".kdbx", ".ppk", ".agekey", ".ovpn", ".bek",
     ".tfstate", ".tfstate.backup", ".tfplan", ".tfvars", ".tfvars.json", ".env", ".kubeconfig",
-    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ed25519_sk", "id_ecdsa_sk",
+    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_ed25519_sk", "id_ecdsa_sk", "_rsa", "_ed25519", ".jceks", ".bks", ".keytab",
+    ".publishsettings",
 ];
 
 /// Prefixes of private key names: `id_rsa_work`, `id_ed25519.deploy`.
@@ -97,6 +100,21 @@ const BELOW: &[(&str, &str)] = &[
     (".gnupg", ""),
     (".password-store", ""),
     (".aws", "credentials"),
+    (".aws", "config"),
+    (".azure", "msal_token_cache.json"),
+    (".codex", "auth.json"),
+    (".composer", "auth.json"),
+    (".dbt", "profiles.yml"),
+    (".gemini", "oauth_creds.json"),
+    (".huggingface", "token"),
+    (".mc", "config.json"),
+    (".ngrok2", "ngrok.yml"),
+    (".oci", "config"),
+    (".subversion", ""),
+    (".vnc", "passwd"),
+    ("glab-cli", "config.yml"),
+    ("huggingface", "token"),
+    ("opencode", "auth.json"),
     (".docker", "config.json"),
     (".kube", "config"),
     (".m2", "settings.xml"),
@@ -246,6 +264,9 @@ fn original(name: &[u8]) -> &[u8] {
     }
     while let Some(copy) = COPIES.iter().find(|copy| ends_with(name, copy) && copy.len() < name.len()) {
         name = &name[..name.len() - copy.len()];
+        // Terraform's `terraform.tfstate.1234567.backup`.
+        let numbered = name.iter().rposition(|byte| !byte.is_ascii_digit()).filter(|&dot| name[dot] == b'.');
+        name = numbered.filter(|&dot| 0 < dot && dot + 1 < name.len()).map_or(name, |dot| &name[..dot]);
         if let (".swp" | ".swo", [b'.', hidden @ ..]) = (*copy, name)
             && name_rule(hidden).is_some()
         {
@@ -296,12 +317,14 @@ fn has_word(name: &[u8], word: &str) -> bool {
 fn below(parents: &[u8], name: &[u8]) -> Option<&'static str> {
     let parents = parents.split(|&b| b == b'/').filter(|name| !name.is_empty());
     // All directories of the table begin with one of these.
-    parents.filter(|parent| matches!(parent[0], b'.' | b'g' | b'G')).find_map(|parent| {
-        let (directory, _) = BELOW.iter().find(|entry @ (_, file)| {
-            is_below(entry, parent) && (file.is_empty() || name.eq_ignore_ascii_case(file.as_bytes()))
-        })?;
-        Some(*directory)
-    })
+    parents.filter(|parent| matches!(parent[0], b'.' | b'g' | b'G' | b'h' | b'H' | b'o' | b'O')).find_map(
+        |parent| {
+            let (directory, _) = BELOW.iter().find(|entry @ (_, file)| {
+                is_below(entry, parent) && (file.is_empty() || name.eq_ignore_ascii_case(file.as_bytes()))
+            })?;
+            Some(*directory)
+        },
+    )
 }
 
 /// Returns true if an entry of [`BELOW`] refers to a directory with this name.
@@ -401,6 +424,14 @@ mod tests {
             "gcloud/application_default_credentials.json", "gcloud/credentials.db", ".ssh/known_hosts", ".ssh/config",
             ".gnupg/ring", ".password-store/x.gpg", "accessTokens.json", "access_tokens.db", ".tugboat",
             ".remote-sync.json", ".ftpconfig", ".fetchmailrc", "backup.key", "server.key_old", "server.pem-old",
+            ".codex/auth.json", ".config/opencode/auth.json", ".claude.json", ".aws/config", ".databrickscfg",
+            ".huggingface/token", ".cache/huggingface/token", "kaggle.json", "kubeconfig.yaml", "kubeconfig.yml",
+            "deploy_key", "github_rsa", "github_ed25519", "serviceAccountKey.json", "service-account-key.json",
+            ".composer/auth.json", ".dbt/profiles.yml", ".sentryclirc", "terraform.tfstate.1234.backup",
+            ".azure/msal_token_cache.json", ".gemini/oauth_creds.json", ".mc/config.json", ".ngrok2/ngrok.yml",
+            ".oci/config", ".subversion/auth/svn.simple/ab12", ".vnc/passwd", ".config/glab-cli/config.yml",
+            "fish_history", ".ksh_history", "logins.json", "key4.db", "passwords.txt", "passwords.csv", "password.txt",
+            "keystore.properties", "key.properties", "app.jceks", "app.bks", "http.keytab", "shop.publishsettings",
             "deploy.key.save", ".pgpass.save", ".netrc.orig", "prod.env.bak", "terraform.tfvars.old", "a/.ENV",
             ".Env.Prod", "deploy/id_rsa", "x/server.pem", "tls.KEY", "infra/prod.tfstate", "a/.SSH/b", ".env.",
         ];
@@ -419,7 +450,9 @@ mod tests {
             "notes.txt.bak", "environment.py", "env.rs", "parser.env.rs", "env_logger.toml", "pem.c",
             "README.md.orig", "docs.1", "lib.so.2", "a.tmp", "tfvars.md", "shadow.css", "known_hosts.md",
             "history.md", "accredentials.json", "discreds.yml", "src/credentials.rs", ".ssh_config_docs.md", "config",
-            "docker/config.json",
+            "docker/config.json", "locales/en/auth.json", "config/credentials.yml.enc", "lib.rs.1234.backup", "src/_rsa.c",
+            "opencode/main.go", "huggingface/tokenizer.json", "password_reset.txt", "gradle.properties",
+            ".aws/task-definition.json", "google-services.json", "tokens.json", ".yarnrc.yml", "pip.conf",
         ];
         let closed: Vec<_> = open.into_iter().filter(|path| denied(path)).collect();
         assert!(closed.is_empty(), "closed: {closed:?}");

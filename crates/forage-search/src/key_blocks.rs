@@ -146,12 +146,17 @@ impl KeyBlocks {
         let (mark, is_putty) = begin_mark(line)?;
         let behind = &line[mark.end..];
         if let Some(end) = end_mark(behind, is_putty) {
+            // Between two marks may stand the expression that gives the key.
+            let is_block = has_key(&behind[..end.start]);
             let end = mark.end + end.end;
-            self.push(start + mark.start as u64..start + end as u64);
+            if is_block {
+                self.push(start + mark.start as u64..start + end as u64);
+            }
             return Some(end);
         }
-        let key = behind.iter().take_while(|&&byte| is_key_byte(byte)).count();
-        let end = start + (mark.end + key) as u64;
+        let length = behind.iter().take_while(|&&byte| is_key_byte(byte)).count();
+        let key = if has_key(&behind[..length]) { length } else { 0 };
+        let end = start + (mark.end + length) as u64;
         self.open = Some(OpenKey { start: start + mark.start as u64, end, key, blank: 0, is_putty });
         None
     }
@@ -163,7 +168,7 @@ impl KeyBlocks {
         let is_next = begin_mark(line).is_some();
         if let Some(end) = end_mark(line, open.is_putty).filter(|_| !is_next) {
             let block = open.start..start + end.end as u64;
-            if open.key > 0 || end.start >= FIRST_LINE {
+            if open.key > 0 || has_key(&line[..end.start]) {
                 self.push(block);
             }
             self.open = None;
@@ -256,7 +261,7 @@ fn kind(line: &[u8], in_key: bool) -> LineRole {
         return LineRole::Blank;
     }
     match key_characters(line) {
-        Some(part) if in_key || part.len() >= FIRST_LINE => LineRole::Key(part),
+        Some(part) if in_key || has_key(&line[part.clone()]) => LineRole::Key(part),
         _ if !in_key && is_header(&line[line_trimmed]) => LineRole::Header,
         _ => LineRole::Other,
     }
@@ -274,6 +279,16 @@ fn is_header(line: &[u8]) -> bool {
 fn key_characters(line: &[u8]) -> Option<Range<usize>> {
     let part = trimmed(line);
     (!part.is_empty() && line[part.clone()].iter().copied().all(is_key_byte)).then_some(part)
+}
+
+/// Returns true if a text has the characters of a key: a run of base64 with several digits or signs. Long names in
+/// programs have fewer.
+fn has_key(text: &[u8]) -> bool {
+    let is_base64 = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    text.split(|byte| !is_base64(byte)).any(|run| {
+        let signs = run.iter().filter(|byte| !byte.is_ascii_alphabetic()).count();
+        run.len() >= FIRST_LINE && signs >= if run.len() < 24 { 2 } else { 3 }
+    })
 }
 
 /// Accepts Base64 and escaped line ends.
@@ -401,6 +416,22 @@ mod tests {
             ("-----BEGIN PRIVATE KEY-----", ""),
             ("...", ""),
             ("-----END PRIVATE KEY-----", ""),
+        ]);
+    }
+
+    #[test]
+    fn a_program_that_writes_keys_is_no_block() {
+        check(&[
+            (
+                "return \"-----BEGIN EC PRIVATE KEY-----\\n\" + wrap(data) + \"\\n-----END EC PRIVATE KEY-----\\n\"",
+                "",
+            ),
+            ("`-----BEGIN PRIVATE KEY-----\\n${encodeBase64(exported)}\\n-----END PRIVATE KEY-----`", ""),
+            ("  \"-----BEGIN PRIVATE KEY-----\\n\" +", ""),
+            ("  encoded_body + \"\\n-----END PRIVATE KEY-----\\n\"", ""),
+            ("  \"-----BEGIN PRIVATE KEY-----\",", ""),
+            ("  privateKeyContentsOfTheServer,", ""),
+            ("  \"-----END PRIVATE KEY-----\"", ""),
         ]);
     }
 

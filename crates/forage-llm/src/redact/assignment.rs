@@ -10,7 +10,7 @@ use regex::Regex;
 
 use super::compile;
 use super::judge::{Stand, is_secret};
-use super::names::{NameWeight, telling};
+use super::names::{self, NameWeight, telling};
 use crate::limits::{MAX_BLOCK_LINES, MAX_VALUE_BYTES};
 
 /// Longest name, and longest rest of one behind the literal that was found, in bytes; longer ones are no names.
@@ -18,6 +18,12 @@ const MAX_NAME: usize = 80;
 
 /// Longest type between a name and its `=`, in bytes, as in `TOKEN: &'static str = "…"`.
 const MAX_TYPE: usize = 60;
+
+/// Longest line of a table of which a column is read, in bytes.
+const MAX_ROW: usize = 400;
+
+/// Lines after the name of a variable of Terraform in which its default is looked for.
+const MAX_VARIABLE_LINES: usize = 8;
 
 /// Blanks that are gone over between a name and its value; a column of settings is aligned within it.
 const MAX_BLANKS: usize = 80;
@@ -77,6 +83,37 @@ enum Lead {
     Blanks,
 }
 
+/// Whether a value only says the name again: `API_KEY = "API_KEY"`, `key: cfgAuthKey` of `AuthKey`.
+fn echoes(name: &str, value: &str, stand: Stand) -> bool {
+    let bare = |text: &str| -> String {
+        text.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
+    };
+    if value.len() > MAX_NAME {
+        return false;
+    }
+    let (name, value) = (bare(name), bare(value));
+    !value.is_empty()
+        && (name == value
+            || matches!(stand, Stand::Bare | Stand::Argument)
+                && value.len() >= 6
+                && !value.bytes().any(|byte| byte.is_ascii_digit())
+                && (value.ends_with(&name) || name.ends_with(&value)))
+}
+
+/// Where the nth cell of a row is, without blanks and quotes around its text.
+fn cell(row: &str, separator: char, nth: usize) -> Option<Range<usize>> {
+    let cell = row.split(separator).nth(nth)?;
+    let start = cell.as_ptr().addr() - row.as_ptr().addr();
+    let is_around = |character| matches!(character, ' ' | '\t' | '\r' | '"' | '\'' | '`');
+    let front = cell.len() - cell.trim_start_matches(is_around).len();
+    let text = cell.trim_matches(is_around);
+    Some(start + front..start + front + text.len())
+}
+
+fn length_of_name(text: &str) -> usize {
+    text.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count()
+}
+
 impl Value {
     fn of_one(part: Range<usize>, stand: Stand) -> Self {
         Self { parts: std::iter::once(part).collect(), stand }
@@ -107,13 +144,38 @@ impl<'t> AssignmentScan<'t> {
     /// The parts of the secret that the name is given, if it is given one.
     pub(super) fn secret_of(&self, name: Range<usize>) -> Option<Vec<Range<usize>>> {
         let telling = telling(&self.text[name.clone()])?;
-        self.values(name).find_map(|value| self.secret_parts(value, telling))
+        // `;AUTH=PLAIN` in the address of a mailbox is a method (RFC 5092).
+        if self.byte_before(name.start) == b';' && &self.text[name.clone()] == "AUTH" {
+            return None;
+        }
+        let column = if self.may_head_a_column(&name) { self.column(&name, telling) } else { Vec::new() };
+        if !column.is_empty() {
+            return Some(column);
+        }
+        let start = name.start;
+        let found = self.values(name.clone()).find_map(|value| self.secret_parts(&name, value, telling))?;
+        // `PubKey{Key: "…"}`.
+        (telling != NameWeight::Weak || !self.is_public(start)).then_some(found)
+    }
+
+    /// Whether nothing but a separator or the end of the line follows a name. Most names are passed over by this.
+    fn may_head_a_column(&self, name: &Range<usize>) -> bool {
+        let closed = self.skip(name.end, 1, |byte| b"\"'`".contains(&byte));
+        b",;\t|\r\n".contains(&self.byte(closed)) || b"|,;\r\n".contains(&self.byte(self.skip_blanks(closed)))
     }
 
     /// The parts of a value if they are a secret together, else its first if that is one: what stands in the next line
     /// may be another text.
-    fn secret_parts(&self, mut value: Value, telling: NameWeight) -> Option<Vec<Range<usize>>> {
+    fn secret_parts(
+        &self,
+        name: &Range<usize>,
+        mut value: Value,
+        telling: NameWeight,
+    ) -> Option<Vec<Range<usize>>> {
         let joined: String = value.parts.iter().map(|part| &self.text[part.clone()]).collect();
+        if echoes(&self.text[name.clone()], &joined, value.stand) {
+            return None;
+        }
         if is_secret(&joined, telling, value.stand) {
             return Some(value.parts);
         }
@@ -122,14 +184,72 @@ impl<'t> AssignmentScan<'t> {
         (joined != first && is_secret(first, telling, value.stand)).then_some(value.parts)
     }
 
+    /// The secrets in the lines below a name that heads a column: of values parted by commas, semicolons or tabs, or of
+    /// a table of Markdown.
+    fn column(&self, name: &Range<usize>, telling: NameWeight) -> Vec<Range<usize>> {
+        self.rows_below(name, telling).unwrap_or_default()
+    }
+
+    fn rows_below(&self, name: &Range<usize>, telling: NameWeight) -> Option<Vec<Range<usize>>> {
+        let start = self.line_start(name.start).filter(|_| telling != NameWeight::Weak)?;
+        let head = &self.text[start..name.start];
+        let from = start + self.line_prefix.find(head).map_or(0, |prefix| prefix.len());
+        let end = self.skip(from, MAX_ROW, |byte| byte != b'\n' && byte != b'\r');
+        let header = &self.text[from..end];
+        let separator = header.bytes().find(|byte| b",;\t|".contains(byte))?;
+        let is_title =
+            |byte: u8| byte.is_ascii_alphanumeric() || b" _-.\"'`".contains(&byte) || byte == separator;
+        // A line of a program that begins further in is the rest of a call.
+        if !matches!(self.byte(end), b'\n' | b'\r')
+            || !header.bytes().all(is_title)
+            || separator != b'|' && self.byte(start).is_ascii_whitespace()
+        {
+            return None;
+        }
+        let separator = char::from(separator);
+        let nth = self.text[from..name.start].matches(separator).count();
+        if cell(header, separator, nth)? != (name.start - from..name.end - from) {
+            return None;
+        }
+        let mut at = end;
+        if separator == '|' {
+            // Without this line it is a row of alternatives: types, patterns, the cells of another table.
+            let divider = self.next_line(at)?;
+            at = self.skip(divider, MAX_ROW, |byte| byte != b'\n');
+            let line = self.text[divider..at].trim_end();
+            if !line.contains("--") || !line.bytes().all(|byte| b"|-: ".contains(&byte)) {
+                return None;
+            }
+        }
+        let mut found = Vec::new();
+        for _ in 0..MAX_BLOCK_LINES {
+            let Some(next) = self.next_line(at) else { break };
+            at = self.skip(next, MAX_ROW, |byte| byte != b'\n');
+            let row = &self.text[next..at];
+            let Some(cell) = cell(row, separator, nth).filter(|_| self.byte(at) == b'\n') else { break };
+            let value = &row[cell.clone()];
+            if row.matches(separator).count() != header.matches(separator).count()
+                || names::telling(value).is_some()
+            {
+                break;
+            }
+            if is_secret(value, telling, Stand::Setting) {
+                found.push(next + cell.start..next + cell.end);
+            }
+        }
+        Some(found)
+    }
+
     /// What the name may be given, the likeliest first.
     fn values(&self, name: Range<usize>) -> impl Iterator<Item = Value> {
         let closed = self.closed(name.end);
         let at = self.skip_blanks(closed);
         let found = self
             .attribute(closed, at)
-            .or_else(|| self.sibling(name.clone(), closed))
             .map(|at| [self.value(&name, at, Lead::Operator("=")), None])
+            .or_else(|| self.sibling(name.clone(), closed).map(|at| [self.setting(&name, at), None]))
+            .or_else(|| self.next_element(&name, closed).map(|value| [Some(value), None]))
+            .or_else(|| self.default_of_variable(&name, closed).map(|value| [Some(value), None]))
             .or_else(|| self.operated(&name, at))
             .unwrap_or_else(|| [self.argument(&name, closed, at), None]);
         found.into_iter().flatten()
@@ -152,7 +272,61 @@ impl<'t> AssignmentScan<'t> {
         rest.trim_start_matches(' ').strip_prefix('=').map(|rest| self.text.len() - rest.len())
     }
 
-    /// `name: DB_PASSWORD` with its `value:` in the same or the next line: behind its colon.
+    /// A value that is the only thing in its line after a key, and so a setting whatever it looks like.
+    fn setting(&self, name: &Range<usize>, at: usize) -> Option<Value> {
+        let value = self.value(name, at, Lead::Operator("="))?;
+        let end = value.parts.last()?.end;
+        if value.stand != Stand::Bare || !matches!(self.byte(self.skip_blanks(end)), b'\n' | b'\r' | b'#') {
+            return Some(value);
+        }
+        self.until(self.skip_blanks(at), b"\"'`", Stand::Setting)
+    }
+
+    /// `<key>password</key>` of a property list, or the `<data name="Password">` of a resource file, with its value in
+    /// the element that follows.
+    fn next_element(&self, name: &Range<usize>, closed: usize) -> Option<Value> {
+        let end = if self.text[name.end..].starts_with("</key>") {
+            name.end + "</key>".len()
+        } else if self.text[..name.start].ends_with("name=\"") {
+            let end = self.skip(closed, MAX_NAME, |byte| byte != b'>' && byte != b'\n');
+            if self.byte(end) != b'>' || self.byte_before(end) == b'/' {
+                return None;
+            }
+            end + 1
+        } else {
+            return None;
+        };
+        let mut at = self.skip_blanks(end);
+        if matches!(self.byte(at), b'\n' | b'\r') && at < self.text.len() {
+            at = self.next_line(at)?;
+        }
+        let tag = ["<string>", "<value>"].into_iter().find(|tag| self.text[at..].starts_with(tag))?;
+        self.element(at + tag.len())
+    }
+
+    /// `variable "db_password" {` of Terraform: what its `default` is, some lines further on.
+    fn default_of_variable(&self, name: &Range<usize>, closed: usize) -> Option<Value> {
+        if !self.text[..name.start].ends_with("variable \"") || self.byte(self.skip_blanks(closed)) != b'{' {
+            return None;
+        }
+        let mut at = self.skip_blanks(closed) + 1;
+        for _ in 0..MAX_VARIABLE_LINES {
+            let start = self.skip_blanks(at);
+            if let Some(rest) = self.text[start..].strip_prefix("default") {
+                let equals = self.skip_blanks(self.text.len() - rest.len());
+                return (self.byte(equals) == b'=')
+                    .then(|| self.value(name, equals + 1, Lead::Operator("=")))
+                    .flatten();
+            }
+            at = self.next_line(at)?;
+            if self.byte(at) == b'}' {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// `name: DB_PASSWORD` with its `value:` in the same, the next or the previous line: after its colon.
     fn sibling(&self, name: Range<usize>, closed: usize) -> Option<usize> {
         // Only where the name is itself a value.
         let before = self.text[..name.start].trim_end_matches(['"', '\'', ' ', '\\']);
@@ -163,6 +337,11 @@ impl<'t> AssignmentScan<'t> {
         if matches!(self.byte(at), b'\n' | b'\r') && at < self.text.len() {
             at = self.next_line(at)?;
         }
+        self.after_value_key(at).or_else(|| self.value_before(&name))
+    }
+
+    /// Behind the colon of `value:` at an offset.
+    fn after_value_key(&self, at: usize) -> Option<usize> {
         let at = self.skip(at, 2, |byte| b"\"'\\".contains(&byte));
         let rest = &self.text.as_bytes()[at..];
         if !rest.get(..5).is_some_and(|word| word.eq_ignore_ascii_case(b"value")) {
@@ -172,19 +351,36 @@ impl<'t> AssignmentScan<'t> {
         matches!(self.byte(at), b':' | b'=').then_some(at + 1)
     }
 
+    /// The `value:` in the line before `name: DB_PASSWORD`, where that does not begin an item of its own.
+    fn value_before(&self, name: &Range<usize>) -> Option<usize> {
+        let start = self.line_start(name.start)?;
+        let head = &self.text[start..name.start];
+        let head = head[self.line_prefix.find(head).map_or(0, |prefix| prefix.len())..].trim();
+        if !matches!(head.trim_matches(['"', '\'']).trim_end_matches([':', ' ', '"', '\'']), "name" | "key") {
+            return None;
+        }
+        let before = self.line_start(start.checked_sub(1)?)?;
+        let line = &self.text[before..start - 1];
+        let at = before + self.line_prefix.find(line).map_or(0, |prefix| prefix.len());
+        self.after_value_key(self.skip(at, 3, |byte| b"-{ ".contains(&byte)))
+    }
+
     /// The values behind an operator, with a type before it or without.
     fn operated(&self, name: &Range<usize>, at: usize) -> Option<[Option<Value>; 2]> {
         let rest = &self.text[at..];
         let operator = OPERATORS.iter().find(|operator| rest.starts_with(**operator));
         let Some(operator) = operator else {
-            // Go's `var apiToken string = "…"`.
+            // Go's `var apiToken string = "…"`, Visual Basic's `Const Password As String = "…"`.
+            let is_basic =
+                self.text.as_bytes().get(at..at + 3).is_some_and(|word| word.eq_ignore_ascii_case(b"as "));
+            let at = if is_basic { at + 3 } else { at };
             let typed =
                 self.skip(at, MAX_TYPE, |byte| byte.is_ascii_alphanumeric() || b"*&_.[]".contains(&byte));
             let equals = self.skip_blanks(typed);
             let is_typed = at > name.end && is_text_type(&self.text[at..typed]) && self.byte(equals) == b'=';
             return is_typed.then(|| [self.value(name, equals + 1, Lead::Operator("=")), None]);
         };
-        if !self.leads(name, at, operator) {
+        if !self.leads(name, at, operator) || self.ends_its_string(name, at + operator.len()) {
             return None;
         }
         let lead = Lead::Operator(operator);
@@ -213,6 +409,11 @@ impl<'t> AssignmentScan<'t> {
                 let end = self.skip(at + 1, 7, |byte| byte.is_ascii_digit());
                 !b":-|".contains(&self.byte(end))
             }
+            // `SVN::Auth::SSL`, and the symbol of `has_secure_password :untracked`.
+            ":" if behind == b':' => false,
+            ":" if self.byte_before(at) == b' ' && behind.is_ascii_alphabetic() => false,
+            // `<key>` holds the name in a property list.
+            ">" if self.text[name.clone()].eq_ignore_ascii_case("key") => false,
             // A cell of a table, not one of several texts, patterns or flags.
             "|" => {
                 let next = at + 2;
@@ -234,6 +435,35 @@ impl<'t> AssignmentScan<'t> {
         }
     }
 
+    /// Whether a quote at the offset closes the text that the name is in, as in `"--password=" + given`: what follows
+    /// is an expression.
+    fn ends_its_string(&self, name: &Range<usize>, at: usize) -> bool {
+        // The quotes of a name of its own are closed before its operator.
+        if b"\"'`\\".contains(&self.byte(name.end)) {
+            return false;
+        }
+        // Letters before a quote may belong to it, as in `b"…"`.
+        let at =
+            self.skip(self.skip_blanks(at), 2, |byte| byte.is_ascii_alphabetic() || b"@&$".contains(&byte));
+        let escapes = self.skip(at, 3, |byte| byte == b'\\') - at;
+        let quote = self.byte(at + escapes);
+        let Some(start) = self.line_start(name.start).filter(|_| b"\"'`".contains(&quote)) else {
+            return false;
+        };
+        let head = &self.text.as_bytes()[start..name.start];
+        let is_same = |at: &usize| {
+            head[*at] == quote
+                && head[..*at].iter().rev().take_while(|byte| **byte == b'\\').count() == escapes
+        };
+        // An apostrophe may stand anywhere.
+        if quote == b'\'' && head.last() != Some(&quote) {
+            return false;
+        }
+        let is_open = memchr::memchr_iter(quote, head).filter(is_same).count() % 2 == 1;
+        let next = self.skip_blanks(at + escapes + 1);
+        is_open && (escapes > 0 || next >= self.text.len() || b"+.,;)]}&|:=\r\n".contains(&self.byte(next)))
+    }
+
     /// Behind the `=` of `name: type =`.
     fn after_type(&self, operator: &str, at: usize) -> Option<usize> {
         let is_type = |byte: u8| byte.is_ascii_alphanumeric() || b"_ &<>'[]:.?|*,".contains(&byte);
@@ -245,7 +475,11 @@ impl<'t> AssignmentScan<'t> {
     fn argument(&self, name: &Range<usize>, closed: usize, at: usize) -> Option<Value> {
         match self.byte(at) {
             b'(' => self.quoted(at + 1, Stand::Argument),
-            b',' if closed > name.end => self.quoted(self.skip_blanks(at + 1), Stand::Argument),
+            // Erlang's `{password, <<"…">>}` is a pair, too.
+            b',' if closed > name.end || self.byte_before(name.start) == b'{' => {
+                let at = self.skip_blanks(at + 1);
+                self.quoted(self.skip(at, 2, |byte| byte == b'<'), Stand::Argument)
+            }
             // «to pass '…'» is prose.
             b'"' | b'\'' if at > closed && (closed - name.start > 5 || self.begins_line(name)) => {
                 self.quoted(at, Stand::Argument)
@@ -286,6 +520,23 @@ impl<'t> AssignmentScan<'t> {
             || self.text[start..].starts_with('-') && matches!(self.byte_before(start), b' ' | b'\t')
     }
 
+    /// Whether the word before a name in its line says that what follows is public.
+    fn is_public(&self, start: usize) -> bool {
+        let from = self.text.floor_char_boundary(start.saturating_sub(MAX_NAME));
+        let head = self.text[from..start].rsplit('\n').next().unwrap_or_default();
+        ["PubKey{", "PublicKey{", "PubKey(", "PublicKey("].iter().any(|word| head.contains(word))
+    }
+
+    /// Whether an option of a command stands before the name: `--set name=`, `-e name=`.
+    fn follows_option(&self, start: usize) -> bool {
+        let from = self.text.floor_char_boundary(start.saturating_sub(MAX_NAME));
+        let head =
+            self.text[from..start].trim_end_matches(|character| !matches!(character, ' ' | '\t' | '\n'));
+        let word =
+            head.trim_end_matches([' ', '\t']).rsplit([' ', '\t', '\n', '"', '[']).next().unwrap_or_default();
+        head.ends_with([' ', '\t']) && word.len() > 1 && word.starts_with('-')
+    }
+
     /// The value that begins at the offset, blanks apart, or in the next line.
     fn value(&self, name: &Range<usize>, at: usize, lead: Lead) -> Option<Value> {
         let at_blanks = self.skip_blanks(at);
@@ -297,7 +548,12 @@ impl<'t> AssignmentScan<'t> {
                 .quoted(next, Stand::Quoted)
                 .or_else(|| is_element.then(|| self.element(next)).flatten());
         }
-        if let Some(value) = self.quoted(at_blanks, Stand::Quoted) {
+        if let Some(value) = self.quoted(at_blanks, Stand::Quoted).or_else(|| self.long_text(at_blanks)) {
+            return Some(value);
+        }
+        if lead != Lead::Blanks
+            && let Some(value) = self.here_document(at_blanks)
+        {
             return Some(value);
         }
         if lead == Lead::Operator(":")
@@ -306,6 +562,41 @@ impl<'t> AssignmentScan<'t> {
             return Some(block);
         }
         self.bare(name, at, at_blanks, lead)
+    }
+
+    /// Lua's `[[…]]`, in one line.
+    fn long_text(&self, at: usize) -> Option<Value> {
+        let start = at + self.text[at..].strip_prefix("[[").map(|_| 2)?;
+        let end = self.skip(start, MAX_VALUE_BYTES, |byte| byte != b']' && byte != b'\n');
+        (end > start && self.text[end..].starts_with("]]")).then(|| Value::of_one(start..end, Stand::Quoted))
+    }
+
+    /// The lines of `<<WORD` up to the word, of shells and Terraform.
+    fn here_document(&self, at: usize) -> Option<Value> {
+        let rest = &self.text[at..];
+        let open = rest.strip_prefix("$(cat ").unwrap_or(rest).strip_prefix("<<")?;
+        let open = open.trim_start_matches(['-', '~', '\'', '"', ' ']);
+        let word = &open[..length_of_name(open)];
+        let line_end = open[word.len()..].trim_start_matches(['\'', '"', ' ', '\r']);
+        if word.is_empty() || !line_end.starts_with('\n') {
+            return None;
+        }
+        let mut from = self.text.len() - line_end.len() + 1;
+        let mut parts = Vec::new();
+        while parts.len() < MAX_BLOCK_LINES && from < self.text.len() {
+            let stop =
+                memchr::memchr(b'\n', &self.text.as_bytes()[from..]).map_or(self.text.len(), |at| from + at);
+            let start = from + self.line_prefix.find(&self.text[from..stop]).map_or(0, |prefix| prefix.len());
+            let line = self.text[start..stop].trim_end();
+            if line == word {
+                break;
+            }
+            if !line.is_empty() {
+                parts.push(start..start + line.len());
+            }
+            from = stop + 1;
+        }
+        (!parts.is_empty()).then_some(Value { parts, stand: Stand::Quoted })
     }
 
     /// A value without quotes.
@@ -320,10 +611,14 @@ impl<'t> AssignmentScan<'t> {
             return self.until(at, b"\"'`|", Stand::Setting).filter(|_| self.byte(at) != b'-');
         }
         if assigned && matches!(before, b'?' | b'&') {
-            return self.until(at, b"&\"'`<>#", Stand::Setting);
+            return self.until(at, b"&\"'`<>#)", Stand::Setting);
         }
         if let Some(value) = self.rest_of_line(name, at, lead) {
             return Some(value);
+        }
+        if assigned && self.follows_option(name.start) {
+            // `--set auth.password=…`.
+            return self.until(at, b"\"'`,", Stand::Setting);
         }
         if assigned && (shown.starts_with('-') || !shown.bytes().any(|byte| byte.is_ascii_lowercase())) {
             // `DB_PASSWORD=…` of shells, `--password=…`.

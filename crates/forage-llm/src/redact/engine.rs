@@ -12,8 +12,8 @@ use regex_automata::{Anchored, Input, meta, util::captures::Captures};
 
 use super::assignment::{self, AssignmentScan};
 use super::found::FoundSecret;
-use super::judge::{has_random_piece, is_filled_in_later, is_wordy, stands_in};
-use super::names;
+use super::judge::{Stand, has_random_piece, is_filled_in_later, is_secret, is_wordy, stands_in};
+use super::names::{self, NameWeight};
 use super::private_key::PrivateKeys;
 use super::randomness::entropy;
 use super::rules::{ASSIGNMENT, PUBLISHED, RULES, RedactionRule, Unless};
@@ -153,7 +153,7 @@ impl RedactionEngine {
             // Behind the bound it goes on as long as nothing ends it.
             secret.end += length_while(&text[end..], is_of_token);
         }
-        rule.accepts(&text[secret.clone()]).then_some(secret)
+        rule.accepts(&text[secret.clone()], &text[whole.range()]).then_some(secret)
     }
 }
 
@@ -206,8 +206,8 @@ fn length_while(text: &str, goes_on: fn(u8) -> bool) -> usize {
 }
 
 impl RedactionRule {
-    /// Whether a match is what the rule is about.
-    fn accepts(&self, secret: &str) -> bool {
+    /// Whether the secret of a match is what the rule is about.
+    fn accepts(&self, secret: &str, whole: &str) -> bool {
         let means_it = match self.unless {
             Unless::Never => true,
             Unless::Name => !is_wordy(secret),
@@ -218,12 +218,32 @@ impl RedactionRule {
             }
             Unless::NothingRandom => has_random_piece(secret),
             Unless::NoKey => encoded::is_private_key(secret),
+            Unless::Sentence => !is_filled_in_later(secret) && !is_in_sentence(whole, secret),
+            Unless::NoPassword => {
+                !is_filled_in_later(secret) && is_secret(secret, NameWeight::Password, Stand::Argument)
+            }
+            Unless::Port => !is_filled_in_later(secret) && !is_port(whole, secret),
         };
         means_it
             && !stands_in(secret)
             && !PUBLISHED.contains(&secret)
             && (self.entropy == 0.0 || entropy(secret) >= self.entropy)
     }
+}
+
+/// `://example.org:8443@`: the port of a host, where a person has a password.
+fn is_port(whole: &str, secret: &str) -> bool {
+    secret.len() <= 5
+        && secret.bytes().all(|byte| byte.is_ascii_digit())
+        && whole.trim_start_matches("://").split(':').next().is_some_and(|user| user.contains('.'))
+}
+
+/// Whether the second word of a match, where a line of settings has a name, makes it a sentence.
+fn is_in_sentence(whole: &str, secret: &str) -> bool {
+    let second = whole.split_whitespace().nth(1).unwrap_or_default();
+    secret.starts_with('(')
+        || ["and", "or", "with", "via", "using", "by", "a", "the", "your", "without", "name"]
+            .contains(&second)
 }
 
 /// The last group that took part in a match, without groups the whole.

@@ -26,11 +26,18 @@ pub(super) enum Stand {
 pub(super) fn is_secret(value: &str, telling: NameWeight, stand: Stand) -> bool {
     let fixed = without_interpolation(clip(value));
     let text = fixed.trim();
+    // A word of Markdown in a text of a program.
+    let text = if stand == Stand::Argument { text.trim_matches('`') } else { text };
     if text.is_empty()
         || is_variable(value)
         || is_placeholder(text)
         || is_foreign(text) && !is_password_in_letters_of_its_own(text, telling, stand)
         || text.contains("://")
+        || ["./", "../", "~/"].iter().any(|start| text.starts_with(start))
+        || is_version(text)
+        || is_pattern(text)
+        || stand == Stand::Bare && is_bare_name(text)
+        || stand == Stand::Argument && is_format(text)
         || PUBLISHED.contains(&text)
     {
         return false;
@@ -60,12 +67,13 @@ fn is_password(text: &str, telling: NameWeight, stand: Stand) -> bool {
         return false;
     }
     if text.contains(char::is_whitespace) {
-        return stand == Stand::Quoted && is_passphrase(text);
+        return stand == Stand::Quoted
+            && (is_passphrase(text) || telling == NameWeight::Password && is_plain_passphrase(text));
     }
     let digit = text.bytes().any(|byte| byte.is_ascii_digit());
     if !digit
         && is_spelled_out(text)
-        && text.chars().all(|character| character.is_alphanumeric() || "_-.".contains(character))
+        && text.chars().all(|character| character.is_alphanumeric() || "_-.#/".contains(character))
     {
         return false;
     }
@@ -77,7 +85,11 @@ fn is_password(text: &str, telling: NameWeight, stand: Stand) -> bool {
     }
     match stand {
         Stand::Argument | Stand::Bare => {
-            (digit || symbol) && !is_name(text) && (stand == Stand::Argument || !is_wordy(text))
+            (digit || symbol)
+                && !is_name(text)
+                && (stand == Stand::Argument
+                    || !is_wordy(text)
+                    || telling == NameWeight::Password && has_sign_of_no_code(text))
         }
         Stand::Quoted | Stand::Setting if pieces > 1 => {
             // `user.password_hash`, `kafka-tls`; four plain words are a passphrase.
@@ -129,6 +141,16 @@ fn is_token(text: &str, telling: NameWeight) -> bool {
         return false;
     }
     if telling == NameWeight::Weak {
+        // `linux-node-` and a digest: the key of a cache.
+        let is_digest =
+            |piece: &&str| piece.len() >= 32 && piece.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let pieces = || text.split(['-', '_', ':']);
+        if lower_hex || pieces().any(|piece| is_digest(&piece)) {
+            let rest: String = pieces().filter(|piece| !is_digest(piece)).collect();
+            if lower_hex || is_wordy(&rest) {
+                return false;
+            }
+        }
         return text.bytes().any(|byte| byte.is_ascii_digit())
             && bits_of_randomness(text) >= 1.5 * MIN_RANDOM_BITS;
     }
@@ -147,6 +169,48 @@ fn is_number(text: &str) -> bool {
         && rest.len() <= 5
         && (rest.is_empty() || rest.starts_with(['u', 'U', 'i', 'I', 'f', 'F', 'l', 'L', 'n', 'e', 'E']))
         && rest.bytes().skip(1).all(|byte| byte.is_ascii_digit() || b"lLuUsize+-".contains(&byte))
+}
+
+/// A version or the range of one, as packages have it: `^5.1.1`, `5.0.0-beta.17`.
+fn is_version(text: &str) -> bool {
+    let text = text.trim_start_matches(['^', '~', '>', '=', '<', '!', ' ']);
+    let text = text.strip_prefix('v').unwrap_or(text);
+    let numbers = text.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b'.').count();
+    let (numbers, rest) = text.split_at(numbers);
+    let numbers = numbers.trim_end_matches('.');
+    numbers.starts_with(|first: char| first.is_ascii_digit())
+        && (1..=3).contains(&numbers.matches('.').count())
+        && numbers.split('.').all(|number| (1..=4).contains(&number.len()))
+        && (rest.is_empty()
+            || numbers.matches('.').count() > 1 && rest.starts_with(['-', '+']) && rest.len() <= 40)
+        && rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".+-".contains(&byte))
+}
+
+/// A pattern with a class of characters: `[A-Za-z0-9._~+/-]+=*`.
+fn is_pattern(text: &str) -> bool {
+    text.contains('[') && ["a-z", "A-Z", "0-9", "a-f", "\\w", "\\d"].iter().any(|class| text.contains(class))
+}
+
+/// A text that a program fills in: `%.*s4%s`.
+fn is_format(text: &str) -> bool {
+    ["%s", "%d", "%q", "%v", "%x", "%u", "%.*s", "%lu", "%02x", "%@"].iter().any(|sign| text.contains(sign))
+}
+
+/// A name or the path of one. A value that stands bare in code is an expression; one that a program made has digits.
+fn is_bare_name(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_alphabetic() || b"_.$".contains(&byte))
+}
+
+/// `Winter2025#db`: a sign between letters and digits that no name or expression has there.
+fn has_sign_of_no_code(text: &str) -> bool {
+    text.bytes().any(|byte| byte.is_ascii_digit())
+        && text.bytes().filter(u8::is_ascii_alphabetic).count() >= 3
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-#@!^~".contains(&byte))
+        && text
+            .as_bytes()
+            .windows(2)
+            .any(|pair| pair[0].is_ascii_alphanumeric() && b"#@!^~".contains(&pair[1]))
+        && !text.ends_with('!')
 }
 
 /// An address, a version or an object identifier.
@@ -199,6 +263,70 @@ fn is_passphrase(text: &str) -> bool {
         && !is_spelled_out(text)
         && !text.ends_with(['.', ':', '?', '!', '…'])
 }
+
+/// `correct horse battery staple`: four words or more in small letters, none of them one that sentences need.
+fn is_plain_passphrase(text: &str) -> bool {
+    let words = || text.split(' ');
+    (4..=8).contains(&words().count())
+        && words().all(|word| {
+            (4..=9).contains(&word.len())
+                && word.bytes().all(|byte| byte.is_ascii_lowercase())
+                && !OF_SENTENCES.contains(&word)
+        })
+        && !is_spelled_out(text)
+}
+
+/// Words of four letters and more that a sentence about a password has.
+const OF_SENTENCES: &[&str] = &[
+    "your",
+    "must",
+    "should",
+    "have",
+    "with",
+    "from",
+    "that",
+    "this",
+    "least",
+    "enter",
+    "please",
+    "been",
+    "will",
+    "when",
+    "only",
+    "into",
+    "more",
+    "than",
+    "same",
+    "does",
+    "match",
+    "valid",
+    "invalid",
+    "used",
+    "must",
+    "contain",
+    "characters",
+    "letters",
+    "cannot",
+    "required",
+    "field",
+    "value",
+    "login",
+    "user",
+    "account",
+    "wrong",
+    "incorrect",
+    "which",
+    "after",
+    "before",
+    "again",
+    "other",
+    "were",
+    "they",
+    "there",
+    "what",
+    "string",
+    "default",
+];
 
 /// Whether the text itself names what it should be, as labels and names of fields do.
 fn is_spelled_out(text: &str) -> bool {
@@ -321,6 +449,7 @@ const STAND_INS: &[&str] = &[
     "my-api",
     "abcdef12345",
     "1234567890abcdef",
+    "12345678901234567890",
     "0123456789abcdef",
 ];
 
@@ -450,6 +579,8 @@ const NAMES_OF_SECRETS: &[&str] = &[
     "username",
     "mypassword",
     "yourpassword",
+    "secretaccesskey",
+    "awssecretaccesskey",
 ];
 
 /// Whether a text of a form of its own says that it is none: in documentation, `sk_live_xxxxxxxx`.
@@ -466,7 +597,8 @@ pub(super) fn is_filled_in_later(text: &str) -> bool {
 
 /// `$NAME` of shells, PHP and make. A `$` before a digit begins a password hash instead.
 pub(super) fn is_variable(text: &str) -> bool {
-    let Some(name) = text.strip_prefix('$') else { return false };
+    // Perl's `\$name` is a reference to one.
+    let Some(name) = text.strip_prefix('\\').unwrap_or(text).strip_prefix('$') else { return false };
     let word = name.bytes().take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_').count();
     name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name[word..]
@@ -492,6 +624,12 @@ fn is_code(text: &str) -> bool {
     (pairs.iter().any(paired) && is_wordy(text))
         || text.contains('|') && is_wordy(text)
         || text.starts_with('^') && text.ends_with('$')
+        || text.contains('\\')
+            && text.split('\\').all(|piece| {
+                piece.starts_with(|first: char| first.is_ascii_uppercase())
+                    && piece.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+            })
+            && is_wordy(text)
         || (["=>", "->", "::"].iter().any(|sign| text.contains(sign)) && is_wordy(text))
         || (text.starts_with(['#', '.', ':', '&', '*', '@', '!', '%', '|', '-', '='])
             && is_wordy(text)

@@ -120,7 +120,7 @@ fn value_of(line: &str) -> Option<&str> {
     if let Some(anchored) = value.strip_prefix('&') {
         value = anchored.split_once(' ')?.1.trim_start();
     }
-    (!value.starts_with(['|', '>', '{', '[', '*']) && !value.is_empty()).then_some(value)
+    (!value.starts_with(['|', '>', '{', '[', '*', '#']) && !value.is_empty()).then_some(value)
 }
 
 fn is_template(value: &str) -> bool {

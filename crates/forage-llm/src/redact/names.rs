@@ -19,8 +19,8 @@ pub(super) enum NameWeight {
 /// Literals one of which is in every telling name.
 #[rustfmt::skip]
 pub(super) const LITERALS: &[&str] = &[
-    "pass", "pwd", "pswd", "_pw", "bindpw", "rootpw", "psk", "secret", "token", "key", "auth", "cred", "kennwort",
-    "contrasena", "jwt", "session",
+    "pass", "pw", "pswd", "psk", "secret", "token", "key", "auth", "cred", "kennwort", "contrasena", "senha",
+    "wachtwoord", "salasana", "jwt", "session",
 ];
 
 /// Words that are a password, or end as one (`dbpassword`).
@@ -36,6 +36,9 @@ const PASSWORDS: &[&str] = &[
     "pswd",
     "kennwort",
     "contrasena",
+    "motdepasse",
+    "wachtwoord",
+    "salasana",
     "passwords",
 ];
 
@@ -63,6 +66,7 @@ const BEFORE: &[&str] = &[
     "sequence", "bucket", "idx", "index", "page", "continuation", "cancellation", "cancel", "turn", "mon", "no", "is",
     "has", "use", "show", "hide", "publishable", "bad", "empty", "incorrect", "wrong", "invalid", "missing", "forgot",
     "forgotten", "expired", "max", "min", "random", "issuer", "anon", "syntax", "authenticity", "socket",
+    "websocket", "not",
 ];
 
 /// What makes a telling word tell of something else from behind: `token_url`, `key_length`.
@@ -86,7 +90,7 @@ const BEHIND: &[&str] = &[
     "signatures", "signature", "meshing", "exchange", "agreement", "derivation", "deriver", "rotation",
     "usages", "bindings", "binding", "book", "over",
     "checksum", "owner", "flow", "grant", "uuid", "guid", "expired", "created", "updated", "date", "time",
-    "timestamp", "at", "env", "var", "variable", "with", "aes", "identity",
+    "timestamp", "at", "env", "var", "variable", "with", "aes", "identity", "thumbprint", "fingerprint", "pub", "public",
 ];
 
 /// What may stand behind a telling word and leaves it as telling as it is.
@@ -103,6 +107,9 @@ const MAX_WORDS: usize = 16;
 
 /// How telling a name is, `None` if it is not.
 pub(super) fn telling(name: &str) -> Option<NameWeight> {
+    if is_locale(name) {
+        return None;
+    }
     let mut words = [""; MAX_WORDS];
     let mut count = 0;
     for word in words_of(name) {
@@ -132,9 +139,17 @@ pub(super) fn telling(name: &str) -> Option<NameWeight> {
     Some(telling)
 }
 
+/// Whether a name is that of a language and a country: `en_PW` is Palau's.
+fn is_locale(name: &str) -> bool {
+    matches!(name.as_bytes(), [a, b, b'_' | b'-', c, d]
+        if a.is_ascii_lowercase() && b.is_ascii_lowercase() && c.is_ascii_uppercase() && d.is_ascii_uppercase())
+}
+
 fn kind(word: &str) -> Option<NameWeight> {
     let ends_with_one = |words: &[&str]| words.iter().any(|end| ends_with(word, end));
-    if is_one_of(word, &["pass", "pw", "psk", "bindpw", "rootpw"]) || ends_with_one(PASSWORDS) {
+    if is_one_of(word, &["pass", "passe", "pw", "psk", "bindpw", "rootpw", "senha"])
+        || ends_with_one(PASSWORDS)
+    {
         Some(NameWeight::Password)
     } else if ends_with(word, "secret") {
         Some(NameWeight::Secret)
@@ -196,6 +211,9 @@ mod tests {
             "pass",
             "password2",
             "userPasswordProd",
+            "userPw",
+            "mot_de_passe",
+            "senha",
             "spring.datasource.password",
         ] {
             assert_eq!(telling(name), Some(NameWeight::Password), "{name}");
@@ -236,6 +254,10 @@ mod tests {
             "UserSecretsId",
             "max_tokens",
             "keystore_path",
+            "en_PW",
+            "SEC_WEBSOCKET_KEY",
+            "testKeyThumbprint",
+            "testKeyECPubX",
         ] {
             assert_eq!(telling(name), None, "{name}");
         }

@@ -3,11 +3,15 @@
 //! An excerpt can hold any part of a block, each line may carry a line number, a path, quotes or a comment mark, and
 //! a block may stand in one line with `\n` written out. So this works line by line: from a BEGIN mark forwards and
 //! from an END mark backwards over the lines that can belong to the block.
+//!
+//! Programs that read and write keys name the marks, too. A mark without characters of a key next to it stays.
 
 use regex::Regex;
 
 use super::compile;
 use super::found::FoundSecret;
+use super::judge::is_wordy;
+use super::randomness::entropy;
 use super::rules::PRIVATE_KEY;
 
 /// What a text with a block in it has.
@@ -19,8 +23,8 @@ const PUTTY_LINES: &str = "Private-Lines:";
 /// Most lines before an END mark that can belong to its block: a 16384-bit RSA key has about 200 lines.
 const MAX_LINES_BACK: usize = 300;
 
-/// Least length of a body line found backwards, in characters, except for the last line of a block. Forwards the
-/// BEGIN mark is evidence enough for any length.
+/// Least length of a body line found backwards, in characters, except for the last line of a block, and of the
+/// characters that make a mark the mark of a key. Forwards, lines after those may have any length.
 const MIN_BODY_BACK: usize = 16;
 
 /// The rule for private keys.
@@ -63,17 +67,27 @@ impl PrivateKeys {
         while index < lines.len() {
             let (start, line) = lines[index];
             if let Some(begin) = self.begin.find(line) {
-                firsts.push(index);
-                found[index] = Some((start + begin.start(), start + begin.end()));
+                let first = index;
+                found[first] = Some((start + begin.start(), start + begin.end()));
                 index += 1;
                 if !begin.as_str().contains("END ") {
                     index = self.follow(&lines, index, &mut found);
                 }
+                if is_key(behind_mark(begin.as_str())) || self.has_body(text, &found[first + 1..index]) {
+                    firsts.push(first);
+                } else {
+                    found[first..index].fill(None);
+                }
                 continue;
             }
             if let Some(end) = self.end.find(line) {
-                found[index] = Some((start + end.start(), start + end.end()));
-                firsts.push(self.look_back(&lines, index, &mut found));
+                let first = self.look_back(&lines, index, &mut found);
+                if is_key(end.as_str()) || self.has_body(text, &found[first..index]) {
+                    found[index] = Some((start + end.start(), start + end.end()));
+                    firsts.push(first);
+                } else {
+                    found[first..index].fill(None);
+                }
             } else if line.contains(PUTTY_LINES) {
                 firsts.push(index + 1);
                 index = self.follow(&lines, index + 1, &mut found);
@@ -86,6 +100,15 @@ impl PrivateKeys {
             Some(FoundSecret { range: start..end, rule: PRIVATE_KEY, continues: !firsts.contains(&at) })
         };
         found.into_iter().enumerate().filter_map(marked).collect()
+    }
+
+    /// Whether the marked lines have the characters of a key.
+    fn has_body(&self, text: &str, marked: &[Option<(usize, usize)>]) -> bool {
+        let lines = || marked.iter().flatten().map(|(start, end)| &text[*start..*end]);
+        let is_body = |line: &&str| !line.contains([':', '-']);
+        // Short lines may be a key together. The last one of a key tells by its padding.
+        is_key(&lines().filter(is_body).take(8).collect::<String>())
+            || lines().filter(is_body).any(|line| is_key(line) || line.ends_with('='))
     }
 
     /// Marks the lines of a block from behind its BEGIN line, and gives the first line that is not part of it.
@@ -133,6 +156,17 @@ impl PrivateKeys {
         }
         first
     }
+}
+
+/// What follows a BEGIN mark in its line.
+fn behind_mark(begin: &str) -> &str {
+    begin.split_once("KEY").map_or("", |(_, rest)| rest)
+}
+
+/// Whether a text has characters of a key: base64 that is no words of a program.
+fn is_key(text: &str) -> bool {
+    text.split(|character: char| !(character.is_ascii_alphanumeric() || "+/=%".contains(character)))
+        .any(|run| run.len() >= MIN_BODY_BACK && !is_wordy(run) && entropy(run) > 2.0)
 }
 
 /// Each line with the offset of its start, without its line end.

@@ -23,6 +23,12 @@ pub(super) enum Unless {
     NothingRandom,
     /// Not base64 of something else than a private key.
     NoKey,
+    /// Not filled in at run time, nor in a sentence: «login and password that belong to it».
+    Sentence,
+    /// Not filled in at run time, nor a port.
+    Port,
+    /// Not what a call may be given other than a password: words, names and expressions.
+    NoPassword,
 }
 
 /// The rule of values behind telling names, which is code of `assignment`.
@@ -70,7 +76,7 @@ pub(super) const RULES: &[RedactionRule] = rules! {
     "gitlab-token" ["glpat-", "glptt-", "gldt-", "glrt-", "glcbt-", "glft-", "glsoat-", "glagent-", "gloas-", "glimt-", "glffct-"] r"gl(?:pat|ptt|dt|rt|cbt|ft|soat|agent|oas|imt|ffct)-[A-Za-z0-9_.-]{16,}", 2.5, Never, "gitlab-pat and its kin";
     "gitlab-token" ["GR1348941"] r"GR1348941[A-Za-z0-9_-]{20,}", 2.5, Never, "gitlab-rrt";
     "gitlab-token" ["_gitlab_session="] r"_gitlab_session=([0-9a-zA-Z]{32,})", 2.5, Never, "gitlab-session-cookie";
-    "bitbucket-token" ["ATBB"] r"ATBB[A-Za-z0-9_=.-]{28,}", 3.0, Never, "Atlassian: app passwords";
+    "bitbucket-token" ["ATBB"] before 1 r"(?:^|[^A-Za-z0-9+/])(ATBB[A-Za-z0-9_=.-]{28,})", 3.0, Never, "Atlassian: app passwords";
     "atlassian-token" ["ATATT3"] r"ATATT3[A-Za-z0-9_=-]{60,}", 3.0, Never, "atlassian-api-token";
     "npm-token" ["npm_"] r"npm_[A-Za-z0-9]{30,}", 2.5, Never, "npm-access-token";
     "pypi-token" ["pypi-"] r"pypi-[A-Za-z0-9_-]{40,}", 2.5, Never, "pypi-upload-token";
@@ -78,8 +84,8 @@ pub(super) const RULES: &[RedactionRule] = rules! {
     "clojars-token" ["clojars_"] r"(?i)CLOJARS_[a-z0-9]{50,}", 2.5, Never, "clojars-api-token";
     "crates-io-token" ["cio"] r"\bcio[A-Za-z0-9]{32}\b", 3.2, Never, "crates.io: API tokens";
     "docker-token" ["dckr_pat_", "dckr_oat_"] r"dckr_[po]at_[A-Za-z0-9_-]{20,}", 2.5, Never, "Docker: access tokens";
-    "artifactory-token" ["AKCp"] r"AKCp[A-Za-z0-9]{60,}", 3.0, Never, "artifactory-api-key";
-    "artifactory-token" ["cmVmd"] r"\bcmVmd[A-Za-z0-9]{59,}", 3.0, Never, "artifactory-reference-token";
+    "artifactory-token" ["AKCp"] before 1 r"(?:^|[^A-Za-z0-9+/])(AKCp[A-Za-z0-9]{60,})", 3.0, Never, "artifactory-api-key";
+    "artifactory-token" ["cmVmd"] before 1 r"(?:^|[^A-Za-z0-9+/])(cmVmd[A-Za-z0-9]{59,})", 3.0, Never, "artifactory-reference-token";
     "sourcegraph-token" ["sgp_"] r"sgp_(?:[a-fA-F0-9]{16}_|local_)?[a-fA-F0-9]{40,}", 2.5, Never, "sourcegraph-access-token";
     "codeclimate-token" ["CCIPAT_", "CCIPRJ_"] r"CCIP(?:AT|RJ)_[A-Za-z0-9]{20,}_[a-f0-9]{40,}", 2.5, Never, "CircleCI: API tokens";
 
@@ -87,7 +93,7 @@ pub(super) const RULES: &[RedactionRule] = rules! {
     "aws-access-key-id" ["AKIA", "ASIA", "ABIA"] r"(?:AKIA|ASIA|ABIA)[A-Z0-9]{16,}", 2.5, Never, "aws-access-token";
     "aws-access-key-id" ["A3T", "ACCA"] r"\b(?:A3T[A-Z0-9]|ACCA)[A-Z2-7]{16}\b", 3.0, Never, "aws-access-token";
     "aws-secret-access-key" ["secret"] r#"(?i)secret[_. -]?(?:access[_. -]?)?key[A-Za-z0-9_."'`\])\\]{0,8}[ \t]*(?::=|=>|[:=,])[ \t]*\\?["'`]?([A-Za-z0-9/+=]{40})(?:[^A-Za-z0-9/+=]|$)"#, 3.0, Name, "AWS: access keys";
-    "aws-bedrock-key" ["ABSK"] r"ABSK[A-Za-z0-9+/]{100,}={0,2}", 3.0, Never, "aws-amazon-bedrock-api-key-long-lived";
+    "aws-bedrock-key" ["ABSK"] before 1 r"(?:^|[^A-Za-z0-9+/])(ABSK[A-Za-z0-9+/]{100,}={0,2})", 3.0, Never, "aws-amazon-bedrock-api-key-long-lived";
     "aws-bedrock-key" ["bedrock-api-key-"] r"bedrock-api-key-[A-Za-z0-9+/=_-]{20,}", 3.0, Never, "aws-amazon-bedrock-api-key-short-lived";
     "google-api-key" ["AIza"] r"\bAIza[A-Za-z0-9_-]{30,38}\b", 2.5, Never, "gcp-api-key";
     "google-oauth-secret" ["GOCSPX-"] r"GOCSPX-[A-Za-z0-9_-]{20,}", 2.5, Never, "Google: OAuth clients";
@@ -96,8 +102,8 @@ pub(super) const RULES: &[RedactionRule] = rules! {
     "firebase-key" ["APA91b"] before 170 r"\bAAAA[A-Za-z0-9_-]{7}:APA91b[A-Za-z0-9_-]{100,}", 3.0, Never, "Firebase: server keys";
     "azure-client-secret" ["Q~"] before 5 r#"(?:^|[\\'"`\s>=:(,)|])([a-zA-Z0-9_~.]{3}[0-9]Q~[a-zA-Z0-9_~.-]{31,34})(?:[^a-zA-Z0-9_~.-]|$)"#, 3.0, Never, "azure-ad-client-secret";
     "azure-sas" ["sig="] r"(?i)\bsig=([A-Za-z0-9+/%]{30,}(?:%3d|=)?)", 3.0, Never, "Azure: shared access signatures";
-    "alibaba-key-id" ["LTAI"] r"LTAI[A-Za-z0-9]{16,}", 3.0, Never, "alibaba-access-key-id";
-    "tencent-key-id" ["AKID"] r"\bAKID[A-Za-z0-9]{32,}", 3.0, Never, "Tencent Cloud: API keys";
+    "alibaba-key-id" ["LTAI"] before 1 r"(?:^|[^A-Za-z0-9+/])(LTAI[A-Za-z0-9]{16,})", 3.0, Never, "alibaba-access-key-id";
+    "tencent-key-id" ["AKID"] before 1 r"(?:^|[^A-Za-z0-9+/])(AKID[A-Za-z0-9]{32,})", 3.0, Never, "Tencent Cloud: API keys";
     "yandex-token" ["AQVN", "t1.9eu"] r"(?:AQVN[A-Za-z0-9_-]{35,}|t1\.9eu[A-Za-z0-9_=.-]{50,})", 3.0, Never, "yandex-api-key, yandex-access-token";
     "digitalocean-token" ["dop_v1_", "doo_v1_", "dor_v1_"] r"(?i)do[opr]_v1_[a-f0-9]{40,}", 2.5, Never, "digitalocean-pat and its kin";
     "heroku-key" ["HRKU-"] r"HRKU-[A-Za-z0-9_-]{36,}", 3.0, Never, "heroku-api-key-v2";
@@ -134,8 +140,8 @@ pub(super) const RULES: &[RedactionRule] = rules! {
     // Models.
     "llm-api-key" ["sk-"] r"sk-(?:proj|svcacct|admin|ant|or|lf|None)-[A-Za-z0-9_-]{16,}", 2.5, Never, "openai-api-key, anthropic-api-key, anthropic-admin-api-key";
     "llm-api-key" ["T3BlbkFJ"] before 170 r"sk-[A-Za-z0-9_-]{8,}T3BlbkFJ[A-Za-z0-9_-]{8,}", 2.5, Never, "openai-api-key";
-    // `sk-` also ends words such as «task-»; what follows then is words again.
-    "llm-api-key" ["sk-"] r"sk-[A-Za-z0-9_-]{20,}", 2.5, Name, "OpenAI, DeepSeek: API keys";
+    // `sk-` also ends words such as «task-».
+    "llm-api-key" ["sk-"] before 1 r"(?:^|[^A-Za-z0-9])(sk-[A-Za-z0-9_-]{20,})", 2.5, Name, "OpenAI, DeepSeek: API keys";
     "llm-api-key" ["gsk_", "xai-", "fw_", "r8_", "pplx-", "csk-", "nvapi-", "jina_"] r"\b(?:gsk_|xai-|fw_|r8_|pplx-|csk-|nvapi-|jina_)[A-Za-z0-9_-]{20,}", 2.5, Name, "perplexity-api-key; Groq, xAI, Fireworks, Replicate, Cerebras, NVIDIA, Jina: API keys";
     "huggingface-token" ["hf_", "api_org_"] r"\b(?:hf|api_org)_[A-Za-z]{34}\b", 2.5, Never, "huggingface-access-token, huggingface-organization-api-token";
     "huggingface-token" ["hf_"] r"\bhf_[A-Za-z0-9]{20,}", 2.5, Name, "huggingface-access-token";
@@ -188,7 +194,7 @@ pub(super) const RULES: &[RedactionRule] = rules! {
     "frameio-token" ["fio-u-"] r"fio-u-[A-Za-z0-9_=-]{60,}", 3.0, Never, "frameio-api-token";
     "adobe-secret" ["p8e-", "p8-"] r"\bp8e?-[A-Za-z0-9]{32,}", 3.0, Never, "adobe-client-secret";
     "authress-key" [".acc_", ".acc-"] before 50 r"\b(?:sc|ext|scauth|authress)_(?i)[a-z0-9]{5,30}\.[a-z0-9]{4,6}\.acc[_-][a-z0-9-]{10,32}\.[a-z0-9+/_=-]{30,}", 3.0, Never, "authress-service-client-access-key";
-    "facebook-token" ["EAA"] r"\bEAA[A-Z][A-Za-z0-9]{80,}", 3.5, Never, "facebook-page-access-token";
+    "facebook-token" ["EAA"] before 1 r"(?:^|[^A-Za-z0-9+/])(EAA[A-Z][A-Za-z0-9]{80,})", 3.5, Never, "facebook-page-access-token";
     "facebook-token" ["0|", "1|", "2|", "3|", "4|", "5|", "6|", "7|", "8|", "9|", "0%7c", "1%7c", "2%7c", "3%7c", "4%7c", "5%7c", "6%7c", "7%7c", "8%7c", "9%7c"] before 16 r"(?i)\b[0-9]{15,16}(?:\||%7c)[0-9a-z_-]{27,40}\b", 3.2, Never, "facebook-access-token";
     "intra42-secret" ["s-s4t2"] r"s-s4t2(?:ud|af)-[A-Fa-f0-9]{60,}", 2.5, Never, "intra42-client-secret";
 
@@ -198,19 +204,19 @@ pub(super) const RULES: &[RedactionRule] = rules! {
     "jwt" ["ZXlK"] r"\bZXlK[A-Za-z0-9+/_-]{40,}={0,2}", 3.0, Never, "jwt-base64";
     "private-key" ["LS0tLS1CRUdJTi", "0tLS0tQkVHSU4", "tLS0tLUJFR0lO"] r"(?:LS0tLS1CRUdJTi|0tLS0tQkVHSU4|tLS0tLUJFR0lO)[A-Za-z0-9+/=_-]{20,}", 0.0, NoKey, "RFC 7468 in base64";
     "private-key" ["MII", "MHcCAQEE", "MC4CAQAw", "MIGHAgEA", "b3BlbnNzaC1rZXkt"] r"\b(?:MI[IGH]|MHcC|MC4C|b3Bl)[A-Za-z0-9+/]{40,}={0,2}", 0.0, NoKey, "RFC 5208, RFC 8017, RFC 5915 in base64";
-    "authorization-header" ["authorization"] r#"(?i)authorization[ \t"'`\\:=,(\[\])>]{1,12}(?:bearer|basic|token|apikey|digest|negotiate)[ \t]+["']?([A-Za-z0-9._~+/=:-]{6,})"#, 0.0, LowerWord, "RFC 9110";
+    "authorization-header" ["authorization"] r#"(?i)authorization[ \t"'`\\:=,(\[\])>]{1,12}(?:bearer|basic|token|apikey|negotiate)[ \t]+(?:["']([A-Za-z0-9][A-Za-z0-9._~+/=:-]{5,})|([A-Za-z0-9._~+/=:-]{6,}))"#, 0.0, LowerWord, "RFC 9110";
     "authorization-header" ["authorization"] r#"(?i)authorization["'`\\]{0,2}[ \t]*[:=,][ \t]*\\?["'`]?(?:[a-z-]{1,20}[ \t]+)?([A-Za-z0-9._~+/=-]{16,})"#, 2.5, Name, "RFC 9110, other schemes and none";
     "authorization-header" ["bearer"] r"(?i)bearer[ \t]+([A-Za-z0-9._~+/=-]{16,})", 2.5, Name, "RFC 6750";
     "cookie" ["cookie"] r#"(?i)cookie["']?[ \t]*[:=][ \t]*["'`]?([A-Za-z0-9_.%-]{1,64}=[^\r\n"'`]{12,2000})"#, 0.0, NothingRandom, "RFC 6265";
     // The greedy group takes a password with an unescaped `@` whole.
-    "url-credentials" ["://"] r#"://[^\s/:@"'`<>]*:([^\s/"'`<>]+)@"#, 0.0, Placeholder, "RFC 3986";
+    "url-credentials" ["://"] r#"://[^\s/:@"'`<>]*:([^\s/"'`<>]+)@"#, 0.0, Port, "RFC 3986";
 
     // Passwords as arguments of commands.
     "command-password" ["curl"] r#"\bcurl\b(?:[^\r\n|;\\]|\\\r?\n|\\.){0,600}?\s(?:-u|--user|--proxy-user|-U)[ \t=]{0,5}(?:"[^":\r\n]{0,60}:([^"\r\n]+)"|'[^':\r\n]{0,60}:([^'\r\n]+)'|[^\s"':]{0,60}:([^\s"']+))"#, 0.0, Placeholder, "curl-auth-user";
     "command-password" ["wget", "http"] r#"\b(?:https?|wget|httpie)[ \t][^\r\n|;]{0,300}?[ \t](?:-a|--auth|--(?:http-)?password=)[ \t=]{0,5}["']?([^\s"']{4,})"#, 0.0, Placeholder, "HTTPie, wget: manuals";
     "command-password" ["mysql", "mariadb"] r#"\b(?:mysql|mariadb)[a-z-]*[ \t][^\r\n|;]{0,300}?-p(?:"([^"\r\n]{4,})"|'([^'\r\n]{4,})'|([^\s"'-][^\s"']{3,}))"#, 0.0, Placeholder, "mysql: manual";
-    "command-password" ["sshpass", "docker login", "podman login", "helm registry login", "oc login", "az login", "sqlcmd"] r#"\b(?:sshpass|docker login|podman login|helm registry login|oc login|az login|sqlcmd)\b[^\r\n|;]{0,300}?[ \t](?:-p|-P|-a|--pass(?:word)?)[ \t=]*(?:"([^"\r\n]{4,})"|'([^'\r\n]{4,})'|([^\s"'-][^\s"']{3,}))"#, 0.0, Placeholder, "manuals of the commands";
-    "command-password" ["redis-cli"] r#"\bredis-cli\b[^\r\n|;]{0,300}?[ \t](?:-a|--pass)[ \t=]*(?:"([^"\r\n]{4,})"|'([^'\r\n]{4,})'|([^\s"'-][^\s"']{3,}))"#, 0.0, Placeholder, "redis-cli: manual";
+    "command-password" ["sshpass", "docker login", "podman login", "helm registry login", "oc login", "az login", "sqlcmd"] r#"\b(?:sshpass|docker login|podman login|helm registry login|oc login|az login|sqlcmd)\b[^\r\n|;]{0,300}?[ \t](?:(?:-p|-P|-a)[ \t=]*|--pass(?:word)?[ \t=]+)(?:"([^"\r\n]{4,})"|'([^'\r\n]{4,})'|([^\s"'-][^\s"']{3,}))"#, 0.0, Placeholder, "manuals of the commands";
+    "command-password" ["redis-cli"] r#"\bredis-cli\b[^\r\n|;]{0,300}?[ \t](?:-a[ \t=]*|--pass[ \t=]+)(?:"([^"\r\n]{4,})"|'([^'\r\n]{4,})'|([^\s"'-][^\s"']{3,}))"#, 0.0, Placeholder, "redis-cli: manual";
     "command-password" ["htpasswd"] r#"\bhtpasswd[ \t]+-[a-zA-Z]*b[a-zA-Z]*[ \t]+\S+[ \t]+\S+[ \t]+(?:"([^"\r\n]{4,})"|'([^'\r\n]{4,})'|([^\s"']{4,}))"#, 0.0, Placeholder, "htpasswd: manual";
     "command-password" ["net user"] r#"(?i)\bnet user[ \t]+\S+[ \t]+([^\s/"']{6,})[ \t]+/add"#, 0.0, Placeholder, "net user: manual";
     "command-password" ["smbclient", "rpcclient", "net rpc"] r#"\b(?:smbclient|rpcclient|net rpc)\b[^\r\n|;]{0,300}?[ \t](?:-U|--user)[ \t=]*["']?[^\s%"']{1,60}%([^\s"']{4,})"#, 0.0, Placeholder, "smbclient: manual";
@@ -218,11 +224,20 @@ pub(super) const RULES: &[RedactionRule] = rules! {
     "command-password" ["plink", "pscp", "psftp", "putty"] r#"(?i)\b(?:plink|pscp|psftp|putty)(?:\.exe)?\b[^\r\n|;]{0,300}?[ \t]-pw[ \t]+["']?([^\s"']{4,})"#, 0.0, Placeholder, "PuTTY: manual";
     "command-password" ["zip", "7z"] r#"\b(?:(?:un)?zip\b[^\r\n|;]{0,300}?[ \t]-P[ \t]*|7z[ar]?\b[^\r\n|;]{0,300}?[ \t]-p)["']?([^\s"'-][^\s"']{3,})"#, 0.0, Placeholder, "zip, 7z: manuals";
     "command-password" ["sqlplus", "oracle:thin:", "oracle:oci:"] r#"(?i)(?:\bsqlplus[ \t]+(?:-[a-z]+[ \t]+)*|oracle:(?:thin|oci):)["']?[a-z][a-z0-9_$#]{0,30}/([^\s/@"']{4,})@"#, 0.0, Placeholder, "SQL*Plus: manual";
-    "redis-password" ["requirepass", "masterauth"] r#"\b(?:requirepass|masterauth)[ \t]+["']?([^\s"'}\]]{6,})"#, 0.0, Placeholder, "Redis: redis.conf";
+    "redis-password" ["requirepass", "masterauth"] r#"\b(?:requirepass|masterauth)[ \t]+["']?([^\s"'}\]]{5,}[^\s"'}\],.;])(?:[\s"'}\]]|$)"#, 0.0, Placeholder, "Redis: redis.conf";
     "snmp-community" ["snmp-server community"] r"snmp-server community[ \t]+(\S{4,})", 0.0, Placeholder, "cisco: IOS command reference";
-    "sql-password" ["identified"] r#"(?i)\bidentified[ \t]+(?:with[ \t]+\S+[ \t]+)?(?:by|as)[ \t]+(?:password[ \t]+)?(?:'([^'\r\n]+)'|"([^"\r\n]+)")"#, 0.0, Placeholder, "MySQL, Oracle: CREATE USER";
-    "netrc" ["machine"] r#"\bmachine[ \t]+\S+\s+(?:(?:login|account)[ \t]+\S+\s+){0,2}password[ \t]+("[^"\r\n]+"|\S+)"#, 0.0, Placeholder, "netrc(5)";
-    "netrc" ["login"] r#"\blogin[ \t]+\S+\s+password[ \t]+("[^"\r\n]+"|\S+)"#, 0.0, Placeholder, "netrc(5)";
+    "sql-password" ["identified"] r#"\bIDENTIFIED[ \t]+(?:WITH[ \t]+\S+[ \t]+)?(?:BY|AS)[ \t]+(?:PASSWORD[ \t]+)?(?:'([^'\r\n]+)'|"([^"\r\n]+)")"#, 0.0, Placeholder, "MySQL, Oracle: CREATE USER";
+    // In small letters it is a phrase, too: «commits identified by "fixup"».
+    "sql-password" ["identified"] r#"(?i)\bidentified[ \t]+(?:with[ \t]+\S+[ \t]+)?by[ \t]+(?:password[ \t]+)?(?:'([^'\r\n]+)'|"([^"\r\n]+)")"#, 0.0, LowerWord, "MySQL, Oracle: CREATE USER";
+    "netrc" ["machine"] r#"\bmachine[ \t]+\S+\s+(?:(?:login|account)[ \t]+\S+\s+){0,2}password[ \t]+("[^"\r\n]+"|\S+)"#, 0.0, Sentence, "netrc(5)";
+    "netrc" ["login"] r#"\blogin[ \t]+\S+\s+password[ \t]+("[^"\r\n]+"|\S+)"#, 0.0, Sentence, "netrc(5)";
+    "call-password" ["auth=(", "auth = (", "auth=[", "basicauth(", "basic_auth(", "digestauth(", ".login(", "mysqli(", "mysqli_connect(", "mysql_connect(", "networkcredential(", "passwordcredentials("] r#"(?i)(?:auth ?= ?[(\[]|(?:basic|digest)_?auth\(|\.login\(|networkcredential\(|passwordcredentials\(|mysqli?(?:_connect)?\([^,\r\n()]{1,80},)[ \t]*[^,\r\n()]{1,80},[ \t]*(?:"([^"\r\n]{6,})"|'([^'\r\n]{6,})')"#, 0.0, NoPassword, "Requests, Go's net/http, PHP, .NET, Apache HttpClient: manuals";
+    "command-password" ["securestring"] r#"(?i)securestring[ \t]+(?:-string[ \t]+)?(?:"([^"\r\n]{4,})"|'([^'\r\n]{4,})')"#, 0.0, Placeholder, "PowerShell: ConvertTo-SecureString";
+    "private-key" ["\"d\"", "\"p\"", "\"q\"", "\"dp\"", "\"dq\"", "\"qi\"", "\"k\""] r#"\\?"(?:d|p|q|dp|dq|qi|k)\\?"[ \t]*:[ \t]*\\?"([A-Za-z0-9_-]{40,})\\?""#, 3.5, Name, "RFC 7517";
+    "docker-auth" ["dockerconfigjson", "dockercfg"] r#"docker(?:configjson|cfg)["']?[ \t]*[:=][ \t]*["']?([A-Za-z0-9+/]{20,}={0,2})"#, 2.5, Never, "Kubernetes: secrets of registries";
+    "aws-signature" ["x-amz-signature=", "x-goog-signature="] r"(?i)x-(?:amz|goog)-signature=([a-f0-9]{64,})", 2.5, Never, "AWS, Google Cloud: signed addresses";
+    "seed-phrase" ["mnemonic", "seed", "recovery"] r#"(?i)\b(?:mnemonic|(?:seed|recovery)[ _-]?(?:phrase|words))(?:_[a-z]{1,12})?["'`]?[ \t]*(?:[:=]|=>|:=)[ \t]*["'`]?((?-i:(?:[a-z]{3,8}[ \t]){11,23}[a-z]{3,8}))\b"#, 0.0, Never, "BIP 39";
+    "secret-assignment" ["contraseña", "contrasenya", "密码", "密碼", "口令", "пароль", "Пароль", "lösenord", "hasło", "パスワード", "비밀번호"] r#"(?i)(?:contraseña|contrasenya|密码|密碼|口令|пароль|lösenord|hasło|パスワード|비밀번호)["'`\]]{0,2}[ \t]*(?::=|=>|[:=：])[ \t]*["'`]?([^\s"'`,;]{6,})"#, 0.0, NoPassword, "names of passwords in other scripts";
     "bundler-credential" ["BUNDLE_"] r#"BUNDLE_[A-Z0-9_]{2,60}__[A-Z]{2,10}["']?[ \t]*[:=][ \t]*["']?([^\s"':\\]{2,60}:[^\s"'\\]{4,60})"#, 0.0, Placeholder, "sidekiq-secret";
     "pgpass" ["5432:"] before 80 r"(?m)^[^\s:]+:5432:[^\s:]+:[^\s:]+:(\S+)$", 0.0, Placeholder, "PostgreSQL: the password file";
 };

@@ -216,12 +216,29 @@ fn private_keys_are_redacted_line_by_line() {
 fn parts_of_private_keys_are_redacted() {
     let whole = pem("RSA ");
     let lines: Vec<&str> = whole.lines().collect();
-    for (from, to) in [(0, 1), (0, 2), (0, 3), (0, 4), (1, 5), (2, 5), (3, 5), (4, 5)] {
+    for (from, to) in [(0, 2), (0, 3), (0, 4), (1, 5), (2, 5), (3, 5)] {
         for end in ["\n", "\r\n"] {
             let text = lines[from..to].join(end);
             let redacted = Redactor::standard().redact(&text);
             assert!(!leaks(&redacted), "{from}..{to}: {}", redacted.as_str());
         }
+    }
+}
+
+/// A mark without a key is what programs have that read and write keys.
+#[test]
+fn marks_of_keys_in_code_stay() {
+    for code in [
+        "-----BEGIN RSA PRIVATE KEY-----",
+        "-----END RSA PRIVATE KEY-----",
+        "return \"-----BEGIN EC PRIVATE KEY-----\\n\" + wrap(data) + \"\\n-----END EC PRIVATE KEY-----\\n\"",
+        "pem.startswith(\"-----BEGIN PRIVATE KEY-----\")\nnext_line_of_it()",
+        "const pem = `-----BEGIN PRIVATE KEY-----\\n${encodeBase64(exported)}\\n-----END PRIVATE KEY-----`",
+        "key := []byte(\"-----BEGIN PRIVATE KEY-----\\nexisting\\n-----END PRIVATE KEY-----\")",
+        "BEGIN = \"-----BEGIN PRIVATE KEY-----\\n\".getBytes(US_ASCII);\nEND = \"\\n-----END PRIVATE KEY-----\\n\";",
+        "  \"-----BEGIN PRIVATE KEY-----\",\n  privateKeyContents,\n  \"-----END PRIVATE KEY-----\"",
+    ] {
+        assert_eq!(Redactor::standard().redact(code).as_str(), code);
     }
 }
 
