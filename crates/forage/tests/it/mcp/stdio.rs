@@ -500,7 +500,7 @@ impl Holds {
 #[test]
 fn ten_thousand_random_calls_leave_nothing_behind() {
     let project = project();
-    project.write("long.txt", &"retry and much more text to fill the line\n".repeat(2_000));
+    project.write("long.txt", &"retry and much more text to fill the line\n".repeat(400));
     // One heap for all threads: with one per thread, how much is held depends on which threads there were.
     let environment = [("FORAGE_FILTER", "lexical"), ("MALLOC_ARENA_MAX", "1")];
     let mut pipes = Pipes::start_with(&project, &[], &environment);
