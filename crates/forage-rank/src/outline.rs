@@ -327,6 +327,70 @@ pub fn may_define(path: &str, line: &str, name: &str) -> bool {
     is_seen() || is_parsed() && code.match_indices(name).any(|(at, _)| may_begin_name(&code[..at]))
 }
 
+/// Returns whether a type that implements or extends the name may have this line in its head. Errs on the side of yes:
+/// what it is for is to leave files unparsed in which the name is only called, imported or the type of something.
+#[must_use]
+pub fn may_implement(path: &str, line: &str, name: &str) -> bool {
+    const HEADS: &[&str] = &[
+        "actor",
+        "behaviour",
+        "class",
+        "defimpl",
+        "deriving",
+        "enum",
+        "exception",
+        "extend",
+        "extends",
+        "extension",
+        "impl",
+        "implements",
+        "implementation",
+        "include",
+        "inherit",
+        "inherits",
+        "instance",
+        "interface",
+        "mixin",
+        "module",
+        "object",
+        "prepend",
+        "protocol",
+        "record",
+        "struct",
+        "trait",
+        "type",
+        "use",
+        "with",
+    ];
+    const IMPORTS: &[&str] = &["#include", "from", "import", "package", "using"];
+    let language = crate::languages::language(path);
+    if !language.name.is_empty() && Language::for_name(language.name, path).is_none() {
+        return false;
+    }
+    let code = match chunk::LineClassifier::new(language).read(line) {
+        LineKind::Blank => return false,
+        LineKind::Comment => line,
+        LineKind::Code(end) => &line[..end],
+    };
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '#';
+    let words = |text: &str, listed: &[&str]| text.split(|c| !is_word(c)).any(|word| listed.contains(&word));
+    if code.split_whitespace().next().is_some_and(|first| IMPORTS.contains(&first)) {
+        return false;
+    }
+    code.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&code[..at], code[at + name.len()..].trim_start());
+        // A head may go on over lines, and Go embeds a type by its name alone.
+        let goes_on = || {
+            let is_list = |c: char| c.is_whitespace() || is_word(c) || matches!(c, ',' | '.' | '*' | '\\');
+            before.replace("::", "").chars().all(is_list)
+                && !after.starts_with(|c: char| is_word(c) || matches!(c, '(' | '=' | '.' | ':'))
+        };
+        let is_anonymous = || before.trim_end().ends_with("new") && code.trim_end().ends_with('{');
+        let is_second_line = || before.trim_start().starts_with(':');
+        words(before, HEADS) || goes_on() || is_second_line() || is_anonymous()
+    })
+}
+
 /// Returns whether the name of a definition may stand after this part of a line. After an operator, an opening bracket,
 /// a comma or a dot a name is used.
 fn may_begin_name(before: &str) -> bool {
@@ -520,6 +584,40 @@ mod tests {
         assert_eq!(names("a.rs", "fn a() {}\n"), (vec!["a".to_owned()], false, false));
         // Scanners that nothing can stop are not begun.
         assert!(names("a.dart", &"`".repeat(60_000)).2);
+    }
+
+    #[test]
+    fn a_head_that_extends_a_name_is_not_missed() {
+        for (path, line) in [
+            ("a.java", "public class A extends B implements C, Name {"),
+            ("a.java", "        Name {"),
+            ("a.java", "        C, Name,"),
+            ("a.java", "listener = new Name() {"),
+            ("a.rs", "impl<T> Name for A<T> {"),
+            ("a.rs", "#[derive(Debug, Name)]"),
+            ("a.py", "class A(b.Name, metaclass=C):"),
+            ("a.kt", "    : Name(b), C {"),
+            ("a.kt", "object : Name by b {"),
+            ("a.cpp", "    public ns::Name {"),
+            ("a.go", "\t*http.Name"),
+            ("a.rb", "  include A::Name"),
+            ("a.php", "    use Name;"),
+            ("a.hs", "instance Name A where"),
+        ] {
+            assert!(may_implement(path, line, "Name"), "{path}: {line}");
+        }
+        for (path, line) in [
+            ("a.java", "import a.b.Name;"),
+            ("a.java", "    private final Name name;"),
+            ("a.java", "void a(Name name) {"),
+            ("a.java", "return new Name(b);"),
+            ("a.rs", "    let name = Name::new();"),
+            ("a.ts", "    name: Name,"),
+            ("a.py", "    return Name(1)"),
+            ("a.md", "class A extends Name"),
+        ] {
+            assert!(!may_implement(path, line, "Name"), "{path}: {line}");
+        }
     }
 
     proptest::proptest! {

@@ -149,7 +149,8 @@ impl PassageSearch<'_> {
             // What closes the definitions around the unit.
             for at in unit.last + 1..text.lines.len() {
                 let line = text.lines[at];
-                let closes = !line.trim().is_empty() && !line.contains(char::is_alphanumeric);
+                let closes =
+                    line.trim_start().starts_with(['}', ')', ']']) && !line.contains(char::is_alphanumeric);
                 let Some(rest) = left.checked_sub(text.cost(at)).filter(|_| closes && new(&at)) else {
                     break;
                 };
@@ -357,10 +358,18 @@ impl UnitEvidence {
     }
 }
 
-/// The innermost definition of each line; a blank line is that of the line before it.
+/// The innermost definition of each line; a blank line is that of the line before it. An item of a list on one line, such as
+/// a parameter that is a field, an enumerator or a function in an object, is no definition apart: it would tear what it is
+/// in apart.
 fn owners(definitions: &[Definition], lines: &[&str]) -> Vec<Option<usize>> {
     let mut owners: Vec<Option<usize>> = Vec::with_capacity(lines.len());
-    let mut coming = definitions.iter().enumerate().peekable();
+    let is_item = |definition: &Definition| {
+        let at = definition.end_line as usize;
+        let ends = || lines.get(at - 1).is_some_and(|line| line.trim_end().ends_with(','));
+        let closes = || lines.get(at).is_some_and(|line| line.trim_start().starts_with(')'));
+        definition.parent.is_some() && definition.start_line == definition.end_line && (ends() || closes())
+    };
+    let mut coming = definitions.iter().enumerate().filter(|(_, it)| !is_item(it)).peekable();
     // Those around the line, the innermost last.
     let mut open: Vec<usize> = Vec::new();
     for (number, line) in (1..).zip(lines) {
@@ -481,6 +490,26 @@ mod tests {
         let mut named = QueryWords::default();
         named.name = Some("a_works".to_owned());
         assert_eq!(passages(&files, one_function(), &named)[0].ranges, [5..=7]);
+    }
+
+    #[test]
+    fn items_of_a_list_do_not_tear_what_they_are_in_apart() {
+        let php = "<?php\nclass A {\n    function __construct(\n        private int $a,\n        private int $b\n    ) {\n        b();\n    }\n}\n";
+        let kotlin = "class A(\n    val a: Int,\n    val b: Int\n) : B() {\n    fun c() {}\n}\n";
+        let typescript = "export const a = {\n  b: (c: D) => c,\n  e: (f: G) => f,\n};\n";
+        for (path, text, expected) in [
+            ("a.php", php, vec![0..1, 1..2, 2..8, 8..9]),
+            ("a.kt", kotlin, vec![0..4, 4..5, 5..6]),
+            ("a.ts", typescript, vec![0..4]),
+        ] {
+            let lines: Vec<&str> = text.lines().collect();
+            let definitions = outline(path, text, &Stop::never()).definitions;
+            assert!(
+                definitions.iter().any(|it| it.parent.is_some() && it.start_line == it.end_line),
+                "{path}"
+            );
+            assert_eq!(runs(&owners(&definitions, &lines)), expected, "{path}");
+        }
     }
 
     #[test]

@@ -122,8 +122,11 @@ pub const GREP_USES_KEPT: usize = 4;
 /// Files whose text and outline are held for an answer of uses, and bytes of them together.
 pub const GREP_USES_HELD: (usize, usize) = (64, 32 << 20);
 
-/// Definitions of a name that are told.
+/// Definitions of a name that are listed, and likewise types that implement or extend it.
 pub const GREP_DEFINITIONS: usize = 20;
+
+/// Time for looking for types that implement or extend a name.
+pub const GREP_IMPLEMENTATIONS_TIME: Duration = Duration::from_secs(1);
 
 /// Share of a call's time in which all files with a name are found.
 pub const GREP_GATHER_SHARE: f64 = 0.6;

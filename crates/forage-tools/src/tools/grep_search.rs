@@ -58,6 +58,12 @@ pub struct GrepResponse {
     /// Definitions of the name that were found, whether in `definitions` or not.
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
     pub definition_count: u64,
+    /// Types that implement or extend the name, where its uses are asked for: those of tests last.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub implementations: Vec<GrepDefinition>,
+    /// Those that were found, whether in `implementations` or not.
+    #[serde(skip_serializing_if = "crate::lines::is_zero")]
+    pub implementation_count: u64,
     /// The type or module of a qualified name whose uses are asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub qualifier: Option<String>,
@@ -106,6 +112,8 @@ impl GrepResponse {
             files: Vec::new(),
             definitions: Vec::new(),
             definition_count: 0,
+            implementations: Vec::new(),
+            implementation_count: 0,
             qualifier: None,
             left_out_count: 0,
             left_out: Vec::new(),

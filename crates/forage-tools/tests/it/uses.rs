@@ -70,6 +70,60 @@ fn every_use_is_there_once_whatever_the_page() {
     }
 }
 
+/// They come after more lines than the first page has, in files of four languages and in a test.
+#[test]
+fn implementations_are_listed_whatever_the_page() {
+    let tree = Tree::new();
+    tree.write("a/Name.java", "public interface Name {\n    void run();\n}\n");
+    for nth in 0..30 {
+        let text =
+            format!("class A{nth} {{\n    void a(Name name) {{}}\n    Name b() {{ return null; }}\n}}\n");
+        tree.write(&format!("a/A{nth:02}.java"), text);
+    }
+    tree.write(
+        "b/B.java",
+        "class B extends C\n        implements D,\n        Name {\n    void run() {}\n}\n",
+    );
+    tree.write("b/C.java", "class C {\n    Name of() {\n        return new Name() {\n            public void run() {}\n        };\n    }\n}\n");
+    tree.write("b/d.kt", "class D(val e: E) : Name by e {\n    fun f(name: Name) = name.run()\n}\n");
+    tree.write("b/e.rs", "struct E;\n\nimpl Name for E {\n    fn run(&self) {}\n}\n");
+    tree.write("b/f.py", "class F(Name):\n    pass\n");
+    tree.write("b/g.go", "package b\n\ntype G struct {\n\tName\n\tother Name\n}\n");
+    tree.write("test/T.java", "class T implements Name {\n}\n");
+    let request = GrepRequest::new("Name").output(GrepOutput::Uses).max_results(10);
+    let workspace = Workspace::open(tree.root()).unwrap();
+    let outcome = workspace.grep(request.clone()).unwrap();
+    let shown = |it: &forage_tools::tools::GrepDefinition| {
+        let symbol = it.symbol.clone().unwrap_or_default();
+        format!("{}:{} {symbol} {}-{}", it.path, it.line, it.start_line, it.end_line)
+    };
+    let response = &outcome.response;
+    let found: Vec<String> = response.implementations.iter().map(shown).collect();
+    let expected = [
+        "b/B.java:3 B 1-5",
+        "b/C.java:3 C > of 2-6",
+        "b/d.kt:1 D 1-3",
+        "b/e.rs:3 E 3-5",
+        "b/f.py:1 F 1-2",
+        "b/g.go:4 G 3-6",
+        "test/T.java:1 T 1-2",
+    ];
+    assert_eq!(found, expected);
+    assert_eq!((response.implementation_count, response.definition_count), (7, 1));
+    let same = json!({"pattern": "Name", "output": "uses", "max_results": 10});
+    let text = answer(&tree.context(), "grep_search", same).text;
+    for line in [
+        "\n7 implementations and subclasses:\n",
+        "b/B.java:\n  1-5 B at 3: Name {\n",
+        "b/f.py:\n  1-2: class F(Name):\n",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    // What goes on does not list them again.
+    let further = workspace.grep(request.cursor(outcome.next_cursor.unwrap())).unwrap();
+    assert!(further.response.implementations.is_empty() && further.response.implementation_count == 0);
+}
+
 #[test]
 fn files_and_counts_are_those_of_all_lines() {
     let workspace = Workspace::open(SOURCES).unwrap();

@@ -20,6 +20,8 @@ pub(super) struct MentioningFile {
     pub(super) matches: u64,
     /// One of them may be a definition.
     pub(super) may_define: bool,
+    /// One of them may be in the head of a type that implements or extends the name.
+    pub(super) may_implement: bool,
 }
 
 /// All files with a name below a place.

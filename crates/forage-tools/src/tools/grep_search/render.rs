@@ -7,7 +7,8 @@ use std::fmt::Write as _;
 
 use super::super::line_search::NoMatches;
 use super::request::GrepOutput;
-use super::{GrepFile, GrepResponse, rest, uses};
+use super::uses::{self, ListedFirst};
+use super::{GrepFile, GrepResponse, rest};
 use crate::border::Border;
 use crate::limits;
 use crate::lines::{ContextDetail, shown_line};
@@ -23,6 +24,7 @@ impl Render for GrepResponse {
             border.name(&mut directory.path);
         }
         self.left_out.iter_mut().for_each(|receiver| border.text(&mut receiver.name));
+        self.implementations.iter_mut().flat_map(|it| &mut it.symbol).for_each(|symbol| border.text(symbol));
         for line in self.files.iter_mut().flat_map(|file| &mut file.lines) {
             line.within.iter_mut().for_each(|within| border.text(&mut within.symbol));
         }
@@ -30,7 +32,8 @@ impl Render for GrepResponse {
 
     fn name_whole_paths(&mut self, root: &Root) {
         let files = self.files.iter_mut().map(|file| &mut file.path);
-        let definitions = self.definitions.iter_mut().map(|it| &mut it.path);
+        let listed = self.definitions.iter_mut().chain(&mut self.implementations);
+        let definitions = listed.map(|it| &mut it.path);
         let elsewhere = self.elsewhere.iter_mut().map(|it| &mut it.path);
         let all = files.chain(definitions).chain(elsewhere).chain([&mut self.path]);
         all.for_each(|path| whole_path(root, path));
@@ -188,8 +191,8 @@ fn headline_of_files(response: &GrepResponse, shown: u64) -> String {
     format!("{at_least}{files} with {at_least}{matches}{showing}:\n")
 }
 
-/// The list of definitions gets a third of an answer.
-const DEFINED_PART: usize = 3;
+/// The list of definitions gets a third of an answer, and that of implementations another.
+const LISTED_PART: usize = 3;
 
 /// What [`body`] shows.
 fn shown_lines(
@@ -198,11 +201,10 @@ fn shown_lines(
     matches: u64,
 ) -> ShownFiles {
     let (mut shown, mut left) = (ShownFiles::default(), matches);
-    let listed = match response.output {
-        GrepOutput::Uses => uses::defined(response, budget / DEFINED_PART).1,
-        _ => &[],
-    };
-    listed.iter().for_each(|it| shown.line(&it.path, it.line.into(), true));
+    let listed =
+        (response.output == GrepOutput::Uses).then(|| ListedFirst::new(response, budget / LISTED_PART));
+    let first = listed.iter().flat_map(ListedFirst::iter);
+    first.for_each(|it| shown.line(&it.path, it.line.into(), true));
     for file in &response.files {
         if left == 0 {
             break;
@@ -214,7 +216,7 @@ fn shown_lines(
             }
             left -= u64::from(is_match);
             let is_wanted = is_match || detail == ContextDetail::Context;
-            if is_wanted && !uses::is_listed(listed, &file.path, line) {
+            if is_wanted && !listed.as_ref().is_some_and(|listed| listed.has(&file.path, line)) {
                 shown.line(&file.path, line.line_number, is_match);
             }
         }
@@ -224,17 +226,13 @@ fn shown_lines(
 
 /// The first `shown` matches.
 fn body(response: &GrepResponse, (detail, budget): (ContextDetail, usize), shown: u64) -> String {
-    let is_of_uses = response.output == GrepOutput::Uses;
-    let (mut text, listed) = if is_of_uses {
-        let (defined, listed) = uses::defined(response, budget / DEFINED_PART);
-        (uses::headline(response, shown) + &defined, listed)
-    } else {
-        (headline(response, shown), &[][..])
-    };
-    if is_of_uses {
-        uses::used(response, shown, listed, detail, &mut text);
+    if response.output == GrepOutput::Uses {
+        let listed = ListedFirst::new(response, budget / LISTED_PART);
+        let mut text = uses::headline(response, shown) + &listed.text;
+        uses::used(response, shown, &listed, detail, &mut text);
         return text;
     }
+    let mut text = headline(response, shown);
     let mut left = shown;
     for file in response.files.iter() {
         if left == 0 {

@@ -13,18 +13,18 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use forage_base::{Stop, map_in_threads};
+use forage_base::{Stop, in_threads, map_in_threads};
 use forage_fs::{RelPath, Root, SkipReason, Skipped, WalkOptions, display_text};
 use forage_rank::{
     Definition, DefinitionKind, FileOutline, MentionKind, Use, UseKind, is_prose, is_test, may_define,
-    mentions, outline_and_uses,
+    may_implement, mentions, outline_and_uses,
 };
 use forage_search::{Delivered, EventKind, FileEvents, Pattern, ScanOptions, SearchEvent, search};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use self::qualifier::{Fit, Narrowing, QualifiedName, has_word};
-pub(super) use self::render::{defined, headline, is_listed, used};
+pub(super) use self::render::{ListedFirst, headline, used};
 use super::super::line_search::{FoundFile, LineSearch, ResultUnit};
 use super::gathered::{Gathered, MentioningFile};
 use super::rest::DirectoryTally;
@@ -42,7 +42,7 @@ use crate::sanitize::sanitize_line;
 use crate::text::{around_place, clip, count, grouped, quoted};
 use crate::tool::Tool as _;
 
-/// A definition of the name.
+/// A definition of the name, or of a type that implements or extends it.
 #[derive(Debug, JsonSchema, Serialize)]
 pub struct GrepDefinition {
     /// Its file, below the root.
@@ -58,6 +58,9 @@ pub struct GrepDefinition {
     pub line: u32,
     /// The last line of its body.
     pub end_line: u32,
+    /// Where it implements or extends the name, what is defined: the type, or what an anonymous type is in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub symbol: Option<String>,
     /// The line that has the name, without white space around, cut.
     pub text: String,
 }
@@ -173,6 +176,10 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
         Some(_) => (Vec::new(), 0),
         None => reader.definitions(files, &mut notes),
     };
+    let (implementing, implementing_count) = match cursor {
+        Some(_) => (Vec::new(), 0),
+        None => reader.implementations(files, &mut notes),
+    };
     let page = reader.page(files, cursor.as_ref(), max_results);
     let found = !files.is_empty();
     let next = page.last.filter(|_| page.is_cut && all_known).map(|last| last.encode(*bound));
@@ -190,6 +197,8 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
             left_out: most_first(page.left_out),
             definitions: defined,
             definition_count: defined_count,
+            implementations: implementing,
+            implementation_count: implementing_count,
             depth: start.depth() + 1,
             bound: *bound,
             continued: cursor.is_some(),
@@ -355,12 +364,19 @@ impl<'a> UseReader<'a> {
             let may_define = |event: &SearchEvent| {
                 may_define(&path, &String::from_utf8_lossy(&event.bytes), self.qualified.name)
             };
-            let (part, may_define) = (self.order(&file), file.events.iter().any(may_define));
+            let may_implement = |event: &SearchEvent| {
+                may_implement(&path, &String::from_utf8_lossy(&event.bytes), self.qualified.name)
+            };
             if file.more {
                 uncounted.push(files.len());
             }
-            let may_define = may_define || file.more;
-            files.push(MentioningFile { part, matches: file.matches, may_define, path: file.path.clone() });
+            files.push(MentioningFile {
+                part: self.order(&file),
+                matches: file.matches,
+                may_define: file.more || file.events.iter().any(may_define),
+                may_implement: file.more || file.events.iter().any(may_implement),
+                path: file.path.clone(),
+            });
             match files.len() < limits::GREP_USES_FILES {
                 true => ControlFlow::Continue(()),
                 false => ControlFlow::Break(()),
@@ -460,7 +476,7 @@ impl<'a> UseReader<'a> {
             let texts = self.border.chosen(&Excerpt::new(&file.text), &lines);
             for ((fit, definition), text) in own.into_iter().zip(texts) {
                 let is_lesser = definition.kind == DefinitionKind::Declaration;
-                found.push(((fit, *part, is_lesser), self.record(path, definition, &text)));
+                found.push(((fit, *part, is_lesser), self.record(path, definition, definition.line, &text)));
             }
             // Within these the order of paths and lines stays.
             found.sort_by_key(|(order, _)| *order);
@@ -488,6 +504,80 @@ impl<'a> UseReader<'a> {
         (found.into_iter().map(|(_, definition)| definition).collect(), all)
     }
 
+    /// The types that implement or extend the name, those of tests last, and how many there are. They are looked for in all
+    /// files, because the page that shows some of the lines may have none of them.
+    fn implementations(
+        &mut self,
+        files: &[MentioningFile],
+        notes: &mut Vec<String>,
+    ) -> (Vec<GrepDefinition>, u64) {
+        let chosen: Vec<&MentioningFile> = files.iter().filter(|file| file.may_implement).collect();
+        let time = self.stop.within(limits::GREP_IMPLEMENTATIONS_TIME);
+        let (next, reader) = (AtomicUsize::new(0), &*self);
+        let look = || {
+            let mut found = Vec::new();
+            while time.check().is_none() {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(file) = chosen.get(at) else { break };
+                let Some(outlined) = reader.outlined(&file.path) else { continue };
+                let lines = reader.implementing_lines(&file.path, &outlined);
+                if !lines.is_empty() {
+                    found.push((file.part, &file.path, outlined, lines));
+                }
+            }
+            found
+        };
+        let threads = self.context.walk_options().thread_count().clamp(1, chosen.len().max(1));
+        let mut found: Vec<_> = in_threads(threads, look).into_iter().flatten().collect();
+        found.sort_by_key(|(part, path, ..)| (*part, *path));
+        let looked_at = next.into_inner().min(chosen.len());
+        if looked_at < chosen.len() {
+            notes.push(format!(
+                "there was no time to look for implementations and subclasses in {}; {}",
+                count((chosen.len() - looked_at) as u64, "file"),
+                narrow(&self.context.names)
+            ));
+        }
+        let all: usize = found.iter().map(|(.., lines)| lines.len()).sum();
+        let mut listed = Vec::new();
+        for (_, path, file, mut lines) in found {
+            lines.truncate(limits::GREP_DEFINITIONS - listed.len());
+            let numbers: Vec<usize> = lines.iter().map(|(line, _)| *line as usize - 1).collect();
+            let texts = self.border.chosen(&Excerpt::new(&file.text), &numbers);
+            for ((line, at), text) in lines.into_iter().zip(texts) {
+                let mut record = self.record(path, &file.outline.definitions[at], line, &text);
+                record.symbol = Some(within(&file.outline, at).symbol);
+                listed.push(record);
+            }
+            if listed.len() == limits::GREP_DEFINITIONS {
+                break;
+            }
+        }
+        (listed, all as u64)
+    }
+
+    /// The lines of a file at which a type implements or extends the name, with the definition that each is in.
+    fn implementing_lines(&self, path: &RelPath, file: &OutlinedFile) -> Vec<(u32, usize)> {
+        let narrowing = self.narrowing(path, file);
+        let is_wanted = |line: u32| match &narrowing {
+            Some(narrowing) => !matches!(narrowing.line(line).0, Fit::Other(_)),
+            None => true,
+        };
+        let uses = file.uses.iter().flatten().filter(|found| found.kind == UseKind::Implementation);
+        let definitions = &file.outline.definitions;
+        // On the line of a head a field may be defined, too.
+        let around = |line: u32| {
+            let inner = file.outline.innermost(line);
+            let mut outwards = std::iter::successors(inner, |at| definitions[*at].parent);
+            outwards.find(|at| definitions[*at].kind != DefinitionKind::Constant).or(inner)
+        };
+        let mut lines: Vec<(u32, usize)> =
+            uses.filter_map(|found| Some((found.line, around(found.line)?))).collect();
+        lines.dedup();
+        lines.retain(|(line, _)| is_wanted(*line));
+        lines
+    }
+
     /// Returns how a file's lines are narrowed by the qualifier.
     fn narrowing<'f>(&self, path: &RelPath, file: &'f OutlinedFile) -> Option<Narrowing<'f>>
     where
@@ -496,7 +586,7 @@ impl<'a> UseReader<'a> {
         Narrowing::new(self.qualified.qualifier?, self.qualified.name, &file_name(path), file)
     }
 
-    fn record(&mut self, path: &RelPath, definition: &Definition, text: &str) -> GrepDefinition {
+    fn record(&mut self, path: &RelPath, definition: &Definition, line: u32, text: &str) -> GrepDefinition {
         let (path, path_bytes) = self.border.path(path);
         let text = sanitize_line(text.trim());
         let name = self.qualified.name;
@@ -506,8 +596,9 @@ impl<'a> UseReader<'a> {
             path_bytes,
             kind: definition.word,
             start_line: definition.start_line,
-            line: definition.line,
+            line,
             end_line: definition.end_line,
+            symbol: None,
             text: around_place(&text, limits::GREP_LINE_CHARACTERS, place.as_ref()),
         }
     }

@@ -32,6 +32,9 @@ pub struct RankedCode {
     /// The definitions around the first line that begin before it, the outermost first: `Queue > push`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within: Option<String>,
+    /// The last line of the innermost of these, where the lines go on after it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub within_end_line: Option<u32>,
     /// Lines of a long comment directly before the first line, which are left out.
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
     pub comment_lines: usize,
@@ -172,10 +175,13 @@ impl CodeReader<'_> {
         let mut code = |range: &RangeInclusive<u32>| {
             let start_line = *range.start();
             let before = folded.iter().find(|folded| folded.end() + 1 == start_line);
+            let around = around(source.outline, start_line);
+            let end_line = around.map(|at| source.outline.definitions[at].end_line);
             RankedCode {
                 start_line,
                 end_line: *range.end(),
-                within: within(source.outline, start_line, border),
+                within: around.map(|at| names_of(source.outline, at, border)),
+                within_end_line: end_line.filter(|end| end < range.end()),
                 comment_lines: before.map_or(0, |folded| folded.clone().count()),
                 lines: texts
                     .by_ref()
@@ -189,15 +195,20 @@ impl CodeReader<'_> {
     }
 }
 
-/// Returns the names of the definitions that a line is in and that begin before it.
-fn within(outline: &FileOutline, line: u32, border: &mut Border<'_>) -> Option<String> {
+/// Returns the innermost definition that a line is in and that begins before it.
+fn around(outline: &FileOutline, line: u32) -> Option<usize> {
     let mut at = outline.innermost(line)?;
     while outline.definitions[at].line >= line {
         at = outline.definitions[at].parent?;
     }
+    Some(at)
+}
+
+/// Returns the name of a definition behind those of the definitions around it.
+fn names_of(outline: &FileOutline, at: usize, border: &mut Border<'_>) -> String {
     let mut names = display_text(&outline.qualified(at).join(" > ")).into_owned();
     border.text(&mut names);
-    Some(clip(&names, limits::CODE_NAME_BYTES))
+    clip(&names, limits::CODE_NAME_BYTES)
 }
 
 /// Names definitions of which nothing is shown, in so many tokens at the most, and returns those that it took.

@@ -213,10 +213,11 @@ fn with_code(response: &RankResponse, detail: IndexDetail) -> String {
             let ranges: Vec<String> = file.shown_earlier.iter().map(range).collect();
             let _ = writeln!(text, "{HEAD}{path} {}: shown earlier, and as it was", ranges.join(", "));
         }
-        for RankedCode { start_line, end_line, within, comment_lines, lines } in &file.code {
+        for RankedCode { start_line, end_line, within, within_end_line, comment_lines, lines } in &file.code {
             let _ = write!(text, "{HEAD}{path} {start_line}-{end_line}");
             if let Some(within) = within {
                 let _ = write!(text, " in {within}");
+                let _ = within_end_line.map(|end| write!(text, " (to {end})"));
             }
             if *comment_lines > 0 {
                 let _ = write!(text, ", after {}", count(*comment_lines as u64, "comment line"));

@@ -44,45 +44,88 @@ pub(in super::super) fn headline(response: &GrepResponse, shown: u64) -> String 
     text
 }
 
-/// The definitions, in so many bytes at the most but for the first, and those that stand there. What goes on has none.
-pub(in super::super) fn defined(response: &GrepResponse, room: usize) -> (String, &[GrepDefinition]) {
-    if response.continued {
-        return (String::new(), &[]);
-    }
-    if response.definitions.is_empty() {
+/// What is listed before the uses.
+pub(in super::super) struct ListedFirst<'r> {
+    pub(in super::super) text: String,
+    definitions: &'r [GrepDefinition],
+    implementations: &'r [GrepDefinition],
+}
+
+impl<'r> ListedFirst<'r> {
+    /// Lists the definitions and the types that implement or extend the name, each in at most `room` bytes but for the first.
+    /// A page that goes on has none.
+    pub(in super::super) fn new(response: &'r GrepResponse, room: usize) -> Self {
+        if response.continued {
+            return Self { text: String::new(), definitions: &[], implementations: &[] };
+        }
+        let (mut text, definitions) =
+            list(&response.definitions, response.definition_count, room, |found| count(found, "definition"));
         let is_definition = |line: &GrepLine| line.mention == Some("definition");
-        let is_seen = response.files.iter().flat_map(|file| &file.lines).any(is_definition);
-        return (if is_seen { "" } else { "\nNo definition of it is seen.\n" }.to_owned(), &[]);
+        if definitions.is_empty() && !response.files.iter().flat_map(|file| &file.lines).any(is_definition) {
+            text.push_str("\nNo definition of it is seen in what was searched.\n");
+        }
+        let heading = |found: u64| match found {
+            1 => "1 implementation or subclass".to_owned(),
+            found => format!("{} implementations and subclasses", grouped(found)),
+        };
+        let (more, implementations) =
+            list(&response.implementations, response.implementation_count, room, heading);
+        Self { text: text + &more, definitions, implementations }
     }
+
+    pub(in super::super) fn iter(&self) -> impl Iterator<Item = &'r GrepDefinition> {
+        self.definitions.iter().chain(self.implementations)
+    }
+
+    /// Whether a line stands among them.
+    pub(in super::super) fn has(&self, path: &str, line: &GrepLine) -> bool {
+        let listed = match line.mention {
+            Some("definition") => self.definitions,
+            Some("implementation") => self.implementations,
+            _ => return false,
+        };
+        listed.iter().any(|it| u64::from(it.line) == line.line_number && it.path == path)
+    }
+}
+
+/// Returns a list with its heading, as far as there is room for it, and what it has.
+fn list<'r>(
+    all: &'r [GrepDefinition],
+    found: u64,
+    room: usize,
+    heading: impl Fn(u64) -> String,
+) -> (String, &'r [GrepDefinition]) {
     let (mut list, mut shown, mut path) = (String::new(), 0, "");
-    for definition in &response.definitions {
+    for definition in all {
         let mut entry = String::new();
         if definition.path != path {
             path = &definition.path;
             let _ = writeln!(entry, "{}:", clip(path, limits::QUOTED_BYTES));
         }
-        let GrepDefinition { start_line, end_line, .. } = *definition;
+        let GrepDefinition { start_line, line, end_line, .. } = *definition;
         let lines = match start_line == end_line {
             true => end_line.to_string(),
             false => format!("{start_line}-{end_line}"),
         };
-        let _ = writeln!(entry, "  {lines}: {}", definition.text);
+        let symbol = definition.symbol.iter().filter(|symbol| {
+            let name = symbol.rsplit(" > ").next().unwrap_or(symbol);
+            !definition.text.contains(name)
+        });
+        let symbol: String =
+            symbol.map(|symbol| format!(" {} at {line}", clip(symbol, limits::QUOTED_BYTES))).collect();
+        let _ = writeln!(entry, "  {lines}{symbol}: {}", definition.text);
         if shown > 0 && list.len() + entry.len() > room {
             break;
         }
         list.push_str(&entry);
         shown += 1;
     }
-    let is_cut = (shown as u64) < response.definition_count;
+    if shown == 0 {
+        return (String::new(), &[]);
+    }
+    let is_cut = (shown as u64) < found;
     let first = if is_cut { format!(" (the first {})", grouped(shown as u64)) } else { String::new() };
-    let text = format!("\n{}{first}:\n{list}", count(response.definition_count, "definition"));
-    (text, &response.definitions[..shown])
-}
-
-/// Whether a line stands among the definitions that are listed.
-pub(in super::super) fn is_listed(listed: &[GrepDefinition], path: &str, line: &GrepLine) -> bool {
-    let is_it = |it: &GrepDefinition| u64::from(it.line) == line.line_number && it.path == path;
-    line.mention == Some("definition") && listed.iter().any(is_it)
+    (format!("\n{}{first}:\n{list}", heading(found)), &all[..shown])
 }
 
 /// Headings of the kinds of uses, in the order in which they are shown.
@@ -97,11 +140,11 @@ const KINDS: [(&[&str], &str); 7] = [
 ];
 
 /// Writes the first `shown` matches, by kind, file and enclosing definition; those of tests last, and without those that
-/// are listed as definitions.
+/// are listed first.
 pub(in super::super) fn used(
     response: &GrepResponse,
     shown: u64,
-    listed: &[GrepDefinition],
+    listed: &ListedFirst<'_>,
     detail: ContextDetail,
     text: &mut String,
 ) {
@@ -114,7 +157,7 @@ pub(in super::super) fn used(
             break;
         }
         let is_wanted = detail == ContextDetail::Context || line.kind == "match";
-        if is_wanted && !is_listed(listed, &file.path, line) {
+        if is_wanted && !listed.has(&file.path, line) {
             lines.push((file, line));
         }
     }
