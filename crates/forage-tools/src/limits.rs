@@ -99,6 +99,9 @@ pub const OUTLINE_BYTES: usize = 400;
 /// Definitions, or names, that an error about a symbol tells of.
 pub const SYMBOL_PLACES: usize = 8;
 
+/// Members of a type, outside of its lines, that are named with it.
+pub const SYMBOL_MEMBERS: usize = 20;
+
 /// Matching lines of one file that a program is handed at once which asked for all there is.
 pub const GREP_PIECE_MATCHES: usize = 10_000;
 

@@ -94,6 +94,33 @@ fn an_outline_is_a_small_part_of_its_file_and_counts_what_it_leaves_out() {
     let response = read(&workspace, ReadRequest::new("class.py").outline(true));
     assert_eq!((response.outline.len(), left_out(&response)), (61, 0));
     assert!(response.outline[1].text.ends_with('…'), "{:?}", response.outline[1]);
+    // Names are whole, however much stands before them.
+    let method = |nth: usize| {
+        let body = "        statement(one, two, three);\n".repeat(4);
+        format!("    public static synchronized void aNameOfSomeLength{nth}(int a, int b) {{\n{body}    }}\n")
+    };
+    tree.write("A.java", format!("class A {{\n{}}}\n", (0..60).map(method).collect::<String>()));
+    let response = read(&workspace, ReadRequest::new("A.java").outline(true));
+    let is_whole = |entry: &forage_tools::tools::OutlineEntry| entry.text.contains(&entry.name);
+    assert_eq!(response.outline.len(), 61);
+    assert!(response.outline.iter().all(is_whole), "{:?}", response.outline[1]);
+    assert!(response.outline[1].text.ends_with('…'), "{:?}", response.outline[1]);
+}
+
+#[test]
+fn members_that_stand_elsewhere_are_named_with_their_type() {
+    let (tree, workspace) = tree();
+    tree.write(
+        "a.go",
+        "package a\n\ntype Queue struct {\n\tn int\n}\n\nfunc (q *Queue) Push() {\n}\n\nfunc Other() {\n}\n",
+    );
+    let shown = |path: &str| text(workspace.context(), json!({"path": path, "symbol": "Queue"}));
+    assert!(shown("a.go").contains("[warning: more of `Queue` in this file: Push 7-8]"), "{}", shown("a.go"));
+    assert!(
+        shown("src/queue.rs").contains("[warning: more of `Queue` in this file: impl "),
+        "{}",
+        shown("src/queue.rs")
+    );
 }
 
 #[test]

@@ -26,7 +26,7 @@ use crate::outcome::ToolOutcome;
 use crate::place::PathTarget;
 use crate::sanitize::{line_text, path_bytes};
 use crate::shown::{Rendered, ShownFiles};
-use crate::text::{count, grouped, quoted, quoted_name};
+use crate::text::{clip, count, grouped, quoted, quoted_name};
 
 /// A definition of the outline.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -233,6 +233,9 @@ fn outline(
 
 fn entry(definition: &Definition, line: &str, most: usize) -> OutlineEntry {
     let line = line.trim().trim_end_matches(['{', ' ']);
+    // A name that is cut can't be asked for.
+    let name_end = line.find(&definition.name).map(|at| line[..at + definition.name.len()].chars().count());
+    let most = name_end.filter(|end| *end <= limits::OUTLINE_CHARACTERS[0]).map_or(most, |end| end.max(most));
     let part = shown_part(line.as_bytes(), most, None);
     let mark = if part.end < line.len() { "…" } else { "" };
     OutlineEntry {
@@ -425,7 +428,8 @@ fn lines_of(
                 format!("{} is defined {} times in one scope; all are shown", quoted(symbol), chosen.len())
             };
             let several = (chosen.len() > 1).then(of_all);
-            let notes = note.map(str::to_owned).into_iter().chain(several).collect();
+            let notes = note.map(str::to_owned).into_iter().chain(several);
+            let notes = notes.chain(members_elsewhere(&outline, *at)).collect();
             SymbolLines { start: start_line.into(), end: end_line.into(), notes }
         };
         return Ok(chosen.iter().map(lines).collect());
@@ -464,6 +468,30 @@ fn lines_of(
             places.join(", "),
         ),
     ))
+}
+
+/// Says where members of a type are that its own lines do not hold: Go's methods, `impl` blocks, extensions.
+fn members_elsewhere(outline: &FileOutline, at: usize) -> Option<String> {
+    let definition = &outline.definitions[at];
+    if definition.kind != DefinitionKind::Type {
+        return None;
+    }
+    let is_outside =
+        |it: &&Definition| it.end_line < definition.start_line || it.start_line > definition.end_line;
+    let is_member = |it: &&Definition| match it.kind {
+        DefinitionKind::Extension => it.name == definition.name,
+        _ => it.scope.as_deref() == Some(&definition.name),
+    };
+    let members: Vec<&Definition> = outline.definitions.iter().filter(is_outside).filter(is_member).collect();
+    let shown = |it: &&Definition| {
+        let name = if it.kind == DefinitionKind::Extension { it.word } else { &it.name };
+        format!("{} {}-{}", clip(&display_text(name), limits::QUOTED_BYTES), it.start_line, it.end_line)
+    };
+    let named: Vec<String> = members.iter().take(limits::SYMBOL_MEMBERS).map(shown).collect();
+    let more = members.len() - named.len();
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    let name = quoted(&definition.name);
+    (!named.is_empty()).then(|| format!("more of {name} in this file: {}{more}", named.join(", ")))
 }
 
 /// The names of a qualified one, however its language writes it, without arguments and parameters.
