@@ -99,7 +99,10 @@ impl PassageSearch<'_> {
                 *range.start() <= definition.end_line && definition.start_line <= *range.end()
             };
             let is_shown = passages.ranges.iter().chain(file.known).any(meets);
-            if !is_shown && !passages.unshown.contains(&at) {
+            // The name of the package says nothing of what else there is.
+            let is_name =
+                definition.kind == DefinitionKind::Module && definition.start_line == definition.end_line;
+            if !is_shown && !is_name && !passages.unshown.contains(&at) {
                 passages.unshown.push(at);
             }
         }

@@ -233,6 +233,7 @@ fn body(response: &GrepResponse, (detail, budget): (ContextDetail, usize), shown
         return text;
     }
     let mut text = headline(response, shown);
+    let has_context = response.files.iter().any(|file| file.lines.len() as u64 > file.match_count);
     let mut left = shown;
     for file in response.files.iter() {
         if left == 0 {
@@ -249,6 +250,7 @@ fn body(response: &GrepResponse, (detail, budget): (ContextDetail, usize), shown
                 left -= 1;
             }
             if detail == ContextDetail::Context
+                && has_context
                 && previous.is_some_and(|previous| previous + 1 != line.line_number)
             {
                 text.push_str("  ---\n");

@@ -274,7 +274,10 @@ fn push_unshown(text: &mut String, file: &RankedFile) {
     let is_plain = |name: &str| name.chars().all(|c| c.is_alphanumeric() || "_$:.-".contains(c));
     let entry = |it: &UnshownDefinition| {
         let name = if is_plain(&it.name) { it.name.clone() } else { quoted_name(&it.name) };
-        format!("{} {name} {}-{}", it.kind, it.start_line, it.end_line)
+        // A constructor may have no name but this.
+        let kind = if it.name == it.kind { String::new() } else { format!("{} ", it.kind) };
+        let end = if it.start_line == it.end_line { String::new() } else { format!("-{}", it.end_line) };
+        format!("{kind}{name} {}{end}", it.start_line)
     };
     let entries: Vec<String> = file.unshown.iter().map(entry).collect();
     let more =
