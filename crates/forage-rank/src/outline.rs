@@ -594,7 +594,6 @@ mod tests {
             ("a.java", "        C, Name,"),
             ("a.java", "listener = new Name() {"),
             ("a.rs", "impl<T> Name for A<T> {"),
-            ("a.rs", "#[derive(Debug, Name)]"),
             ("a.py", "class A(b.Name, metaclass=C):"),
             ("a.kt", "    : Name(b), C {"),
             ("a.kt", "object : Name by b {"),
