@@ -100,7 +100,7 @@ fn list<'r>(
         let mut entry = String::new();
         if definition.path != path {
             path = &definition.path;
-            let _ = writeln!(entry, "{}:", clip(path, limits::QUOTED_BYTES));
+            let _ = writeln!(entry, "{path}:");
         }
         let GrepDefinition { start_line, line, end_line, .. } = *definition;
         let lines = match start_line == end_line {
