@@ -167,26 +167,28 @@ pub fn glob_of_type(name: &str) -> Option<String> {
 #[derive(Clone, Debug)]
 pub struct FileTypes {
     matcher: Types,
-    source: [Vec<String>; 2],
+    source: Vec<(String, bool)>,
 }
 
 impl FileTypes {
-    /// Selects the types in the first list and excludes those in the second.
+    /// Selects types by name, or leaves them out where the flag is set. For a file of several types the last one decides.
     ///
     /// # Errors
     ///
     /// Returns a message that names an unknown type.
-    pub fn new(select: &[String], negate: &[String]) -> Result<Self, String> {
+    pub fn new(chosen: &[(&str, bool)]) -> Result<Self, String> {
         let mut builder = TypesBuilder::new();
         builder.add_defaults();
-        for name in select {
-            builder.select(name);
-        }
-        for name in negate {
-            builder.negate(name);
+        for (name, is_left_out) in chosen {
+            if *is_left_out {
+                builder.negate(name)
+            } else {
+                builder.select(name)
+            };
         }
         let matcher = builder.build().map_err(|error| error.to_string())?;
-        Ok(Self { matcher, source: [select.to_vec(), negate.to_vec()] })
+        let source = chosen.iter().map(|(name, is_left_out)| ((*name).to_owned(), *is_left_out)).collect();
+        Ok(Self { matcher, source })
     }
 
     /// Combines the verdict of the ignore rules with the types. Returns `None` for a file that its type

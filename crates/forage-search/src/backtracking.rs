@@ -52,6 +52,10 @@ impl BacktrackMatcher {
         (word, line, dot_all): (bool, bool, bool),
         stop: &Stop,
     ) -> Result<Self, BacktrackError> {
+        if let Some(found) = patterns.iter().find_map(|pattern| means_otherwise(pattern)) {
+            let problem = format!("`{found}` has another meaning in PCRE2, and is not taken");
+            return Err(BacktrackError::Syntax(problem));
+        }
         let mut source =
             patterns.iter().map(|pattern| format!("(?:{pattern})")).collect::<Vec<_>>().join("|");
         if line {
@@ -79,7 +83,31 @@ impl BacktrackMatcher {
     }
 }
 
-/// Returns true if `pattern` has an upper-case letter outside of escapes such as `\S`.
+/// Returns the part of a pattern that this engine reads in another way than PCRE2, which users of `-P` expect: `\h` is a blank
+/// there and a hexadecimal digit here.
+fn means_otherwise(pattern: &str) -> Option<&str> {
+    let mut characters = pattern.char_indices();
+    while let Some((at, character)) = characters.next() {
+        match character {
+            '\\' => {
+                let (_, escaped) = characters.next()?;
+                if matches!(escaped, 'h' | 'H' | 'O' | 'g') {
+                    return pattern.get(at..at + 2);
+                }
+            }
+            '(' => {
+                let recursion = ["(?R)", "(?0)"].into_iter().find(|it| pattern[at..].starts_with(it));
+                if recursion.is_some() {
+                    return recursion;
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Whether a pattern has an upper-case letter outside of escapes such as `\S`.
 fn has_upper_case(pattern: &str) -> bool {
     let mut characters = pattern.chars();
     while let Some(character) = characters.next() {

@@ -66,7 +66,11 @@ impl CodeMatches {
 
 /// Returns an expression for the text that every match contains, as the index needs it.
 pub(crate) fn required(pattern: &CodePattern) -> Hir {
-    let literal = |text: String| Hir::literal(text.into_bytes());
+    // What an index knows of a text ends with its lines.
+    let literal = |text: String| {
+        let longest = text.split(['\r', '\n']).max_by_key(|line| line.len()).unwrap_or_default();
+        Hir::literal(longest.as_bytes())
+    };
     pattern
         .literals()
         .map_or_else(Hir::empty, |texts| Hir::alternation(texts.into_iter().map(literal).collect()))

@@ -11,6 +11,11 @@ pub const PARSE_BYTES: usize = 2 << 20;
 /// long.
 pub const PARSE_BACK_QUOTES: usize = 10_000;
 
+/// Deepest nesting of brackets in a file that is parsed. The scanner of Kotlin ends the process at 513 templates in each
+/// other, and C++ and C# take quadratic time for brackets that are not closed: 30 KB of them take 16 s, which nothing can stop.
+/// Code that people write stays under 100.
+pub const PARSE_NESTING: usize = 400;
+
 /// Longest time for parsing one file and finding its definitions. Grammars read 5 to 20 MB a second, but recover slowly
 /// from some errors.
 pub const PARSE_TIME: Duration = Duration::from_secs(2);

@@ -13,7 +13,8 @@ use crate::limits;
 /// Why a text has no syntax tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParseError {
-    /// It has more than [`limits::PARSE_BYTES`] bytes, or [`limits::PARSE_BACK_QUOTES`] back quotes.
+    /// It has more than [`limits::PARSE_BYTES`] bytes or [`limits::PARSE_BACK_QUOTES`] back quotes, or its brackets nest deeper
+    /// than [`limits::PARSE_NESTING`].
     TooLarge,
     /// Parsing took longer than [`limits::PARSE_TIME`], or the caller stopped it.
     Stopped,
@@ -63,7 +64,7 @@ fn parse_parts(
     parts: Option<&[tree_sitter::Range]>,
     stop: &Stop,
 ) -> Result<Tree, ParseError> {
-    if text.len() > limits::PARSE_BYTES || text.matches('`').count() > limits::PARSE_BACK_QUOTES {
+    if text.len() > limits::PARSE_BYTES || is_hostile(text.as_bytes()) {
         return Err(ParseError::TooLarge);
     }
     let mut parser = Parser::new();
@@ -79,6 +80,26 @@ fn parse_parts(
     let mut read = |offset: usize, _| text.as_bytes().get(offset..).unwrap_or_default();
     let options = ParseOptions::new().progress_callback(&mut go_on);
     parser.parse_with_options(&mut read, None, Some(options)).ok_or(ParseError::Stopped)
+}
+
+/// Returns whether a text may have a scanner end the process, or run without looking at the deadline.
+fn is_hostile(text: &[u8]) -> bool {
+    let mut back_quotes = 0;
+    // Brackets in strings and comments count, too: few files have hundreds that are not closed.
+    let mut depths = [0_usize; 3];
+    text.iter().any(|byte| {
+        match byte {
+            b'`' => back_quotes += 1,
+            b'(' => depths[0] += 1,
+            b'[' => depths[1] += 1,
+            b'{' => depths[2] += 1,
+            b')' => depths[0] = depths[0].saturating_sub(1),
+            b']' => depths[1] = depths[1].saturating_sub(1),
+            b'}' => depths[2] = depths[2].saturating_sub(1),
+            _ => return false,
+        }
+        back_quotes > limits::PARSE_BACK_QUOTES || depths.iter().any(|depth| *depth > limits::PARSE_NESTING)
+    })
 }
 
 /// Adds rows and columns to ranges of bytes in ascending order. Without any range the parser would read all of the

@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 use std::path::Path;
 
 use forage_base::Stop;
-use forage_syntax::{Language, Parsed, parsed};
+use forage_syntax::{Language, ParseError, Parsed, parsed};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -82,6 +82,23 @@ fn damage_moves_nothing_out_of_the_text() -> Result<(), Box<dyn std::error::Erro
                 .map_err(|error| format!("{}: {error}", path.display()))?;
         }
     }
+    Ok(())
+}
+
+/// Such templates ended the process in Kotlin, and such brackets took half a minute in C++.
+#[test]
+fn brackets_that_nest_too_deep_are_not_parsed() -> Result<(), TestCaseError> {
+    // Of a notebook or a page parts are parsed.
+    let parts = ["jupyter", "vue", "svelte", "html"];
+    for language in Language::all().iter().filter(|language| !parts.contains(&language.name())) {
+        for (piece, times) in [("\"${", 513), ("%q(", 10_000), ("[", 401)] {
+            let found = parsed(language, &piece.repeat(times), Some("a"), &Stop::never());
+            prop_assert_eq!(found.err(), Some(ParseError::TooLarge), "{} {}", language.name(), piece);
+        }
+    }
+    let rust = Language::for_name("rust", "a.rs").unwrap();
+    let text = format!("fn a() {{ {}1{} }}\n", "(".repeat(300), ")".repeat(300));
+    prop_assert_eq!(parsed(rust, &text, None, &Stop::never()).unwrap().definitions.len(), 1);
     Ok(())
 }
 

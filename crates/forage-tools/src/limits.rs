@@ -94,7 +94,7 @@ pub const OUTLINE_PART: usize = 6;
 pub const OUTLINE_LARGEST_PART: usize = 3;
 
 /// Bytes that an outline may have of a file however short it is.
-pub const OUTLINE_BYTES: usize = 400;
+pub const OUTLINE_BYTES: usize = 1_500;
 
 /// Definitions, or names, that an error about a symbol tells of.
 pub const SYMBOL_PLACES: usize = 8;

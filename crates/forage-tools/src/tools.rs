@@ -29,6 +29,6 @@ pub use search::{
     CaseRule, Search, SearchData, SearchRecord, SearchRequest, SearchResponse, SearchText, Submatch,
 };
 pub use search_index::{
-    EarlierLines, RankRequest, RankResponse, RankedChunk, RankedCode, RankedFile, RankedLine, RankedReason,
-    SearchIndex, UnshownDefinition,
+    CutDefinition, EarlierLines, RankRequest, RankResponse, RankedChunk, RankedCode, RankedFile, RankedLine,
+    RankedReason, SearchIndex, UnshownDefinition,
 };

@@ -64,6 +64,9 @@ pub struct GrepResponse {
     /// Those that were found, whether in `implementations` or not.
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
     pub implementation_count: u64,
+    /// The name whose uses are asked for, without what qualifies it.
+    #[serde(skip)]
+    name: String,
     /// The type or module of a qualified name whose uses are asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub qualifier: Option<String>,
@@ -114,6 +117,7 @@ impl GrepResponse {
             definition_count: 0,
             implementations: Vec::new(),
             implementation_count: 0,
+            name: String::new(),
             qualifier: None,
             left_out_count: 0,
             left_out: Vec::new(),

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use self::code::Remembered;
-pub use self::code::{EarlierLines, RankedCode, UnshownDefinition};
+pub use self::code::{CutDefinition, EarlierLines, RankedCode, UnshownDefinition};
 use self::reader::ChunkReader;
 use self::scope::{RankScope, RankedPlace, RankedRoot, RankedRoots};
 use super::adapted;

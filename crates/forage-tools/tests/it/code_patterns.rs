@@ -1,5 +1,7 @@
 //! `grep_search` with `syntax`: patterns of code.
 
+use forage_tools::Workspace;
+use forage_tools::tools::GrepRequest;
 use serde_json::{Value, json};
 
 use crate::support::{Tree, answer, refusal};
@@ -52,6 +54,22 @@ fn code_is_found_by_its_syntax() {
     assert!(counts.contains("src/a.rs: 3\nsrc/b.py: 1\n"), "{counts}");
     let nothing = answer(&context, "grep_search", json!({"pattern": "spawn($A, $B)", "syntax": "any"}));
     assert!(!nothing.found && nothing.text.contains("No matches found"), "{}", nothing.text);
+}
+
+/// An index knows of texts within lines alone.
+#[test]
+fn a_text_over_lines_in_a_pattern_is_found_with_an_index() {
+    let tree = Tree::new();
+    tree.write("a.lua", "f([[\nbar = 1\n]], 3)\n");
+    tree.write("b.lua", "x = 1\n");
+    let cache = tempfile::tempdir().unwrap();
+    let place = forage_fs::PrivatePlace::below(cache.path()).join("indexes");
+    let indexed = Workspace::open(tree.root()).unwrap().keep_indexes(place).unwrap();
+    indexed.build_index().unwrap();
+    for workspace in [&indexed, &Workspace::open(tree.root()).unwrap()] {
+        let request = GrepRequest::new("f([[\nbar = 1\n]], $X)").syntax("lua");
+        assert_eq!(workspace.grep(request).unwrap().response.match_count, 3);
+    }
 }
 
 #[test]

@@ -108,6 +108,33 @@ fn an_outline_is_a_small_part_of_its_file_and_counts_what_it_leaves_out() {
 }
 
 #[test]
+fn names_are_read_as_their_languages_write_them() {
+    let (tree, workspace) = tree();
+    tree.write("J.java", "class Foo {\n    Foo() {}\n    Foo(int a) {}\n    void bar() {}\n}\n");
+    tree.write("a.ex", "defmodule A.B do\n  def foo(x) do\n    x\n  end\nend\n\ndefmodule C do\n  def foo(x) do\n    x\n  end\nend\n");
+    tree.write("a.cpp", "namespace n::m {\nstruct Box {\n  int get();\n};\n}\nstruct V {\n  V();\n  bool operator==(const V& a) {\n    return true;\n  }\n};\n");
+    tree.write("a.scala", "class A {\n  def `a b`(): Int = {\n    1\n  }\n}\n");
+    tree.write("a.hs", "module A where\n\n(<+>) :: Int -> Int -> Int\na <+> b = a + b\n");
+    for (path, symbol, start) in [
+        ("J.java", "Foo", 1),
+        ("a.ex", "A.B.foo", 2),
+        ("a.ex", "B.foo", 2),
+        ("a.cpp", "n::m::Box", 2),
+        ("a.cpp", "V", 6),
+        ("a.cpp", "operator ==", 8),
+        ("a.cpp", "V::operator==", 8),
+        ("a.scala", "`a b`", 2),
+    ] {
+        let outcome = workspace.read(ReadRequest::new(path).symbol(symbol));
+        let response = outcome.unwrap_or_else(|error| panic!("{path} {symbol}: {error}")).response;
+        assert_eq!(response.start_line, start, "{path} {symbol}");
+    }
+    // What is there is shown, and what is not is said.
+    let shown = text(workspace.context(), json!({"path": "J.java", "symbol": "bar, nothing"}));
+    assert!(shown.contains("void bar()") && shown.contains("no definition of `nothing`"), "{shown}");
+}
+
+#[test]
 fn members_that_stand_elsewhere_are_named_with_their_type() {
     let (tree, workspace) = tree();
     tree.write(
@@ -156,8 +183,8 @@ fn several_definitions_are_read_with_lines_around_them() {
         (&records["further"][0]["start_line"], &records["further"][0]["end_line"]),
         (&json!(27), &json!(31))
     );
-    let one_missing = json!({"path": "src/queue.rs", "symbol": "MOST, LEAST"});
-    assert!(refusal(workspace.context(), "read_file", one_missing).contains("no definition of `LEAST`"));
+    let none = json!({"path": "src/queue.rs", "symbol": "NONE, LEAST"});
+    assert!(refusal(workspace.context(), "read_file", none).contains("no definition of `NONE`"));
 }
 
 #[test]

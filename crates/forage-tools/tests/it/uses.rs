@@ -124,6 +124,22 @@ fn implementations_are_listed_whatever_the_page() {
     assert!(further.response.implementations.is_empty() && further.response.implementation_count == 0);
 }
 
+/// What separates the parts of a qualified name is a part of a name in some languages.
+#[test]
+fn a_name_as_it_is_written_comes_before_its_parts() {
+    let tree = Tree::new();
+    tree.write("a.R", "is.reactive <- function(x) x\nreactive <- function() 1\nis.reactive(2)\n");
+    tree.write("b.el", "(defun my/find (a) a)\n(my/find 1)\n(defun find (b) b)\n");
+    tree.write("c.sh", "a::b() {\n  echo 1\n}\na::b\nb\n");
+    tree.write("d.js", "class D {\n  #field = 1;\n  get() { return this.#field; }\n}\nconst field = 2;\n");
+    let workspace = Workspace::open(tree.root()).unwrap();
+    for (name, lines) in [("is.reactive", 2), ("my/find", 2), ("a::b", 2), ("#field", 2), ("reactive", 3)] {
+        let response = workspace.grep(GrepRequest::new(name).output(GrepOutput::Uses)).unwrap().response;
+        let found = (response.match_count, response.definition_count, response.qualifier);
+        assert_eq!(found, (lines, 1, None), "{name}");
+    }
+}
+
 #[test]
 fn files_and_counts_are_those_of_all_lines() {
     let workspace = Workspace::open(SOURCES).unwrap();

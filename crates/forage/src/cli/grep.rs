@@ -31,6 +31,7 @@ use super::told::ToldError;
 use super::{Global, Status};
 use crate::config::CommandLineSettings;
 
+use arguments::TypeChoice;
 pub(crate) use arguments::{Arguments, in_place_of};
 use printer::{Access, Found, Output, Style, sieve};
 
@@ -335,8 +336,9 @@ impl LineSearch<'_> {
         let base = self.base(root);
         let has_globs = !(arguments.glob.is_empty() && arguments.iglob.is_empty());
         let globs = has_globs.then(|| Globs::below(&base, &arguments.glob, &arguments.iglob)).transpose();
-        let has_types = !(arguments.types.is_empty() && arguments.types_not.is_empty());
-        let types = has_types.then(|| FileTypes::new(&arguments.types, &arguments.types_not)).transpose();
+        let chosen: Vec<(&str, bool)> =
+            arguments.types.0.iter().map(|choice| (choice.name.as_str(), choice.is_left_out)).collect();
+        let types = (!chosen.is_empty()).then(|| FileTypes::new(&chosen)).transpose();
         Ok(WalkOptions {
             hidden: arguments.hidden || arguments.unrestricted > 1,
             no_ignore: arguments.no_ignore || arguments.unrestricted > 0,
@@ -643,13 +645,12 @@ fn by_tool(
     };
     let globs = || {
         let mut globs = arguments.glob.clone();
-        for (names, mark) in [(&arguments.types, ""), (&arguments.types_not, "!")] {
-            for name in names {
-                let Some(of_type) = forage_fs::glob_of_type(name) else {
-                    bail!("{name} is not a type of files that is known; give -g GLOB");
-                };
-                globs.push(format!("{mark}{of_type}"));
-            }
+        for TypeChoice { name, is_left_out } in &arguments.types.0 {
+            let Some(of_type) = forage_fs::glob_of_type(name) else {
+                bail!("{name} is not a type of files that is known; give -g GLOB");
+            };
+            let mark = if *is_left_out { "!" } else { "" };
+            globs.push(format!("{mark}{of_type}"));
         }
         Ok(globs)
     };
@@ -666,12 +667,11 @@ fn by_tool(
         request.file_pattern = (!globs.is_empty()).then(|| globs.join(","));
         match arguments.ast {
             // The types of `-t` choose the files; the index looks for less if they are languages, too.
-            true if !arguments.types.is_empty()
-                && arguments.types.iter().all(|name| CodePattern::knows(name)) =>
-            {
-                request.syntax = Some(arguments.types.join(","));
+            true => {
+                let types: Vec<&str> = arguments.types.selected().collect();
+                let are_languages = !types.is_empty() && types.iter().all(|name| CodePattern::knows(name));
+                request.syntax = Some(if are_languages { types.join(",") } else { "any".to_owned() });
             }
-            true => request.syntax = Some("any".to_owned()),
             false => request.output = Some(GrepOutput::Uses),
         }
         request.max_results = arguments.max_results;

@@ -311,6 +311,42 @@ fn project() -> Project {
     ])
 }
 
+/// Where an option comes several times, and where a pattern is an error that another engine would read in its own way.
+#[test]
+fn of_several_options_the_last_counts_and_errors_are_errors() {
+    let project = project();
+    project.write("a.c", "int main() {\nx=\"${x}\"\naa\nab\n");
+    for arguments in [
+        &["-l", "-T", "rust", "-t", "rust", "needle"][..],
+        &["-l", "-T", "rust", "-t", "all", "needle"],
+        &["-l", "-t", "rust", "-T", "rust", "needle"],
+        &["-l", "-t", "all", "-T", "md", "needle"],
+        &["-C", "1", "-C", "0", "needle"],
+        &["-m", "1", "-m", "2", "-i", "-i", "needle"],
+        &["main() {"],
+        &["${x}"],
+        &["x{1,2"],
+        &[r"^\h+$"],
+        &[r"(.)\g1"],
+    ] {
+        let arguments = [&["--sort", "path"], arguments].concat();
+        let theirs = ripgrep().args(&arguments).arg(".").current_dir(&project.root).output().unwrap();
+        let ours = project.command(&project.root, &["grep"], &[]).args(&arguments).arg(".").output().unwrap();
+        let errors = String::from_utf8_lossy(&ours.stderr).into_owned();
+        assert_eq!(
+            (ours.status.code(), steady(&ours, false)),
+            (theirs.status.code(), steady(&theirs, false)),
+            "{arguments:?}: {errors}"
+        );
+        assert!(!errors.contains("slower engine"), "{arguments:?}: {errors}");
+    }
+    // What PCRE2 reads otherwise is not taken by `-P`.
+    for pattern in [r"^\h+$", r"(.)\g1", "(?R)"] {
+        let run = project.run(&["grep", "-P", pattern]);
+        assert!(run.status == 2 && run.stderr.contains("has another meaning in PCRE2"), "{run:?}");
+    }
+}
+
 #[test]
 fn stdout_has_nothing_but_results() {
     let project = project();

@@ -105,10 +105,28 @@ fn file_name(path: &RelPath) -> Cow<'_, str> {
 }
 
 pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
+    if let Some(name) = QualifiedName::as_written(&request.pattern) {
+        // On every page alike.
+        let first = GrepRequest { cursor: None, ..request.clone() };
+        let found = run_for(context, first, name)?;
+        match found.response.definition_count {
+            0 => {}
+            _ if request.cursor.is_none() => return Ok(found),
+            _ => return run_for(context, request.clone(), name),
+        }
+    }
+    let qualified = QualifiedName::new(&request.pattern)?;
+    run_for(context, request.clone(), qualified)
+}
+
+fn run_for(
+    context: &Context,
+    request: GrepRequest,
+    qualified: QualifiedName<'_>,
+) -> Result<ToolOutcome<GrepResponse>, ToolError> {
     let mut clamp = Clamp::new(&context.names, GrepSearch::NAME);
     let most = limits::GREP_MATCHES_MAX;
     let max_results = clamp.number("max_results", request.max_results, limits::GREP_MATCHES, 1, most);
-    let qualified = QualifiedName::new(&request.pattern)?;
     let name = qualified.name;
     if request.invert_match.unwrap_or(false) {
         return Err(ToolError::argument(
@@ -192,6 +210,7 @@ pub(super) fn run(context: &Context, request: GrepRequest) -> Result<ToolOutcome
             files_searched: report.searched(),
             files: page.files,
             elsewhere: page.elsewhere.most_first(),
+            name: qualified.name.to_owned(),
             qualifier: qualified.qualifier.map(str::to_owned),
             left_out_count: page.left_out.values().sum(),
             left_out: most_first(page.left_out),
@@ -464,7 +483,7 @@ impl<'a> UseReader<'a> {
                 None => DefinitionFit::Unknown,
             };
             let named = file.outline.definitions.iter().chain(&file.outline.fields);
-            let own = named.filter(|it| it.name == self.qualified.name && defines(it.kind));
+            let own = named.filter(|it| is_called(it, self.qualified.name) && defines(it.kind));
             let mut own: Vec<(DefinitionFit, &Definition)> = own.map(|it| (fit_of(it), it)).collect();
             own.iter().for_each(|(fit, _)| counts[*fit as usize] += 1);
             own.sort_by_key(|(fit, definition)| (*fit, definition.kind == DefinitionKind::Declaration));
@@ -747,6 +766,11 @@ fn leave_out(record: &mut GrepFile, narrowing: &Narrowing<'_>, around: (usize, u
     left_out
 }
 
+/// Returns whether a definition has a name, with or without the sign that uses of it have in PHP, Perl or Ruby.
+fn is_called(definition: &Definition, name: &str) -> bool {
+    definition.name == name || definition.name == name.trim_start_matches(['$', '@'])
+}
+
 /// Whether a definition of this kind is one of what its name is.
 fn defines(kind: DefinitionKind) -> bool {
     !matches!(kind, DefinitionKind::Extension | DefinitionKind::Heading)
@@ -757,7 +781,7 @@ fn tell(record: &mut GrepFile, path: &RelPath, file: &OutlinedFile, name: &str) 
     let OutlinedFile { text, outline, uses } = file;
     let definitions = &outline.definitions;
     let path = file_name(path);
-    let is_own = |definition: &&Definition| definition.name == name && defines(definition.kind);
+    let is_own = |definition: &&Definition| is_called(definition, name) && defines(definition.kind);
     let own: HashSet<u32> =
         definitions.iter().chain(&outline.fields).filter(is_own).map(|definition| definition.line).collect();
     let numbers: Vec<u32> = record.lines.iter().map(|line| line.line_number as u32).collect();

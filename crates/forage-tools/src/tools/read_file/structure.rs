@@ -350,11 +350,18 @@ pub(super) fn lines_of_all(
         c == ',' && depth == 0
     });
     let mut names = parts.map(str::trim).filter(|name| !name.is_empty()).peekable();
+    let mut failures = Vec::new();
     match names.peek() {
         None => add(symbols)?,
-        Some(_) => names.try_for_each(add)?,
+        Some(_) => failures.extend(names.filter_map(|name| add(name).err())),
     }
-    Ok(joined(all))
+    // What was found is not kept back for what was not.
+    let mut found = joined(all).into_iter();
+    let Some(mut first) = found.next() else {
+        return failures.into_iter().next().map_or_else(|| Ok(Vec::new()), Err);
+    };
+    first.notes.extend(failures.iter().map(ToString::to_string));
+    Ok([first].into_iter().chain(found).collect())
 }
 
 /// Returns ranges in the order of lines, in which no line comes twice.
@@ -384,22 +391,50 @@ fn lines_of(
     let outline = context.outlines.outline(&String::from_utf8_lossy(path.as_bytes()), text, stop);
     let found = &outline.definitions;
     // A name as it is written comes first: `ns::method` is one in a shell, `a-b` in Lisp.
-    let whole: Vec<usize> = (0..found.len()).filter(|at| found[*at].name == symbol).collect();
-    let segments = segments(symbol);
+    let spellings = spellings(symbol);
+    let of_spelling = |spelling: &String| -> Vec<usize> {
+        (0..found.len()).filter(|at| found[*at].name == *spelling).collect()
+    };
+    let whole = spellings.iter().map(of_spelling).find(|found| !found.is_empty()).unwrap_or_default();
+    let segments = segments(spellings.last().map_or(symbol, String::as_str));
     let (name, outer) = match segments.split_last() {
         _ if !whole.is_empty() => (symbol, &[] as &[String]),
         Some((name, outer)) => (name.as_str(), outer),
         None => return Err(ToolError::argument("symbol", "it names nothing; give the name of a definition")),
     };
     let around = |at: usize| outline.around(at).skip(1);
+    let all_lines: Vec<&str> = text.lines().collect();
+    // A container may have a name of several parts, such as `A.B` in Elixir, of which the outline has the last.
+    let is_separator = |c: char| matches!(c, '.' | ':' | '\\' | '/');
+    let qualifiers = |definition: &Definition| {
+        let line = all_lines.get(definition.line as usize - 1).copied().unwrap_or_default();
+        let is_name = |c: char| c.is_alphanumeric() || c == '_' || is_separator(c);
+        let is_part = |c: Option<char>| c.is_some_and(|c| is_name(c) && !is_separator(c));
+        let places = line.match_indices(&definition.name);
+        let mut words = places
+            .map(|(at, name)| (&line[..at], &line[at + name.len()..]))
+            .filter(|(before, after)| !is_part(before.chars().next_back()) && !is_part(after.chars().next()));
+        let before = words.next().map_or("", |(before, _)| before);
+        let start = before
+            .rfind(|c| !is_name(c))
+            .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+        before[start..].rsplit(is_separator).filter(|part| !part.is_empty())
+    };
     // The innermost first; names between may be left out.
     let is_within = |at: &usize| {
         let mut names = outer.iter().rev().peekable();
-        let scope = found[*at].scope.as_deref();
-        let around = around(*at).map(|definition| definition.name.as_str());
-        scope.into_iter().chain(around).for_each(|outer| {
-            names.next_if(|name| outer == **name || outer.rsplit(['.', ':']).next() == Some(name));
-        });
+        let mut leave = |outer: &str| {
+            if names.next_if(|name| outer == **name).is_none() {
+                let parts = outer.rsplit(is_separator).filter(|part| !part.is_empty());
+                parts.for_each(|part| drop(names.next_if(|name| part == **name).cloned()));
+            }
+        };
+        found[*at].scope.iter().for_each(|scope| leave(scope));
+        qualifiers(&found[*at]).for_each(&mut leave);
+        for outer in around(*at) {
+            leave(&outer.name);
+            qualifiers(outer).for_each(&mut leave);
+        }
         names.peek().is_none()
     };
     let named: Vec<usize> = match whole.is_empty() {
@@ -410,7 +445,19 @@ fn lines_of(
         |kind: DefinitionKind| matches!(kind, DefinitionKind::Declaration | DefinitionKind::Extension);
     // A type is meant before what extends it, and a function before its prototype.
     let main: Vec<usize> = named.iter().copied().filter(|at| !is_lesser(found[*at].kind)).collect();
-    let chosen = if main.is_empty() { &named } else { &main };
+    // A type is meant before the constructors in it, which have its name in many languages.
+    let is_in = |at: usize, outer: usize| {
+        std::iter::successors(found[at].parent, |at| found[*at].parent).any(|it| it == outer)
+    };
+    let holds_all = |outer: &usize| {
+        found[*outer].kind == DefinitionKind::Type && main.iter().all(|at| at == outer || is_in(*at, *outer))
+    };
+    let holding: Vec<usize> = main.iter().copied().find(holds_all).into_iter().collect();
+    let chosen = match (holding.is_empty(), main.is_empty()) {
+        (false, _) => &holding,
+        (true, false) => &main,
+        (true, true) => &named,
+    };
     let first = chosen.first().copied().unwrap_or_default();
     let is_same = |at: &usize| {
         let (parent, scope) = (found[first].parent, &found[first].scope);
@@ -494,6 +541,23 @@ fn members_elsewhere(outline: &FileOutline, at: usize) -> Option<String> {
     (!named.is_empty()).then(|| format!("more of {name} in this file: {}{more}", named.join(", ")))
 }
 
+/// Returns a symbol as it is written, then as definitions have it that languages let write in other ways: operators in
+/// brackets, names in quotes, with their arity or a macro's sign.
+fn spellings(symbol: &str) -> Vec<String> {
+    let symbol = symbol.trim();
+    let mut all = vec![symbol.to_owned()];
+    let bare = symbol.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).map_or(symbol, str::trim);
+    let bare = bare.trim_matches(['`', '"', '\'']);
+    let is_arity = |arity: &str| !arity.is_empty() && arity.bytes().all(|byte| byte.is_ascii_digit());
+    let bare = bare.rsplit_once('/').filter(|(_, arity)| is_arity(arity)).map_or(bare, |(name, _)| name);
+    all.push(bare.to_owned());
+    all.extend(bare.strip_prefix("operator ").map(|operator| format!("operator{}", operator.trim())));
+    all.extend([bare.trim_start_matches(['@', '$', '#']), bare.trim_end_matches('!')].map(str::to_owned));
+    all.push(bare.to_owned());
+    all.retain(|spelling| !spelling.is_empty());
+    all
+}
+
 /// The names of a qualified one, however its language writes it, without arguments and parameters.
 fn segments(symbol: &str) -> Vec<String> {
     let mut depth = 0_usize;
@@ -504,7 +568,7 @@ fn segments(symbol: &str) -> Vec<String> {
         is_outside.then_some(c)
     };
     let plain: String = symbol.replace("->", ".").chars().filter_map(outside).collect();
-    let names = plain.split([':', '.', '#', '/', ' ']);
+    let names = plain.split([':', '.', '#', '/', '\\', ' ']);
     names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use forage_base::{Stop, map_in_threads};
 use forage_fs::{Root, display_text};
 use forage_rank::{
-    Definition, FileHit, FileOutline, PassageBudget, PassageFile, PassageSearch, Passages, QueryWords,
-    model_tokens,
+    Definition, DefinitionKind, FileHit, FileOutline, PassageBudget, PassageFile, PassageSearch, Passages,
+    QueryWords, model_tokens,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -35,11 +35,23 @@ pub struct RankedCode {
     /// The last line of the innermost of these, where the lines go on after it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within_end_line: Option<u32>,
+    /// The function that the lines end in, where more of it is not shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cut: Option<CutDefinition>,
     /// Lines of a long comment directly before the first line, which are left out.
     #[serde(skip_serializing_if = "crate::lines::is_zero")]
     pub comment_lines: usize,
     /// The lines without line ends; U+FFFD for what is not UTF-8, and what hides or reorders text written out.
     pub lines: Vec<String>,
+}
+
+/// A definition of which the end is not shown.
+#[derive(Debug, JsonSchema, Serialize)]
+pub struct CutDefinition {
+    /// Its name.
+    pub name: String,
+    /// Its last line, from 1.
+    pub end_line: u32,
 }
 
 /// A definition of which no line is shown.
@@ -182,6 +194,7 @@ impl CodeReader<'_> {
                 end_line: *range.end(),
                 within: around.map(|at| names_of(source.outline, at, border)),
                 within_end_line: end_line.filter(|end| end < range.end()),
+                cut: cut(source, ranges, *range.end(), border),
                 comment_lines: before.map_or(0, |folded| folded.clone().count()),
                 lines: texts
                     .by_ref()
@@ -202,6 +215,28 @@ fn around(outline: &FileOutline, line: u32) -> Option<usize> {
         at = outline.definitions[at].parent?;
     }
     Some(at)
+}
+
+/// Returns the function that goes on after a line, if its end is shown nowhere.
+fn cut(
+    source: &PassageFile<'_>,
+    ranges: &[RangeInclusive<u32>],
+    last: u32,
+    border: &mut Border<'_>,
+) -> Option<CutDefinition> {
+    let definitions = &source.outline.definitions;
+    let inner = source.outline.innermost(last);
+    let mut around = std::iter::successors(inner, |at| definitions[*at].parent).map(|at| &definitions[at]);
+    let definition = around.find(|it| it.kind == DefinitionKind::Function && it.end_line > last)?;
+    let lines: Vec<&str> = forage_fs::lines(source.text).take(definition.end_line as usize).collect();
+    // What only closes it says nothing.
+    let end = (last as usize..lines.len()).rfind(|at| lines[*at].contains(char::is_alphanumeric))? as u32 + 1;
+    if ranges.iter().chain(source.known).any(|range| range.contains(&end)) {
+        return None;
+    }
+    let mut name = clip(&sanitize_line(&definition.name), limits::CODE_NAME_BYTES);
+    border.text(&mut name);
+    Some(CutDefinition { name, end_line: definition.end_line })
 }
 
 /// Returns the name of a definition behind those of the definitions around it.

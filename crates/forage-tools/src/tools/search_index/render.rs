@@ -4,7 +4,9 @@ use forage_fs::{Root, is_like_a_note};
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::{EarlierLines, RankResponse, RankedCode, RankedFile, RankedReason, UnshownDefinition};
+use super::{
+    CutDefinition, EarlierLines, RankResponse, RankedCode, RankedFile, RankedReason, UnshownDefinition,
+};
 use crate::border::Border;
 use crate::head::Counts;
 use crate::lines::fit_steps;
@@ -213,11 +215,16 @@ fn with_code(response: &RankResponse, detail: IndexDetail) -> String {
             let ranges: Vec<String> = file.shown_earlier.iter().map(range).collect();
             let _ = writeln!(text, "{HEAD}{path} {}: shown earlier, and as it was", ranges.join(", "));
         }
-        for RankedCode { start_line, end_line, within, within_end_line, comment_lines, lines } in &file.code {
+        for RankedCode { start_line, end_line, within, within_end_line, cut, comment_lines, lines } in
+            &file.code
+        {
             let _ = write!(text, "{HEAD}{path} {start_line}-{end_line}");
             if let Some(within) = within {
                 let _ = write!(text, " in {within}");
                 let _ = within_end_line.map(|end| write!(text, " (to {end})"));
+            }
+            if let Some(CutDefinition { name, end_line }) = cut {
+                let _ = write!(text, ", of {} to {end_line}", shown_name(name));
             }
             if *comment_lines > 0 {
                 let _ = write!(text, ", after {}", count(*comment_lines as u64, "comment line"));
@@ -266,14 +273,19 @@ fn head_path(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// What a file defines beside what is shown of it.
+/// A name as it stands in a line of ours.
+fn shown_name(name: &str) -> String {
+    let is_plain = name.chars().all(|c| c.is_alphanumeric() || "_$:.-".contains(c));
+    if is_plain { name.to_owned() } else { quoted_name(name) }
+}
+
+/// Writes what a file defines in addition to what is shown of it.
 fn push_unshown(text: &mut String, file: &RankedFile) {
     if file.unshown.is_empty() && file.unshown_more == 0 {
         return;
     }
-    let is_plain = |name: &str| name.chars().all(|c| c.is_alphanumeric() || "_$:.-".contains(c));
     let entry = |it: &UnshownDefinition| {
-        let name = if is_plain(&it.name) { it.name.clone() } else { quoted_name(&it.name) };
+        let name = shown_name(&it.name);
         // A constructor may have no name but this.
         let kind = if it.name == it.kind { String::new() } else { format!("{} ", it.kind) };
         let end = if it.start_line == it.end_line { String::new() } else { format!("-{}", it.end_line) };

@@ -47,7 +47,7 @@ const OF_LINES: [&str; 21] = [
 ];
 
 #[derive(Debug, clap::Args)]
-#[command(after_long_help = EXAMPLES)]
+#[command(after_long_help = EXAMPLES, args_override_self = true)]
 pub(crate) struct Arguments {
     /// Regular expression to search for in every line; with -e, -f or --files, the first path
     #[arg(required_unless_present_any = ["patterns", "pattern_files", "files"])]
@@ -110,12 +110,8 @@ pub(crate) struct Arguments {
     /// As -g, in any case
     #[arg(long, value_name = "GLOB", help_heading = "Files")]
     pub(super) iglob: Vec<String>,
-    /// Search only files of a type, such as rust or py; may be given several times
-    #[arg(short = 't', long = "type", value_name = "TYPE", help_heading = "Files")]
-    pub(super) types: Vec<String>,
-    /// Leave out files of a type
-    #[arg(short = 'T', long = "type-not", value_name = "TYPE", help_heading = "Files")]
-    pub(super) types_not: Vec<String>,
+    #[command(flatten)]
+    pub(super) types: ChosenTypes,
     /// Search hidden files too
     #[arg(short = '.', long, overrides_with = "hidden", help_heading = "Files")]
     pub(super) hidden: bool,
@@ -355,5 +351,62 @@ impl Arguments {
             (_, true) => forage_search::Case::Smart,
             _ => forage_search::Case::Sensitive,
         }
+    }
+}
+
+/// Types of files in the order in which they were given, because the later ones win.
+#[derive(Debug, Default)]
+pub(super) struct ChosenTypes(pub(super) Vec<TypeChoice>);
+
+/// A type of files of `-t`, or of `-T` if it is left out.
+#[derive(Clone, Debug)]
+pub(super) struct TypeChoice {
+    pub(super) name: String,
+    pub(super) is_left_out: bool,
+}
+
+impl ChosenTypes {
+    const SELECT: &str = "type";
+    const NEGATE: &str = "type-not";
+
+    /// Returns the names of the types that are searched.
+    pub(super) fn selected(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter(|choice| !choice.is_left_out).map(|choice| choice.name.as_str())
+    }
+}
+
+impl clap::Args for ChosenTypes {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        let option = |id: &'static str, short: char| {
+            let option = clap::Arg::new(id).short(short).long(id).value_name("TYPE");
+            option.action(clap::ArgAction::Append).help_heading("Files")
+        };
+        let select = "Search only files of a type, such as rust or py; may be given several times";
+        command
+            .arg(option(Self::SELECT, 't').help(select))
+            .arg(option(Self::NEGATE, 'T').help("Leave out files of a type; of -t and -T the later one wins"))
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl clap::FromArgMatches for ChosenTypes {
+    fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+        let chosen = |id: &str, is_left_out: bool| -> Vec<(usize, TypeChoice)> {
+            let places = matches.indices_of(id).into_iter().flatten();
+            let names = matches.get_many::<String>(id).into_iter().flatten();
+            places.zip(names.map(|name| TypeChoice { name: name.clone(), is_left_out })).collect()
+        };
+        let mut all = chosen(Self::SELECT, false);
+        all.extend(chosen(Self::NEGATE, true));
+        all.sort_by_key(|(place, _)| *place);
+        Ok(Self(all.into_iter().map(|(_, choice)| choice).collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &clap::ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
     }
 }

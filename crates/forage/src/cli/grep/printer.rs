@@ -373,9 +373,11 @@ impl Engine {
             Ok(matcher) => Ok(Self::Regex(matcher)),
             Err(error) => {
                 let text = error.to_string();
-                // As ripgrep's `--engine auto`.
-                let may_help =
-                    !arguments.fixed_strings && !text.contains("size limit") && !text.contains("not allowed");
+                // As ripgrep's `--engine auto`, but not for what is an error: it would mean something else there.
+                let may_help = !arguments.fixed_strings
+                    && ["look-around", "backreferences are not supported"]
+                        .iter()
+                        .any(|kind| text.contains(kind));
                 if may_help && let Ok(engine) = Self::backtracking(arguments, patterns, stop) {
                     return Ok(engine);
                 }

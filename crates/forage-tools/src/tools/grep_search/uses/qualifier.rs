@@ -24,10 +24,19 @@ const SEPARATORS: [&str; 6] = ["::", "->", ".", "#", "/", ":"];
 const OWN: [&str; 5] = ["self", "this", "Self", "cls", "super"];
 
 impl<'p> QualifiedName<'p> {
+    /// Returns the pattern as one name, if it has what separates the parts of a qualified one: `is.reactive` is a name in R,
+    /// `my/find` in Lisp, `#field` in JavaScript.
+    pub(super) fn as_written(pattern: &'p str) -> Option<Self> {
+        let name = bare(pattern);
+        let has_separator = SEPARATORS.iter().any(|separator| name.contains(separator));
+        (has_separator && !name.contains(char::is_whitespace)).then_some(Self { name, qualifier: None })
+    }
+
     /// Reads a pattern as a name.
     pub(super) fn new(pattern: &'p str) -> Result<Self, ToolError> {
-        let bare = pattern.trim().trim_start_matches(r"\b").trim_end_matches(r"\b");
-        let bare = bare.strip_suffix("()").unwrap_or(bare).trim_start_matches([':', '.', '#', '/']);
+        let bare = bare(pattern).trim_start_matches([':', '.', '#', '/']);
+        // What Rust writes for a name that is a word of the language.
+        let bare = bare.strip_prefix("r#").unwrap_or(bare);
         // What begins with a separator is a name with it, such as `->cart` in Clojure.
         let behind = |separator: &&str| Some(bare.rfind(separator).filter(|at| *at > 0)? + separator.len());
         let start = SEPARATORS.iter().filter_map(behind).max().unwrap_or_default();
@@ -49,6 +58,12 @@ impl<'p> QualifiedName<'p> {
         );
         Err(ToolError::argument("pattern", problem))
     }
+}
+
+/// A pattern without what only says that it is one name, or a function.
+fn bare(pattern: &str) -> &str {
+    let bare = pattern.trim().trim_start_matches(r"\b").trim_end_matches(r"\b");
+    bare.strip_suffix("()").unwrap_or(bare)
 }
 
 /// Whether a use belongs to the qualifier.

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use super::super::{GrepDefinition, GrepFile, GrepLine, GrepResponse};
-use super::qualifier::QualifiedName;
 use super::{GrepWithin, part};
 use crate::limits;
 use crate::lines::{ContextDetail, shown_line};
@@ -11,7 +10,7 @@ use crate::text::{clip, count, grouped, quoted};
 
 /// The headline of an answer with so many lines, and which lines the qualifier leaves out.
 pub(in super::super) fn headline(response: &GrepResponse, shown: u64) -> String {
-    let name = quoted(QualifiedName::new(&response.pattern).map_or(&response.pattern, |found| found.name));
+    let name = quoted(&response.name);
     let at_least = if response.totals_exact { "" } else { "at least " };
     let (lines, files) = (count(response.match_count, "line"), count(response.file_count, "file"));
     let further = if response.continued { " more" } else { "" };
