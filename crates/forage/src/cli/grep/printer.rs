@@ -374,10 +374,12 @@ impl Engine {
             Err(error) => {
                 let text = error.to_string();
                 // As ripgrep's `--engine auto`, but not for what is an error: it would mean something else there.
+                let is_other = |pattern: &String| [r"\K", "(?>", "(?("].iter().any(|it| pattern.contains(it));
                 let may_help = !arguments.fixed_strings
-                    && ["look-around", "backreferences are not supported"]
+                    && (["look-around", "backreferences are not supported"]
                         .iter()
-                        .any(|kind| text.contains(kind));
+                        .any(|it| text.contains(it))
+                        || patterns.iter().any(is_other));
                 if may_help && let Ok(engine) = Self::backtracking(arguments, patterns, stop) {
                     return Ok(engine);
                 }
