@@ -1,8 +1,9 @@
-//! Answers of models that were given before.
+//! Cache of model answers.
 //!
-//! An answer may stand in for a call only if everything that determines it is the same, so the key is a hash over all
-//! of that: model, prompt, evidence, schema, limits. A change of a file that shows in the evidence is another key, and
-//! nothing has to be invalidated. Where answers are kept is not this crate's business.
+//! A cached answer may replace a call only if everything that determines it is the same. The key is therefore
+//! a hash of model, prompt, evidence, schema and limits. If a file changes in a way that shows in the
+//! evidence, the key changes too, so nothing has to be invalidated. This crate does not decide where answers
+//! are stored.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,38 +11,39 @@ use std::time::Duration;
 use forage_llm::ChatRequest;
 use ring::digest::{Context as Digest, SHA256};
 
-/// Keeps answers. Implementations are fast next to a model call, and fail by not knowing an answer.
+/// Stores answers. Implementations must be fast compared to a model call, and report failures as a missing
+/// answer.
 pub trait AnswerCache: Send + Sync {
-    /// The answer that was kept under this key, if it is there, readable and not too old.
+    /// Returns the answer stored under this key if it is present, readable and not too old.
     fn get(&self, key: &CacheKey) -> Option<CachedAnswer>;
 
-    /// Keeps a model's text. It has been found to be an answer; it holds no evidence, but it names files and says in
-    /// the model's words what they are for.
+    /// Stores a model's text that has been validated as an answer. It contains no evidence, but it names
+    /// files and describes them in the model's words.
     fn put(&self, key: &CacheKey, text: &str);
 }
 
 /// An answer from a cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CachedAnswer {
-    /// The text of the model's answer. It is validated again as if the model had just said it.
+    /// The text of the model's answer. It is validated again like a new answer.
     pub text: String,
-    /// The time since it was said.
+    /// The time since the model gave it.
     pub age: Duration,
 }
 
-/// Names one request to one model.
+/// Identifies one request to one model.
 ///
-/// SHA-256, because evidence comes from repositories that may be hostile: with a weaker hash, two requests could be
-/// made to collide, and one would get the answer to the other.
+/// We use SHA-256 because evidence comes from repositories that may be hostile. With a weaker hash, someone
+/// could make two requests collide, and one would get the answer to the other.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct CacheKey(String);
 
 impl CacheKey {
-    /// The key of a request. `prompt_version` stands for how the answer will be read; the prompt's text itself is
-    /// part of the request.
+    /// Returns the key of a request. `prompt_version` represents how the answer will be parsed; the prompt's
+    /// text itself is part of the request.
     pub(crate) fn of(model: &str, prompt_version: u32, request: &ChatRequest) -> Self {
         let mut digest = Digest::new(&SHA256);
-        // Each part with its length, so that no two lists of parts are the same bytes.
+        // Each part is prefixed with its length, so that no two lists of parts have the same bytes.
         let mut add = |part: &str| {
             digest.update(&(part.len() as u64).to_le_bytes());
             digest.update(part.as_bytes());
@@ -61,7 +63,7 @@ impl CacheKey {
         Self(hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// 64 hexadecimal digits, fit for a file name.
+    /// Returns the key as 64 hexadecimal digits, which is a valid file name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -105,7 +107,7 @@ mod tests {
             CacheKey::of("acme/small", 1, &other_schema),
             CacheKey::of("acme/small", 1, &limit),
             CacheKey::of("acme/small", 1, &system),
-            // The border between model and version moved by a character.
+            // The boundary between model and version moved by one character.
             CacheKey::of("acme/small1", 1, &request("user")),
         ];
         let distinct: std::collections::HashSet<_> = others.iter().chain([&base]).collect();

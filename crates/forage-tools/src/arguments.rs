@@ -1,9 +1,10 @@
-//! From the JSON that a caller sent to JSON that the request type takes.
+//! Converts a caller's JSON to JSON that the request type accepts.
 //!
-//! Models send `"5"` for 5, a bare string for a list of one, `null` or `""` for «not given», a list or the whole object as
-//! text, and the names that other tools have for the same arguments; clients add arguments of their own. What can be meant
-//! only one way is taken, and what says nothing of the question is left out with a note. An argument that narrows the
-//! question and that a tool does not have is refused: without it the answer would be to another one.
+//! Models send `"5"` for 5, a plain string for a list of one, `null` or `""` for «not given», a list or the
+//! whole object as text, and the argument names of other tools. Clients add arguments of their own. We accept
+//! everything that has only one possible meaning. Arguments that do not affect the question are dropped with
+//! a note. An unknown argument that narrows the question is an error, because without it we would answer
+//! another question.
 
 pub(crate) mod foreign;
 mod text;
@@ -20,14 +21,15 @@ use crate::names::ToolNames;
 use crate::text::other_forms;
 use crate::tool::Tool;
 
-/// Brings arguments that a tool has no single one for into those that it has, before their names are looked at.
+/// Converts arguments that have no direct equivalent in a tool to its own arguments, before their names are
+/// resolved.
 pub(crate) type Adapt = fn(&mut Map<String, Value>) -> Result<(), ToolError>;
 
-/// What is known of the arguments of a tool.
+/// Definition of a tool's arguments.
 pub(crate) struct ArgumentDefinition<'a> {
-    /// What the tool is called.
+    /// The name of the tool.
     pub(crate) tool: &'a str,
-    /// What the others are called.
+    /// The names of all tools.
     pub(crate) names: &'a ToolNames,
     pub(crate) schema: &'a Value,
     pub(crate) foreign: &'a [ForeignNames],
@@ -35,7 +37,7 @@ pub(crate) struct ArgumentDefinition<'a> {
 }
 
 impl<'a> ArgumentDefinition<'a> {
-    /// That of a tool, whose schema this is.
+    /// Returns the definition for a tool with this schema.
     pub(crate) fn of<T: Tool>(schema: &'a Value, names: &'a ToolNames) -> Self {
         Self { tool: names.called(T::NAME), names, schema, foreign: T::FOREIGN, adapt: T::adapt }
     }
@@ -44,7 +46,7 @@ impl<'a> ArgumentDefinition<'a> {
         self.schema["properties"].as_object().is_some_and(|properties| properties.contains_key(name))
     }
 
-    /// The arguments that have no default.
+    /// Returns the arguments that have no default.
     pub(crate) fn required(&self) -> impl Iterator<Item = &str> {
         self.schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str)
     }
@@ -53,7 +55,7 @@ impl<'a> ArgumentDefinition<'a> {
         self.required().any(|required| required == name)
     }
 
-    /// `pattern` (string, required), `path` (string), …
+    /// Lists the arguments: `pattern` (string, required), `path` (string), …
     fn arguments(&self) -> String {
         let describe = |(name, property): (&String, &Value)| {
             let kind = property["type"].as_str().unwrap_or("value");
@@ -65,7 +67,7 @@ impl<'a> ArgumentDefinition<'a> {
     }
 }
 
-/// A tool's request, typed, and notes on what was left out of it. Its arguments are not checked yet.
+/// Parses a tool's request. Returns it with notes on dropped arguments. The values are not checked yet.
 pub(crate) fn parse<R: DeserializeOwned>(
     definition: &ArgumentDefinition<'_>,
     request: Value,
@@ -77,20 +79,20 @@ pub(crate) fn parse<R: DeserializeOwned>(
     Ok((request, notes))
 }
 
-/// The arguments of a request by the names that the tool knows, and notes on those that were left out.
+/// Returns the arguments of a request under the tool's own names, and notes on those that were dropped.
 pub(crate) fn named(
     definition: &ArgumentDefinition<'_>,
     request: Value,
 ) -> Result<(Map<String, Value>, Vec<String>), ToolError> {
     let request = match request {
-        // The whole object as text, as some clients send it.
+        // Some clients send the whole object as text.
         Value::String(text) => read_arguments(&text).unwrap_or(Value::String(text)),
         other => other,
     };
     let mut fields = match request {
         Value::Object(fields) => fields,
         Value::Null => Map::new(),
-        // The empty object of a language that knows no other.
+        // Some languages use an empty list for an empty object.
         Value::Array(items) if items.is_empty() => Map::new(),
         _ => {
             return Err(ToolError::Request(format!(
@@ -103,7 +105,7 @@ pub(crate) fn named(
     let mut notes = Vec::new();
     (definition.adapt)(&mut fields)?;
     foreign::translate(definition, &mut fields, &mut notes)?;
-    // For what has a default, nothing is a way of leaving it out.
+    // An empty value means «not given» for an argument that has a default.
     fields.retain(|name, value| match value {
         Value::Null => false,
         Value::String(text) => !text.trim().is_empty() || definition.is_required(name),
@@ -113,7 +115,7 @@ pub(crate) fn named(
     Ok((fields, notes))
 }
 
-/// Brings a request into the shape of the tool's schema.
+/// Converts a request to the tool's schema.
 fn coerce(definition: &ArgumentDefinition<'_>, request: Value) -> Result<(Value, Vec<String>), ToolError> {
     let (fields, notes) = named(definition, request)?;
     let mut out = Map::new();
@@ -133,7 +135,7 @@ fn coerce(definition: &ArgumentDefinition<'_>, request: Value) -> Result<(Value,
     Ok((Value::Object(out), notes))
 }
 
-/// A value as the property's type, where it can be meant one way only.
+/// Converts a value to the property's type if it has only one possible meaning.
 pub(crate) fn convert(tool: &str, name: &str, property: &Value, value: Value) -> Result<Value, ToolError> {
     let wanted = property["type"].as_str().unwrap_or_default();
     let wrong = |value: &Value| {
@@ -147,7 +149,7 @@ pub(crate) fn convert(tool: &str, name: &str, property: &Value, value: Value) ->
         ("string", Value::Number(number)) => Some(Value::String(number.to_string())),
         ("string", Value::Array(items)) => match items.as_slice() {
             [item @ Value::String(_)] => Some(item.clone()),
-            // It takes several globs between commas.
+            // This argument accepts several globs separated by commas.
             items if name == "file_pattern" => {
                 let globs: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
                 globs.map(|globs| Value::String(globs.join(",")))
@@ -169,19 +171,19 @@ pub(crate) fn convert(tool: &str, name: &str, property: &Value, value: Value) ->
     converted.ok_or_else(|| wrong(&value))
 }
 
-/// A whole number as callers write it.
+/// Parses a whole number as callers write it.
 fn integer_of(value: &Value) -> Option<i64> {
     let number = match value {
         Value::Number(number) => number.as_f64(),
         Value::String(text) => text.trim().parse().ok(),
         _ => None,
     };
-    // What is too large for a number of ours is out of every range all the same: it becomes the largest.
+    // A number too large for `i64` is out of every range anyway, so we saturate.
     number.filter(|n| n.fract() == 0.0 && n.is_finite()).map(|number| number as i64)
 }
 
-/// The parts of a list that came as one text: between commas and line feeds that stand in no brackets. A text with
-/// brackets that do not close is one part.
+/// Splits a list that came as one text, at commas and line feeds outside of brackets. A text with unbalanced
+/// brackets is one part.
 pub(crate) fn split(text: &str) -> Vec<&str> {
     let (mut parts, mut begin, mut depth, mut is_escaped) = (Vec::new(), 0, 0_i32, false);
     for (at, c) in text.char_indices() {
@@ -206,7 +208,7 @@ pub(crate) fn split(text: &str) -> Vec<&str> {
     if parts.is_empty() { vec![text] } else { parts }
 }
 
-/// Refuses what is for an answer of some results, in a call for all there is.
+/// Rejects the arguments for pages in a call that streams all results.
 pub(crate) fn refuse_pages(max_results: Option<i64>, cursor: Option<&str>) -> Result<(), ToolError> {
     let refused = [("max_results", max_results.is_some()), ("cursor", cursor.is_some())];
     match refused.iter().find(|(_, is_given)| *is_given) {
@@ -215,7 +217,7 @@ pub(crate) fn refuse_pages(max_results: Option<i64>, cursor: Option<&str>) -> Re
     }
 }
 
-/// Brings the numbers of a call of a tool into their ranges, and says so.
+/// Clamps the numbers in a tool's call to their ranges and adds warnings.
 pub(crate) struct Clamp<'a> {
     names: &'a ToolNames,
     tool: &'static str,
@@ -243,7 +245,7 @@ impl<'a> Clamp<'a> {
         clamped
     }
 
-    /// A number that has no upper limit.
+    /// Clamps a number that has no upper limit.
     pub(crate) fn at_least(&mut self, argument: &str, value: Option<i64>, least: u64) -> Option<u64> {
         let value = value?;
         let clamped = u64::try_from(value).unwrap_or(0).max(least);
@@ -254,7 +256,7 @@ impl<'a> Clamp<'a> {
         Some(clamped)
     }
 
-    /// Says that the nearer of two limits was used.
+    /// Adds a warning that the nearer of two limits was used.
     pub(crate) fn note(&mut self, argument: &str, value: impl Into<i128>, least: u64, most: u64) {
         let value: i128 = value.into();
         let used = value.clamp(least.into(), most.into());
@@ -263,7 +265,8 @@ impl<'a> Clamp<'a> {
     }
 }
 
-/// Compiles globs. One with a slash is read from the root and from the start of the search, because callers mean either.
+/// Compiles globs. A glob with a slash is matched both from the root and from the start of the search,
+/// because callers mean either.
 pub(crate) fn globs_at(
     argument: &'static str,
     globs: &[String],
@@ -287,9 +290,15 @@ pub(crate) fn globs_at(
     })
 }
 
-/// Returns the globs that a caller can mean by one: `./x` is relative to the start, `a|b` and `*.a *.b` are two, `dir/` is all that is
-/// in it, `.ext` is a kind of files, brackets can be those of a name such as `[slug]`, a backslash can stand for a slash, and what
-/// begins with the path of the root is below it. Names have composed or decomposed letters.
+/// Returns the globs that a caller can mean by one:
+///
+/// - `./x` is relative to the start.
+/// - `a|b` and `*.a *.b` are two globs.
+/// - `dir/` means all files in it, and `.ext` means all files with this extension.
+/// - Brackets can be part of a name such as `[slug]`.
+/// - A backslash can mean a slash.
+/// - A glob that begins with the path of the root is relative to the root.
+/// - Names may have composed or decomposed letters.
 fn readings(glob: &str, root: &Root, start: &RelPath) -> Vec<String> {
     let below = root.path().to_str().and_then(|root| glob.trim().strip_prefix(root));
     let glob = below.filter(|rest| rest.starts_with('/')).unwrap_or(glob).trim();
@@ -325,14 +334,15 @@ fn readings(glob: &str, root: &Root, start: &RelPath) -> Vec<String> {
     all
 }
 
-/// Compiles the `file_pattern` that chooses files: globs between commas, of which those that begin with `!` leave out.
+/// Compiles the `file_pattern` that selects files: globs separated by commas; those that begin with `!`
+/// exclude files.
 pub(crate) fn file_globs(
     globs: Option<&str>,
     (root, start): (&Root, &RelPath),
 ) -> Result<Option<Globs>, ToolError> {
     let mut globs: Vec<String> = globs.map(split).into_iter().flatten().map(str::to_owned).collect();
     globs.retain(|glob| !glob.trim().is_empty());
-    // The last one decides, and what is left out is left out wherever it is said.
+    // The last matching glob decides, so exclusions come last, wherever the caller wrote them.
     globs.sort_by_key(|glob| glob.starts_with('!'));
     if globs.iter().all(|glob| glob == "*" || glob == "**" || glob == "**/*") {
         return Ok(None);
@@ -343,7 +353,7 @@ pub(crate) fn file_globs(
     globs_at("file_pattern", &globs, (root, start)).map(Some)
 }
 
-/// A path as a glob that matches it and nothing else.
+/// Escapes a path to a glob that matches only this path.
 pub(crate) fn escaped(path: &RelPath) -> String {
     let mut glob = String::new();
     for c in String::from_utf8_lossy(path.as_bytes()).chars() {
@@ -428,7 +438,7 @@ mod tests {
         for (request, expected) in cases {
             let (fields, notes) = run(request.clone()).unwrap();
             assert_eq!(fields, expected, "{request}");
-            // By another name it is taken with a note.
+            // An argument under another name is accepted with a note.
             let other =
                 ["query", "include", "case_sensitive"].iter().find(|name| request.get(**name).is_some());
             let taken = other.filter(|_| request.get("query").is_none() || request.get("pattern").is_none());
@@ -441,7 +451,7 @@ mod tests {
         let cases = [
             (json!({"pattern": "x", "wait_for_previous": true}), "left out: `wait_for_previous`"),
             (json!({"pattern": "x", "reason": "y", "depth": 2}), "left out: `reason`, `depth`"),
-            // Beside a pattern, it says what that is for.
+            // Next to a pattern, `query` describes its purpose.
             (json!({"pattern": "x", "query": "where is x?"}), "left out: `query`"),
         ];
         for (request, expected) in cases {

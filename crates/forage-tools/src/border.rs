@@ -1,12 +1,13 @@
-//! The border between files and whoever reads an answer: secrets are taken out of lines and names, and counted.
+//! Redaction of answers: removes secrets from lines and names, and counts them.
 //!
-//! A line alone may not show that it has a secret: the name of a value stands in the line before it, the beginning of a
-//! key fifty lines above. So the lines of a file are looked at together, with [`limits::BORDER_LINES`] around them that
-//! nobody is shown, and what lies in a private key is known from the whole file (`forage_search::KeyBlocks`). Lines are
-//! neither joined nor dropped, and a match within a secret is one of the mark that stands in its place. Long lines are cut
-//! only now: of half a secret no rule knows what it is.
+//! A line alone may not show that it contains a secret: the name of a value may be in the line before it, or
+//! the beginning of a key fifty lines above. We therefore check the lines of a file together, with
+//! [`limits::BORDER_LINES`] lines around them that are not shown. Lines in a private key are detected in the
+//! whole file (`forage_search::KeyBlocks`). Lines are neither joined nor dropped, and a match within a secret
+//! becomes a match of the mark that replaces it. Long lines are cut only after redaction, because no rule
+//! recognizes half a secret.
 //!
-//! Only what is shown is looked at, never all that was searched.
+//! We check only what is shown, never everything that was searched.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
@@ -19,13 +20,13 @@ use forage_search::{CHARACTER_BYTES, EventKind, KeyBlocks, ScanOptions, SearchEv
 use crate::limits;
 use crate::text::{count, grouped};
 
-/// What stands in the place of a secret begins like this; the name of the rule that found it and a bracket follow.
+/// The start of the mark that replaces a secret; the name of the rule and a bracket follow.
 pub(crate) const MARK: &str = "[redacted:";
-/// What stands in the place of a private key, or of a line of one.
+/// The mark that replaces a private key, or a line of one.
 pub(crate) const KEY_MARK: &str = "[redacted:private-key]";
 const KEY_RULE: &str = "private-key";
 
-/// Secrets that were taken out of an answer.
+/// Secrets that were removed from an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hidden {
     by_rule: BTreeMap<String, usize>,
@@ -33,17 +34,18 @@ pub struct Hidden {
 }
 
 impl Hidden {
-    /// Secrets found by all rules together. A private key is one, however many of its lines are shown together.
+    /// Returns the number of secrets found by all rules. A private key counts once, however many consecutive
+    /// lines of it are shown.
     pub fn total(&self) -> usize {
         self.by_rule.values().sum()
     }
 
-    /// The same by rule; rules that found nothing are absent.
+    /// Returns the counts by rule; rules that found nothing are absent.
     pub fn by_rule(&self) -> &BTreeMap<String, usize> {
         &self.by_rule
     }
 
-    /// Adds those of another answer.
+    /// Adds the counts of another answer.
     pub fn add_all(&mut self, other: &Self) {
         for (rule, count) in &other.by_rule {
             *self.by_rule.entry(rule.clone()).or_default() += count;
@@ -51,14 +53,14 @@ impl Hidden {
         self.in_names |= other.in_names;
     }
 
-    /// Adds those that were taken out of a text.
+    /// Adds the counts of a redacted text.
     pub fn add_counts(&mut self, counts: &RedactionCounts) {
         for (rule, count) in counts.by_rule() {
             *self.by_rule.entry((*rule).to_owned()).or_default() += count;
         }
     }
 
-    /// What the reader has to know of it.
+    /// Returns the note for the reader, if anything was removed.
     pub(crate) fn note(&self) -> Option<String> {
         let total = self.total();
         let secrets = (total > 0).then(|| count(total as u64, "secret"))?;
@@ -80,7 +82,7 @@ impl Hidden {
         *self.by_rule.entry(rule.to_owned()).or_default() += 1;
     }
 
-    /// Counts the marks that a text has more of than it had.
+    /// Counts the marks in `after` that are not in `before`, except those of the rule `but`.
     fn add_new(&mut self, before: &str, after: &str, but: Option<&str>) {
         let mut had: Vec<&str> = marks(before).map(|mark| rule_of(&before[mark])).collect();
         for rule in marks(after).map(|mark| rule_of(&after[mark])).filter(|rule| Some(*rule) != but) {
@@ -92,18 +94,18 @@ impl Hidden {
     }
 }
 
-/// A line as the border is shown it.
+/// A line to check.
 pub(crate) struct BorderLine<'a> {
     pub(crate) number: u64,
-    /// Without its line feed.
+    /// The line without its line feed.
     pub(crate) bytes: &'a [u8],
-    /// The parts of it that lie in a private key.
+    /// The parts of the line that are in a private key.
     pub(crate) in_key: &'a [Range<usize>],
-    /// Whether the reader will see it, or it only says something about the others.
+    /// Whether the line is shown; other lines only provide context for those that are.
     pub(crate) is_shown: bool,
 }
 
-/// The lines of a whole text, of which some are to be shown.
+/// The lines of a whole text, some of which are shown.
 pub(crate) struct Excerpt<'a> {
     pub(crate) lines: Vec<&'a str>,
     text: &'a str,
@@ -119,14 +121,14 @@ impl<'a> Excerpt<'a> {
         if self.keys.is_empty() {
             return Vec::new();
         }
-        // The lines are parts of the text.
+        // The lines are slices of the text.
         let line = self.lines[at];
         let start = line.as_ptr().addr() - self.text.as_ptr().addr();
         self.keys.within(start as u64, line.as_bytes())
     }
 }
 
-/// Takes secrets out of an answer.
+/// Removes secrets from an answer.
 pub(crate) struct Border<'a> {
     redactor: &'a Redactor,
     hidden: &'a mut Hidden,
@@ -137,14 +139,15 @@ impl<'a> Border<'a> {
         Self { redactor, hidden }
     }
 
-    /// Lines around those that are shown that it wants to see.
+    /// Returns the number of lines needed around those that are shown.
     pub(crate) fn margin(&self) -> usize {
         if self.redactor.is_active() { limits::BORDER_LINES } else { 0 }
     }
 
-    /// What a search has to give beyond what is shown, `characters` of each line.
+    /// Returns the scan options extended by the additional lines and bytes that redaction needs. `characters`
+    /// is the part of each line that is shown.
     pub(crate) fn widen(&self, scan: ScanOptions, characters: Option<usize>) -> ScanOptions {
-        // On both sides of the match.
+        // This room is needed on both sides of the match.
         let line_bytes = characters.map(|characters| characters.saturating_mul(2 * CHARACTER_BYTES));
         if !self.redactor.is_active() {
             return ScanOptions { line_bytes, ..scan };
@@ -157,7 +160,7 @@ impl<'a> Border<'a> {
         }
     }
 
-    /// Keeps the events before `end`; of those behind it only what may tell of them.
+    /// Keeps the events before `end`, and after it only those needed as context for redaction.
     pub(crate) fn truncate(&self, events: &mut Vec<SearchEvent>, end: usize) {
         if self.redactor.is_active() {
             events.truncate(end + limits::BORDER_LINES);
@@ -167,7 +170,7 @@ impl<'a> Border<'a> {
         }
     }
 
-    /// The events of a file without secrets, without their margin, and cut to what is shown of a line.
+    /// Redacts the events of a file, removes the margin, and cuts lines to the part shown.
     pub(crate) fn events(&mut self, events: &mut Vec<SearchEvent>, characters: usize, max_spans: usize) {
         if !self.redactor.is_active() {
             events.iter_mut().for_each(|event| event.shorten(characters));
@@ -196,7 +199,8 @@ impl<'a> Border<'a> {
         }
     }
 
-    /// Lines of one file in order, without their secrets: the new text of each that had one, U+FFFD for what is not UTF-8.
+    /// Redacts consecutive lines of one file. Returns the new text of each line that had a secret, with
+    /// U+FFFD for invalid UTF-8.
     pub(crate) fn lines(&mut self, lines: &[BorderLine<'_>]) -> Vec<Option<String>> {
         if !self.redactor.is_active() || lines.is_empty() {
             return lines.iter().map(|_| None).collect();
@@ -205,7 +209,7 @@ impl<'a> Border<'a> {
         let mut text = String::new();
         for (nth, line) in lines.iter().enumerate() {
             if nth > 0 {
-                // What is not next to each other says nothing about each other.
+                // Lines that are not adjacent are not context for each other.
                 text.push_str(if lines[nth - 1].number + 1 == line.number { "\n" } else { GAP });
             }
             match line.in_key {
@@ -241,7 +245,7 @@ impl<'a> Border<'a> {
         texts
     }
 
-    /// Chosen lines of a text, by their index, without their secrets.
+    /// Returns the chosen lines of a text, by index, without secrets.
     pub(crate) fn chosen(&mut self, text: &Excerpt<'_>, chosen: &[usize]) -> Vec<String> {
         let mut near: Vec<usize> = Vec::new();
         for &at in chosen {
@@ -270,7 +274,7 @@ impl<'a> Border<'a> {
         chosen.iter().map(shown).collect()
     }
 
-    /// A text that stands for itself, such as a message or a name in a file.
+    /// Redacts a text without context, such as a message or a name in a file.
     pub(crate) fn text(&mut self, text: &mut String) {
         if !self.redactor.is_active() || !may_hold_a_secret(text) {
             return;
@@ -282,12 +286,13 @@ impl<'a> Border<'a> {
         }
     }
 
-    /// The same of a text whose secrets are counted elsewhere.
+    /// Returns a redacted text whose secrets are counted elsewhere.
     pub(crate) fn uncounted(&self, text: &str) -> String {
         self.redactor.redact(text).as_str().to_owned()
     }
 
-    /// The name of a file or directory, or a path; whether it had a secret, so that nothing can be opened by it.
+    /// Redacts the name of a file or directory, or a path. Returns true if it had a secret, because then the
+    /// shown name can't be opened.
     pub(crate) fn name(&mut self, name: &mut String) -> bool {
         let before = self.hidden.total();
         self.text(name);
@@ -296,7 +301,8 @@ impl<'a> Border<'a> {
         had_one
     }
 
-    /// A path for records and text, and its own bytes in base64 where the text is not all of them.
+    /// Returns a path for records and text, and its bytes in base64 if the text does not represent all of
+    /// them.
     pub(crate) fn path(&mut self, path: &RelPath) -> (String, Option<String>) {
         let mut shown = path.display().into_owned();
         let bytes = crate::sanitize::path_bytes(path);
@@ -304,17 +310,17 @@ impl<'a> Border<'a> {
     }
 }
 
-/// What stands between lines that do not follow each other.
+/// The separator of lines that are not adjacent.
 const GAP: &str = "\n--\n";
 
-/// Whether a name or message is worth a look: it has a word as long as the shortest of tokens, or something that gives a
-/// value to a name. Answers have thousands of names.
+/// Returns true if a name or message is worth checking: it has a word as long as the shortest tokens, or a
+/// character that assigns a value to a name. This saves time, because answers have thousands of names.
 fn may_hold_a_secret(text: &str) -> bool {
     let is_end = |character: char| matches!(character, '/' | ' ' | '\\');
     text.contains(['=', ':', '@']) || text.split(is_end).any(|word| word.len() >= limits::BORDER_WORD_BYTES)
 }
 
-/// A line with the mark in place of what lies in a key.
+/// Returns a line with the mark in place of the parts in a key.
 pub(crate) fn concealed(line: &[u8], in_key: &[Range<usize>]) -> Vec<u8> {
     let mut shown = Vec::with_capacity(line.len());
     let mut at = 0;
@@ -327,7 +333,7 @@ pub(crate) fn concealed(line: &[u8], in_key: &[Range<usize>]) -> Vec<u8> {
     shown
 }
 
-/// The marks in a text.
+/// Returns the ranges of the marks in a text.
 fn marks(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     text.match_indices(MARK).filter_map(|(at, _)| {
         let rule = &text[at + MARK.len()..];
@@ -341,8 +347,9 @@ fn rule_of(mark: &str) -> &str {
     &mark[MARK.len()..mark.len() - 1]
 }
 
-/// Where a text was replaced, as ranges of it and of what became of it. Only for telling where matches are: where the
-/// parts between the marks can't be told for sure, the ranges are wider or lie elsewhere within the text.
+/// Returns where a text was replaced, as ranges of the old and the new text. This is used only to move match
+/// positions: if the parts between the marks are ambiguous, the ranges are wider or elsewhere within the
+/// text.
 fn edits(before: &str, after: &str) -> Vec<(Range<usize>, Range<usize>)> {
     let whole = || vec![(0..before.len(), 0..after.len())];
     let marks: Vec<Range<usize>> = marks(after).collect();
@@ -367,12 +374,12 @@ fn edits(before: &str, after: &str) -> Vec<(Range<usize>, Range<usize>)> {
     edits
 }
 
-/// Puts another text in the place of a line; matches that lie in what was replaced are those of the marks.
+/// Replaces the text of a line. Matches in the replaced parts become matches of the marks.
 fn replace(event: &mut SearchEvent, text: &str) {
     let has_feed = event.bytes.ends_with(b"\n");
     let line = event.bytes.strip_suffix(b"\n").unwrap_or(&event.bytes);
     let before = String::from_utf8_lossy(line);
-    // Spans are of bytes, and what is not UTF-8 takes another number of them in the text.
+    // Spans count bytes, and invalid UTF-8 has a different length in the text.
     let place = |at: usize| match before {
         Cow::Borrowed(_) => at,
         Cow::Owned(_) => String::from_utf8_lossy(&line[..at.min(line.len())]).len(),
@@ -393,7 +400,7 @@ fn replace(event: &mut SearchEvent, text: &str) {
         span.start = moved(start, false);
         span.end = moved(end, true).max(span.start);
     }
-    // How many matches a secret has is part of it.
+    // The number of matches in a secret must not be shown either.
     event.spans.dedup_by(|next, first| {
         let same = (next.start, next.end) == (first.start, first.end);
         first.distance = first.distance.min(if same { next.distance } else { u8::MAX });
@@ -406,7 +413,8 @@ fn replace(event: &mut SearchEvent, text: &str) {
     }
 }
 
-/// Keeps so many of the matches of a line: it is the worst that a limit leaves out, and the last among equals.
+/// Keeps at most `most` of a line's matches. Drops those with the largest distance first, and the last ones
+/// among equals.
 fn keep_best(spans: &mut Vec<Span>, most: usize) {
     if spans.len() > most {
         spans.sort_by_key(|span| (span.distance, span.start));
@@ -415,8 +423,8 @@ fn keep_best(spans: &mut Vec<Span>, most: usize) {
     }
 }
 
-/// Takes off the words at which a line was cut: one may be the half of a secret. They lie beyond what is shown of the line,
-/// unless much of it is hidden.
+/// Removes the words at which a line was cut, because one may be half of a secret. They are outside of the
+/// part shown, unless much of the line is hidden.
 fn drop_cut_words(event: &mut SearchEvent) {
     let mut kept = 0..event.bytes.len();
     if event.cut.before > 0 {
@@ -428,7 +436,7 @@ fn drop_cut_words(event: &mut SearchEvent) {
     event.keep(kept);
 }
 
-/// A line that was cut, without the word at its end.
+/// Returns a line that was cut, without the word at its end.
 pub(crate) fn without_cut_word(line: &[u8]) -> &[u8] {
     &line[..line.len() - word_bytes(line.iter().rev(), limits::BORDER_LINE_BYTES)]
 }
@@ -452,7 +460,7 @@ mod tests {
         }
     }
 
-    /// A line with the places of its matches.
+    /// A line with the positions of its matches.
     type Shown = (String, Vec<(usize, usize)>);
 
     fn redacted(mut events: Vec<SearchEvent>) -> (Vec<Shown>, Hidden) {
@@ -465,7 +473,7 @@ mod tests {
         (events.into_iter().map(shown).collect(), hidden)
     }
 
-    /// What the spans of a line are of.
+    /// Returns the texts that the spans of a line cover.
     fn matched(line: &str, spans: &[(usize, usize)]) -> Vec<String> {
         spans.iter().map(|&(start, end)| line[start..end].to_owned()).collect()
     }
@@ -488,7 +496,7 @@ mod tests {
 
     #[test]
     fn a_line_that_is_in_a_key_of_the_file_is_hidden() {
-        // Of the middle of a key: the head of one tells by itself what it is.
+        // A line from the middle of a key; the header line of a key would be recognized without context.
         let body = "yFhMgwMbRvI0MBZhpI7RSZfZ0Z3VS5JJcds3xfn/ygWyF8PbnGy0AHB7Q1dKpVbX";
         let lines = |in_key: Option<Range<usize>>| {
             let line = |number| SearchEvent {
@@ -530,7 +538,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever was replaced, spans stay within their line, on borders of characters.
+        /// Whatever is replaced, spans stay within their line and on character boundaries.
         #[test]
         fn spans_stay_valid(
             words in proptest::collection::vec(proptest::sample::select(vec![

@@ -1,4 +1,4 @@
-//! What a call may use: roots, limits, models, deadline. There are no globals.
+//! Context of a call: roots, limits, models, deadline. There are no globals.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -83,62 +83,64 @@ pub enum FilterCandidates {
     Union,
 }
 
-/// The forms of the answer that a model is asked for.
+/// The answer formats that we can request from a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AnswerForm {
-    /// Lines `path: why`: what the requirement asks for.
+    /// Lines of the form `path: why`, as the requirement asks.
     #[default]
     Paths,
-    /// JSON that names files by the ids they were shown with, each with a grade. Only grades can be merged, so only
-    /// this form can be asked for in shards.
+    /// JSON that names files by the ids they were shown with, each with a grade. Only grades can be merged,
+    /// so only this format supports shards.
     Ids {
-        /// Parts that long evidence is split into at the most, asked at the same time. 1 to
-        /// [`limits::FILTER_SHARDS_MAX`]; more counts as that.
+        /// Maximum number of shards that long evidence is split into; they are requested in parallel. 1 to
+        /// [`limits::FILTER_SHARDS_MAX`]; larger values are clamped.
         shards: usize,
     },
 }
 
-/// The settings by which `keyword_search` filters.
+/// The relevance filter settings of `keyword_search`.
 #[derive(Clone)]
 pub struct FilterSettings {
-    /// The way in which relevant files are chosen.
+    /// How relevant files are chosen.
     pub mode: FilterMode,
-    /// The behaviour when all models fail.
+    /// What happens if all models fail.
     pub on_model_failure: OnModelFailure,
     /// The models in order of preference.
     pub models: Models,
-    /// For the error without models: where a model could have been named. Names, never values.
+    /// The places where a model could have been configured, for the error without models. Names only, never
+    /// values.
     pub looked_for: String,
-    /// Takes secrets out of what is sent.
+    /// Removes secrets from the text that is sent.
     pub redactor: Arc<Redactor>,
-    /// Time for all models together.
+    /// Time limit for all models together.
     pub timeout: Duration,
-    /// Where the files come from that are chosen among.
+    /// The source of the candidate files.
     pub candidates: FilterCandidates,
-    /// The treatment of terms that match more than there is room for.
+    /// How to handle terms that match too much.
     pub breadth: FilterBreadth,
-    /// Bytes of one term, and of all together, as ripgrep would print them; more is too broad.
+    /// Maximum bytes of one term, and of all together, as ripgrep would print them; more is too broad.
     pub term_bytes: u64,
     /// See [`FilterSettings::term_bytes`].
     pub evidence_bytes: u64,
     /// Lines of context around a match.
     pub context_lines: u64,
-    /// The form in which a model is shown the files.
+    /// The form in which files are shown to the model.
     pub evidence: EvidenceForm,
-    /// The form of the answer that a model is asked for.
+    /// The answer format that we request from a model.
     pub answer: AnswerForm,
-    /// The system prompt in place of the one that belongs to the form of the answer.
+    /// Replaces the system prompt that belongs to the answer format.
     pub prompt: Option<Arc<str>>,
-    /// Tokens of evidence in one request, at [`limits::BYTES_PER_TOKEN`]: compact evidence stays within it, and
-    /// evidence of either form is split into shards beyond it. [`limits::EVIDENCE_TOKENS_MIN`] to
-    /// [`limits::EVIDENCE_TOKENS_MAX`]; what lies outside counts as the nearer of the two.
+    /// Maximum tokens of evidence in one request, counted at [`limits::BYTES_PER_TOKEN`]. Compact evidence
+    /// stays within it, and evidence of either form that exceeds it is split into shards. Clamped to
+    /// [`limits::EVIDENCE_TOKENS_MIN`] to [`limits::EVIDENCE_TOKENS_MAX`].
     pub evidence_tokens: usize,
-    /// Keeps answers for requests that come again; `None` for no such thing.
+    /// Caches the answers to repeated requests; `None` disables caching.
     pub cache: Option<Arc<dyn AnswerCache>>,
 }
 
 impl FilterSettings {
-    /// For the error without models: where one could have been named, and why no provider has one.
+    /// Returns, for the error without models, where a model could have been configured and why no provider
+    /// has one.
     pub(crate) fn what_was_looked_for(&self) -> String {
         format!("{} {}", self.looked_for, self.models.passed_over()).trim_end().to_owned()
     }
@@ -167,36 +169,36 @@ impl Default for FilterSettings {
     }
 }
 
-/// The name of whom a call waits for at this moment beside its own work, for whoever shows progress.
+/// The remote party that this call is waiting for, for progress displays.
 #[derive(Clone, Debug, Default)]
 pub struct WaitingFor(Arc<Mutex<Option<String>>>);
 
 impl WaitingFor {
-    /// It waits for this, or for nobody any more.
+    /// Sets the party that the call waits for; `None` if it no longer waits.
     pub fn set(&self, whom: Option<String>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = whom;
     }
 
-    /// Returns whom it waits for; `None` for nobody.
+    /// Returns the party that the call waits for, if any.
     pub fn whom(&self) -> Option<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-/// How far a call has come, for whoever shows it. Clones tell of the same call.
+/// Progress of a call, for displays. Clones share the state of the same call.
 #[derive(Clone, Debug, Default)]
 pub struct CallProgress {
     /// Files that were visited.
     pub visited: Arc<AtomicU64>,
-    /// Files that are read for the ranked index.
+    /// Files to read for the ranked index.
     pub ranked: Arc<UpdateProgress>,
     /// The model that the call waits for.
     pub waiting: WaitingFor,
 }
 
 impl CallProgress {
-    /// Returns what is being done, and how much of it is done; `else_doing` is what a call does that neither waits nor reads
-    /// files for the ranked index.
+    /// Describes the current activity and its progress. `else_doing` names the activity of a call that
+    /// neither waits nor reads files for the ranked index.
     pub fn said(&self, else_doing: &str) -> String {
         if let Some(model) = self.waiting.whom() {
             return format!("waiting for {}", sanitize_line(&model));
@@ -217,14 +219,14 @@ impl CallProgress {
 /// The engine that answers a `Search`.
 #[derive(Clone, Debug, Default)]
 pub enum EngineSetting {
-    /// Ours.
+    /// The embedded engine.
     #[default]
     Embedded,
-    /// A program of the user's.
+    /// An external program of the user's.
     External {
-        /// Those that are there, in order of preference.
+        /// The programs that were found, in order of preference.
         programs: Vec<Program>,
-        /// Why those that come before them, or all, are not, a sentence each.
+        /// One sentence for each preferred program that is missing, with the reason.
         missing: Vec<String>,
     },
 }
@@ -234,9 +236,9 @@ pub enum EngineSetting {
 pub struct SearchSettings {
     /// The engine.
     pub engine: EngineSetting,
-    /// Time for a call that names none.
+    /// Time limit for a call that does not set one.
     pub timeout: Duration,
-    /// Events of an answer when the call names no number.
+    /// Maximum number of events in an answer if the call does not set one.
     pub max_results: u64,
 }
 
@@ -253,20 +255,23 @@ impl Default for SearchSettings {
 /// The settings of `keyword_lookup`.
 #[derive(Clone)]
 pub struct LookupSettings {
-    /// The retriever that looks words up, or the reason for which there is none and what to do about it.
+    /// The retriever that looks words up, or the reason why there is none and how to fix it.
     pub retriever: Result<Arc<Retriever>, String>,
-    /// Results of an answer when the call names no number.
+    /// Maximum number of results in an answer if the call does not set one.
     pub limit: u64,
     /// The payload field with the text.
     pub text_field: String,
-    /// Hands payloads to a program as they are stored: texts are not cut, and what hides text is not written out.
+    /// Returns payloads to a program as stored: texts are not cut, and characters that hide text are not
+    /// escaped.
     pub as_stored: bool,
-    /// Is told of each lookup by itself; one that [`telemetry::call`](crate::telemetry::call) makes is told of in its line.
+    /// Receives a separate event for each lookup. A lookup made by
+    /// [`telemetry::call`](crate::telemetry::call) is reported in the event of that call instead.
     pub telemetry: Option<Arc<dyn Telemetry>>,
 }
 
 impl LookupSettings {
-    /// Payload fields that are shown where the settings name none: those of collections that Forage fills, and of the requirement's.
+    /// Default payload fields to show: the fields of collections that Forage fills, and those of the
+    /// requirement.
     pub const PAYLOAD: [&str; 10] = [
         "repo",
         "path",
@@ -279,12 +284,13 @@ impl LookupSettings {
         "modality",
         "image_path",
     ];
-    /// The payload field with the text, where the settings name none.
+    /// The default payload field with the text.
     pub const TEXT_FIELD: &str = "text";
-    /// The name of the sparse vector, where the settings name none.
+    /// The default name of the sparse vector.
     pub const VECTOR: &str = "text-sparse";
 
-    /// Those of a collection. The text of a point comes with it even where it is not among the fields.
+    /// Creates the settings for a collection. The text of a point is always fetched, even if it is not among
+    /// the fields to show.
     pub fn of(mut retriever: Retriever, limit: u64) -> Self {
         let text_field = retriever.text_field.clone().unwrap_or_else(|| Self::TEXT_FIELD.to_owned());
         if !retriever.fields.contains(&text_field) {
@@ -306,71 +312,77 @@ impl Default for LookupSettings {
     }
 }
 
-/// Why there is no ranked index.
+/// The reasons why there is no ranked index.
 pub(crate) enum NotRanked {
-    /// It is not as the tree yet: how many of how many files it lacked are in it, if that is known.
+    /// It is not up to date with the tree yet. Contains the number of missing files that are indexed by now
+    /// and their total, if known.
     NotYet(Option<(u64, u64)>),
-    /// It can't be had.
+    /// It is not available at all.
     Never(ToolError),
 }
 
 /// The roots, limits and settings of a call, and the services that it may use.
 #[derive(Clone)]
 pub struct Context {
-    /// The roots beneath which files may be read.
+    /// The roots below which files may be read.
     pub roots: Roots,
-    /// Directories below the root that no search enters, as they are asked by themselves: roots within a root.
+    /// Directories below the root that searches must not enter because they are searched separately: roots
+    /// within a root.
     pub apart: Vec<RelPath>,
-    /// Files that are left out of every search, over all other rules.
+    /// Files to exclude from every search; this overrides all other rules.
     pub excludes: Option<Globs>,
-    /// Bytes of a text answer.
+    /// Maximum bytes of a text answer.
     pub text_bytes: usize,
-    /// Bytes of a file; larger ones are not searched. `None` for no limit.
+    /// Maximum bytes of a file; larger ones are not searched. `None` for no limit.
     pub max_file_bytes: Option<u64>,
-    /// Time for the search.
+    /// Time limit for the search.
     pub timeout: Duration,
     /// Worker threads; 0 for one per processor.
     pub threads: usize,
-    /// The settings by which `keyword_search` filters.
+    /// The relevance filter settings of `keyword_search`.
     pub filter: FilterSettings,
     /// The settings of `Search`.
     pub search: SearchSettings,
     /// The settings of `keyword_lookup`.
     pub lookup: LookupSettings,
-    /// Tokens of code in an answer of `search_index` to a call that says nothing of it; 0 for files and lines alone.
+    /// Tokens of code in an answer of `search_index` if the call does not set it; 0 for only files and lines.
     pub code_tokens: u64,
-    /// Time for bringing a ranked index up to date. What is not done in it, the next call goes on with, and this one ranks
-    /// what a search for the words finds. It is a part of [`Context::timeout`], unless it is longer: then somebody waits for
-    /// the index, and the time for the search begins when it is there.
+    /// Time limit for updating a ranked index. The next call continues unfinished work, and this one ranks
+    /// the results of a line search instead. The limit is a part of [`Context::timeout`] unless it is longer:
+    /// then the caller waits for the index, and the time for the search starts when the index is ready.
     pub indexing_time: Duration,
-    /// Indexes of roots, which change nothing but the time that a search takes.
+    /// Indexes of roots. They affect only the duration of a search.
     pub indexes: Option<Arc<dyn Indexes>>,
-    /// Remembers the code that the caller has been shown, who is not shown it again. `None` for one who may have forgotten it.
+    /// Remembers the code that the caller has seen, so that we do not show it again. `None` for a caller that
+    /// may have forgotten it.
     pub shown_earlier: Option<Arc<ShownEarlier>>,
-    /// Keeps the files with a name whose uses the caller goes through page by page. `None` for one that asks once.
+    /// Caches the files that mention a name while the caller pages through its uses. `None` for a caller that
+    /// asks once.
     pub gathered_uses: Option<Arc<GatheredUses>>,
-    /// Outlines of files that were parsed.
+    /// Cached outlines of parsed files.
     pub outlines: Arc<OutlineCache>,
-    /// Takes secrets out of answers: of lines, names and messages, in text and records. All rules unless it is changed,
-    /// because whoever calls tools for an agent hands on what they answer; [`Redactor::off`] for a person, who sees files
-    /// as they are. What goes to a filter model has a redactor of its own, in [`FilterSettings`].
+    /// Removes secrets from answers: from lines, names and messages, in text and records. All rules are on by
+    /// default, because a caller that works for an agent passes answers on. Use [`Redactor::off`] for a
+    /// person, who should see files as they are. Text for a filter model has its own redactor, in
+    /// [`FilterSettings`].
     pub redactor: Arc<Redactor>,
-    /// The receivers of reports of calls.
+    /// The observers of calls.
     pub observers: CallObservers,
-    /// The names of the tools that answers and errors name.
+    /// The tool names to use in answers and errors.
     pub names: Arc<ToolNames>,
     /// Cancels the call.
     pub stop: Stop,
-    /// Sentences about this call's roots that the caller must know; they stand in the answer.
+    /// Sentences about this call's roots that the caller must know; they are included in the answer.
     pub notices: Vec<String>,
-    /// The text of the answer names the root, for a caller who has not been told of it. That of several roots always does.
+    /// Whether the answer's text names the root, for a caller that does not know it. An answer about several
+    /// roots always names them.
     pub names_root: bool,
-    /// How far the call has come.
+    /// Progress of the call.
     pub progress: CallProgress,
 }
 
 impl Context {
-    /// A context with the default limits.
+    /// Creates a context with the default limits.
     pub fn new(roots: Roots) -> Self {
         Self {
             roots,
@@ -399,17 +411,17 @@ impl Context {
         }
     }
 
-    /// A message that is no answer, such as that of an error, as whoever gets answers may read it.
+    /// Redacts a message that is not an answer, such as an error.
     pub fn without_secrets(&self, message: &str) -> String {
         self.redactor.redact(message).as_str().to_owned()
     }
 
-    /// The index of a root, if there is one.
+    /// Returns the index of a root, if there is one.
     pub fn index(&self, root: &Arc<Root>) -> Option<Arc<Index>> {
         self.indexes.as_ref()?.of(root)
     }
 
-    /// The ranked index of a root, as its tree is now, in a call that `call` ends.
+    /// Returns the ranked index of a root, up to date with its tree. `call` is the stop signal of the call.
     pub(crate) fn ranked(&self, root: &Arc<Root>, call: &Stop) -> Result<Ranked, NotRanked> {
         let within = match self.waits_for_ranking() {
             true => self.stop.within(self.indexing_time),
@@ -418,7 +430,7 @@ impl Context {
         self.ranked_within(root, &within)
     }
 
-    /// What ends the search in ranked indexes that are there now.
+    /// Returns the stop signal for the search in ranked indexes, which starts now.
     pub(crate) fn after_ranking(&self, call: &Stop) -> Stop {
         if self.waits_for_ranking() { self.stop.within(self.timeout) } else { call.clone() }
     }
@@ -439,7 +451,7 @@ impl Context {
         })
     }
 
-    /// What may be spent on reading files for a ranking.
+    /// Returns the limits for reading files for a ranking.
     pub(crate) fn effort(&self, stop: &Stop) -> UpdateEffort {
         UpdateEffort {
             threads: self.walk_options().thread_count(),
@@ -449,7 +461,7 @@ impl Context {
         }
     }
 
-    /// The same walk of a root with the names that an index knows of it, if there is one.
+    /// Returns `options` extended by the names that an index of the root knows, if there is an index.
     pub(crate) fn known_to_index(
         &self,
         root: &Arc<Root>,
@@ -461,7 +473,7 @@ impl Context {
         }
     }
 
-    /// The walk that every search of this call starts from.
+    /// Returns the walk options that every search of this call starts from.
     pub fn walk_options(&self) -> forage_fs::WalkOptions {
         forage_fs::WalkOptions {
             excludes: self.excludes.clone(),

@@ -1,4 +1,4 @@
-//! A call that works, in place of one that was refused, where nothing of its meaning is lost on the way.
+//! Derives a corrected call from a rejected one, if its meaning stays the same.
 
 use forage_search::{Pattern, PatternError, PatternOptions};
 use serde_json::{Map, Value};
@@ -6,12 +6,12 @@ use serde_json::{Map, Value};
 use crate::arguments::{ArgumentDefinition, convert, named};
 use crate::error::ToolError;
 
-/// What makes a text a regular expression. A pattern with one of these was meant as one, and only its author knows how
-/// it goes on.
+/// Operators of regular expressions. A pattern with one of these was meant as a regex, and only its author
+/// knows how to fix it.
 const OPERATORS: [char; 9] = ['\\', '|', '*', '+', '?', '^', '$', '[', ']'];
 
-/// The request as the tool takes it. An argument that is missing stands as `<name>`. `None` where the error is not one
-/// of writing, or an argument would have to be left out that says what is asked for.
+/// Returns the request as the tool accepts it; `<name>` stands for a missing argument. Returns `None` if the
+/// error is not about syntax, or if we would have to drop an argument that affects the question.
 pub(crate) fn corrected(
     definition: &ArgumentDefinition<'_>,
     request: Value,
@@ -20,7 +20,7 @@ pub(crate) fn corrected(
     let mut fields = readable(definition, request)?;
     match error {
         ToolError::Request(_) => {}
-        // Without a number the default holds.
+        // Without the number, the default applies.
         ToolError::Argument { argument, .. } => {
             fields.remove(*argument).filter(Value::is_number)?;
         }
@@ -50,7 +50,7 @@ pub(crate) fn corrected(
     Some(Value::Object(fields))
 }
 
-/// Whether the caller has something to fill in.
+/// Returns true if the caller must fill in a placeholder.
 pub(crate) fn has_placeholder(request: &Value) -> bool {
     match request {
         Value::Object(fields) => fields.iter().any(|(name, value)| {
@@ -61,7 +61,7 @@ pub(crate) fn has_placeholder(request: &Value) -> bool {
     }
 }
 
-/// The arguments by their right names, with values that the tool can read.
+/// Returns the arguments under their correct names, with values that the tool can parse.
 fn readable(definition: &ArgumentDefinition<'_>, request: Value) -> Option<Map<String, Value>> {
     let (given, _) = named(definition, request).ok()?;
     let mut fields = Map::new();
@@ -69,7 +69,7 @@ fn readable(definition: &ArgumentDefinition<'_>, request: Value) -> Option<Map<S
         let property = &definition.schema["properties"][&name];
         let value = match convert(definition.tool, &name, property, value) {
             Ok(value) => value,
-            // A number has a default.
+            // Numbers have a default.
             Err(_) if property["type"] == "integer" => continue,
             Err(_) => return None,
         };
@@ -87,7 +87,7 @@ mod tests {
     use crate::context::Context;
     use crate::registry;
 
-    /// Calls in an empty directory, which is gone once it is open.
+    /// Returns a context for an empty directory, which is deleted after it is opened.
     fn context() -> Context {
         let directory = tempfile::tempdir().unwrap();
         let root = Root::open(directory.path(), &RootPolicy::default(), SecretPolicy::off()).unwrap();
@@ -138,7 +138,7 @@ mod tests {
             ("grep_search", json!({"pattern": "x", "file_pattern": "[", "context_lines": 2})),
             ("grep_search", json!({"pattern": "x", "cursor": "nonsense"})),
             ("grep_search", json!([1])),
-            // Two errors: what mends the first is not taken either.
+            // Two errors: the correction of the first one is rejected too.
             ("grep_search", json!({"pattern": "x(", "file_pattern": "["})),
             ("read_file", json!({"path": "no such file"})),
         ] {

@@ -1,9 +1,11 @@
-//! The place where an answer that was cut goes on: 16 characters that fit only the request that they came from.
+//! Cursors: 16 characters that mark the position where a truncated answer continues. They are valid only for
+//! the request that they came from.
 //!
-//! They are the Base64 of 12 bytes: the distance (1), the line (4, big-endian) and a hash (7) of the request, the root's path,
-//! the distance, the line and the path of the file. The path itself is looked for among the files of the tree: only the one
-//! with which the hash is right is taken. So a place that was altered, or that belongs to another request, is refused, and
-//! nothing between two pages is left out. There is no key in it: a caller that computes a hash by itself sees nothing that a
+//! A cursor is the Base64 of 12 bytes: the distance (1), the line (4, big-endian) and a hash (7) of the
+//! request, the root's path, the distance, the line and the path of the file. The path itself is not stored.
+//! We look for it among the files of the tree and accept only the one for which the hash is correct. A cursor
+//! that was altered or that belongs to another request is therefore rejected, and no results are lost between
+//! two pages. There is no secret key in the hash: a caller that computes its own hash sees nothing that a
 //! request without a cursor does not show.
 
 use std::hash::{Hash, Hasher};
@@ -20,8 +22,8 @@ use serde_json::Value;
 use crate::error::ToolError;
 use crate::tool::Tool;
 
-/// A place in the order of results: everything up to this line of this path was delivered. Results that come best
-/// first are ordered by their distance before that.
+/// A position in the order of results: everything up to this line of this path was delivered. Results in
+/// best-first order are sorted by distance before that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cursor {
     pub(crate) distance: u8,
@@ -29,12 +31,14 @@ pub(crate) struct Cursor {
     pub(crate) line: u64,
 }
 
-/// Arguments that say how much of the results is wanted. A path can be written in many ways: what it leads to is looked at.
+/// Arguments that affect only how many results are returned. `path` is included because a path can be written
+/// in many ways; we hash the resolved path instead.
 const NOT_OF_THE_QUESTION: [&str; 7] =
     ["cursor", "path", "limit", "max_results", "timeout_ms", "explain", "code_tokens"];
 
-/// Returns what a cursor of a tool is bound to beside its place: all that is asked for, whatever arguments the tool has.
-/// Changing it in between would leave results out. `globs` are those that stood in `path`.
+/// Returns the hash of everything that a cursor is bound to in addition to its position: all arguments that
+/// affect the results, whatever arguments the tool has. Changing them between pages would skip results.
+/// `globs` are those that were part of `path`.
 pub(crate) fn fingerprint<T: Tool>(
     request: &T::Request,
     root: &Root,
@@ -46,7 +50,7 @@ where
 {
     let mut question = serde_json::to_value(request).unwrap_or_default();
     if let Some(arguments) = question.as_object_mut() {
-        // Left out is the same as said to be nothing; no 0 makes other results.
+        // An omitted argument is equal to an empty one; for no argument does 0 change the results.
         let says_nothing = |value: &Value| match value {
             Value::Null | Value::Bool(false) => true,
             Value::Number(number) => number.as_i64() == Some(0),
@@ -60,13 +64,14 @@ where
     hasher.finish()
 }
 
-/// Bytes of a cursor: a multiple of three, so that every text of its length has one meaning and none has a filler.
+/// Bytes of a cursor: a multiple of three, so that every text of this length has exactly one meaning and no
+/// padding.
 const BYTES: usize = 12;
 
-/// Bytes of the hash: one of a million files is taken for another in one of 70 billion pages.
+/// Bytes of the hash. With one million files, one is mistaken for another in one of 70 billion pages.
 const HASH_BYTES: usize = 7;
 
-/// A cursor before its file is found.
+/// A cursor whose file is not known yet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SealedCursor {
     bytes: [u8; BYTES],
@@ -102,7 +107,7 @@ impl SealedCursor {
         Ok(Self { bytes, fingerprint })
     }
 
-    /// Returns the place in a file, if it is in this one.
+    /// Returns the position if it is in this file.
     pub(crate) fn at(&self, path: &RelPath) -> Option<Cursor> {
         let [distance, line @ .., _, _, _, _, _, _, _] = self.bytes;
         let line = match u32::from_be_bytes(line) {
@@ -113,7 +118,7 @@ impl SealedCursor {
         (cursor.bytes(self.fingerprint) == self.bytes).then_some(cursor)
     }
 
-    /// Returns the error for a cursor that no file fits.
+    /// Returns the error for a cursor that matches no file.
     pub(crate) fn unknown() -> ToolError {
         ToolError::argument(
             "cursor",
@@ -122,10 +127,11 @@ impl SealedCursor {
         )
     }
 
-    /// Looks for the place among the files of a walk.
+    /// Searches the files of a walk for the position.
     ///
     /// # Errors
-    /// No file fits, the walk can't begin, or it had to end before.
+    ///
+    /// Returns an error if no file matches, if the walk can't begin, or if it was stopped early.
     pub(crate) fn find(
         &self,
         root: &Arc<Root>,
@@ -184,7 +190,7 @@ mod tests {
         }
     }
 
-    /// One character of it is another, is missing, or is there twice.
+    /// One character is replaced, removed or duplicated.
     #[test]
     fn no_altered_place_is_taken() {
         let cursor = place("src/ö.rs", 12, 0);

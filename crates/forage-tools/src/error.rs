@@ -1,4 +1,4 @@
-//! Errors of a call. All of them are for whoever made the call: they name the argument and what to do next.
+//! Errors of calls. They are addressed to the caller: they name the argument and the next step.
 
 use std::fmt;
 
@@ -11,50 +11,50 @@ use serde::Serialize;
 use crate::names::ToolNames;
 use crate::sanitize::sanitize;
 
-/// The reasons for which a call has no answer.
+/// The reasons why a call has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// No tool has this name.
+    /// There is no tool with this name.
     #[error("there is no tool `{name}`; the tools are {known}")]
     UnknownTool {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The names there are.
+        /// The known names.
         known: String,
     },
-    /// Two tools that are on have one name.
+    /// Two enabled tools have the same name.
     #[error(
         "the tools {first} and {second} are both called `{name}`; give one another name ({keys}), or turn one off"
     )]
     SameName {
-        /// What both are called.
+        /// The name of both.
         name: String,
-        /// A tool by its own name.
+        /// The original name of the first tool.
         first: String,
-        /// The other.
+        /// The original name of the second tool.
         second: String,
-        /// The settings that call them so.
+        /// The settings that assign this name.
         keys: String,
     },
-    /// A tool can't be called so.
+    /// A tool can't have this name.
     #[error(
         "`{key}`: {name:?} is no name that clients and models take; give 1 to 64 of the characters a-z, A-Z, 0-9, _ and -"
     )]
     BadName {
-        /// What it was to be called.
+        /// The rejected name.
         name: String,
-        /// The setting that calls it so.
+        /// The setting that assigns it.
         key: String,
     },
     /// The request is not a JSON object with the right fields.
     #[error("{}", sanitize(.0))]
     Request(String),
-    /// An argument's value can't be used.
+    /// An argument has an invalid value.
     #[error("`{argument}`: {problem}")]
     Argument {
         /// The argument's name.
         argument: &'static str,
-        /// What is wrong, and what to write instead.
+        /// The problem, and what to write instead.
         problem: String,
     },
     /// A pattern is not valid.
@@ -62,66 +62,66 @@ pub enum ToolError {
     Pattern {
         /// The argument's name.
         argument: &'static str,
-        /// What is wrong with it.
+        /// The reason.
         source: PatternError,
     },
     /// A path can't be used.
     #[error("`path`: {}", sanitize(&.0.to_string()))]
     Path(#[from] OpenError),
-    /// Nothing is at a path.
+    /// A path does not exist.
     #[error("`path`: {}; did you mean {}?", sanitize(&error.to_string()), sanitize(&nearest.join(" or ")))]
     NoSuchPath {
-        /// What the root says of it.
+        /// The error of the root.
         error: OpenError,
-        /// Paths that are there and are written like it, the nearest first.
+        /// Similar paths that exist, the nearest first.
         nearest: Vec<String>,
     },
-    /// Every term of a keyword search is too broad. The first sentence is the requirement's.
+    /// Every term of a keyword search is too broad. The first sentence of the message is the requirement's.
     #[error("each of those search terms yielded too many results\n{terms}\nUse longer, more specific terms.")]
     TooBroad {
-        /// A line per term with its size.
+        /// One line per term with its size.
         terms: String,
     },
-    /// No model can be asked, and no other way was chosen.
+    /// No model is configured, and no other filter was chosen.
     #[error("no model is configured to filter the results of {tool}")]
     NoModel {
-        /// What the tool is called.
+        /// The name of the tool.
         tool: String,
-        /// Providers and variables that were looked for; names only.
+        /// The providers and variables that were checked; names only.
         looked_for: String,
     },
-    /// Every model that was asked failed.
+    /// All models failed.
     #[error("no model could filter the results: {errors}")]
     ModelsFailed {
         /// One sentence per model.
         errors: String,
     },
-    /// No external engine can be used, and one was asked for.
+    /// An external engine was requested, and none can be used.
     #[error("no external search engine can be used: {problems}")]
     NoEngine {
-        /// What is wrong with each.
+        /// The problem with each engine.
         problems: String,
     },
     /// An external engine failed.
     #[error("{0}")]
     Engine(String),
-    /// The ranked index is not as the tree is: an answer from it could be wrong.
+    /// The ranked index is not up to date with the tree, so an answer from it could be wrong.
     #[error("{message}")]
     Index {
-        /// What is the matter with it.
+        /// The problem.
         message: String,
-        /// What can be done about it.
+        /// The next step.
         hint: Option<Hint>,
     },
-    /// There is no collection to look words up in, or it can't be asked so.
+    /// There is no collection to look words up in, or it does not support the request.
     #[error("{}", sanitize(message))]
     Collection {
-        /// What is the matter with it.
+        /// The problem.
         message: String,
-        /// What can be done about it.
+        /// The next step.
         hint: Option<Hint>,
     },
-    /// A condition is on a field that can't be filtered by.
+    /// A condition uses a field that does not support filtering.
     #[error(
         "`filter`: `{}` is none of the fields that can be filtered by, which are {known}",
         sanitize(field)
@@ -129,18 +129,18 @@ pub enum ToolError {
     Field {
         /// The field.
         field: String,
-        /// Those that can, as a list.
+        /// A list of the fields that support it.
         known: String,
     },
-    /// The caller cancelled.
+    /// The caller cancelled the call.
     #[error("the call was cancelled")]
     Cancelled,
-    /// A fault of this program.
+    /// A bug in this program.
     #[error("internal error in {tool}: {message}; please report it")]
     Internal {
         /// The tool's name.
         tool: String,
-        /// What happened.
+        /// Description of the failure.
         message: String,
     },
 }
@@ -171,7 +171,7 @@ pub enum ErrorCode {
     TooBroad,
     /// No model can be asked. Set a key, run a local model, or filter without one; what was looked for is told.
     NoModel,
-    /// Every model that was asked failed. What each said is told; try again later, or another one.
+    /// All models failed. What each said is told; try again later, or another one.
     ModelsFailed,
     /// No external engine that was asked for can run. Install ugrep or ripgrep, or use the embedded engine.
     NoEngine,
@@ -198,7 +198,7 @@ pub enum ErrorCode {
 }
 
 impl ToolError {
-    /// Returns the message of a call of this tool with what can be done about it, in the words of whoever reads.
+    /// Returns the error message for a call of `tool` with the next step, in the reader's terms.
     pub fn told(&self, tool: &str, names: &ToolNames) -> String {
         let is_of_argument =
             matches!(self.code(), ErrorCode::Argument | ErrorCode::Pattern | ErrorCode::Path);
@@ -212,7 +212,7 @@ impl ToolError {
         text + &names.hint(self.hint())
     }
 
-    /// Returns what can be done about it beside what the message says, if anything.
+    /// Returns the next step if the message does not contain it.
     pub fn hint(&self) -> Option<Hint> {
         match self {
             Self::Path(error) | Self::NoSuchPath { error, .. } => error.hint(),
@@ -234,7 +234,7 @@ impl ToolError {
         }
     }
 
-    /// Returns what programs know it by.
+    /// Returns the error code for programs.
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::UnknownTool { .. } => ErrorCode::UnknownTool,
@@ -256,7 +256,7 @@ impl ToolError {
         }
     }
 
-    /// A pattern that can't be used, or was not compiled in time.
+    /// Creates the error for a pattern that is invalid or was not compiled in time.
     pub(crate) fn pattern(argument: &'static str, source: PatternError, stop: &Stop) -> Self {
         match source {
             PatternError::Stopped if stop.is_cancelled() => Self::Cancelled,
@@ -264,7 +264,8 @@ impl ToolError {
         }
     }
 
-    /// The same of a pattern beside which `globs` names the argument for globs.
+    /// Like [`Self::pattern`]; for a pattern that looks like a glob, the message points to `globs`, the
+    /// argument for globs.
     pub(crate) fn pattern_or_glob(pattern: &str, globs: &str, source: PatternError, stop: &Stop) -> Self {
         let is_glob = pattern.starts_with('*') && !pattern.contains([' ', '\\', '(']);
         match source {
@@ -278,12 +279,12 @@ impl ToolError {
         }
     }
 
-    /// The ranked index can't be used.
+    /// Creates the error for a ranked index that can't be used.
     pub(crate) fn index(message: &impl fmt::Display, hint: Option<Hint>) -> Self {
         Self::Index { message: message.to_string(), hint }
     }
 
-    /// An argument whose value can't be used.
+    /// Creates the error for an argument with an invalid value.
     pub(crate) fn argument(argument: &'static str, problem: impl Into<String>) -> Self {
         Self::Argument { argument, problem: sanitize(&problem.into()) }
     }

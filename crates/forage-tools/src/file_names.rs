@@ -1,4 +1,4 @@
-//! Files by names that are nearly theirs.
+//! Finds files by approximate names.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -15,30 +15,30 @@ use crate::limits;
 use crate::place::PathTarget;
 use crate::text::{absolute, quoted};
 
-/// A name as somebody remembers it: a name, a part of one, a path's end, or words of a path.
+/// A name as a caller remembers it: a name, a part of one, the end of a path, or words of a path.
 pub(crate) struct FileName {
-    /// As [`folded`] gives it.
+    /// The name as [`folded`] returns it.
     folded: String,
 }
 
-/// How near a path is to a name: the less, the nearer.
+/// Similarity of a path to a name, the most similar first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Nearness {
-    /// The name itself.
+    /// The whole name matches.
     Whole,
-    /// The name without its extension.
+    /// The name without its extension matches.
     Stem,
     /// The name begins with it.
     Beginning,
-    /// A part of the name does.
+    /// A part of the name begins with it.
     Part,
-    /// It stands within the name.
+    /// The name contains it.
     Within,
-    /// It stands within the path, or its words do.
+    /// The path contains it, or contains its words.
     InPath,
-    /// So many characters are wrong.
+    /// This number of characters differs.
     Edits(usize),
-    /// Its characters are in the name, in their order.
+    /// The name contains its characters in the same order.
     Scattered,
 }
 
@@ -47,7 +47,7 @@ impl FileName {
         Self { folded: folded(name.trim().trim_matches('/')) }
     }
 
-    /// Returns how near a path is to the name, below its root; `None` for one that is not meant.
+    /// Returns the similarity of a path below its root to the name, or `None` if the path does not match.
     pub(crate) fn nearness(&self, path: &str) -> Option<Nearness> {
         let wanted = self.folded.as_str();
         let path = folded(path);
@@ -61,7 +61,7 @@ impl FileName {
             return match ends {
                 true => Some(Nearness::Whole),
                 false if path.contains(wanted) => Some(Nearness::InPath),
-                // As it may stand in another directory.
+                // The file may be in another directory.
                 false => {
                     of_name(last, name).filter(|nearness| *nearness < Nearness::Scattered).map(|nearness| {
                         match path.contains(directory) {
@@ -81,13 +81,13 @@ impl FileName {
     }
 }
 
-/// Returns a name in lower case, with composed letters.
+/// Returns a name in lower case with composed letters.
 fn folded(name: &str) -> String {
     let lower = name.to_lowercase();
     if lower.is_ascii() { lower } else { lower.nfc().collect() }
 }
 
-/// How near a name is; both are [`folded`].
+/// Returns the similarity of two names; both are [`folded`].
 fn of_name(wanted: &str, name: &str) -> Option<Nearness> {
     let stem = name.char_indices().skip(1).find(|(_, c)| *c == '.').map_or(name, |(at, _)| &name[..at]);
     if name == wanted {
@@ -110,7 +110,7 @@ fn of_name(wanted: &str, name: &str) -> Option<Nearness> {
         true => usize::MAX,
         false => strsim::damerau_levenshtein(other, wanted),
     };
-    // As in `__main__.py`.
+    // We also try the stem without underscores, for example for `__main__.py`.
     let least = [stem, name, stem.trim_matches('_')].into_iter().map(edits).min().unwrap_or(usize::MAX);
     if least <= most {
         return Some(Nearness::Edits(least));
@@ -120,10 +120,11 @@ fn of_name(wanted: &str, name: &str) -> Option<Nearness> {
     is_scattered.then_some(Nearness::Scattered)
 }
 
-/// A path with its nearness.
+/// A path with its similarity.
 pub(crate) type NearPath = (Nearness, RelPath, EntryKind);
 
-/// Returns what is written like a name below `start`, the nearest first. What only has its characters counts where nothing else does.
+/// Returns the entries below `start` with similar names, the most similar first. Those that only contain the
+/// characters count only if there are no others.
 pub(crate) fn near(
     context: &Context,
     (root, start): (&Arc<Root>, &RelPath),
@@ -160,8 +161,8 @@ pub(crate) fn near(
     Ok((found, report))
 }
 
-/// Returns what to say of a glob that no file fits from where it begins, if files fit it below other directories. An `fnmatch` of a
-/// path's end is meant so.
+/// Returns a message for a glob that matches no file from where it begins, if it matches files below other
+/// directories. In `fnmatch`, such a glob matches the end of a path.
 pub(crate) fn fits_elsewhere(
     context: &Context,
     path: Option<&str>,
@@ -199,8 +200,8 @@ pub(crate) fn fits_elsewhere(
     ))
 }
 
-/// Returns a warning that names those of several globs that no file fits which a walk with these options comes to. The
-/// argument that has the globs is given with its template.
+/// Returns a warning with those of several globs that match none of the files visited by a walk with these
+/// options. `argument` is the argument with the globs, given with its template.
 pub(crate) fn unfit_globs(
     context: &Context,
     (root, start): (&Arc<Root>, &RelPath),
@@ -217,7 +218,7 @@ pub(crate) fn unfit_globs(
     let compile = |globs: &[String]| globs_at(argument, globs, (root, start)).ok();
     let compiled = globs.iter().map(|glob| Some((glob.clone(), compile(std::slice::from_ref(glob))?)));
     let each: Vec<(String, Globs)> = compiled.collect::<Option<_>>()?;
-    // A file that another glob excludes fits nevertheless.
+    // A file counts even if another glob excludes it.
     match &mut options.only {
         Some(only) => *only = compile(&globs)?,
         None => options.globs = compile(&globs),
@@ -230,8 +231,9 @@ pub(crate) fn unfit_globs(
     })
 }
 
-/// Returns those of several globs that no file fits which a walk with these options comes to. Returns none if that can't be
-/// found out in [`limits::NEAREST_TIME`], or if no file fits any of them.
+/// Returns those of several globs that match none of the files visited by a walk with these options. Returns
+/// an empty list if this can't be determined within [`limits::NEAREST_TIME`], or if no file matches any of
+/// them.
 pub fn globs_without_files<'g>(
     (root, start): (&Arc<Root>, &RelPath),
     options: &WalkOptions,
@@ -259,7 +261,7 @@ pub fn globs_without_files<'g>(
     }
 }
 
-/// The error of a call whose path is not there, with the paths that may be meant.
+/// Returns the error of a call whose path does not exist, with similar paths.
 pub(crate) fn with_nearest(context: &Context, path: Option<&str>, error: ToolError) -> ToolError {
     let (source, path) = match (error, path) {
         (ToolError::Path(source @ OpenError::NotFound { .. }), Some(path)) => (source, path),
@@ -283,7 +285,7 @@ pub(crate) fn with_nearest(context: &Context, path: Option<&str>, error: ToolErr
             (nearness, shown)
         }));
     }
-    // Those of the first root are first.
+    // The sort is stable, so paths of the first root come first.
     nearest.sort_by_key(|(nearness, _)| *nearness);
     nearest.truncate(limits::NEAREST_PATHS);
     match nearest.is_empty() {
@@ -318,7 +320,7 @@ mod tests {
             ("xyz", "src/main.rs", None),
             ("", "src/main.rs", None),
             ("ab", "a_b.rs", None),
-            // Composed and decomposed.
+            // The name is decomposed, the path is composed.
             ("cafe\u{301}", "src/CAF\u{c9}.rs", Some(Nearness::Stem)),
             (
                 "\u{d559}\u{c810}",

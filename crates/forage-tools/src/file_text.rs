@@ -1,4 +1,4 @@
-//! Files that are taken apart as a whole.
+//! Reads files that are parsed as a whole.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,10 +9,11 @@ use crate::error::ToolError;
 use crate::limits;
 use crate::text::{count, grouped};
 
-/// Returns the text of a file, the name of its encoding, and its bytes.
+/// Returns the text of a file, the name of its encoding, and its size in bytes.
 ///
 /// # Errors
-/// It can't be read, is too large to be taken apart, or is no text.
+///
+/// Returns an error if the file can't be read, is too large to be parsed as a whole, or is not text.
 pub(crate) fn whole_text(root: &Arc<Root>, path: &RelPath) -> Result<(String, &'static str, u64), ToolError> {
     let mut file = root.open_file(path)?;
     let size = file.size();
@@ -32,13 +33,14 @@ pub(crate) fn whole_text(root: &Arc<Root>, path: &RelPath) -> Result<(String, &'
     }
 }
 
-/// The text of bytes, with U+FFFD for what is not UTF-8. Most is, which is found out at once and not piece by piece.
+/// Converts bytes to text, with U+FFFD for invalid UTF-8. Most bytes are valid UTF-8, and checking them at
+/// once is faster than piece by piece.
 pub(crate) fn lossy(bytes: Cow<'_, [u8]>) -> String {
     String::from_utf8(bytes.into_owned())
         .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
-/// The error of a file that has no text.
+/// Returns the error for a file that is not text.
 pub(crate) fn is_binary(path: &RelPath, size: u64) -> ToolError {
     let (path, size) = (path.display(), count(size, "byte"));
     ToolError::argument("path", format!("{path} is a binary file of {size} and can't be shown as text"))

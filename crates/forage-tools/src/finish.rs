@@ -1,4 +1,4 @@
-//! What every answer says, whichever way it goes out: whole, or in pieces as it is found.
+//! Adds the facts that every answer contains, whether it is returned whole or streamed.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -12,23 +12,22 @@ use crate::text::absolute;
 use crate::tool::Tool;
 use forage_fs::{RelPath, Root};
 
-/// A call from its arguments to its end.
+/// A running call.
 pub(crate) struct Begun {
     at: Instant,
-    /// The root that it is about; `None` for a tool that is about no files.
+    /// The root that the call is about; `None` for a tool that is not about files.
     root: Option<Arc<Root>>,
-    /// It is not the first, which relative paths are below.
+    /// True if this is not the first root, which relative paths are below.
     is_other: bool,
 }
 
 impl Begun {
-    /// Begins now, about this root.
+    /// Starts a call about this root now.
     pub(crate) fn at(root: Option<&Arc<Root>>, is_other: bool) -> Self {
         Self { at: Instant::now(), root: root.cloned(), is_other }
     }
 
-    /// Adds to the outcome what no tool has to say by itself, and takes it across the border. `notes` are those of the
-    /// arguments.
+    /// Adds the common facts to the outcome and redacts it. `notes` come from argument parsing.
     pub(crate) fn complete<T: Tool>(
         self,
         outcome: &mut ToolOutcome<T::Response>,
@@ -58,7 +57,7 @@ impl Begun {
     }
 }
 
-/// That a tool has failed by its own fault.
+/// Creates the error for a bug in a tool.
 pub(crate) fn internal<T: Tool>(context: &Context, message: String) -> ToolError {
     ToolError::Internal { tool: context.names.tool(T::NAME), message }
 }

@@ -1,4 +1,4 @@
-//! What an answer amounts to, without any text of files: counts, what was left out, and which lines were shown.
+//! Summary of an answer without any text of files: counts, skipped files, and displayed lines.
 
 use std::collections::BTreeMap;
 
@@ -10,28 +10,28 @@ use crate::outcome::{Limit, Render, ToolOutcome};
 use crate::shown::ShownFile;
 use crate::verdict::CallVerdict;
 
-/// The counts of a response, by its tool.
+/// The counts of a response.
 pub(crate) struct Counts<'a> {
-    /// Results, whether shown or not.
+    /// Results, whether displayed or not.
     pub(crate) results: u64,
-    /// What a result is, in the plural.
+    /// The name of a result, in the plural.
     pub(crate) of: &'static str,
-    /// There may be more.
+    /// True if there may be more.
     pub(crate) at_least: bool,
-    /// Files that have any.
+    /// Files that have results.
     pub(crate) files: u64,
-    /// Files whose text was searched, of a search.
+    /// Files whose text was searched, for a search.
     pub(crate) searched: Option<u64>,
-    /// What is known of files that were not, of a search.
+    /// Information about files that were not searched, for a search.
     pub(crate) verdict: Option<&'a CallVerdict>,
-    /// The text leaves out what an earlier answer of the same session has shown.
+    /// True if the text omits lines that an earlier answer of the same session displayed.
     pub(crate) depends_on_session: bool,
-    /// The roots of an answer that is about several by itself.
+    /// The roots, for a tool that handles several roots by itself.
     pub(crate) roots: &'a [String],
 }
 
 impl Counts<'_> {
-    /// Of something that is no search.
+    /// Creates the counts of a tool that is not a search.
     pub(crate) fn plain(results: u64, of: &'static str, files: u64) -> Self {
         Self {
             results,
@@ -93,7 +93,7 @@ pub struct AnswerHead {
 }
 
 impl AnswerHead {
-    /// Of an outcome and of what its text shows.
+    /// Creates the summary of an outcome and its text.
     pub(crate) fn of<R: Render>(outcome: &ToolOutcome<R>, text_cut: bool, shown: Vec<ShownFile>) -> Self {
         let mut head = Self { text_cut, shown, ..Self::default() };
         let (mut searched, mut absent) = (None, Vec::new());
@@ -130,7 +130,8 @@ impl AnswerHead {
         head
     }
 
-    /// Adds what one root has; returns whether what was searched for is certain to be nowhere in it, or to be there.
+    /// Adds the outcome of one root. Returns whether the searched text is certainly absent from it, or `None`
+    /// if that is unknown.
     fn add<R: Render>(&mut self, outcome: &ToolOutcome<R>, searched: &mut Option<u64>) -> Option<bool> {
         let counts = outcome.response.counts();
         let own = outcome.root.iter().map(|(root, _)| root);
@@ -167,7 +168,8 @@ impl AnswerHead {
         }
     }
 
-    /// Names each file from its own root: those of other roots than the first are shown by whole paths.
+    /// Makes each path relative to its own root; files of roots other than the first are displayed with
+    /// absolute paths.
     fn place(&mut self) {
         let Self { roots, shown, .. } = self;
         for file in shown {
@@ -178,7 +180,7 @@ impl AnswerHead {
                     None => Some(file.path.strip_prefix(root)?.strip_prefix('/')?.to_owned()),
                 }
             };
-            // The innermost, of roots within roots.
+            // If roots are nested, the innermost one counts.
             let found = roots.iter().enumerate().filter_map(|(nth, root)| Some((nth, below(root)?)));
             if let Some((root, path)) = found.min_by_key(|(_, path)| path.len()) {
                 (file.root, file.path) = (root, path);

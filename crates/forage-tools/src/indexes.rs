@@ -1,7 +1,7 @@
 //! Indexes of roots.
 //!
-//! An index changes nothing but the time that a search takes, so that keeping none is no error. Where indexes
-//! are kept and when they are built is not this crate's business.
+//! An index affects only the duration of a search, so it is not an error if there is none. This crate does
+//! not decide where indexes are stored and when they are built.
 
 use std::sync::Arc;
 
@@ -12,38 +12,41 @@ use forage_search::index::Index;
 
 /// A source of the indexes of roots.
 pub trait Indexes: Send + Sync {
-    /// The index of a root, if there is one. A search asks once and waits for the answer.
+    /// Returns the index of a root, if there is one. A search asks once and waits for the result.
     fn of(&self, root: &Arc<Root>) -> Option<Arc<Index>>;
 
-    /// The ranked index of a root as its tree is now; `None` if none is kept.
+    /// Returns the ranked index of a root, up to date with its tree; `None` if no index is stored.
     ///
     /// # Errors
-    /// It can't be brought up to date.
+    ///
+    /// Returns an error if the index can't be updated.
     fn ranked(&self, root: &Arc<Root>, effort: &UpdateEffort) -> Option<Result<Ranked, UpdateError>>;
 
-    /// Why indexes that are there were not given since this was last asked, a sentence each, for the answer.
+    /// Returns why existing indexes were not used since the last call of this method, as one sentence each
+    /// for the answer.
     fn take_warnings(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// A ranked index that is as the tree of its root.
+/// A ranked index that is up to date with the tree of its root.
 pub struct Ranked {
     /// The index.
     pub index: Arc<RankIndex>,
-    /// The report of the walk that told so.
+    /// The report of the walk that checked this.
     pub report: Arc<WalkReport>,
-    /// A warning about how it came about.
+    /// A warning about how the index was obtained.
     pub warning: Option<String>,
-    /// It is of some files alone, and stands in for one that is not there yet.
+    /// True if the index covers only some files and replaces one that is not ready yet.
     pub is_provisional: bool,
 }
 
 impl Ranked {
-    /// Made for one call.
+    /// Builds the index for one call.
     ///
     /// # Errors
-    /// The tree can't be read whole.
+    ///
+    /// Returns an error if the tree can't be read completely.
     pub fn in_memory(root: &Arc<Root>, effort: &UpdateEffort) -> Result<Self, UpdateError> {
         let index = Arc::new(RankIndex::in_memory()?);
         match update(&index, root, None, effort, || Ok(())) {

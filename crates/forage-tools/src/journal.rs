@@ -1,4 +1,5 @@
-//! What is kept of calls for whoever looks at them: what was asked, and the head of the answer. Never text of files.
+//! The journal of calls, for inspection: the request and the summary of the answer. It never contains text of
+//! files.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,9 +19,9 @@ use crate::sanitize::sanitize_line;
 use crate::text::{absolute, clip};
 use crate::tool::{AnyTool, Egress};
 
-/// Keeps heads of calls. Keeping must not fail a call, and hardly delay it.
+/// Stores the summaries of calls. This must not fail a call, and should hardly delay it.
 pub trait CallJournal: Send + Sync {
-    /// Takes a call that has ended.
+    /// Adds a completed call.
     fn enter(&self, call: CallHead);
 }
 
@@ -50,7 +51,7 @@ pub struct TraceParent {
 }
 
 impl TraceParent {
-    /// Reads a `traceparent` as the W3C's Trace Context defines it; `None` for anything else.
+    /// Parses a `traceparent` as defined by W3C Trace Context; returns `None` for anything else.
     pub fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split('-');
         let (version, trace_id, parent_id, flags) =
@@ -59,7 +60,7 @@ impl TraceParent {
             part.len() == digits && part.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
         };
         let is_set = |part: &str| part.bytes().any(|b| b != b'0');
-        // A later version may have more parts behind these.
+        // A later version may append more parts.
         let is_known = is_hex(version, 2) && version != "ff" && (version != "00" || parts.next().is_none());
         let is_valid = is_known && is_hex(trace_id, 32) && is_hex(parent_id, 16) && is_hex(flags, 2);
         (is_valid && is_set(trace_id) && is_set(parent_id))
@@ -110,7 +111,7 @@ pub struct CallHead {
 }
 
 impl CallHead {
-    /// A call of which nothing is known but its tool and how it ended.
+    /// Creates a record with only the tool and the status.
     pub fn of(surface: &str, tool: &str, status: CallStatus) -> Self {
         Self {
             began_us: 0,
@@ -135,26 +136,26 @@ impl CallHead {
     }
 }
 
-/// What is asked of a tool, for those who are told of it.
+/// A tool call as reported to observers.
 pub struct AskedTool<'a> {
-    /// The name that it is called by.
+    /// The name that the caller used.
     pub name: &'a str,
-    /// Its own name.
+    /// The tool's original name.
     pub id: &'a str,
-    /// The arguments, for the journal; nothing is kept of a call without them.
+    /// The arguments, for the journal; a call without them is not recorded.
     pub arguments: Option<&'a Value>,
-    /// Whether it may ask models.
+    /// Whether the tool may send requests to models.
     pub asks_models: bool,
 }
 
 impl<'a> AskedTool<'a> {
-    /// A call of a tool with its arguments.
+    /// Creates the record of a tool call with its arguments.
     pub fn of(tool: &'a dyn AnyTool, arguments: Option<&'a Value>) -> Self {
         Self { name: tool.name(), id: tool.id(), arguments, asks_models: tool.egress() != Egress::None }
     }
 }
 
-/// Returns the head of a call that has ended.
+/// Returns the record of a completed call.
 pub(crate) fn head(
     tool: &str,
     arguments: &Value,
@@ -202,22 +203,23 @@ pub(crate) fn head(
     }
 }
 
-/// Returns the hash of a text by which [`CallHead::digest`] tells it from another.
+/// Returns the hash of a text, as in [`CallHead::digest`].
 pub fn digest(text: &str) -> String {
     format!("{:016x}", xxh3_64(text.as_bytes()))
 }
 
-/// Returns a point in time as the microseconds since 1970 that [`CallHead::began_us`] has.
+/// Converts a time to microseconds since 1970, as in [`CallHead::began_us`].
 pub fn since_1970(time: SystemTime) -> u64 {
     microseconds(time.duration_since(UNIX_EPOCH).unwrap_or_default())
 }
 
-/// Returns a time in microseconds, as [`CallHead::elapsed_us`] has it.
+/// Converts a duration to microseconds, as in [`CallHead::elapsed_us`].
 pub fn microseconds(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Cuts strings, and leaves out what follows, once `room` is used up; returns whether it did. Takes secrets out of what is left.
+/// Cuts strings and drops values once `room` bytes are used up, and redacts the rest. Returns true if
+/// anything was cut.
 fn bound(value: &mut Value, room: &mut usize, context: &Context) -> bool {
     let mut is_cut = false;
     match value {

@@ -1,7 +1,8 @@
-//! Indexes that are kept on the disk: which roots have one, and when it is brought up to date.
+//! Indexes on disk: decides which roots have one, and when to update it.
 //!
-//! [`KeptIndexes`] gives the calls of a [`Context`](crate::Context) their index. Each lies in a directory of its own below
-//! one for all, outside of every root, in files of the user's own that nobody else can have made.
+//! [`KeptIndexes`] provides the indexes for the calls of a [`Context`](crate::Context). Each index has its
+//! own directory below a common one, outside of every root. Its files belong to this user, and no other user
+//! can have created them.
 
 mod building;
 mod mapped;
@@ -31,64 +32,64 @@ pub use store::{IndexStore, IndexStoreError, Update};
 use crate::indexes::{Indexes, Ranked};
 use crate::limits;
 
-/// Files of a tree from which on an index pays: a scan of fewer takes some hundredths of a second.
+/// Minimum number of files for which an index pays off: scanning fewer takes a few hundredths of a second.
 const LEAST_FILES: u64 = 2_000;
 
-/// Roots whose indexes a server keeps open.
+/// Maximum roots whose indexes a server keeps open.
 const ROOTS_KEPT: usize = 8;
 
-/// The least time between two updates of an index by a server.
+/// Minimum time between two updates of an index by a server.
 const BETWEEN_UPDATES: Duration = Duration::from_secs(10);
 
-/// The same after one that failed, or where the tree is too small.
+/// The same after a failed update, or if the tree is too small.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(600);
 
-/// An update may take this part of the time: the others go to those who wait for answers.
+/// Updates may take one of this many parts of the time; the rest is for callers that wait for answers.
 const UPDATES_PART: u32 = 20;
 
-/// The values of `index` in the configuration, but for the one that turns indexes off.
+/// The values of `index` in the configuration, except the one that turns indexes off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexMode {
-    /// An index is used where there is one; what lives on makes one of a large tree, in the background.
+    /// Uses an existing index. Long-running processes also build one for a large tree in the background.
     Auto,
-    /// The same whatever the size of the tree, and a command makes it before it searches.
+    /// The same for trees of any size, and a command builds the index before it searches.
     Always,
 }
 
 /// The lifetimes of processes that use indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lifetime {
-    /// It ends with its search.
+    /// The process ends after its search.
     Search,
-    /// It goes on for some searches, and updates indexes meanwhile.
+    /// The process runs several searches and updates indexes in between.
     Session,
-    /// It goes on, and watches the trees, too.
+    /// The process is long-running and also watches the trees.
     Server,
 }
 
-/// How often it is looked whether an index is up to date.
+/// Polling interval for the completion of updates.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
-/// Time after the last call for writing down what was read for an index that is not whole yet. Clients end a server by a
-/// signal two seconds after they have closed its input.
+/// Time after the last call for saving the files already read for an unfinished index. Clients kill a server
+/// two seconds after closing its input.
 const KEEPING_TIME: Duration = Duration::from_millis(1_000);
 
-/// Time until the process ends all the same.
+/// Time after which the process ends in any case.
 const ENDING_TIME: Duration = Duration::from_millis(1_500);
 
-/// The indexes of the roots that calls name.
+/// The indexes of the roots that calls use.
 pub struct KeptIndexes {
-    /// The directory of all indexes, and its path without links.
+    /// The directory of all indexes, and its path with links resolved.
     place: PrivatePlace,
     path: PathBuf,
     mode: IndexMode,
     lifetime: Lifetime,
-    /// What a search waits for an index that is always wanted.
+    /// Maximum time a search waits for building an index that is always wanted.
     patience: Duration,
-    /// For servers, where trees can be watched.
+    /// Mount information for watching trees; only in servers.
     mounts: Option<Arc<Mounts>>,
     slots: Mutex<HashMap<PathBuf, KeptSlot>>,
-    /// Ends what goes on in the background.
+    /// Stops background work.
     stop: Stop,
 }
 
@@ -97,24 +98,24 @@ struct KeptSlot {
     root: Option<Arc<Root>>,
     index: Option<Arc<Index>>,
     ranked: Arc<Mutex<ranked::KeptRanked>>,
-    /// What brings the ranked index up to date in the background.
+    /// The background update of the ranked index.
     ranking: Option<Arc<ranking::Build>>,
     watched: Option<Arc<WatchedTree>>,
-    /// Of the files that it was opened from.
+    /// The version of the files that the index was opened from.
     version: Option<Vec<Option<(std::time::SystemTime, u64)>>>,
     is_updating: bool,
-    /// While there is one, a thread reads its files again.
+    /// While this exists, a thread rereads the root's files.
     rereads: Option<Arc<()>>,
     last_used: Option<Instant>,
-    /// A command has tried to build it.
+    /// True if a command has tried to build the index.
     was_built: bool,
     next_update: Option<Instant>,
 }
 
 impl KeptSlot {
-    /// Watches the tree, if it can be.
+    /// Watches the tree, if possible.
     fn watch(&mut self, root: &Arc<Root>, mounts: Option<&Arc<Mounts>>) {
-        // What is watched is a directory, and another can have its path by now.
+        // We watch a directory, and by now another directory may have its path.
         if self.watched.as_ref().is_some_and(|watched| !watched.root().is_same(root)) {
             (self.watched, self.version, self.ranked) = (None, None, Arc::default());
         }
@@ -126,7 +127,7 @@ impl KeptSlot {
 }
 
 impl KeptIndexes {
-    /// Indexes below this directory.
+    /// Creates the indexes below this directory.
     pub fn new(
         place: impl Into<PrivatePlace>,
         mode: IndexMode,
@@ -140,34 +141,34 @@ impl KeptIndexes {
         Arc::new(Self { place, path, mode, lifetime, patience, mounts, slots, stop: Stop::never() })
     }
 
-    /// For calls beneath roots that they do not lie in.
+    /// Returns a handle for calls below roots that do not contain the indexes.
     pub fn shared(self: Arc<Self>) -> SharedIndexes {
         SharedIndexes { kept: self, warnings: Mutex::default() }
     }
 
-    /// The directory of all indexes, links resolved.
+    /// Returns the directory of all indexes, with links resolved.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether they lie in one of these roots: nothing is ever written into a root.
+    /// Returns true if the indexes are inside one of these roots, because we never write into a root.
     fn lie_in(&self, roots: &Roots) -> bool {
         roots.all().iter().any(|root| self.path.starts_with(root.path()))
     }
 
-    /// Returns whether the index of a root is kept: never in the root itself.
+    /// Returns true if the index of a root may be stored: never in the root itself.
     pub fn may_keep(&self, root: &Root) -> bool {
         !self.path.starts_with(root.path())
     }
 
-    /// The files of the index of a root.
+    /// Returns the index files of a root.
     pub(crate) fn store(&self, root: &Path) -> IndexStore {
         IndexStore::new(self.place.clone(), root)
     }
 
-    /// What is kept of the ranked index of a root, and what tells of changes to its tree.
+    /// Returns the ranked index state of a root, and the watcher of its tree.
     fn ranked_of(&self, root: &Arc<Root>) -> (Arc<Mutex<ranked::KeptRanked>>, Option<Arc<WatchedTree>>) {
-        // Dropped last, when nothing is locked any more.
+        // Dropped last, after the lock is released.
         let _evicted;
         let mut slots = self.lock();
         _evicted = evict(&mut slots, root.path());
@@ -176,7 +177,7 @@ impl KeptIndexes {
         (Arc::clone(&slot.ranked), slot.watched.clone())
     }
 
-    /// The ranked index of a root as its tree is now.
+    /// Returns the ranked index of a root, up to date with its tree.
     fn ranked_now(&self, root: &Arc<Root>, effort: &UpdateEffort) -> Result<Ranked, UpdateError> {
         let (kept, watched) = self.ranked_of(root);
         let large_build = || {
@@ -188,14 +189,16 @@ impl KeptIndexes {
         ranked::fresh(&mut kept, &self.store(root.path()), root, watched.as_deref(), effort)
     }
 
-    /// The same within a call of a server: it waits for a small update, and a large one goes on in the background.
+    /// Like [`Self::ranked_now`], for a call of a server: waits for a small update, and continues a large one
+    /// in the background.
     fn ranked_soon(self: &Arc<Self>, root: &Arc<Root>, effort: &UpdateEffort) -> Result<Ranked, UpdateError> {
         let soon = UpdateEffort {
             stop: effort.stop.within(limits::SMALL_UPDATE_TIME).apart(),
             large_end: Some(Instant::now() + limits::LARGE_UPDATE_TIME),
             ..effort.clone()
         };
-        // A large tree can't be read in that time, and a search that stands in for its index has a use for it.
+        // A large tree can't be read in this time, and the line search that replaces its index needs the
+        // time.
         let is_hopeless = self.store(root.path()).ranked_size().is_none() && is_large(root);
         let ranked = if is_hopeless { Err(UpdateError::NoTime) } else { self.ranked_now(root, &soon) };
         let progress = match &ranked {
@@ -209,7 +212,7 @@ impl KeptIndexes {
         ranked
     }
 
-    /// Brings the ranked index of a root up to date in the background, unless that is going on.
+    /// Updates the ranked index of a root in the background, unless an update is already running.
     pub fn rank_in_background(self: &Arc<Self>, root: &Arc<Root>, progress: (u64, u64), pause: Duration) {
         let mut slots = self.lock();
         let slot = slots.entry(root.path().to_owned()).or_default();
@@ -218,8 +221,8 @@ impl KeptIndexes {
         }
     }
 
-    /// Brings the instant index of a root up to date before its ranked one: both at once would take the memory of both,
-    /// and the instant one is there in seconds.
+    /// Updates the instant index of a root before its ranked one. Doing both at once would need the memory of
+    /// both, and the instant index is ready in seconds.
     fn update_first(self: &Arc<Self>, root: &Arc<Root>) {
         self.update_in_background(root);
         let is_updating = || self.lock().values().any(|slot| slot.is_updating);
@@ -228,7 +231,7 @@ impl KeptIndexes {
         }
     }
 
-    /// The index as it stands on the disk now.
+    /// Returns the index that is on disk now.
     fn current(&self, store: &IndexStore, root: &Arc<Root>) -> Option<Arc<Index>> {
         let version = store.version();
         let (watched, _evicted) = {
@@ -241,23 +244,24 @@ impl KeptIndexes {
             }
             (slot.watched.clone(), evicted)
         };
-        // Not while others wait.
+        // The lock is not held here, so that others need not wait.
         let is_waited_for = self.lifetime != Lifetime::Search || self.mode == IndexMode::Always;
         let index = match (is_waited_for, &watched) {
             (true, Some(watched)) => store.open().map(|index| Arc::new(index.watching(Arc::clone(watched)))),
             (true, None) => store.open().map(Arc::new),
-            // A command may end before it is needed.
+            // A command may end before it needs the index.
             (false, _) => store.opening(),
         };
         let mut slots = self.lock();
         let slot = slots.entry(root.path().to_owned()).or_default();
-        // Together: another call may have come meanwhile, and found another directory under the path.
+        // We assign these together, because another call may have found another directory at this path in the
+        // meantime.
         (slot.index, slot.watched, slot.version) = (index.clone(), watched, Some(version));
         index
     }
 
-    /// Reads some files of the index of a root again, and lets no search use one any more that says something else of
-    /// them.
+    /// Rereads some files of a root's index. If the index does not match them, no search will use it any
+    /// more.
     fn reread(&self, root: &Path) {
         let index = self
             .lock()
@@ -271,7 +275,7 @@ impl KeptIndexes {
             if let Some(slot) = self.lock().get_mut(root.path()) {
                 (slot.index, slot.version) = (None, None);
             }
-            // One that is being updated is looked through again.
+            // An index that is being updated will be checked again.
             if !store.discard().unwrap_or(false) {
                 return;
             }
@@ -280,8 +284,8 @@ impl KeptIndexes {
         store.set_reread(&step.progress);
     }
 
-    /// Sees to it that the files of a root are read again. It is called on a thread that may read them: where calls have
-    /// walls, each root has one of its own.
+    /// Starts rereading the files of a root if necessary. This must be called on a thread that may read them:
+    /// if calls are sandboxed, each root has its own thread.
     fn reread_in_background(self: &Arc<Self>, root: &Arc<Root>) {
         if self.lifetime != Lifetime::Server {
             return;
@@ -295,8 +299,8 @@ impl KeptIndexes {
         }
     }
 
-    /// Ends what goes on in the background: what is nearly done is finished, and what was read for an index is written
-    /// down, so that the next process goes on there.
+    /// Ends background work. Almost finished work is completed, and the files read for an index are saved, so
+    /// that the next process can continue.
     pub fn end(&self) {
         self.stop.end_within(KEEPING_TIME);
         let end = Instant::now() + ENDING_TIME;
@@ -312,7 +316,7 @@ impl KeptIndexes {
         self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes or updates the index of a root, on one processor; `None` when that is not wanted or fails.
+    /// Builds or updates the index of a root on one processor. Returns `None` if that is not wanted or fails.
     fn update(&self, root: &Arc<Root>) -> Option<Update> {
         let store = self.store(root.path());
         if self.mode == IndexMode::Auto && !store.exists() && !is_large(root) {
@@ -322,7 +326,7 @@ impl KeptIndexes {
         store.update(root, &walk, &self.stop).ok()
     }
 
-    /// Starts an update where one is due.
+    /// Starts an update if one is due.
     fn update_in_background(self: &Arc<Self>, root: &Arc<Root>) {
         let mut slots = self.lock();
         if slots.values().any(|slot| slot.is_updating) {
@@ -338,8 +342,8 @@ impl KeptIndexes {
         let (kept, root) = (Arc::clone(self), Arc::clone(root));
         let update = move || {
             let started = Instant::now();
-            // That there is none costs time and nothing else, and `forage index build` says why. A panic must not be
-            // taken for an update that goes on for ever.
+            // A missing index only costs time, and `forage index build` reports the reason. After a panic,
+            // the slot must not look as if the update were still running.
             let updated = std::panic::catch_unwind(AssertUnwindSafe(|| kept.update(&root)));
             let pause = match updated {
                 Ok(Some(_)) => (started.elapsed() * UPDATES_PART).max(BETWEEN_UPDATES),
@@ -355,7 +359,7 @@ impl KeptIndexes {
     }
 }
 
-/// Makes room for another root; what is given back is to be dropped when nothing is locked.
+/// Makes room for another root. The caller must drop the returned slot when no lock is held.
 fn evict(slots: &mut HashMap<PathBuf, KeptSlot>, root: &Path) -> Option<KeptSlot> {
     if let Some(slot) = slots.get_mut(root) {
         slot.last_used = Some(Instant::now());
@@ -369,7 +373,7 @@ fn evict(slots: &mut HashMap<PathBuf, KeptSlot>, root: &Path) -> Option<KeptSlot
     slots.remove(&oldest)
 }
 
-/// Whether a tree has as many files as an index pays for.
+/// Returns true if a tree has enough files for an index to pay off.
 fn is_large(root: &Arc<Root>) -> bool {
     let mut files = 0;
     let step = |(): &mut (), _: &Entry<'_>, _: &mut Skipped| WalkStep::Item((), 0);
@@ -382,21 +386,21 @@ fn is_large(root: &Arc<Root>) -> bool {
         .is_ok_and(|report| report.broke_off)
 }
 
-/// Returns the directory in which the command line keeps indexes, so that a program can share them: `index` below
-/// [`cache_place`].
+/// Returns the directory in which the command line stores indexes, so that programs can share them: `index`
+/// below [`cache_place`].
 pub fn shared_place() -> Option<PrivatePlace> {
     Some(cache_place()?.join("index"))
 }
 
-/// Returns the user's home directory, because a repository there is never a root unasked. Nothing else of the libraries
-/// reads it but [`cache_place`].
+/// Returns the user's home directory, because a repository there must not become a root unless requested. In
+/// the libraries only this function and [`cache_place`] read it.
 pub(crate) fn home() -> Option<PathBuf> {
     std::env::home_dir().filter(|home| home.is_absolute())
 }
 
-/// Returns `forage` in the user's cache directory; `None` where there is no telling where that is. It reads `XDG_CACHE_HOME`, on
-/// Windows `LOCALAPPDATA`, else the home directory, as nothing else of the libraries does: a variable that is empty or names no
-/// absolute path counts as unset.
+/// Returns `forage` in the user's cache directory, or `None` if that directory is unknown. This function
+/// reads `XDG_CACHE_HOME`, on Windows `LOCALAPPDATA`, and otherwise the home directory; no other library code
+/// does so. Variables that are empty or not absolute paths count as unset.
 #[expect(clippy::disallowed_methods, reason = "who asks for it wants what the user's environment says")]
 pub fn cache_place() -> Option<PrivatePlace> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
@@ -406,14 +410,14 @@ pub fn cache_place() -> Option<PrivatePlace> {
     Some(PrivatePlace::below(cache).join("forage"))
 }
 
-/// The indexes of [`KeptIndexes`] as one call has them.
+/// The indexes of [`KeptIndexes`] for one call.
 pub struct SharedIndexes {
     kept: Arc<KeptIndexes>,
-    /// Why one is not used that is there.
+    /// The reasons why existing indexes are not used.
     warnings: Mutex<BTreeSet<String>>,
 }
 
-/// The indexes for a call beneath these roots.
+/// Returns the indexes for a call below these roots, or `None` if the indexes are inside one of them.
 pub fn for_roots(kept: &Arc<KeptIndexes>, roots: &Roots) -> Option<Arc<dyn Indexes>> {
     (!kept.lie_in(roots)).then(|| Arc::new(Arc::clone(kept).shared()) as Arc<dyn Indexes>)
 }
@@ -434,7 +438,8 @@ impl SharedIndexes {
                 None
             }
             (IndexMode::Always, _) => {
-                // Once: what failed fails again. The search finds out by itself why the tree can't be read.
+                // We try this only once, because a failure would repeat. The search itself reports why the
+                // tree can't be read.
                 if !std::mem::replace(
                     &mut self.kept.lock().entry(root.path().to_owned()).or_default().was_built,
                     true,
@@ -490,7 +495,7 @@ mod tests {
 
     use super::*;
 
-    /// A tree of files that has settled, and a server's indexes with one of it.
+    /// Creates a tree of files whose times have settled, and a server's indexes with one of this tree.
     fn indexed(
         files: &[(impl AsRef<str>, impl AsRef<str>)],
     ) -> (tempfile::TempDir, Arc<Root>, Arc<KeptIndexes>) {
@@ -509,7 +514,7 @@ mod tests {
         (directory, root, kept)
     }
 
-    /// What opening an index does not find is found by the search that needs it.
+    /// Damage that opening an index does not detect is detected by the search that needs the damaged part.
     #[test]
     fn a_server_builds_an_index_anew_in_which_a_search_met_damage() {
         let (_directory, root, kept) = indexed(&[("a.txt", "a needle\n"), ("b.txt", "some hay\n")]);
@@ -517,7 +522,7 @@ mod tests {
 
         let base = store.directory().join("base");
         let mut bytes = fs::read(&base).unwrap();
-        // In the header, where the dictionary begins.
+        // This offset is in the header; the dictionary begins there.
         let dictionary = u64::from_le_bytes(bytes[52..60].try_into().unwrap());
         bytes[dictionary as usize] ^= 1;
         fs::write(&base, bytes).unwrap();
@@ -551,7 +556,7 @@ mod tests {
             std::thread::sleep(Duration::from_millis(20));
         }
     }
-    /// An index that says of every file what stands in others, whose text has the same length.
+    /// Writes an index that describes every file as if it had another text of the same length.
     fn spoil(store: &IndexStore, root: &Root) {
         let base = store.directory().join("base");
         let right = Segment::open(fs::read(&base).unwrap()).unwrap();
@@ -603,7 +608,7 @@ mod tests {
             search(&root, &start, &walk, &pattern, &scan, &Stop::never(), count).unwrap();
             found
         };
-        // Of a right one, each file is read once in a round, in as many steps.
+        // With a correct index, each file is read once per round, in 10 steps.
         assert_eq!(found(), 1);
         for round in 1..=3 {
             for step in 1..=10 {
@@ -613,7 +618,7 @@ mod tests {
             assert!(store.reread().ended >= store.reread().began);
         }
         spoil(&store, &root);
-        // The control: a wrong one is believed, and an update does not mend it.
+        // Positive control: a wrong index is trusted, and an update does not repair it.
         assert_eq!(found(), 0);
         store.update(&root, &WalkOptions::default(), &Stop::never()).unwrap();
         assert_eq!(found(), 0);
@@ -625,8 +630,8 @@ mod tests {
         assert!(store.exists(), "there is another");
     }
 
-    /// After an edit the real index answers, however busy the machine is: here another call delays this one for longer than a large
-    /// update may take.
+    /// After an edit the real index must answer, however busy the machine is: here another call delays this
+    /// one for longer than a large update may take.
     #[test]
     fn server_call_waits_for_a_small_update_and_not_for_a_large_one() {
         let (_directory, root, kept) = indexed(&[("a.txt", "a needle\n"), ("b.txt", "some hay\n")]);
@@ -651,7 +656,7 @@ mod tests {
         assert!(matches!(ended, Err(UpdateError::Unfinished { done: 2, all: 501 })), "{ended:?}");
     }
 
-    /// What a server has read when its client leaves is what the next one need not read.
+    /// The next server need not read the files that a server has read before its client leaves.
     #[test]
     fn an_index_that_was_begun_is_kept_and_gone_on_with() {
         const FILES: u64 = 3_000;
@@ -678,7 +683,7 @@ mod tests {
         let files = |store: &IndexStore| {
             store.open().map_or(0, |index| index.layers().iter().map(|layer| u64::from(layer.len())).sum())
         };
-        // The control: what is cancelled leaves nothing.
+        // Positive control: a cancelled build leaves nothing.
         let (store, updated) = update("cancelled", &|stop| stop.cancel());
         assert!(updated.is_err() && files(&store) == 0);
 

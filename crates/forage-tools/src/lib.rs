@@ -1,11 +1,11 @@
-//! The tools: what an agent or a person can ask for. Every front (command line, MCP, agent, library) runs the
-//! [`registry`] and gives the same bytes.
+//! The tools that an agent or a person can call. Every front end (command line, MCP, agent, library) runs the
+//! [`registry`] and returns the same bytes.
 //!
-//! A tool is one file that ties together its name, description, request, response and code; its description stands
-//! next to it in a `.md` file. The way of a call: JSON → coercion → typed request → checked arguments → engine →
-//! [`ToolOutcome`] → text and records.
+//! A tool is one file that contains its name, description, request, response and code. Its description is in
+//! a `.md` file next to it. A call goes through these steps: JSON → coercion → typed request → checked
+//! arguments → engine → [`ToolOutcome`] → text and records.
 //!
-//! A program opens a [`Workspace`] and calls the tools in their own types:
+//! A program opens a [`Workspace`] and calls the tools by their typed methods:
 //!
 //! ```
 //! use forage_tools::Workspace;
@@ -32,11 +32,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! [`Workspace::keep_indexes`] makes it as fast as the command line, with the same indexes; [`Workspace::grep_each`] and
-//! [`Workspace::search_each`] hand over all there is, file by file, while it is found. [`registry`] has the tools without
-//! their types, for a front whose callers write JSON.
+//! [`Workspace::keep_indexes`] makes it as fast as the command line, with the same indexes.
+//! [`Workspace::grep_each`] and [`Workspace::search_each`] stream all results file by file while the search
+//! runs. [`registry`] offers the tools without their types, for front ends whose callers write JSON.
 //!
-//! This is the only crate that writes text that a model reads. It knows no protocol, no command line and no stdout.
+//! This is the only crate that writes text for models. It does not depend on any protocol, command line or
+//! stdout.
 
 mod answer_cache;
 mod arguments;

@@ -1,4 +1,4 @@
-//! Lines of files in an answer: from the engine's events to records, and to text within a byte budget.
+//! Lines of files in an answer: converts the engine's events to records, and to text within a byte budget.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::sanitize::{line_text, record_text};
 use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, grouped};
 
-/// `match` or `context`, as records say it.
+/// Returns `match` or `context`, as in records.
 pub(crate) fn kind_name(kind: EventKind) -> &'static str {
     match kind {
         EventKind::Match => "match",
@@ -19,17 +19,18 @@ pub(crate) fn kind_name(kind: EventKind) -> &'static str {
     }
 }
 
-/// The text of a line without its line feed for records, and its bytes where the text is not all of them.
+/// Returns a line's text without its line feed for records, and its bytes if the text does not represent all
+/// of them.
 pub(crate) fn event_text(event: &SearchEvent) -> (String, Option<String>) {
     record_text(event.bytes.strip_suffix(b"\n").unwrap_or(&event.bytes))
 }
 
-/// For records that leave a zero out.
+/// Returns true for zero, which records omit.
 pub(crate) fn is_zero<N: Default + PartialEq>(n: &N) -> bool {
     *n == N::default()
 }
 
-/// A line as text shows it, with what a limit on its length took off.
+/// Formats a line for text answers, with the number of bytes that were cut on each side.
 pub(crate) fn shown_line(text: &str, cut_before: usize, cut_after: usize) -> String {
     let mut shown = String::new();
     if cut_before > 0 {
@@ -42,7 +43,7 @@ pub(crate) fn shown_line(text: &str, cut_before: usize, cut_after: usize) -> Str
     shown
 }
 
-/// How much of the findings a text shows; each step less.
+/// Levels of detail of a text, from most to least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ContextDetail {
     Context,
@@ -51,17 +52,17 @@ pub(crate) enum ContextDetail {
     Directories,
 }
 
-/// A text within a budget, and how much it shows.
+/// A text within a budget, and its level of detail.
 pub(crate) struct Fitted<D> {
     text: String,
     is_cut: bool,
     pub(crate) detail: D,
-    /// Not even the least of the steps had room: lines at the end are missing.
+    /// True if even the lowest level did not fit, so that lines at the end are missing.
     is_shortened: bool,
 }
 
 impl<D> Fitted<D> {
-    /// With what the text shows at its detail.
+    /// Adds the files that the text displays at its level of detail.
     pub(crate) fn showing(self, shown: ShownFiles) -> Rendered {
         let mut shown = shown.into_files();
         if self.is_shortened {
@@ -71,8 +72,8 @@ impl<D> Fitted<D> {
     }
 }
 
-/// The most detailed body that fits into the budget with its notes. `narrow` names the arguments by which the caller gets
-/// less.
+/// Returns the most detailed body that fits into the budget with its notes. `narrow` names the arguments that
+/// reduce the results.
 pub(crate) fn fit(
     body: impl Fn(ContextDetail) -> String,
     notes: Vec<String>,
@@ -92,7 +93,7 @@ pub(crate) fn fit(
     fit_steps(ContextDetail::Context, steps, body, notes, budget)
 }
 
-/// The same with steps of a tool's own, each with what is said of it.
+/// Like [`fit`], with a tool's own levels of detail, each with its note.
 pub(crate) fn fit_steps<D: Copy, const N: usize>(
     whole: D,
     steps: [(D, String); N],
@@ -117,7 +118,7 @@ pub(crate) fn fit_steps<D: Copy, const N: usize>(
     Fitted { text: with_notes(whole_lines(&text, room), &notes), is_cut: true, detail, is_shortened }
 }
 
-/// Matches per file, or per directory. The files come in path order.
+/// Lists the matches per file, or per directory. The files must be in path order.
 pub(crate) fn summary<'a>(files: impl Iterator<Item = (&'a str, u64)>, by_directory: bool) -> String {
     let mut text = String::new();
     if !by_directory {
@@ -140,7 +141,7 @@ pub(crate) fn summary<'a>(files: impl Iterator<Item = (&'a str, u64)>, by_direct
     text
 }
 
-/// The directory of a path as it is shown: in quotes only where its own name needs them.
+/// Returns the directory of a displayed path, quoted only if its own name needs quotes.
 pub(crate) fn directory_of(path: &str) -> String {
     let quoted = path.strip_prefix('"').and_then(|path| path.strip_suffix('"'));
     let directory = quoted.unwrap_or(path).rsplit_once('/').map_or(".", |(directory, _)| directory);
@@ -150,7 +151,7 @@ pub(crate) fn directory_of(path: &str) -> String {
     }
 }
 
-/// The lines of a text that fit, with a count of the rest.
+/// Returns the lines of a text that fit, with a count of the rest.
 fn whole_lines(text: &str, room: usize) -> String {
     if text.len() <= room {
         return text.to_owned();

@@ -1,4 +1,5 @@
-//! The models of a call, found when they are needed: a search without a model must not wait for a provider.
+//! The models of a call. They are discovered on first use, because a search without a model must not wait for
+//! a provider.
 
 use std::fmt;
 use std::ops::Deref;
@@ -6,29 +7,29 @@ use std::sync::{Arc, LazyLock};
 
 use forage_llm::ChatModel;
 
-/// The models that a look for them has found.
+/// The result of discovering models.
 #[derive(Default)]
 pub struct FoundModels {
-    /// In order of preference.
+    /// The models in order of preference.
     pub models: Vec<Arc<dyn ChatModel>>,
-    /// The reasons for which others, or all, are not among them, in sentences. Names, never values.
+    /// The reasons why other models, or all, are missing, as sentences. Names only, never values.
     pub passed_over: String,
 }
 
 type Find = Box<dyn FnOnce() -> FoundModels + Send>;
 
-/// Models in order of preference. The first look at them finds them, which may take as long as the providers' lists
-/// may; clones share what was found.
+/// Models in order of preference. They are discovered on first access, which may take as long as listing the
+/// models of all providers. Clones share the result.
 #[derive(Clone)]
 pub struct Models(Arc<LazyLock<FoundModels, Find>>);
 
 impl Models {
-    /// Models that `find` will find.
+    /// Creates models that `find` will discover.
     pub fn found_by(find: impl FnOnce() -> FoundModels + Send + 'static) -> Self {
         Self(Arc::new(LazyLock::new(Box::new(find))))
     }
 
-    /// These models, looked for as late as before, and `last` behind them.
+    /// Returns these models followed by `last`. They are still discovered on first access.
     pub fn and_then(&self, last: Arc<dyn ChatModel>) -> Self {
         let first = self.clone();
         Self::found_by(move || FoundModels {
@@ -37,7 +38,7 @@ impl Models {
         })
     }
 
-    /// Each of them inside of another, looked for as late as before.
+    /// Returns these models, each wrapped by `wrap`. They are still discovered on first access.
     pub fn each(&self, wrap: impl Fn(Arc<dyn ChatModel>) -> Arc<dyn ChatModel> + Send + 'static) -> Self {
         let models = self.clone();
         Self::found_by(move || FoundModels {
@@ -46,7 +47,7 @@ impl Models {
         })
     }
 
-    /// Returns why others, or all, are not among them, in sentences.
+    /// Returns the reasons why other models, or all, are missing, as sentences.
     pub fn passed_over(&self) -> &str {
         &self.0.passed_over
     }
@@ -79,7 +80,7 @@ impl Deref for Models {
 }
 
 impl fmt::Debug for Models {
-    /// Does not look for them.
+    /// Does not trigger the discovery.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Models")
     }

@@ -1,33 +1,32 @@
-//! What tools are called where a text names several of them.
+//! Names of tools in texts that mention several of them.
 
 use std::fmt::Debug;
 
 use forage_base::Hint;
 
-/// The names by which the tools that are offered are called. A text is a template: `{grep_search}` stands for the name of that
-/// tool, `{grep_search.path}` for that of its argument, and what is between `[[` and `]]` is left out if it names a tool that is
-/// not offered.
+/// The names of the available tools. Texts are templates: `{grep_search}` is replaced by the name of that
+/// tool, `{grep_search.path}` by the name of its argument. A part between `[[` and `]]` is removed if it
+/// names a tool that is not available.
 #[derive(Clone, Debug)]
 pub struct ToolNames {
-    /// Of tools by their own names, with what they are called.
+    /// Pairs of a tool's original name and its current one.
     called: Vec<(String, String)>,
     manner: &'static dyn Manner,
 }
 
-/// The words in which a reader is told of a tool, a call, and of what can be done: a person has commands, an agent has
-/// tools.
+/// Phrasing of tools, calls and hints for a kind of reader: a person has commands, an agent has tools.
 pub trait Manner: Debug + Send + Sync {
-    /// What a sentence calls the tool with this name of its own, which is called `name`.
+    /// Returns how a sentence refers to the tool with the original name `id`, which is called `name`.
     fn tool(&self, _id: &str, name: &str) -> String {
         name.to_owned()
     }
 
-    /// Returns what a sentence calls an argument of the tool with this name of its own.
+    /// Returns how a sentence refers to an argument of the tool with this original name.
     fn argument(&self, _id: &str, argument: &str) -> String {
         argument.to_owned()
     }
 
-    /// A call as whoever reads can make it. The arguments are in the order in which they are written.
+    /// Formats a call that the reader can make, with the arguments in the given order.
     fn call(&self, _id: &str, name: &str, arguments: &[(&str, String)]) -> String {
         let arguments: Vec<String> = arguments
             .iter()
@@ -39,16 +38,17 @@ pub trait Manner: Debug + Send + Sync {
         format!("{name}({})", arguments.join(", "))
     }
 
-    /// How a call goes on where the last one ended.
+    /// Returns how to continue where the last call ended.
     fn go_on(&self, cursor: &str) -> String {
         format!("repeat the call with cursor=\"{cursor}\"")
     }
 
-    /// What is added to the sentence of an error, with what parts them: a template for [`ToolNames::fill`].
+    /// Returns the hint that follows an error message, including the separator: a template for
+    /// [`ToolNames::fill`].
     fn hint(&self, hint: Hint) -> &'static str;
 }
 
-/// The manner of a program that has no front: it tells of the tools, and nothing of commands and settings.
+/// The phrasing for a program without a front end: it refers to tools, but not to commands and settings.
 #[derive(Debug)]
 pub struct Plain;
 
@@ -63,69 +63,70 @@ impl Manner for Plain {
     }
 }
 
-/// The words of [`Hint::OtherModel`] for agents.
+/// The text of [`Hint::OtherModel`] for agents.
 pub const WITHOUT_MODEL: &str =
     "[[; use {search_index} for a question]][[; use {grep_search} for a pattern]]";
 
-/// The words of [`Hint::OtherSearch`] for agents.
+/// The text of [`Hint::OtherSearch`] for agents.
 pub const OTHER_SEARCH: &str = "[[ {search_index} ranks files for a question as it stands.]][[ {grep_search} finds a \
                                 pattern in one directory or kind of file.]]";
 
 impl ToolNames {
-    /// Of tools by their own names, with what they are called.
+    /// Creates the names from pairs of a tool's original name and its current one.
     pub fn new(named: Vec<(String, String)>) -> Self {
         Self { called: named, manner: &Plain }
     }
 
-    /// The same, told in this manner.
+    /// Returns the same names with this phrasing.
     #[must_use]
     pub fn told(self, manner: &'static dyn Manner) -> Self {
         Self { manner, ..self }
     }
 
-    /// Returns what the tool with this name of its own is called; that name, where it is not offered.
+    /// Returns the current name of a tool, or its original name if it is not available.
     pub fn called<'a>(&'a self, id: &'a str) -> &'a str {
         self.called.iter().find(|(own, _)| own == id).map_or(id, |(_, name)| name)
     }
 
-    /// Returns what a sentence calls the tool with this name of its own.
+    /// Returns how a sentence refers to the tool with this original name.
     pub fn tool(&self, id: &str) -> String {
         self.manner.tool(id, self.called(id))
     }
 
-    /// Returns what a sentence calls an argument of the tool with this name of its own.
+    /// Returns how a sentence refers to an argument of the tool with this original name.
     pub fn argument(&self, id: &str, argument: &str) -> String {
         self.manner.argument(id, argument)
     }
 
-    /// A call of the tool with this name of its own, as whoever reads can make it.
+    /// Formats a call of the tool with this original name that the reader can make.
     pub fn call(&self, id: &str, arguments: &[(&str, String)]) -> String {
         self.manner.call(id, self.called(id), arguments)
     }
 
-    /// How a call goes on where the last one ended.
+    /// Returns how to continue where the last call ended.
     pub(crate) fn go_on(&self, cursor: &str) -> String {
         self.manner.go_on(cursor)
     }
 
-    /// Returns what is added to the sentence of an error about which this can be done; it begins with what parts them,
-    /// and is empty for `None`.
+    /// Returns the text of a hint that follows an error message. It begins with the separator, and is empty
+    /// for `None`.
     pub fn hint(&self, hint: Option<Hint>) -> String {
         hint.map(|hint| self.fill(self.manner.hint(hint))).unwrap_or_default()
     }
 
-    /// Returns whether the tool with this name of its own is offered.
+    /// Returns true if the tool with this original name is available.
     pub fn has(&self, id: &str) -> bool {
         self.called.iter().any(|(own, _)| own == id)
     }
 
-    /// The same for a reader who gets records beside the text: `{records}` is offered, too.
+    /// Returns the names for a reader that gets records in addition to the text, so that `{records}` counts
+    /// as available.
     pub fn with_records(mut self) -> Self {
         self.called.push(("records".to_owned(), "records".to_owned()));
         self
     }
 
-    /// The text of a template.
+    /// Fills in a template.
     pub fn fill(&self, template: &str) -> String {
         let mut text = String::with_capacity(template.len());
         let mut rest = template;
@@ -142,7 +143,7 @@ impl ToolNames {
         text
     }
 
-    /// Adds a part without optional ones; whether all tools that it names are offered.
+    /// Appends a part without optional parts. Returns true if all tools that it names are available.
     fn put(&self, part: &str, text: &mut String) -> bool {
         let (mut rest, mut are_offered) = (part, true);
         while let Some((before, behind)) = rest.split_once('{') {

@@ -1,4 +1,4 @@
-//! The notes that end a text answer.
+//! The notes at the end of a text answer.
 
 use crate::limits;
 use crate::noise;
@@ -6,8 +6,8 @@ use crate::outcome::{Limit, ToolOutcome};
 use crate::sanitize::sanitize;
 use crate::text::{clip, count};
 
-/// The notes that end an answer: what was cut, what was not searched, what went wrong. They come last and only we
-/// write them.
+/// Returns the notes at the end of an answer: truncation, skipped files and problems. They come last, and
+/// only we write them.
 pub(crate) fn notes<R>(outcome: &ToolOutcome<R>, searched: Option<u64>) -> Vec<String> {
     let mut notes = Vec::new();
     match outcome.truncated_by {
@@ -41,7 +41,8 @@ pub(crate) fn notes<R>(outcome: &ToolOutcome<R>, searched: Option<u64>) -> Vec<S
     notes
 }
 
-/// How many of so many things an answer has room for, at least one: `fits` holds for fewer where it holds for some.
+/// Returns how many of `all` things fit into an answer, at least one. If `fits` is true for a number, it must
+/// be true for all smaller ones.
 pub(crate) fn most_that_fits(all: usize, fits: impl Fn(usize) -> bool) -> usize {
     if all <= 1 || fits(all) {
         return all;
@@ -54,7 +55,7 @@ pub(crate) fn most_that_fits(all: usize, fits: impl Fn(usize) -> bool) -> usize 
     least
 }
 
-/// What stands in front of how to go on.
+/// The prefix of the note about how to continue.
 pub(crate) const MORE: &str = "more results: ";
 
 /// Joins the body and its notes, each note in brackets on its own line.
@@ -75,13 +76,14 @@ pub(crate) fn with_notes(mut body: String, notes: &[String]) -> String {
     body
 }
 
-/// A note in one line and within its bound, but for a cursor, which is worth nothing when it is cut.
+/// Formats a note as one line of limited length. Notes with a cursor are not cut, because a truncated cursor
+/// is useless.
 fn note_text(note: &str) -> String {
     let text = sanitize(note).replace('\n', " ");
     if note.starts_with(MORE) { text } else { clip(&text, limits::NOTE_BYTES) }
 }
 
-/// Bytes that the notes will take.
+/// Returns the number of bytes that the notes will take.
 pub(crate) fn notes_bytes(notes: &[String]) -> usize {
     notes.iter().map(|note| note_text(note).len() + 3).sum::<usize>() + 2
 }

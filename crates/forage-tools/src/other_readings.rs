@@ -1,4 +1,4 @@
-//! Other readings of a pattern that found nothing: what the caller may have meant, with what each finds.
+//! Other readings of a pattern without matches: what the caller may have meant, with the matches of each.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -93,7 +93,7 @@ fn readings(pattern: &str, options: &PatternOptions) -> Vec<Reading> {
     all
 }
 
-/// The words that a name is made of, in lower case; none if the pattern is no name.
+/// Returns the lower-case words of a name, or none if the pattern is not a name.
 fn words(pattern: &str) -> Vec<String> {
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
     if pattern.is_empty() || !pattern.chars().all(is_part) {
@@ -102,7 +102,7 @@ fn words(pattern: &str) -> Vec<String> {
     words_of_name(pattern)
 }
 
-/// What a reading finds.
+/// The matches of a reading.
 #[derive(Default)]
 struct Found {
     lines: u64,
@@ -111,7 +111,7 @@ struct Found {
     spellings: BTreeMap<String, u64>,
 }
 
-/// Returns a sentence for each reading of a pattern that finds something where the pattern found nothing.
+/// Returns a sentence for each reading that has matches, for a pattern that has none.
 pub fn other_readings(
     context: &Context,
     (root, start): (&Arc<Root>, &RelPath),
@@ -122,7 +122,7 @@ pub fn other_readings(
     let (stop, index) = (stop.within(limits::READINGS_TIME), context.index(root));
     let mut sentences = Vec::new();
     for reading in readings(pattern, options) {
-        // An edit is the last resort.
+        // Fuzzy matching is the last resort.
         if sentences.len() == limits::READINGS || (reading.options.fuzzy > 0 && !sentences.is_empty()) {
             break;
         }
@@ -136,7 +136,7 @@ pub fn other_readings(
     sentences
 }
 
-/// Returns what a pattern finds, and whether that is all.
+/// Returns the matches of a pattern, and true if they are complete.
 fn find(
     context: &Context,
     (root, start): (&Arc<Root>, &RelPath),

@@ -1,4 +1,4 @@
-//! What a call gives: the response, and what must be known to trust it.
+//! The outcome of a call: the response, and the facts needed to trust it.
 
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
@@ -45,12 +45,12 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// Whether there is at least one more result. A search that was stopped does not know.
+    /// Returns true if there is at least one more result. For a search that was stopped this is unknown.
     pub(crate) fn is_overrun(self) -> bool {
         matches!(self, Self::MaxResults | Self::FileBytes | Self::TextBytes | Self::Entries)
     }
 
-    /// Whether the call did not come to its end.
+    /// Returns true if the call did not run to completion.
     pub(crate) fn ends_early(self) -> bool {
         matches!(self, Self::Timeout | Self::Cancelled | Self::Engine | Self::Root | Self::Unavailable)
     }
@@ -68,36 +68,36 @@ impl From<Stopped> for Limit {
 /// A response and the facts about it.
 #[derive(Debug)]
 pub struct ToolOutcome<R> {
-    /// The tool's own answer.
+    /// The tool's response.
     pub response: R,
-    /// Whether anything was found: decides the exit status of the command line.
+    /// Whether anything was found; determines the exit status of the command line.
     pub found: bool,
-    /// Counts of what was not searched, by reason.
+    /// Counts of skipped files by reason.
     pub skipped: Skipped,
-    /// Names of directories of dependencies and caches that were not entered.
+    /// Names of skipped directories of dependencies and caches.
     pub noise_directories: Vec<String>,
-    /// The way to include them, in words for the caller: a template for [`ToolNames::fill`].
+    /// How to include them, as a template for [`ToolNames::fill`].
     pub included_by: &'static str,
-    /// Warnings of what went wrong without ending the call.
+    /// Warnings about problems that did not end the call.
     pub warnings: Vec<String>,
     /// The limit that cut the answer, if one did.
     pub truncated_by: Option<Limit>,
-    /// Passed back as `cursor`, the call goes on where this one ended.
+    /// If passed back as `cursor`, the call continues where this one ended.
     pub next_cursor: Option<String>,
     /// The root that relative paths of the answer are below, and whether the text names it.
     pub root: Option<(String, bool)>,
-    /// Secrets that were taken out.
+    /// Secrets that were removed.
     pub hidden: Hidden,
-    /// The names of the tools that the text names.
+    /// The tool names used in the text.
     pub names: Arc<ToolNames>,
     /// Wall time of the call.
     pub elapsed: Duration,
-    /// What the other roots have, of a call that is about several.
+    /// The outcomes of the other roots, for a call about several roots.
     pub others: Vec<OtherRoot<R>>,
 }
 
 impl<R> ToolOutcome<R> {
-    /// A complete outcome.
+    /// Creates a complete outcome.
     pub(crate) fn new(response: R, found: bool) -> Self {
         Self {
             response,
@@ -116,7 +116,7 @@ impl<R> ToolOutcome<R> {
         }
     }
 
-    /// Takes over what a walk reports.
+    /// Adds the counts and warnings of a walk.
     pub(crate) fn add_report(&mut self, report: &WalkReport) {
         self.skipped.merge(&report.skipped);
         self.noise_directories.extend(noise_of(&report.pruned).cloned());
@@ -135,67 +135,68 @@ impl<R> ToolOutcome<R> {
     }
 }
 
-/// How a response becomes text.
+/// Conversion of a response to text.
 pub(crate) trait Render: Sized {
-    /// Takes secrets out of every string that comes from files or their names, unless that was done when it was taken.
+    /// Removes secrets from every string that comes from files or their names, unless it was already redacted
+    /// when it was read.
     fn redact(&mut self, border: &mut Border<'_>);
 
-    /// Names files as they are named where another root is the first: by whole paths.
+    /// Makes all paths absolute, as required if another root is the first one.
     fn name_whole_paths(&mut self, root: &Root);
 
-    /// What it amounts to, in numbers.
+    /// Returns the totals of the response.
     fn counts(&self) -> Counts<'_>;
 
-    /// How many of its results it has, of those that a request bounds.
+    /// Returns the number of results that count towards the requested maximum.
     fn results(&self) -> u64 {
         0
     }
 
-    /// The text within about `budget` bytes, notes included; more is cut in the tool's own steps, never in the
-    /// middle of a line.
+    /// Renders the text within about `budget` bytes, including notes. What exceeds the budget is cut in the
+    /// tool's own steps, never in the middle of a line.
     fn render(outcome: &ToolOutcome<Self>, budget: usize) -> Rendered;
 
-    /// Whether the records hold the text too, as `content`.
+    /// Whether the records also contain the text, as `content`.
     const CONTENT_IN_RECORDS: bool = false;
 }
 
 type MakeRecords = Box<dyn FnOnce() -> Value + Send>;
 
-/// What kept a call from finding anything.
+/// The reason why a call found nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallProblem {
-    /// In words.
+    /// The message for people.
     pub text: String,
-    /// For programs.
+    /// The code for programs.
     pub code: ErrorCode,
 }
 
-/// An outcome as text, and as records for who asks for them.
+/// An outcome as text, and as records on request.
 #[derive(Debug)]
 pub struct Answer {
-    /// For people and models.
+    /// The text for people and models.
     pub text: String,
     records: LazyLock<Value, MakeRecords>,
     /// Whether anything was found.
     pub found: bool,
-    /// The limit that cut it, if one did.
+    /// The limit that cut the answer, if one did.
     pub truncated_by: Option<Limit>,
-    /// Of a call that did not come to its end and found nothing, what kept it from that; it stands in the records as
+    /// Set if the call did not run to completion and found nothing: the reason. The records contain it as
     /// `error`.
     pub problem: Option<CallProblem>,
-    /// Secrets that were taken out of text and records.
+    /// Secrets that were removed from text and records.
     pub hidden: Hidden,
-    /// What it amounts to, without any text of files.
+    /// Summary of the answer, without any text of files.
     pub head: Arc<AnswerHead>,
 }
 
 impl Answer {
-    /// That of a tool that has a text alone, and no records.
+    /// Creates the answer of a tool that has only text and no records.
     pub fn of_text(text: impl Into<String>) -> Self {
         Self::with_records(text, Value::Null)
     }
 
-    /// That of a tool whose records are there already.
+    /// Creates the answer of a tool whose records already exist.
     pub fn with_records(text: impl Into<String>, records: Value) -> Self {
         let records = LazyLock::new(Box::new(move || records) as MakeRecords);
         let hidden = Hidden::default();
@@ -203,23 +204,24 @@ impl Answer {
         Self { text: text.into(), records, found: true, truncated_by: None, problem: None, hidden, head }
     }
 
-    /// Returns the records, for programs: made when they are asked for first.
+    /// Returns the records for programs. They are created on first use.
     pub fn records(&self) -> &Value {
         &self.records
     }
 
-    /// Returns whether the answer is cut by its deadline or by cancellation.
+    /// Returns true if the answer was cut by its deadline or by cancellation.
     pub fn partial(&self) -> bool {
         self.truncated_by.is_some_and(Limit::ends_early)
     }
 
-    /// Of an outcome that has passed the border.
+    /// Renders an outcome that has been redacted.
     pub(crate) fn of<R: Serialize + Render + Send + 'static>(outcome: ToolOutcome<R>, budget: usize) -> Self {
         let Rendered { mut text, is_cut: mut cut, shown } = match outcome.others.is_empty() {
             true => R::render(&outcome, budget),
             false => several::render(&outcome, budget),
         };
-        // Every rendering keeps to its budget by itself; this bound holds whatever a repository comes up with.
+        // Every renderer keeps to its budget. This is a hard limit in case a repository contains something
+        // unexpected.
         if text.len() > limits::TEXT_BYTES_MAX {
             text =
                 clip(&text, limits::TEXT_BYTES_MAX - 100) + "\n[the answer was too long and is cut here]\n";

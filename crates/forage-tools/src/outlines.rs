@@ -1,4 +1,4 @@
-//! Outlines of files that were parsed, kept by content.
+//! Cache of outlines of parsed files, by content.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,19 +11,19 @@ use crate::context::Context;
 use crate::file_text::whole_text;
 use crate::limits;
 
-/// Outlines by the names and the texts of their files. They are correct for as long as they are kept.
+/// Outlines by the names and contents of their files, so that cached outlines never become outdated.
 #[derive(Debug, Default)]
 pub struct OutlineCache(Mutex<KeptOutlines>);
 
 #[derive(Debug, Default)]
 struct KeptOutlines {
     outlines: HashMap<u64, Arc<FileOutline>>,
-    /// Definitions of all of them.
+    /// Number of definitions in all outlines.
     definitions: usize,
 }
 
 impl OutlineCache {
-    /// Returns what a file defines.
+    /// Returns the definitions of a file.
     pub(crate) fn outline(&self, path: &str, text: &str, stop: &Stop) -> Arc<FileOutline> {
         // The language depends on the name and on the text.
         let name = path.rsplit('/').next().unwrap_or(path);
@@ -32,7 +32,7 @@ impl OutlineCache {
             return Arc::clone(outline);
         }
         let outline = Arc::new(forage_rank::outline(path, text, stop));
-        // At a deadline a file is read by line.
+        // At a deadline the outline is a rough one from single lines, so we don't cache it.
         if stop.check().is_none() {
             self.lock().insert(key, &outline);
         }
@@ -57,8 +57,9 @@ impl KeptOutlines {
     }
 }
 
-/// Returns the kind and the qualified name of the innermost definition that a line of a file, counted from 1, is in, if it
-/// is made of identifiers. Headings, and names that are sentences, are text of the file and can say anything.
+/// Returns the kind and the qualified name of the innermost definition that contains a 1-based line of a
+/// file, if the name consists of identifiers. Headings, and names that are sentences, are arbitrary text of
+/// the file.
 #[must_use]
 pub fn enclosing_definition(
     context: &Context,
@@ -75,7 +76,8 @@ pub fn enclosing_definition(
         .then(|| format!("{} {}", outline.definitions[at].word, names.join(" > ")))
 }
 
-/// Returns whether a name is one of code in any language, and not a sentence as some tests are called by.
+/// Returns true if a name is an identifier in some language, and not a sentence as in the names of some
+/// tests.
 fn is_identifier(name: &str) -> bool {
     name.len() <= limits::GREP_WITHIN_BYTES
         && name.chars().all(|c| c.is_alphanumeric() || "_$:.~#?!-".contains(c))

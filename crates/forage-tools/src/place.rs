@@ -1,8 +1,8 @@
-//! What the `path` of a call names: a root, and a path below it.
+//! Resolves the `path` of a call to a root and a path below it.
 //!
-//! Agents write paths in the forms that they know from elsewhere: relative to the directory that they stand in, as a
-//! `file:` URI, behind an `@`, with the number of a line, with the name of the project in front. A path that is there is
-//! always itself; only one that is not is read in another way.
+//! Agents write paths in forms that they know from other tools: relative to the current directory, as a
+//! `file:` URI, after an `@`, with a line number, or prefixed with the project name. A path that exists is
+//! always taken literally; only one that does not exist is read in another way.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -18,27 +18,29 @@ use crate::names::ToolNames;
 use crate::sanitize::sanitize_line;
 use crate::text::{absolute, clip};
 
-/// Stands in front of the name of a root.
+/// The prefix of a root's name.
 pub const ROOT: &str = "root:";
 
-/// What a `path` names.
+/// The target of a `path`.
 pub(crate) struct PathTarget {
     pub(crate) root: Arc<Root>,
-    /// Below the root; links are not followed yet.
+    /// The path below the root; links are not resolved yet.
     pub(crate) path: RelPath,
-    /// Lines that stood behind the path.
+    /// The lines given after the path.
     pub(crate) lines: Option<RangeInclusive<i64>>,
-    /// Globs that stood in place of a path, from the root and between commas.
+    /// Globs given in place of a path, relative to the root and separated by commas.
     pub(crate) globs: Option<String>,
-    /// In which other way than its own the path was read.
+    /// A note if the path was not taken literally.
     pub(crate) note: Option<String>,
 }
 
 impl Context {
-    /// The place that `path` names; without one, the first root.
+    /// Resolves `path`; without one, returns the first root.
     ///
     /// # Errors
-    /// It leads out of all roots, or is none. That nothing is there is found out by who opens it.
+    ///
+    /// Returns an error if the path leads out of all roots, or is not a path. A missing file is not an error
+    /// here; opening it will fail.
     pub(crate) fn place(&self, path: Option<&str>) -> Result<PathTarget, ToolError> {
         let text = path.filter(|path| !path.trim().is_empty()).unwrap_or(".");
         let first = self.roots.find(text);
@@ -88,7 +90,7 @@ impl Context {
             };
             let shown = sanitize_line(&clip(&globs, crate::limits::QUOTED_BYTES)).into_owned();
             let note = Some(format!("a path has no globs: this was read as the glob \"{shown}\""));
-            // What they match may be a directory.
+            // A match may be a directory.
             let globs = Some(format!("{globs},{globs}/**"));
             return Ok(PathTarget { globs, note, ..PathTarget::of(root, path) });
         }
@@ -96,11 +98,12 @@ impl Context {
         Ok(PathTarget::of(root, path))
     }
 
-    /// The root of this name, and what stands behind it: a path in that root. A name is the last of the root's own path, or as
-    /// many of the last as it takes to tell it from the others.
+    /// Resolves a root's name followed by a path in that root. The name is the last component of the root's
+    /// path, or as many of the last components as are needed to distinguish it from the others.
     ///
     /// # Errors
-    /// What is wrong with it.
+    ///
+    /// Returns a description of the problem.
     pub fn named_root(&self, text: &str) -> Result<(Arc<Root>, RelPath), String> {
         let text = &*if cfg!(windows) { Cow::Owned(text.replace('\\', "/")) } else { Cow::Borrowed(text) };
         let mut found: Vec<(usize, &Arc<Root>, &str)> = Vec::new();
@@ -136,7 +139,8 @@ impl Context {
         }
     }
 
-    /// The paths of this name: below the first root, where the caller stands in it, and below the others.
+    /// Returns the candidate paths for this text: below the first root, relative to the caller's directory in
+    /// it, and below the other roots.
     fn below_some_root<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (Arc<Root>, RelPath)> + 'a {
         let itself = self.roots.find(text).ok();
         let bytes = (!text.starts_with('"')).then_some(text.as_bytes());
@@ -145,7 +149,7 @@ impl Context {
         let relative = bytes.and_then(|bytes| RelPath::from_bytes(bytes, &RelPath::root()).ok());
         let others = self.roots.all().iter().skip(1);
         let others = others.filter_map(move |root| Some((Arc::clone(root), relative.clone()?)));
-        // As a project is named that stands beside others.
+        // The text may begin with the name of a project that is a root among others.
         let named = self.roots.all().iter().filter_map(move |root| {
             let name = root.path().file_name()?.to_str()?;
             let below = Path::new(text).strip_prefix(name).ok()?.to_str()?;
@@ -158,13 +162,14 @@ impl Context {
     }
 }
 
-/// The error of a call with globs in `path` that no file fits: it may be a path with such signs in it.
+/// Returns the error for globs in `path` that no file matches. The text may also be a path that contains
+/// these characters.
 pub(crate) fn no_file_fits(path: Option<&str>) -> ToolError {
     let path = clip(&path.unwrap_or_default().escape_debug().to_string(), crate::limits::QUOTED_BYTES);
     ToolError::argument("path", format!("{path} does not exist, and no file fits it as a glob"))
 }
 
-/// Returns the error of a call with globs in `path` and others in their own argument.
+/// Returns the error for a call with globs in `path` and others in their own argument.
 pub(crate) fn globs_in_path() -> ToolError {
     ToolError::argument(
         "path",
@@ -173,13 +178,15 @@ pub(crate) fn globs_in_path() -> ToolError {
 }
 
 impl PathTarget {
-    /// For tools that search what is below it: a file that is never read has no matches, and that is no answer.
+    /// Checks the path for tools that search below it: a file that must never be read has no matches, and an
+    /// empty answer would be misleading.
     ///
     /// # Errors
-    /// It may hold secrets.
+    ///
+    /// Returns an error if the file may contain secrets.
     pub(crate) fn searchable(self) -> Result<Self, ToolError> {
         match self.root.locate(&self.path) {
-            // Of what can't be located, the search says why.
+            // If the path can't be located, the search reports the reason.
             Ok((path, false)) => match self.root.secrets().denies(&path) {
                 Some(rule) => {
                     let (path, rule) = (self.path.display().into_owned(), rule.to_owned());
@@ -191,10 +198,11 @@ impl PathTarget {
         }
     }
 
-    /// For tools that take one file or directory.
+    /// Checks the path for tools that take one file or directory.
     ///
     /// # Errors
-    /// There are globs.
+    ///
+    /// Returns an error if there are globs.
     pub(crate) fn without_globs(self, names: &ToolNames) -> Result<Self, ToolError> {
         let problem = "it has globs, and this tool takes one path; give the directory in front of them[[ to \
                        {list_directory}]], or search with globs[[ by {grep_search}]]";
@@ -211,11 +219,11 @@ impl PathTarget {
 struct PathReading {
     path: String,
     lines: Option<RangeInclusive<i64>>,
-    /// What was left out.
+    /// Description of the part that was dropped.
     note: &'static str,
 }
 
-/// Other ways to read a path, the nearest first.
+/// Returns other ways to read a path, the most literal first.
 fn readings(text: &str) -> Vec<PathReading> {
     let mut readings = Vec::new();
     let mut add = |path: &str| {
@@ -238,14 +246,14 @@ fn readings(text: &str) -> Vec<PathReading> {
     if bare.contains('\\') {
         add(&bare.replace('\\', "/"));
     }
-    // The root of the project, not of the machine.
+    // The leading slash may mean the root of the project, not of the machine.
     if let Some(below) = bare.strip_prefix('/').filter(|below| !below.is_empty()) {
         add(below);
     }
     readings
 }
 
-/// A path and the lines behind it: `path:12`, `path:12-20`, `path:12:5`, `path#L12-L20`.
+/// Splits a path from the lines after it: `path:12`, `path:12-20`, `path:12:5`, `path#L12-L20`.
 fn without_lines(text: &str) -> Option<(&str, Option<RangeInclusive<i64>>)> {
     let at = text.rfind("#L").or_else(|| text.find(':').filter(|&at| at > 0))?;
     let (path, behind) = (&text[..at], text[at..].trim_start_matches([':', '#']));
@@ -260,7 +268,7 @@ fn without_lines(text: &str) -> Option<(&str, Option<RangeInclusive<i64>>)> {
     behind.chars().all(is_number).then(|| (path, Some(first..=last.unwrap_or(i64::MAX))))
 }
 
-/// The directory in front of the first glob of a path, and the globs below it.
+/// Splits a path into the directory before the first glob, and the globs below it.
 fn without_globs(text: &str) -> Option<(&str, &str)> {
     let bare = text.strip_prefix("./").unwrap_or(text);
     if split(bare).len() > 1 {

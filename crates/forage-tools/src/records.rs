@@ -1,4 +1,4 @@
-//! The records of an answer, for programs, and the schemas that they keep to.
+//! The records of an answer, for programs, and their schemas.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,8 @@ use crate::error::ErrorCode;
 use crate::outcome::{CallProblem, Limit, Render, ToolOutcome};
 use crate::tool::Tool;
 
-/// The version of all records. It grows when a field goes or means something else; one that is added is no other version.
+/// The version of all records. It increases when a field is removed or changes its meaning, but not when one
+/// is added.
 pub const VERSION: u32 = 1;
 
 /// What the records of all tools have beside what is the tool's own.
@@ -75,13 +76,13 @@ pub struct ErrorRecord {
 }
 
 impl ErrorRecord {
-    /// Returns that of an error.
+    /// Creates the record of an error.
     pub fn new(error: impl Into<String>, code: ErrorCode) -> Self {
         Self { kind: "error", error: error.into(), code }
     }
 }
 
-/// The records of an outcome: its response, and what those of all tools have.
+/// Returns the records of an outcome: its response and the fields common to all tools.
 pub(crate) fn records<R: Serialize>(
     outcome: &ToolOutcome<R>,
     is_text_cut: bool,
@@ -116,9 +117,9 @@ pub(crate) fn records<R: Serialize>(
     Value::Object(records)
 }
 
-/// The fields of a structure.
+/// Returns the fields of a structure.
 fn fields<R: Serialize>(of: &R) -> Map<String, Value> {
-    // Maps of other keys than texts alone can't be written as JSON, and no response has one.
+    // Only maps with keys that are not strings can't be serialized, and no response has one.
     match serde_json::to_value(of) {
         Ok(Value::Object(fields)) => fields,
         Ok(other) => Map::from_iter([("response".to_owned(), other)]),
@@ -126,13 +127,14 @@ fn fields<R: Serialize>(of: &R) -> Map<String, Value> {
     }
 }
 
-/// The schema of a type as it is written, with what it is made of under `$defs`.
+/// Returns the schema of a type as it is serialized, with its definitions under `$defs`.
 pub fn schema_of<R: JsonSchema>() -> Value {
     generated::<R>(false)
 }
 
-/// The schema of what a tool's records are, with what it is made of under `$defs`: what each answer has is required. Those of
-/// other roots are as `#/$defs/Answer`, which whoever publishes it calls it.
+/// Returns the schema of a tool's records, with its definitions under `$defs`. Fields that every answer has
+/// are required. The records of other roots refer to `#/$defs/Answer`, so the publisher of the schema must
+/// use this name.
 pub fn answer_schema<T: Tool>() -> Value {
     let mut schema = schema_of::<T::Response>();
     let mut common = schema_of::<CommonRecords<'_>>();
@@ -163,7 +165,7 @@ pub fn answer_schema<T: Tool>() -> Value {
     schema
 }
 
-/// The schema of what is one of several things, by their names.
+/// Returns the schema of a value that is one of several named alternatives.
 pub fn any_of<'a>(alternatives: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
     let (mut any, mut definitions) = (Vec::new(), Map::new());
     for (name, mut schema) in alternatives {
@@ -178,7 +180,7 @@ pub fn any_of<'a>(alternatives: impl IntoIterator<Item = (&'a str, Value)>) -> V
     json!({ "anyOf": any, "$defs": definitions })
 }
 
-/// The schema of what the records of all tools have, of which an answer that is an error has little.
+/// Returns the schema of the fields common to all tools, of which an error answer has only a few.
 pub(crate) fn common_schema() -> Value {
     let mut all = generated::<CommonRecords<'_>>(true);
     if let Some(properties) = all["properties"].as_object_mut() {
@@ -188,7 +190,8 @@ pub(crate) fn common_schema() -> Value {
             json!({ "type": "string", "description": "`error`, of an answer that is an error and nothing else" }),
         );
         properties.insert("root".to_owned(), root_schema());
-        // Each of these goes to models with every tool: the words that they can be are told elsewhere.
+        // These go to models with every tool, so we don't repeat the possible values, which are documented
+        // elsewhere.
         properties["truncated_by"] =
             json!({ "type": ["string", "null"], "description": "The limit that cut the answer." });
         properties["code"] = json!({ "type": "string", "description": "The same for programs." });
@@ -196,7 +199,8 @@ pub(crate) fn common_schema() -> Value {
     json!({ "type": "object", "properties": all["properties"] })
 }
 
-/// The same with the fields of a tool's response: one object without references, in which no field is required.
+/// Returns the common schema with the fields of a tool's response: one object without references, in which no
+/// field is required.
 pub(crate) fn loose_schema<R: JsonSchema + Render>() -> Value {
     let mut own = generated::<R>(true);
     let own = own["properties"].as_object_mut().map(std::mem::take).unwrap_or_default();
@@ -215,7 +219,7 @@ fn root_schema() -> Value {
     json!({ "type": "string", "description": "The directory that relative paths are below." })
 }
 
-/// The schema of a type, with what it is made of in its place or under `$defs`.
+/// Returns the schema of a type, with its definitions inline or under `$defs`.
 fn generated<R: JsonSchema>(is_inline: bool) -> Value {
     let mut settings = SchemaSettings::draft2020_12().for_serialize();
     settings.inline_subschemas = is_inline;
@@ -223,7 +227,7 @@ fn generated<R: JsonSchema>(is_inline: bool) -> Value {
     without_line_feeds(settings.into_generator().into_root_schema_for::<R>().to_value())
 }
 
-/// A schema whose descriptions are as they are read, and not as lines of source happen to end.
+/// Removes the line breaks of the source code from the descriptions in a schema.
 fn without_line_feeds(mut schema: Value) -> Value {
     match &mut schema {
         Value::Object(fields) => {

@@ -1,4 +1,4 @@
-//! The one table of tools. Schemas, command line, definitions for providers and tests come from it.
+//! The registry of tools. Schemas, command line, provider definitions and tests are derived from it.
 
 use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -27,9 +27,9 @@ use crate::tool::{Egress, RecordReceiver, Tool};
 use crate::tools::{GrepSearch, KeywordLookup, KeywordSearch, ListDirectory, ReadFile, Search, SearchIndex};
 
 struct RegistryEntry<T> {
-    /// The name and description in place of the tool's own.
+    /// Replaces the tool's own name and description.
     wording: Option<Worded>,
-    /// Made when it is asked for first.
+    /// Created on first use.
     schema: OnceLock<Value>,
     tool: PhantomData<fn() -> T>,
 }
@@ -125,7 +125,7 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
         if correction::has_placeholder(&corrected) {
             return Some(corrected);
         }
-        // Whether the tool takes it is found out by a call that ends before it does anything.
+        // We check that the tool accepts the request with a call that is cancelled before it does anything.
         let mut context = context.clone();
         context.observers = CallObservers::default();
         context.stop = Stop::never();
@@ -185,7 +185,7 @@ impl<T: Tool + 'static> AnyTool for RegistryEntry<T> {
     }
 }
 
-/// Returns what a model is told of a call that was refused: what is wrong, and what the call would have to look like.
+/// Returns the message to a model for a rejected call: the problem, and the corrected call if there is one.
 pub fn refusal(tool: &dyn AnyTool, context: &Context, request: Value, error: &ToolError) -> String {
     let mut told = error.told(tool.id(), &context.names);
     if let Some(corrected) = tool.corrected(context, request, error) {
@@ -194,24 +194,26 @@ pub fn refusal(tool: &dyn AnyTool, context: &Context, request: Value, error: &To
     clip(&context.without_secrets(&told), limits::ERROR_BYTES)
 }
 
-/// Runs a call from its typed request, which [`AnyTool::call`] makes of JSON. The outcome has passed the border; nothing is
-/// rendered. A panic is this call's error and nobody else's.
+/// Runs a call with a typed request, which [`AnyTool::call`] parses from JSON. The outcome is redacted but
+/// not rendered. A panic becomes an error of this call only.
 ///
 /// # Errors
-/// Of the tool.
+///
+/// Returns the tool's error.
 pub fn call<T: Tool>(context: &Context, request: T::Request) -> Result<ToolOutcome<T::Response>, ToolError> {
     call_with::<T>(context, request, Vec::new())
 }
 
-/// The same with the answer's text, in the context's bytes.
+/// Like [`call`], but returns the rendered answer, limited to the context's `text_bytes`.
 ///
 /// # Errors
-/// Of the tool.
+///
+/// Returns the tool's error.
 pub fn answer<T: Tool>(context: &Context, request: T::Request) -> Result<Answer, ToolError> {
     Ok(Answer::of(call::<T>(context, request)?, context.text_bytes))
 }
 
-/// The one way of a call; `notes` are those of its arguments.
+/// Dispatches a call; `notes` come from argument parsing.
 fn call_with<T: Tool>(
     context: &Context,
     request: T::Request,
@@ -258,58 +260,59 @@ macro_rules! tools {
 
 tools![KeywordSearch, GrepSearch, SearchIndex, ListDirectory, ReadFile, Search, KeywordLookup,];
 
-/// Those of the registry, which no configuration has changed.
+/// The names in the registry, without any configuration.
 static OWN: LazyLock<Arc<ToolNames>> = LazyLock::new(|| Arc::new(ToolNames::of(TOOLS)));
 
 impl ToolNames {
-    /// Those of these tools.
+    /// Returns the names of `tools`.
     pub fn of<T: AsRef<dyn AnyTool>>(tools: &[T]) -> Self {
         Self::written(tools, |tool| tool.name().to_owned())
     }
 
-    /// The same as `write` has it: clients put a prefix in front of names.
+    /// Like [`Self::of`], with each name converted by `write`, because clients put a prefix in front of
+    /// names.
     pub fn written<T: AsRef<dyn AnyTool>>(tools: &[T], write: impl Fn(&dyn AnyTool) -> String) -> Self {
         let pair = |tool: &dyn AnyTool| (tool.id().to_owned(), write(tool));
         Self::new(tools.iter().map(|tool| pair(tool.as_ref())).collect())
     }
 
-    /// Those that all tools have by themselves.
+    /// Returns the original names of all tools.
     pub fn own() -> Arc<Self> {
         Arc::clone(&OWN)
     }
 }
 
-/// The user's name and description of a tool.
+/// The user's name and description for a tool.
 #[derive(Clone, Debug, Default)]
 pub struct Wording {
-    /// The tool, by its own name.
+    /// The tool's original name.
     pub tool: &'static str,
-    /// The user's name for it; `None` for its own.
+    /// The user's name; `None` to keep the original name.
     pub name: Option<String>,
-    /// The description that models read, in place of the one that is built in.
+    /// The user's description for models; `None` to keep the built-in one.
     pub description: Option<String>,
 }
 
-/// The tools that agents are told of, with their names and descriptions.
+/// The tools advertised to agents, with their names and descriptions.
 #[derive(Clone, Debug, Default)]
 pub struct ToolSelection {
-    /// Tools that are on although they are off by default.
+    /// Tools to enable although they are off by default.
     pub on: Vec<&'static str>,
-    /// Tools that are off although they are on by default.
+    /// Tools to disable although they are on by default.
     pub off: Vec<&'static str>,
     /// The prefix of every name.
     pub prefix: String,
-    /// The user's names and descriptions of tools. Without a name of the user's, `keyword_lookup` is `keyword_search`,
-    /// as its requirement calls it, where the other tool of that name is off.
+    /// The user's names and descriptions. If the user has not named `keyword_lookup` and the tool
+    /// `keyword_search` is off, it is called `keyword_search` as in its requirement.
     pub wordings: Vec<Wording>,
 }
 
-/// The setting of a tool in the user's configuration.
+/// Returns the configuration key of a tool's setting.
 pub fn setting(tool: &str, name: &str) -> String {
     format!("tools.{}.{name}", tool.to_ascii_lowercase())
 }
 
-/// Returns whether a tool may have this name, which MCP and all providers take: 1 to 64 of ASCII letters, digits, `_`
+/// Returns true if a tool may have this name. MCP and all providers accept 1 to 64 ASCII letters, digits, `_`
 /// and `-`.
 pub fn is_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -317,17 +320,17 @@ pub fn is_name(name: &str) -> bool {
 }
 
 impl ToolSelection {
-    /// All tools, by their own names.
+    /// Selects all tools, with their original names.
     pub fn all() -> Self {
         Self::default().with_all()
     }
 
-    /// All tools, called and described as they are here.
+    /// Enables all tools, keeping the prefix, names and descriptions of this selection.
     pub fn with_all(self) -> Self {
         Self { on: TOOLS.iter().map(|tool| tool.name()).collect(), off: Vec::new(), ..self }
     }
 
-    /// Returns the same tools with another name for one of them.
+    /// Returns the selection with another name for one tool.
     pub fn call(mut self, tool: &'static str, name: &str) -> Self {
         self.wordings.push(Wording { tool, name: Some(name.to_owned()), description: None });
         self
@@ -337,7 +340,7 @@ impl ToolSelection {
         self.wordings.iter().find(|wording| wording.tool == tool)
     }
 
-    /// Returns whether agents are told of this one.
+    /// Returns true if this tool is advertised to agents.
     pub fn has(&self, tool: &dyn AnyTool) -> bool {
         let id = tool.id();
         (tool.is_on_by_default() || self.on.contains(&id)) && !self.off.contains(&id)
@@ -351,10 +354,11 @@ impl ToolSelection {
         format!("{}{}", self.prefix, name.unwrap_or(if is_free { KeywordSearch::NAME } else { id }))
     }
 
-    /// The tools that agents are told of with what they are called.
+    /// Returns the advertised tools with their names.
     ///
     /// # Errors
-    /// A name is none that clients take, or two tools have one.
+    ///
+    /// Returns an error if clients would reject a name, or if two tools have the same name.
     pub fn names(&self) -> Result<Vec<(&'static dyn AnyTool, String)>, ToolError> {
         let mut named: Vec<(&'static dyn AnyTool, String)> = Vec::new();
         for &tool in TOOLS.iter().filter(|tool| self.has(**tool)) {
@@ -377,9 +381,10 @@ impl ToolSelection {
     }
 }
 
-/// The tools that agents are told of, in their order.
+/// Returns the advertised tools in order.
 ///
 /// # Errors
+///
 /// See [`ToolSelection::names`].
 pub fn advertised(choice: &ToolSelection) -> Result<Vec<&'static dyn AnyTool>, ToolError> {
     let worded = |(tool, name): (&'static dyn AnyTool, String)| {
@@ -389,7 +394,7 @@ pub fn advertised(choice: &ToolSelection) -> Result<Vec<&'static dyn AnyTool>, T
         if name == tool.id() && description.is_none() && !is_named {
             return tool;
         }
-        // A process chooses its tools once, so that what they are called may stay as long as it.
+        // A process selects its tools once, so these values may live as long as the process.
         let description = description.unwrap_or_else(|| tool.description().to_owned());
         match tool.worded(Worded { name, is_named, description }) {
             Some(worded) => &**Box::leak(Box::new(worded)),
@@ -399,14 +404,14 @@ pub fn advertised(choice: &ToolSelection) -> Result<Vec<&'static dyn AnyTool>, T
     Ok(choice.names()?.into_iter().map(worded).collect())
 }
 
-/// A name and a description that replace a tool's own; [`Wording`] is the setting that they come from.
+/// A name and description that replace a tool's own; [`Wording`] is the corresponding setting.
 #[derive(Clone, Debug)]
 pub struct Worded {
     /// The name that callers use.
     pub name: String,
     /// Whether the user chose the name.
     pub is_named: bool,
-    /// What a model reads.
+    /// The description for models.
     pub description: String,
 }
 
@@ -416,16 +421,17 @@ pub fn shared(tool: &dyn AnyTool) -> Option<Arc<dyn AnyTool>> {
     tool.worded(Worded { name, is_named: tool.is_named(), description })
 }
 
-/// The tool with this name or alias of its own.
+/// Returns the tool with this original name or alias.
 pub fn find(name: &str) -> Result<&'static dyn AnyTool, ToolError> {
     find_among(TOOLS, name)
 }
 
-/// The tool of these that a caller means: the one that is called so, else the one that has the name by itself or as an
-/// alias.
+/// Returns the tool in `tools` that a caller means: by its current name first, then by its original name or
+/// an alias.
 ///
 /// # Errors
-/// There is none.
+///
+/// Returns [`ToolError::UnknownTool`] if there is no such tool.
 pub fn find_among(tools: &[&'static dyn AnyTool], name: &str) -> Result<&'static dyn AnyTool, ToolError> {
     named(tools, name, |tool| *tool).copied().ok_or_else(|| {
         let known: Vec<_> = tools.iter().map(|tool| tool.name()).collect();
@@ -433,7 +439,8 @@ pub fn find_among(tools: &[&'static dyn AnyTool], name: &str) -> Result<&'static
     })
 }
 
-/// The same for what holds tools. A name may have the prefix that a client puts in front of those of a server.
+/// Like [`find_among`], for a list of values that contain tools. The name may have the prefix that a client
+/// adds to a server's tools.
 pub fn named<'a, T>(holders: &'a [T], name: &str, tool: impl Fn(&'a T) -> &'a dyn AnyTool) -> Option<&'a T> {
     let find = |name: &str| {
         let is_alias = |holder: &&'a T| {
@@ -447,6 +454,6 @@ pub fn named<'a, T>(holders: &'a [T], name: &str, tool: impl Fn(&'a T) -> &'a dy
     find(name).or_else(|| find(bare()?))
 }
 
-/// The prefixes that clients put in front of the names of a server's tools, if it is called `forage`, and the one that a server
-/// gives to names that another server may have.
+/// The prefixes that clients add to the tool names of a server called `forage`, and the prefix that a server
+/// adds to names that another server may also use.
 const PREFIXES: [&str; 5] = ["mcp__forage__", "mcp_forage_", "forage__", "forage_", "forage-"];

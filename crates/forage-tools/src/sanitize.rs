@@ -1,4 +1,4 @@
-//! The border between a repository's text and whoever reads our answer.
+//! Sanitizes repository text before it reaches the reader of an answer.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -7,19 +7,20 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use forage_fs::RelPath;
 
-/// Tabs are part of code and steer nothing.
+/// Returns true if a character must be escaped. Tabs are part of code and control nothing.
 fn needs_escape(c: char) -> bool {
     c != '\t' && forage_fs::needs_escape(c)
 }
 
-/// Whether no character is anything but printable ASCII or a tab: of most lines of code this is all that has to be asked.
+/// Returns true if all characters are printable ASCII or tabs. This fast check suffices for most lines of
+/// code.
 fn is_plain(text: &str) -> bool {
     let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\t');
-    // In pieces without a way out, which the compiler makes vectors of.
+    // Chunks without an early exit allow the compiler to vectorize this.
     text.as_bytes().chunks(64).all(|piece| piece.iter().fold(true, |all, &byte| all & is_plain(byte)))
 }
 
-/// One line with every control, bidirectional, zero-width and tag character written out: `\x1B`, `\u{202E}`.
+/// Escapes every control, bidirectional, zero-width and tag character of a line: `\x1B`, `\u{202E}`.
 pub fn sanitize_line(line: &str) -> Cow<'_, str> {
     if is_plain(line) || !line.chars().any(needs_escape) {
         return Cow::Borrowed(line);
@@ -41,20 +42,21 @@ fn push_escaped(out: &mut String, c: char) {
     };
 }
 
-/// Text of several lines; line feeds stay.
+/// Sanitizes text of several lines; line feeds stay.
 pub fn sanitize(text: &str) -> String {
     text.split('\n').map(sanitize_line).collect::<Vec<_>>().join("\n")
 }
 
-/// A line of a file for the text answer: without its line end, U+FFFD for what is not UTF-8, sanitised.
+/// Converts a line of a file for the text answer: without its line end, with U+FFFD for invalid UTF-8,
+/// sanitized.
 pub(crate) fn line_text(bytes: &[u8]) -> String {
     let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     sanitize_line(&String::from_utf8_lossy(line)).into_owned()
 }
 
-/// The text of a line for records, and its own bytes in base64 where the text is not all of them: U+FFFD stands for what
-/// is not UTF-8, and what hides or reorders text is written out.
+/// Returns the text of a line for records, and its bytes in base64 if the text does not represent all of
+/// them. U+FFFD replaces invalid UTF-8, and characters that hide or reorder text are escaped.
 pub(crate) fn record_text(bytes: &[u8]) -> (String, Option<String>) {
     let text = String::from_utf8_lossy(bytes);
     match without_hidden(&text) {
@@ -63,7 +65,8 @@ pub(crate) fn record_text(bytes: &[u8]) -> (String, Option<String>) {
     }
 }
 
-/// A text for records. Control characters below the space stay, since JSON writes them out itself.
+/// Escapes hidden characters in a text for records. Control characters below the space stay, because JSON
+/// escapes them itself.
 pub(crate) fn without_hidden(text: &str) -> Cow<'_, str> {
     let hides = |c: char| c >= '\u{7f}' && forage_fs::needs_escape(c);
     if is_plain(text) || !text.chars().any(hides) {
@@ -76,7 +79,7 @@ pub(crate) fn without_hidden(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The bytes of a path in base64, where what is shown of it is not all of them.
+/// Returns the bytes of a path in base64 if the displayed path does not represent all of them.
 pub(crate) fn path_bytes(path: &RelPath) -> Option<String> {
     let bytes = path.as_bytes();
     (!path.is_root() && path.display().as_bytes() != bytes).then(|| BASE64_STANDARD.encode(bytes))
@@ -103,13 +106,14 @@ mod tests {
         }
     }
 
-    /// What has no glyph is written out, by the tables of Unicode that the regex engine has; but for what is left on purpose.
+    /// Characters without a glyph, according to the Unicode tables of the regex engine, must be escaped,
+    /// except for those excluded on purpose.
     #[test]
     fn what_unicode_has_no_glyph_for_is_written_out() {
         let invisible =
             regex::Regex::new(r"^[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Zl}\p{Zp}]$").unwrap();
         let emoji = '\u{fe0f}';
-        // Format characters that are signs, each with a glyph: around numbers, verses and abbreviations.
+        // Format characters that have a glyph: signs around numbers, verses and abbreviations.
         let signs = [
             '\u{600}',
             '\u{601}',

@@ -1,5 +1,5 @@
-//! Argument schemas in the subset of JSON Schema that every provider and host takes, and the definitions of tools in
-//! each provider's shape.
+//! Argument schemas in the subset of JSON Schema that every provider and host supports, and tool definitions
+//! in each provider's format.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -10,14 +10,14 @@ use crate::names::ToolNames;
 use crate::records::schema_of;
 use crate::tool::{AnyTool, Egress};
 
-/// The shapes in which tool definitions are handed to models.
+/// The formats of tool definitions for models.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaFormat {
     /// `tools/list` of the Model Context Protocol.
     Mcp,
     /// OpenAI chat completions.
     OpenAi,
-    /// The same with `strict`: all properties required, optional ones nullable.
+    /// The same with `strict`: all properties are required, and optional ones are nullable.
     OpenAiStrict,
     /// Anthropic messages.
     Anthropic,
@@ -26,10 +26,10 @@ pub enum SchemaFormat {
 }
 
 impl SchemaFormat {
-    /// All there are.
+    /// All formats.
     pub const ALL: [Self; 5] = [Self::Mcp, Self::OpenAi, Self::OpenAiStrict, Self::Anthropic, Self::Gemini];
 
-    /// Returns what it is called where it is asked for.
+    /// Returns the name that selects this format.
     pub fn name(self) -> &'static str {
         match self {
             Self::Mcp => "mcp",
@@ -41,12 +41,12 @@ impl SchemaFormat {
     }
 }
 
-/// The definition of a tool in a provider's shape, beside others by these names.
+/// Returns the definition of a tool in a provider's format. `names` are the names of all tools.
 pub fn definition(tool: &dyn AnyTool, names: &ToolNames, format: SchemaFormat) -> Value {
     definition_with(tool, names, tool.input_schema(), format)
 }
 
-/// The same with another schema of its arguments.
+/// Like [`definition`], with another schema for its arguments.
 pub fn definition_with(tool: &dyn AnyTool, names: &ToolNames, schema: Value, format: SchemaFormat) -> Value {
     let (name, description) = (tool.name(), names.fill(tool.description()));
     let shape = match format {
@@ -81,7 +81,7 @@ pub fn definition_with(tool: &dyn AnyTool, names: &ToolNames, schema: Value, for
     json!(shape)
 }
 
-/// Returns the schema of a list of definitions, all in one of the shapes.
+/// Returns the schema of a list of definitions in any one format.
 pub fn definitions_schema() -> Value {
     schema_of::<Vec<DefinitionShape<'_>>>()
 }
@@ -175,11 +175,12 @@ struct GeminiDefinition<'a> {
     parameters: Value,
 }
 
-/// The schema of a request type, reduced to the portable subset: one plain object, one type per property, no
-/// references, no combinators.
+/// Returns the schema of a request type, reduced to the portable subset: one plain object, one type per
+/// property, no references, no combinators.
 ///
-/// It does not forbid other properties. Some clients check a call against the schema before they send it, and arguments
-/// by the names of other tools (`glob`, `-i`, `head_limit`) would never arrive to be understood or refused with a reason.
+/// It does not forbid other properties. Some clients check a call against the schema before they send it, and
+/// then arguments with the names of other tools (`glob`, `-i`, `head_limit`) would never reach us to be
+/// accepted or rejected with a reason.
 pub(crate) fn portable<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;
@@ -199,7 +200,8 @@ const KEPT: &[&str] = &["type", "description", "items", "enum", "minimum", "maxi
 
 fn property(value: Value) -> Value {
     let Value::Object(mut fields) = value else { return value };
-    // The words of an enum whose variants are described come one by one; an optional one beside `null`.
+    // An enum with documented variants is generated as one alternative per variant; an optional enum has
+    // `null` in addition.
     let of_enum = fields.remove("anyOf").and_then(|any| any.as_array()?.first()?.as_object().cloned());
     for (name, value) in of_enum.into_iter().flatten() {
         fields.entry(name).or_insert(value);
@@ -209,7 +211,7 @@ fn property(value: Value) -> Value {
         fields.insert("type".to_owned(), json!("string"));
         fields.insert("enum".to_owned(), Value::Array(words));
     }
-    // An optional field is `["integer", "null"]`: optional is said by leaving it out of `required`.
+    // An optional field has the type `["integer", "null"]`; omitting it from `required` is sufficient.
     if let Some(Value::Array(types)) = fields.get("type") {
         let single = types.iter().find(|kind| *kind != "null").cloned();
         fields.insert("type".to_owned(), single.unwrap_or(Value::Null));

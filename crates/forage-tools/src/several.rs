@@ -1,7 +1,8 @@
-//! A question about several roots.
+//! Calls about several roots.
 //!
-//! A call that names no root is about all of them. They are asked at the same time, so that one that is slow or fails takes
-//! nothing from the others; number of results and bytes of the text are shared, and what one does not need the others get.
+//! A call that names no root is about all of them. The roots are searched in parallel, so that a slow or
+//! failing root does not affect the others. The number of results and the bytes of the text are distributed,
+//! and what one root does not need goes to the others.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,29 +21,30 @@ use crate::shown::Rendered;
 use crate::text::{absolute, clip};
 use crate::tool::Tool;
 
-/// What a call that names no root is about, where there are several.
+/// The roots that a call without a root is about, if there are several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AboutRoots {
-    /// No files below roots.
+    /// None: the tool is not about files below roots.
     Nothing,
-    /// The one in which its path is.
+    /// The root that contains the call's path.
     Named,
-    /// Each by itself, and the answers stand one behind the other.
+    /// Each root separately; the answers are concatenated.
     Each,
-    /// All together, as the tool itself sees to.
+    /// All roots together, handled by the tool itself.
     Together,
 }
 
-/// The answer from another root to the same question.
+/// The answer of another root to the same call.
 #[derive(Debug)]
 pub struct OtherRoot<R> {
-    /// Absolute path of the root.
+    /// The absolute path of the root.
     pub root: String,
-    /// What it has, or why nothing is known of it.
+    /// The outcome of the root, or why there is none.
     pub outcome: Result<ToolOutcome<R>, String>,
 }
 
-/// The root that a call is about alone, or the first where the tool looks at all of them by itself; `None` where each is asked.
+/// Returns the only root that a call is about, or the first one if the tool handles all roots itself. Returns
+/// `None` if each root is called separately.
 pub(crate) fn chosen<T: Tool>(context: &Context, path: Option<&str>) -> Result<Option<Arc<Root>>, ToolError> {
     if context.roots.all().len() == 1 {
         return Ok(Some(Arc::clone(context.roots.main())));
@@ -54,38 +56,40 @@ pub(crate) fn chosen<T: Tool>(context: &Context, path: Option<&str>) -> Result<O
     }
 }
 
-/// Whether a path names no place of its own.
+/// Returns true if a path does not name a specific place.
 pub(crate) fn is_anywhere(path: &str) -> bool {
     matches!(path.trim(), "" | "." | "./")
 }
 
 impl Context {
-    /// The same for a call about one of the roots.
+    /// Returns the context for a call about one of the roots.
     pub(crate) fn only(&self, root: &Arc<Root>) -> Self {
         let mut context = self.clone();
         context.apart = self.roots.below(root);
         context.roots = self.roots.only(root);
-        // One of them may have most of the work.
+        // One root may have most of the work, so each gets more than its share of the threads.
         let threads = self.walk_options().thread_count();
         context.threads = (2 * threads).div_ceil(self.roots.all().len()).clamp(1, threads);
         if !self.is_first(root) {
-            // Said once.
+            // Notices should appear only once.
             context.notices.clear();
         }
         context
     }
 
-    /// Whether relative paths are below this root.
+    /// Returns true if relative paths are below this root.
     pub(crate) fn is_first(&self, root: &Arc<Root>) -> bool {
         Arc::ptr_eq(root, self.roots.main())
     }
 }
 
-/// Asks each root, and makes one outcome of their answers: that of the first root which has one, with the others in
+/// Calls each root and merges the outcomes: returns that of the first successful root, with the others in
 /// [`ToolOutcome::others`].
 ///
 /// # Errors
-/// That of the first root, where none has an answer or where it is of the request itself.
+///
+/// Returns the error of the first root if no root succeeds, or the first error that is about the request
+/// itself.
 pub(crate) fn each<T: Tool>(
     context: &Context,
     request: &T::Request,
@@ -103,14 +107,14 @@ pub(crate) fn each<T: Tool>(
     };
     let cut: Vec<usize> = (0..outcomes.len()).filter(|&nth| is_cut(&outcomes[nth])).collect();
     let taken: u64 = outcomes.iter().flatten().map(|outcome| outcome.response.results()).sum();
-    // Those that have more get what the others leave; a further page is of one root alone.
+    // Roots with more results get what the others leave. A further page is about only one root.
     let more = most.unwrap_or_default().saturating_sub(taken) / cut.len().max(1) as u64;
     if !cut.is_empty() && more > 0 && began.elapsed() < context.timeout / 2 && context.stop.check().is_none()
     {
         let again: Vec<&Arc<Root>> = cut.iter().map(|&nth| &roots[nth]).collect();
         let share = share.unwrap_or_default() + more;
         for (nth, new) in cut.into_iter().zip(ask::<T>(context, &again, request, Some(share))) {
-            // What was found before is worth more than an error now, or less in the end.
+            // We keep the earlier outcome if the second call failed or returned fewer results.
             let results = |it: &Result<ToolOutcome<T::Response>, ToolError>| {
                 it.as_ref().map_or(0, |outcome| outcome.response.results())
             };
@@ -124,20 +128,20 @@ pub(crate) fn each<T: Tool>(
     Ok(outcome)
 }
 
-/// One outcome of those of several roots: that of the first root which has one, with the others beside it.
+/// Merges the outcomes of several roots: returns that of the first successful root, with the others attached.
 fn joined<'a, R>(
     context: &Context,
     outcomes: impl Iterator<Item = (&'a Arc<Root>, Result<ToolOutcome<R>, ToolError>)>,
 ) -> Result<ToolOutcome<R>, ToolError> {
     let mut outcomes: Vec<_> = outcomes.collect();
-    // A page goes on in the root that it is of, and is no page of the others.
+    // A page continues in the root that its cursor belongs to; the other roots have no page.
     let is_page = outcomes.iter().any(|(_, it)| it.as_ref().is_err_and(is_of_cursor));
     if is_page && outcomes.iter().any(|(_, it)| it.is_ok()) {
         outcomes.retain(|(_, it)| !it.as_ref().is_err_and(is_of_cursor));
     }
     let of_request = outcomes.iter().position(|(_, it)| it.as_ref().is_err_and(is_of_request));
     let Some(first) = of_request.or_else(|| outcomes.iter().position(|(_, it)| it.is_ok())) else {
-        // What is wrong with the first is as good as any.
+        // The error of the first root is as good as any.
         let error = outcomes.into_iter().find_map(|(_, outcome)| outcome.err());
         return Err(error.unwrap_or(ToolError::Cancelled));
     };
@@ -157,18 +161,19 @@ fn joined<'a, R>(
     Ok(outcome)
 }
 
-/// A root whose turn it is.
+/// One root of a sequential call.
 pub(crate) struct RootTurn<'a> {
-    /// Of this root alone.
+    /// The context for this root only.
     pub(crate) context: &'a Context,
-    /// The root, unless it is the one that relative paths are below.
+    /// The root, unless relative paths are below it.
     pub(crate) other: Option<&'a Root>,
 }
 
-/// Asks one root after the other, for what is handed over as it is found, until `run` says that no more is wanted.
+/// Calls one root after another, for streamed results, until `run` returns that no more are wanted.
 ///
 /// # Errors
-/// No root has an answer, or the request is wrong.
+///
+/// Returns an error if no root succeeds, or if the request is invalid.
 pub(crate) fn in_turn<T: Tool>(
     context: &Context,
     request: &T::Request,
@@ -196,7 +201,7 @@ pub(crate) fn in_turn<T: Tool>(
     joined(context, roots.iter().zip(outcomes))
 }
 
-/// Asks these roots at the same time.
+/// Calls these roots in parallel.
 fn ask<T: Tool>(
     context: &Context,
     roots: &[&Arc<Root>],
@@ -212,7 +217,7 @@ fn ask<T: Tool>(
         }
         let mut outcome = run::<T>(&context, request)?;
         begun.complete::<T>(&mut outcome, &context, Vec::new());
-        // Its name stands above it.
+        // The root's name is displayed above its answer.
         outcome.root.iter_mut().for_each(|(_, is_named)| *is_named = false);
         Ok(outcome)
     };
@@ -231,7 +236,7 @@ fn is_of_cursor(error: &ToolError) -> bool {
     matches!(error, ToolError::Argument { argument: "cursor", .. })
 }
 
-/// Whether it would be the same in any root.
+/// Returns true if the error would be the same for any root.
 fn is_of_request(error: &ToolError) -> bool {
     matches!(
         error,
@@ -242,10 +247,10 @@ fn is_of_request(error: &ToolError) -> bool {
 /// Bytes around notes.
 const NOTES_BYTES: usize = 16;
 
-/// What helps where several answers have no room beside each other.
+/// The advice for answers that do not fit next to each other.
 const ONE_ALONE: &str = "path=\"root:NAME\" asks one root alone";
 
-/// The text of several roots' answers within a budget, each below the name of its root.
+/// Renders the answers of several roots within a budget, each below the name of its root.
 pub(crate) fn render<R: Render>(outcome: &ToolOutcome<R>, budget: usize) -> Rendered {
     let own = outcome.root.as_ref().map_or("", |(root, _)| root.as_str());
     let others = outcome.others.iter().map(|other| (other.root.as_str(), other.outcome.as_ref()));
@@ -254,7 +259,7 @@ pub(crate) fn render<R: Render>(outcome: &ToolOutcome<R>, budget: usize) -> Rend
     let most = (budget / limits::ROOT_BYTES_MIN).max(1);
     let mut left_out = Vec::new();
     if parts.len() > most {
-        // What failed comes first, then what has something.
+        // Errors come first, then roots with results.
         parts.sort_by_key(|(_, outcome)| outcome.map_or(0, |outcome| if outcome.found { 1 } else { 2 }));
         left_out = parts.split_off(most).into_iter().map(|(root, _)| root).collect();
     }
@@ -271,7 +276,7 @@ pub(crate) fn render<R: Render>(outcome: &ToolOutcome<R>, budget: usize) -> Rend
     let mut texts: Vec<Rendered> =
         parts.iter().map(|_| Rendered::without_files(String::new(), true)).collect();
     let mut open: Vec<usize> = (0..parts.len()).collect();
-    // Each round those that need less than their share leave the rest to the others.
+    // In each round, roots that need less than their share leave the rest to the others.
     for _ in 0..limits::ROOT_ROUNDS {
         let Some(share) = room.checked_div(open.len()) else { break };
         for &nth in &open {
@@ -310,7 +315,8 @@ pub(crate) fn render<R: Render>(outcome: &ToolOutcome<R>, budget: usize) -> Rend
     Rendered { text: with_notes(text, &notes), is_cut, shown }
 }
 
-/// A path below a root, as it is shown where another root is the first: whole. `shown` is as it is shown below its own.
+/// Converts a path displayed relative to its own root to an absolute one, for answers in which another root
+/// is the first.
 pub(crate) fn whole_path(root: &Root, shown: &mut String) {
     if let Ok(path) = RelPath::parse(shown, &RelPath::root()) {
         *shown = absolute(root, &path);

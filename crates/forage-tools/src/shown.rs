@@ -1,4 +1,4 @@
-//! What of the files stands in a text: told by whoever writes it, as nobody else knows what was cut.
+//! Tracks which lines each renderer displays. Only the renderers know what was cut.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,43 +30,43 @@ pub struct ShownFile {
     pub matches: u64,
 }
 
-/// A response as text.
+/// A response rendered as text.
 #[derive(Debug, Default)]
 pub(crate) struct Rendered {
     pub(crate) text: String,
-    /// Something was left out for the budget.
+    /// True if something was omitted because of the budget.
     pub(crate) is_cut: bool,
     pub(crate) shown: Vec<ShownFile>,
 }
 
 impl Rendered {
-    /// A text in which nothing of files stands.
+    /// Creates a text that displays nothing from files.
     pub(crate) fn without_files(text: String, is_cut: bool) -> Self {
         Self { text, is_cut, shown: Vec::new() }
     }
 }
 
-/// Collects what a text shows while its parts are gone through.
+/// Collects the displayed files while a text is written.
 #[derive(Debug, Default)]
 pub(crate) struct ShownFiles(Vec<ShownFile>);
 
 impl ShownFiles {
-    /// The file alone, with the matches that it has.
+    /// Adds only the path of a file, with the number of its matches.
     pub(crate) fn named(&mut self, path: &str, matches: u64) {
         self.of(path, ShownKind::Named).matches += matches;
     }
 
-    /// Lines that a search found.
+    /// Adds lines that a search found.
     pub(crate) fn lines(&mut self, path: &str, first: u64, last: u64) {
         self.add(path, ShownKind::Lines, (first, last));
     }
 
-    /// One of them, and whether it is a match.
+    /// Adds one line that a search found, and whether it is a match.
     pub(crate) fn line(&mut self, path: &str, line: u64, is_match: bool) {
         self.add(path, ShownKind::Lines, (line, line)).matches += u64::from(is_match);
     }
 
-    /// Lines that were asked for.
+    /// Adds lines that the caller requested.
     pub(crate) fn read(&mut self, path: &str, first: u64, last: u64) {
         self.add(path, ShownKind::Read, (first, last));
     }
@@ -80,7 +80,7 @@ impl ShownFiles {
         file
     }
 
-    /// The file if it is the last one, else another entry of it.
+    /// Returns the last entry if it is for this file; otherwise adds another entry.
     fn of(&mut self, path: &str, kind: ShownKind) -> &mut ShownFile {
         if self.0.last().is_none_or(|last| last.path != path) {
             let path = path.to_owned();
@@ -92,7 +92,7 @@ impl ShownFiles {
         file
     }
 
-    /// Each file once, in the order of paths, and each line of it once.
+    /// Returns each file once, in path order, and each of its lines once.
     pub(crate) fn into_files(self) -> Vec<ShownFile> {
         let mut files = self.0;
         files.sort_by(|a, b| a.path.cmp(&b.path));

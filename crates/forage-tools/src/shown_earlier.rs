@@ -1,4 +1,4 @@
-//! What a caller has been shown of files in earlier answers, so that it is not shown again.
+//! Remembers which lines of files a caller has seen in earlier answers, so that we do not show them again.
 
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
@@ -9,7 +9,7 @@ use forage_base::Hash64;
 
 use crate::limits;
 
-/// The lines that one caller has been shown, by file. They are forgotten when their file has other text.
+/// The lines that one caller has seen, by file. They are forgotten when the text of their file changes.
 #[derive(Debug, Default)]
 pub struct ShownEarlier(Mutex<HashMap<ShownPath, ShownText>>);
 
@@ -18,14 +18,14 @@ type ShownPath = (PathBuf, String);
 
 #[derive(Debug)]
 struct ShownText {
-    /// Of the whole text as it was.
+    /// The hash of the whole text.
     hash: u64,
-    /// In order, none beside another.
+    /// Sorted ranges that neither overlap nor touch.
     lines: Vec<RangeInclusive<u32>>,
 }
 
 impl ShownEarlier {
-    /// Returns the lines of a file that were shown while it had this text, in order.
+    /// Returns the lines of a file that were displayed while it had this text, in order.
     pub(crate) fn of(&self, root: &Path, path: &str, text: &str) -> Vec<RangeInclusive<u32>> {
         let files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match files.get(&(root.to_owned(), path.to_owned())) {
@@ -34,12 +34,12 @@ impl ShownEarlier {
         }
     }
 
-    /// Remembers that lines of a file are shown, whose text has this hash.
+    /// Adds displayed lines of a file whose text has this hash.
     pub(crate) fn add(&self, root: &Path, path: &str, hash: u64, lines: &[RangeInclusive<u32>]) {
         let mut files = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (root.to_owned(), path.to_owned());
         if files.len() >= limits::SHOWN_EARLIER_FILES && !files.contains_key(&key) {
-            // Showing something twice is the lesser harm.
+            // Showing something twice is better than using more memory.
             files.clear();
         }
         let file = files.entry(key).or_insert_with(|| ShownText { hash, lines: Vec::new() });
@@ -51,12 +51,12 @@ impl ShownEarlier {
     }
 }
 
-/// By which it is told that a file has another text.
+/// Returns the hash that detects changes of a file's text.
 pub(crate) fn text_hash(text: &str) -> u64 {
     Hash64::of(&[text.as_bytes()])
 }
 
-/// The same lines in order, in as few ranges as can be.
+/// Sorts and merges ranges.
 fn merged(mut ranges: Vec<RangeInclusive<u32>>) -> Vec<RangeInclusive<u32>> {
     ranges.sort_by_key(|range| *range.start());
     ranges.dedup_by(|next, range| {

@@ -1,5 +1,5 @@
-//! Reports of calls: a line of telemetry for each, and its head for a journal. A line never has a query, a pattern, a term, a
-//! path, the name of a root or text of a file.
+//! Reports of calls: one telemetry event per call, and a summary for the journal. An event never contains a
+//! query, pattern, term, path, root name or text of a file.
 
 pub(crate) mod target;
 
@@ -17,20 +17,22 @@ use crate::tool::AnyTool;
 pub use target::{CallCounts, CallObservers, Telemetry, add_usage, of_model};
 use target::{NotedInCall, milliseconds};
 
-/// Makes a call and reports it by the name that the tool is advertised by.
+/// Makes a call and reports it under the tool's advertised name.
 ///
 /// # Errors
-/// Those of the call.
+///
+/// Returns the error of the call.
 pub fn call(tool: &dyn AnyTool, context: &Context, request: Value) -> Result<Answer, ToolError> {
     let arguments = context.observers.journal.is_some().then(|| request.clone());
     let asked = AskedTool::of(tool, arguments.as_ref());
     watched(&asked, context, |context| tool.call(context, request))
 }
 
-/// As [`call`], for a call that takes more than one attempt.
+/// Like [`call`], for a call that takes several attempts.
 ///
 /// # Errors
-/// Those of the call.
+///
+/// Returns the error of the call.
 pub fn watched(
     asked: &AskedTool<'_>,
     context: &Context,
@@ -52,7 +54,7 @@ pub fn watched(
             }
             call(&inner)
         }
-        // To copy a context takes longer than all else that is done here.
+        // Cloning the context would take longer than everything else here.
         false => call(context),
     };
     let elapsed = at.elapsed();
@@ -72,14 +74,15 @@ pub fn watched(
     result
 }
 
-/// Records a search whose results were printed as they came.
+/// Records a search whose results were printed while it ran.
 pub fn printed(tool: &str, context: &Context, began: Instant, (found, partial): (bool, bool)) {
     let timed_out = partial && !context.stop.is_cancelled();
     let outcome = vec![("status", json!(status(found, partial))), ("timed_out", json!(timed_out))];
     record(tool, &context.observers, outcome, began.elapsed(), &[], Map::new());
 }
 
-/// Records the event of something else than a tool that asks models, such as an agent: `models` as [`of_model`] makes them.
+/// Records an event for a caller of models that is not a tool, such as an agent; `models` are created by
+/// [`of_model`].
 pub fn asked(name: &str, to: &CallObservers, status: &str, latency: Duration, models: &[Value]) {
     record(name, to, vec![("status", json!(status))], latency, models, Map::new());
 }
@@ -125,7 +128,7 @@ fn outcome(result: &Result<Answer, ToolError>) -> Vec<(&'static str, Value)> {
         }
     };
     let records = answer.records();
-    // Each tool has its own word for what it lists.
+    // Each tool has its own name for its results.
     let listed = ["files", "hits", "results", "matches", "entries", "lines"]
         .iter()
         .find_map(|name| records.get(*name)?.as_array().map(Vec::len));

@@ -1,4 +1,4 @@
-//! Pieces of text answers that all tools share.
+//! Text formatting shared by all tools.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,7 +10,7 @@ use unicode_normalization::UnicodeNormalization as _;
 use crate::limits;
 use crate::sanitize::{path_bytes, sanitize_line};
 
-/// `1 file`, `2 files`.
+/// Formats a count: `1 file`, `2 files`.
 pub(crate) fn count(n: u64, singular: &str) -> String {
     let n_of = grouped(n);
     match singular {
@@ -22,14 +22,14 @@ pub(crate) fn count(n: u64, singular: &str) -> String {
     }
 }
 
-/// Returns a text with composed letters and with decomposed ones, as far as that is another text.
+/// Returns the composed and decomposed Unicode forms of a text that differ from it.
 pub(crate) fn other_forms(text: &str) -> Vec<String> {
     let mut forms: Vec<String> = vec![text.nfc().collect(), text.nfd().collect()];
     forms.retain(|form| form != text);
     forms
 }
 
-/// `12,345`.
+/// Formats a number with separators: `12,345`.
 pub(crate) fn grouped(n: u64) -> String {
     let digits = n.to_string();
     let mut out = String::new();
@@ -42,22 +42,22 @@ pub(crate) fn grouped(n: u64) -> String {
     out
 }
 
-/// The absolute path of a file, in the form that reads back to the same file.
+/// Returns the absolute path of a file in a form that can be parsed back to the same file.
 pub(crate) fn absolute(root: &Root, path: &RelPath) -> String {
     display_below(root.path().as_os_str().as_encoded_bytes(), path.as_bytes())
 }
 
-/// The bytes of the path below the root in base64, where [`absolute`] quotes them.
+/// Returns the bytes of the path below the root in base64, if [`absolute`] quotes it.
 pub(crate) fn absolute_bytes(root: &Root, path: &RelPath) -> Option<String> {
     (absolute(root, path).starts_with('"')).then(|| path_bytes(path)).flatten()
 }
 
-/// A term or pattern that the caller sent, quoted in an answer.
+/// Quotes a term or pattern of the caller for an answer.
 pub(crate) fn quoted(text: &str) -> String {
     format!("`{}`", sanitize_line(&clip(text, limits::QUOTED_BYTES)))
 }
 
-/// A name that a file has, quoted in an answer: such as [`quoted`] does, unless it could end these quotes or more.
+/// Quotes a file's name for an answer: like [`quoted`], unless the name could end the quotes.
 pub(crate) fn quoted_name(name: &str) -> String {
     match display_text(name) {
         Cow::Borrowed(name) => quoted(name),
@@ -65,19 +65,19 @@ pub(crate) fn quoted_name(name: &str) -> String {
     }
 }
 
-/// The beginning of a line of at most `most` characters as a reader sees them, with a mark where it is cut.
+/// Returns the beginning of a line with at most `most` visible characters, with a mark if it is cut.
 pub(crate) fn clip_line(line: &str, most: usize) -> String {
     around_place(line, most, None)
 }
 
-/// The part of a line around a place in it, likewise.
+/// Like [`clip_line`], but returns the part of the line around `place`.
 pub(crate) fn around_place(line: &str, most: usize, place: Option<&Range<usize>>) -> String {
     let part = shown_part(line.as_bytes(), most, place);
     let mark = |is_cut: bool| if is_cut { "…" } else { "" };
     format!("{}{}{}", mark(part.start > 0), &line[part.clone()], mark(part.end < line.len()))
 }
 
-/// Cuts text to at most `limit` bytes on a character border, with a mark.
+/// Cuts text to at most `limit` bytes on a character boundary, and adds a mark.
 pub fn clip(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
@@ -86,7 +86,7 @@ pub fn clip(text: &str, limit: usize) -> String {
     format!("{}…", &text[..end])
 }
 
-/// Returns the words of a name in snake, kebab or camel case, in lower case.
+/// Returns the lower-case words of a name in snake, kebab or camel case.
 pub(crate) fn words_of_name(name: &str) -> Vec<String> {
     let (mut words, mut was_lower) = (vec![String::new()], false);
     for c in name.chars() {

@@ -1,4 +1,4 @@
-//! What a tool is.
+//! The [`Tool`] trait and its type-erased form, [`AnyTool`].
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::records::common_schema;
 use crate::registry::Worded;
 use crate::several::AboutRoots;
 
-/// Methods that set the optional arguments of a request, each called as its field.
+/// Defines methods that set the optional arguments of a request, each named like its field.
 macro_rules! setters {
     ($($name:ident: $type:ty),* $(,)?) => {
         $(
@@ -30,78 +30,81 @@ macro_rules! setters {
     };
 }
 
-/// The text of the repository that leaves the machine in a call.
+/// Repository text that leaves the machine in a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Egress {
-    /// Never.
+    /// None.
     None,
     /// Redacted text goes to a model provider.
     SendsText,
 }
 
-/// A tool: everything about it in one place.
+/// A tool, with everything about it in one place.
 ///
-/// A call blocks: the work is disk and processor, done on the tool's own threads. A front that serves many callers
-/// runs it on a thread of its own and stops it through [`Context::stop`].
+/// A call blocks: it uses disk and processor on the tool's own threads. A front end that serves many callers
+/// should run it on a separate thread and stop it through [`Context::stop`].
 #[expect(private_bounds, reason = "text for models is written in this crate only")]
 pub trait Tool {
     /// The name that callers use.
     const NAME: &'static str;
-    /// The name of the method that programs call it by.
+    /// The name of the method for programs.
     const METHOD: &'static str = Self::NAME;
-    /// Other names that are resolved when called and never advertised.
+    /// Other names that are accepted in calls but never advertised.
     const ALIASES: &'static [&'static str] = &[];
     /// A short title for people.
     const TITLE: &'static str;
-    /// What a model reads before it calls: what, when, when not, what comes back.
+    /// The description that a model reads before a call: purpose, when to use it, when not, and the results.
     const DESCRIPTION: &'static str;
-    /// Whether the tool is in the lists that agents get unless the configuration says otherwise. It can always be called.
+    /// Whether the tool is advertised by default. It can always be called.
     const ON_BY_DEFAULT: bool = true;
     /// Whether text leaves the machine.
     const EGRESS: Egress = Egress::None;
-    /// Whether a call reads one file or lists one directory, so that it need not wait behind searches.
+    /// Whether a call reads only one file or lists one directory, so that it need not queue after searches.
     const IS_QUICK: bool = false;
-    /// What a call that names no root is about.
+    /// The roots that a call without a root applies to.
     const ABOUT: AboutRoots = AboutRoots::Named;
-    /// How a caller gets what is in directories of dependencies and caches, too.
+    /// How a caller can include directories of dependencies and caches.
     const INCLUDES_NOISE: &'static str = "[[{grep_search} with {grep_search.include_ignored} searches them]]";
-    /// Arguments that are taken and that agents are not told of, as what is told costs its tokens in every conversation.
+    /// Arguments that are accepted but not advertised, because advertised ones cost tokens in every
+    /// conversation.
     const UNADVERTISED: &'static [&'static str] = &[];
-    /// Arguments that are for an answer of some results, which [`Tool::each`] refuses.
+    /// Arguments for paged answers, which [`Tool::each`] rejects.
     const OF_PAGES: &'static [&'static str] = &[];
-    /// Arguments that other tools have for the same, by their names there.
+    /// Names that other tools use for these arguments.
     const FOREIGN: &'static [ForeignNames] = &[];
-    /// The arguments.
+    /// The request type.
     type Request: Clone + DeserializeOwned + JsonSchema + Sync;
-    /// The answer.
+    /// The response type.
     type Response: Serialize + JsonSchema + Render + Send + 'static;
-    /// Brings arguments that this tool has no single one for into those that it has.
+    /// Converts arguments that have no direct equivalent in this tool to its own arguments.
     ///
     /// # Errors
-    /// They can't be understood.
+    ///
+    /// Returns an error if the arguments can't be understood.
     fn adapt(_fields: &mut Map<String, Value>) -> Result<(), ToolError> {
         Ok(())
     }
-    /// Returns the path that a request names, of a tool that has one.
+    /// Returns the path in the request, for a tool that has one.
     fn path(_request: &Self::Request) -> Option<&str> {
         None
     }
-    /// Returns where a request says how many results there may be, and how many there may be where it does not, of a tool
-    /// that is called for [`AboutRoots::Each`] root.
+    /// Returns the request's field for the maximum number of results and the default maximum, for a tool that
+    /// is called for [`AboutRoots::Each`] root.
     fn most<'a>(_request: &'a mut Self::Request, _context: &Context) -> Option<(&'a mut Option<i64>, u64)> {
         None
     }
     /// Runs a call.
     fn run(context: &Context, request: Self::Request) -> Result<ToolOutcome<Self::Response>, ToolError>;
-    /// Returns the schema of what [`Tool::each`] hands over, of a tool that has it.
+    /// Returns the schema of the items that [`Tool::each`] streams, for a tool that supports it.
     fn piece_schema() -> Option<Value> {
         None
     }
-    /// Runs a call that hands over all there is, piece by piece as records, until `receive` breaks off. The outcome has counts
-    /// and no pieces.
+    /// Runs a call that streams all results as records until `receive` breaks. The outcome has counts but no
+    /// items.
     ///
     /// # Errors
-    /// As of [`Tool::run`].
+    ///
+    /// See [`Tool::run`].
     fn each(
         context: &Context,
         request: Self::Request,
@@ -111,95 +114,99 @@ pub trait Tool {
     }
 }
 
-/// Is given records one by one, and says whether it wants more.
+/// Receives records one by one and returns whether to continue.
 pub type RecordReceiver<'a> = &'a mut (dyn FnMut(Value) -> ControlFlow<()> + Send);
 
 /// A tool without its types.
 ///
-/// A program's own tool implements it, too, and joins an agent by `Agent::add_tool` of the crate `forage-agent`. It needs a
-/// name, a title, a description, a schema and the call.
+/// Programs can implement this trait for their own tools and add them to an agent with `Agent::add_tool` of
+/// the crate `forage-agent`. They need a name, a title, a description, a schema and the call.
 pub trait AnyTool: Send + Sync {
-    /// The name that callers use.
+    /// Returns the name that callers use.
     fn name(&self) -> &str;
-    /// The name that it has by itself, whatever callers use.
+    /// Returns the original name, whatever name callers use.
     fn id(&self) -> &str {
         self.name()
     }
-    /// The name of the method that programs call it by.
+    /// Returns the name of the method for programs.
     fn method(&self) -> &str {
         self.name()
     }
-    /// Names that are resolved and not advertised.
+    /// Returns names that are accepted but not advertised.
     fn aliases(&self) -> &[&'static str] {
         &[]
     }
-    /// A short title for people.
+    /// Returns a short title for people.
     fn title(&self) -> &str;
-    /// What a model reads: a template for [`ToolNames::fill`](crate::ToolNames::fill).
+    /// Returns the description for models: a template for [`ToolNames::fill`](crate::ToolNames::fill).
     fn description(&self) -> &str;
-    /// Whether its description is such a template, and not the words of somebody who does not know of them.
+    /// Returns true if the description is such a template, and false if it is literal text.
     fn is_template(&self) -> bool {
         true
     }
-    /// Whether agents are told of it unless the configuration says otherwise.
+    /// Returns true if the tool is advertised by default.
     fn is_on_by_default(&self) -> bool {
         true
     }
-    /// Whether text leaves the machine.
+    /// Returns whether text leaves the machine.
     fn egress(&self) -> Egress {
         Egress::None
     }
-    /// The arguments that agents are told of, as a JSON schema in the subset that every provider takes.
+    /// Returns the JSON schema of the advertised arguments, in the subset that every provider accepts.
     fn input_schema(&self) -> Value;
-    /// The same with all arguments that are taken, also those that agents are not told of.
+    /// Returns the same schema with all accepted arguments, including those not advertised.
     fn whole_schema(&self) -> Value {
         self.input_schema()
     }
-    /// The records of an answer as a JSON schema. None of its fields is required: an error has
-    /// `type`, `error` and `code` alone.
+    /// Returns the JSON schema of an answer's records. None of its fields is required, because an error has
+    /// only `type`, `error` and `code`.
     fn output_schema(&self) -> Value {
         common_schema()
     }
-    /// The same as every answer that is none has them, with what they are made of under `$defs`.
+    /// Returns the schema of the records of answers that are not errors, with its definitions under `$defs`.
     fn answer_schema(&self) -> Value {
         self.output_schema()
     }
-    /// Whether a call reads one file or lists one directory, and ends soon on any tree.
+    /// Returns true if a call reads only one file or lists one directory, so that it is fast on any tree.
     fn is_quick(&self) -> bool {
         false
     }
-    /// Whether a call is about files beneath the roots.
+    /// Returns true if a call is about files below the roots.
     fn is_about_roots(&self) -> bool {
         true
     }
-    /// Whether the user chose its name, which then goes in front of any rule.
+    /// Returns true if the user chose the name, which then takes precedence over any rule.
     fn is_named(&self) -> bool {
         false
     }
-    /// The same tool with other words, of one of the registry.
+    /// Returns the same tool with another name and description; `None` for tools that are not in the
+    /// registry.
     fn worded(&self, _wording: Worded) -> Option<Arc<dyn AnyTool>> {
         None
     }
-    /// The refused request as the tool would take it, where that can be told.
+    /// Returns a corrected form of the rejected request, if there is an unambiguous one.
     fn corrected(&self, _context: &Context, _request: Value, _error: &ToolError) -> Option<Value> {
         None
     }
-    /// Runs a call from JSON, the same for all who write some. A pattern that is no regular expression and can be meant in one
-    /// way only is searched for in that way, and the answer says so. A panic is an error of this call alone.
+    /// Runs a call from JSON; this is the same for all JSON front ends. If a pattern is not a valid regular
+    /// expression but has one unambiguous meaning, we search for that, and the answer says so. A panic
+    /// becomes an error of this call only.
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError>;
-    /// The schema of what [`AnyTool::each`] hands over, of a tool that has it.
+    /// Returns the schema of the items that [`AnyTool::each`] streams, for a tool that supports it.
     fn piece_schema(&self) -> Option<Value> {
         None
     }
-    /// The arguments that [`AnyTool::each`] takes.
+    /// Returns the schema of the arguments that [`AnyTool::each`] accepts.
     fn each_schema(&self) -> Value {
         self.whole_schema()
     }
-    /// Runs a call from JSON that hands over all there is, piece by piece as records, until `receive` breaks off. The answer has
-    /// counts and no pieces. A tool that can't hands over nothing and answers as to [`AnyTool::call`].
+    /// Runs a call from JSON that streams all results as records until `receive` breaks. The answer has
+    /// counts but no items. A tool that does not support this streams nothing and returns the same answer as
+    /// [`AnyTool::call`].
     ///
     /// # Errors
-    /// As of [`AnyTool::call`].
+    ///
+    /// See [`AnyTool::call`].
     fn each(
         &self,
         context: &Context,

@@ -1,4 +1,4 @@
-//! One file per tool.
+//! The tools, one file each.
 
 mod adapted;
 pub(crate) mod grep_search;

@@ -1,4 +1,5 @@
-//! All files of a tree that a search reads, with their lines, and what it does not read and why: for a map of it.
+//! Lists all files of a tree that searches read, with their line counts, and the files that searches skip
+//! with the reason. Used for a map of the tree.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::ControlFlow;
@@ -40,26 +41,27 @@ pub struct UnsearchedPath {
     pub directory: bool,
 }
 
-/// How much of a tree is told.
+/// Limits of a listing.
 #[derive(Clone, Copy, Debug)]
 pub struct TreeBounds {
-    /// Files that searches read.
+    /// Maximum files that searches read.
     pub files: usize,
-    /// Files and directories that they do not.
+    /// Maximum files and directories that searches skip.
     pub unsearched: usize,
 }
 
-/// Bytes of a line, for those of a file that is too large to be counted.
+/// Estimated bytes per line, for files that are too large for counting lines.
 const LINE_BYTES: u64 = 40;
 
-/// Files that are hidden from searches and looked at to tell their directories.
+/// Maximum files hidden from searches that are visited to find their directories.
 const HIDDEN_FILES: usize = 200_000;
 
-/// Returns the files of a root, until `context.stop` says so or there are more than `bounds` allow, which both make it
-/// incomplete.
+/// Returns the files of a root. The result is incomplete if `context.stop` ends the call, or if `bounds` are
+/// exceeded.
 ///
 /// # Errors
-/// The root can't be read.
+///
+/// Returns an error if the root can't be read.
 pub fn tree_files(context: &Context, root: &Arc<Root>, bounds: TreeBounds) -> Result<TreeFiles, ToolError> {
     let options = context.walk_options();
     let index = context.index(root);
@@ -101,7 +103,7 @@ pub fn tree_files(context: &Context, root: &Arc<Root>, bounds: TreeBounds) -> Re
                 tree.paths.push(shown);
                 tree.lines.push(*lines);
             }
-            // It is searched, and too large to be counted for a map.
+            // The file is searched, but too large for counting its lines for a map.
             Err(UncountedLines::TooLarge(bytes)) => {
                 tree.paths.push(shown);
                 tree.lines.push(bytes / LINE_BYTES);
@@ -111,7 +113,7 @@ pub fn tree_files(context: &Context, root: &Arc<Root>, bounds: TreeBounds) -> Re
             }
         }
     }
-    // What rules hide, by the directory of which nothing is searched.
+    // Files hidden by rules are grouped by the directory in which nothing is searched.
     if !report.hiding.is_empty() && tree.complete {
         let hidden = WalkOptions {
             label_hidden: true,

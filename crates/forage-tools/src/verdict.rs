@@ -1,4 +1,4 @@
-//! What a search without hits has not seen: zero hits are an answer only with it.
+//! Reports what a search without hits did not search; zero hits are meaningful only with this information.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use crate::limits;
 use crate::sanitize::sanitize_line;
 use crate::text::{clip, count};
 
-/// Matches in files that a search leaves out by default.
+/// Matches in files that a search excludes by default.
 #[derive(Debug, Default)]
 struct Unseen {
     matches: u64,
@@ -53,7 +53,7 @@ fn by_reason<S: Serializer>(skipped: &Skipped, serializer: S) -> Result<S::Ok, S
     serializer.collect_map(skipped.iter().map(|(reason, count)| (reason.name(), count)))
 }
 
-/// What a search that saw every file did not read.
+/// Returns the files that a complete search did not read.
 fn unread(report: &WalkReport) -> Skipped {
     let mut unread = Skipped::default();
     for reason in [
@@ -69,29 +69,29 @@ fn unread(report: &WalkReport) -> Skipped {
     unread
 }
 
-/// Whether those are files that may hold secrets alone, which no search reads.
+/// Returns true if these are only files that may contain secrets, which no search reads.
 fn is_whole(unread: &Skipped) -> bool {
     unread.iter().all(|(reason, _)| reason == SkipReason::Denied)
 }
 
 impl CallVerdict {
-    /// Where nobody has looked.
+    /// Returns the verdict if nothing was checked.
     pub(crate) fn none() -> Self {
         Self::default()
     }
 
-    /// Of a search that no rule hides files from and that came to its end.
+    /// Returns the verdict of a completed search in which no rule hides files.
     pub(crate) fn nothing_hidden(report: &WalkReport) -> Self {
         let unread = unread(report);
         Self { complete: is_whole(&unread), unread, ..Self::none() }
     }
 
-    /// Names of rules and files are the repository's.
+    /// Redacts the sentences, because names of rules and files come from the repository.
     pub(crate) fn redact(&mut self, border: &mut Border<'_>) {
         self.hidden_matches.iter_mut().for_each(|line| border.text(line));
     }
 
-    /// What a zero-hit answer says of it, with its own beginning and end around the list.
+    /// Describes the verdict for a zero-hit answer, with `before` and `after` around the list.
     pub(crate) fn describe(&self, before: &str, after: &str) -> String {
         let mut text = String::new();
         if !self.hidden_matches.is_empty() {
@@ -124,7 +124,7 @@ impl CallVerdict {
     }
 }
 
-/// Returns sentences about matches in files that ignore rules or hidden names keep from a search that found nothing; `report` is its
+/// Returns sentences about matches in ignored or hidden files, for a search without hits; `report` is its
 /// report.
 pub fn hidden_matches(
     context: &Context,
@@ -142,12 +142,12 @@ pub fn hidden_matches(
     lines
 }
 
-/// Part of what is said of files that the configuration leaves out, such as by its `search.exclude`; nothing that a
-/// repository is called.
+/// Part of the sentence about files that the configuration excludes, for example with `search.exclude`. No
+/// rule of a repository can have such a name.
 const OF_CONFIGURATION: &str = " of the configuration, such as ";
 
-/// Searches what the rules hide, within bounds and the call's own deadline. `searched` is the report of the search for the
-/// same pattern that has found nothing in all else; without it that is searched once more.
+/// Searches the hidden files, within limits and the call's own deadline. `searched` is the report of a search
+/// for the same pattern that found nothing in all other files; without it, they are searched again.
 pub(crate) fn unseen_matches(
     context: &Context,
     root: &Arc<Root>,
@@ -167,7 +167,7 @@ pub(crate) fn unseen_matches(
     let scan = ScanOptions {
         count_only: true,
         max_file_bytes: context.max_file_bytes,
-        // What is hidden is in no index.
+        // Hidden files are in no index.
         index: if searched.is_some() { None } else { context.index(root) },
         ..ScanOptions::default()
     };

@@ -1,4 +1,4 @@
-//! A directory that a program opens once and asks often.
+//! A directory that a program opens once and searches many times.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -21,25 +21,26 @@ use crate::tools::{
     SearchResponse, grep_search, search,
 };
 
-/// The reasons for which a directory can't be opened as a workspace.
+/// The reasons why a directory can't be opened as a workspace.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum WorkspaceError {
-    /// It is no directory that may be a root.
+    /// The path is not a directory, or it must not be a root.
     #[error(transparent)]
     Root(#[from] RootError),
-    /// The directory for indexes lies in the workspace, where nothing is ever written.
+    /// The directory for indexes is inside the workspace, where we never write.
     #[error("the directory for indexes, {}, lies in the workspace, where nothing is written", _0.display())]
     IndexesInside(PathBuf),
-    /// The index can't be made.
+    /// The index can't be created.
     #[error(transparent)]
     Index(#[from] IndexStoreError),
 }
 
-/// A directory with typed calls on what is below it, and with indexes that make them fast.
+/// A directory with typed calls on the files below it, and with indexes that make them fast.
 ///
-/// A call blocks until its answer is there: its work is disk and processor, done on threads of its own. Calls may be made
-/// from several threads at once. In async code, make them where blocking is allowed, and end them from outside:
+/// A call blocks until its answer is ready: it uses disk and processor on its own threads. Several threads
+/// may call at the same time. In async code, make calls where blocking is allowed, and cancel them from
+/// outside:
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
@@ -55,7 +56,7 @@ pub enum WorkspaceError {
 /// # }
 /// ```
 ///
-/// Secrets are taken out of answers, since programs hand them on to agents; see [`Context::redactor`].
+/// Secrets are removed from answers, because programs pass them on to agents; see [`Context::redactor`].
 #[derive(Clone)]
 pub struct Workspace {
     context: Context,
@@ -63,33 +64,41 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Opens the project around a directory: the git repository that holds it, so that a part of a repository is never searched as
-    /// if it were the whole; else the directory. A repository at the user's home directory or above it is not taken. For one
-    /// directory alone whatever holds it, open a [`Root`] and use [`Workspace::of`].
+    /// Opens the project around a directory. This is the enclosing git repository, so that a part of a
+    /// repository is never searched as if it were the whole, or else the directory itself. A repository at or
+    /// above the user's home directory is ignored. To open one directory whatever encloses it, open a
+    /// [`Root`] and use [`Workspace::of`].
     ///
-    /// Nothing is written anywhere: without [`Workspace::keep_indexes`] each search reads every file, and each ranking makes its
-    /// index in memory.
+    /// Nothing is written to disk. Without [`Workspace::keep_indexes`], each search reads every file and each
+    /// ranking builds its index in memory.
     ///
     /// # Errors
-    /// It is no directory, or a too broad one: `/`, the home directory, or one of the kernel's.
+    ///
+    /// Returns an error if the path is not a directory, or is too broad: `/`, the home directory, or a kernel
+    /// directory.
     pub fn open(directory: impl AsRef<Path>) -> Result<Self, WorkspaceError> {
         Self::open_all([directory])
     }
 
-    /// Opens the projects around several directories, such as repositories beside each other. A call without a path is about all of them: a
-    /// ranking is one of all their files, and of the other tools the first directory's answer has those of the others in
-    /// [`ToolOutcome::others`]. Paths below the first are relative in answers, all others are whole.
+    /// Opens the projects around several directories, such as sibling repositories. A call without a path
+    /// applies to all of them: a ranking ranks all their files together, and for other tools the first
+    /// directory's outcome contains the others in [`ToolOutcome::others`]. In answers, paths below the first
+    /// directory are relative, and all others are absolute.
     ///
     /// # Errors
-    /// There is none, or one of them is no directory, or a too broad one: `/`, the home directory, or one of the kernel's.
+    ///
+    /// Returns an error if `directories` is empty, or if one of them is not a directory or is too broad: `/`,
+    /// the home directory, or a kernel directory.
     pub fn open_all(directories: impl IntoIterator<Item = impl AsRef<Path>>) -> Result<Self, WorkspaceError> {
         Self::open_allowed(directories, false)
     }
 
-    /// The same, and where `allow_broad` says so for directories as broad as `/` or the home directory.
+    /// Like [`Workspace::open_all`]; with `allow_broad`, directories as broad as `/` or the home directory
+    /// are allowed too.
     ///
     /// # Errors
-    /// As of [`Workspace::open_all`].
+    ///
+    /// See [`Workspace::open_all`].
     pub fn open_allowed(
         directories: impl IntoIterator<Item = impl AsRef<Path>>,
         allow_broad: bool,
@@ -103,35 +112,39 @@ impl Workspace {
         Ok(Self::of(Context::new(roots.standing_in(standing))))
     }
 
-    /// Calls by a context that is there already.
+    /// Creates a workspace from an existing context.
     pub fn of(context: Context) -> Self {
         Self { context, kept: None }
     }
 
-    /// Uses the indexes below this directory, in which each root has one of its own: a search reads the files alone that can
-    /// match, and a ranking reads those that have changed. [`kept::shared_place`] is where the command line keeps them.
-    /// For a program that ends with its searches, as a command does: the instant index is read where it is needed, and is
-    /// made by [`Workspace::build_index`]. A ranked one is made and kept by the first ranking.
+    /// Uses the indexes below this directory, one per root. With them, a search reads only the files that can
+    /// match, and a ranking reads only changed files. [`kept::shared_place`] returns the directory that the
+    /// command line uses. This method is for a program that ends after its searches, like a command: the
+    /// instant index is read on demand and built by [`Workspace::build_index`], and a ranked index is built
+    /// and saved by the first ranking.
     ///
     /// # Errors
-    /// The directory lies in the workspace.
+    ///
+    /// Returns an error if the directory is inside the workspace.
     pub fn keep_indexes(self, directory: impl Into<PrivatePlace>) -> Result<Self, WorkspaceError> {
         self.keep(directory, Lifetime::Search)
     }
 
-    /// The same for a program that goes on: it has the index in memory, makes and updates it in the background, and watches
-    /// the tree, so that no search lists its directories.
+    /// Like [`Workspace::keep_indexes`], for a long-running program: holds the index in memory, builds and
+    /// updates it in the background, and watches the tree so that searches need not list its directories.
     ///
     /// # Errors
-    /// The directory lies in the workspace.
+    ///
+    /// Returns an error if the directory is inside the workspace.
     pub fn keep_indexes_and_watch(self, directory: impl Into<PrivatePlace>) -> Result<Self, WorkspaceError> {
         self.keep(directory, Lifetime::Server)
     }
 
-    /// Makes the instant index, or brings it up to date. Without a directory for indexes nothing is done.
+    /// Builds the instant index, or updates it. Does nothing without a directory for indexes.
     ///
     /// # Errors
-    /// It can't be written, or the work was stopped.
+    ///
+    /// Returns an error if the index can't be written, or if the work was stopped.
     pub fn build_index(&self) -> Result<(), WorkspaceError> {
         let Some(kept) = &self.kept else { return Ok(()) };
         for root in self.context.roots.all() {
@@ -154,53 +167,59 @@ impl Workspace {
         Ok(self)
     }
 
-    /// Returns the workspace for calls that this ends: by a deadline, or cancelled from another thread.
+    /// Returns the workspace for calls that `stop` ends, by a deadline or by cancellation from another
+    /// thread.
     pub fn stopped_by(&self, stop: Stop) -> Self {
         let mut workspace = self.clone();
         workspace.context.stop = stop;
         workspace
     }
 
-    /// Limits, models, redaction and what else calls depend on.
+    /// Returns the context of calls: limits, models, redaction and other settings.
     pub fn context(&self) -> &Context {
         &self.context
     }
 
-    /// The same, to be changed.
+    /// Returns the context for changes.
     pub fn context_mut(&mut self) -> &mut Context {
         &mut self.context
     }
 
-    /// Ends what goes on in the background, and keeps what was read for an index by then. It takes a second and a half at the
-    /// most. A program that ends without it loses the index that it is building.
+    /// Ends background work and saves the part of the index that has been built. This takes at most 1.5
+    /// seconds. A program that exits without it loses an unfinished index.
     pub fn close(self) {
         if let Some(kept) = self.kept {
             kept.end();
         }
     }
 
-    /// Runs any tool, with what it is asked for in its own type.
+    /// Runs any tool with its typed request.
     ///
     /// # Errors
-    /// Of the tool.
+    ///
+    /// Returns the tool's error.
     pub fn call<T: Tool>(&self, request: T::Request) -> Result<ToolOutcome<T::Response>, ToolError> {
         registry::call::<T>(&self.context, request)
     }
 
-    /// Searches for lines that match a regular expression, grouped by file in path order, with exact totals.
+    /// Searches for lines that match a regular expression. The results are grouped by file in path order,
+    /// with exact totals.
     ///
     /// # Errors
-    /// The pattern or another argument can't be used, or the call was cancelled.
+    ///
+    /// Returns an error if the pattern or another argument is invalid, or if the call was cancelled.
     pub fn grep(&self, request: GrepRequest) -> Result<ToolOutcome<GrepResponse>, ToolError> {
         self.call::<GrepSearch>(request)
     }
 
-    /// The same for all there is: hands over each file with matches as soon as no earlier file can have any, and waits
-    /// meanwhile. A file of very many matches comes in pieces. The search ends when `receive` breaks off. The response has counts
-    /// and no files.
+    /// Like [`Workspace::grep`], but streams all results: passes each file with matches to `receive` as soon
+    /// as no earlier file can have any, and waits until `receive` returns. A file with very many matches
+    /// comes in several parts. The search ends when `receive` breaks. The response has counts but no files.
     ///
     /// # Errors
-    /// As of [`Workspace::grep`]; also for `max_results` and `cursor`, which are for pages.
+    ///
+    /// See [`Workspace::grep`]. Also returns an error if `max_results` or `cursor` is set, because these are
+    /// for pages.
     pub fn grep_each(
         &self,
         request: GrepRequest,
@@ -209,19 +228,24 @@ impl Workspace {
         grep_search::each(&self.context, request, receive)
     }
 
-    /// Searches for lines as [`Workspace::grep`] does, in the records of `rg --json`: whole words, plain text, edits.
+    /// Searches for lines like [`Workspace::grep`], with records like `rg --json`, and supports whole words,
+    /// plain text and fuzzy matching.
     ///
     /// # Errors
-    /// The pattern or another argument can't be used, or the call was cancelled.
+    ///
+    /// Returns an error if the pattern or another argument is invalid, or if the call was cancelled.
     pub fn search(&self, request: SearchRequest) -> Result<ToolOutcome<SearchResponse>, ToolError> {
         self.call::<Search>(request)
     }
 
-    /// The same for all there is: hands over the records of a file as soon as no earlier file can match, and waits meanwhile.
-    /// The search ends when `receive` breaks off. The response has counts and no records.
+    /// Like [`Workspace::search`], but streams all results: passes the records of each file to `receive` as
+    /// soon as no earlier file can match, and waits until `receive` returns. The search ends when `receive`
+    /// breaks. The response has counts but no records.
     ///
     /// # Errors
-    /// The pattern or another argument can't be used, `max_results` or `cursor` is given, or the call was cancelled before it began.
+    ///
+    /// Returns an error if the pattern or another argument is invalid, if `max_results` or `cursor` is set,
+    /// or if the call was cancelled before it began.
     pub fn search_each(
         &self,
         request: SearchRequest,
@@ -230,10 +254,12 @@ impl Workspace {
         search::each(&self.context, request, receive)
     }
 
-    /// Ranks files for a question, names, or the report of a bug.
+    /// Ranks files for a question, names, or a bug report.
     ///
     /// # Errors
-    /// An argument can't be used, there is no time for the ranking, or the call was cancelled.
+    ///
+    /// Returns an error if an argument is invalid, if there is no time for the ranking, or if the call was
+    /// cancelled.
     pub fn rank(&self, request: RankRequest) -> Result<ToolOutcome<RankResponse>, ToolError> {
         self.call::<SearchIndex>(request)
     }
@@ -241,31 +267,37 @@ impl Workspace {
     /// Reads lines of a file.
     ///
     /// # Errors
-    /// There is no such text file, or it may not be read.
+    ///
+    /// Returns an error if there is no such text file, or if it must not be read.
     pub fn read(&self, request: ReadRequest) -> Result<ToolOutcome<ReadResponse>, ToolError> {
         self.call::<ReadFile>(request)
     }
 
-    /// Lists a directory, with the lines of its text files.
+    /// Lists a directory, with the line counts of its text files.
     ///
     /// # Errors
-    /// There is no such directory.
+    ///
+    /// Returns an error if there is no such directory.
     pub fn list(&self, request: ListRequest) -> Result<ToolOutcome<ListResponse>, ToolError> {
         self.call::<ListDirectory>(request)
     }
 
-    /// Looks words up in a collection of sparse vectors, which [`Context::lookup`] names.
+    /// Looks words up in the collection of sparse vectors that [`Context::lookup`] names.
     ///
     /// # Errors
-    /// There is no collection, or an argument can't be used.
+    ///
+    /// Returns an error if there is no collection, or if an argument is invalid.
     pub fn lookup(&self, request: LookupRequest) -> Result<ToolOutcome<LookupResponse>, ToolError> {
         self.call::<KeywordLookup>(request)
     }
 
-    /// Searches for several terms at once, of which a model of [`Context::filter`] keeps the relevant files, or a ranking.
+    /// Searches for several terms at once. A model of [`Context::filter`], or a ranking, then selects the
+    /// relevant files.
     ///
     /// # Errors
-    /// There is no model and none was renounced, all models failed, or an argument can't be used.
+    ///
+    /// Returns an error if there is no model and the settings require one, if all models failed, or if an
+    /// argument is invalid.
     pub fn keyword(&self, request: KeywordRequest) -> Result<ToolOutcome<KeywordResponse>, ToolError> {
         self.call::<KeywordSearch>(request)
     }

@@ -1,4 +1,4 @@
-//! Arguments by names that a tool does not have: those of other tools for the same thing, and what clients add.
+//! Arguments with unknown names: other tools' names for the same thing, and arguments that clients add.
 
 use serde_json::{Map, Value};
 
@@ -6,23 +6,23 @@ use super::ArgumentDefinition;
 use crate::error::ToolError;
 use crate::text::{clip, words_of_name};
 
-/// The meaning of an argument that another tool has, and this one by another name or not at all.
+/// The meaning of another tool's argument that this tool calls differently or does not have.
 #[derive(Clone, Copy, Debug)]
 pub enum Foreign {
-    /// The argument of this name.
+    /// The argument with this name.
     Same(&'static str),
-    /// The flag of this name, the other way round.
+    /// The negation of the flag with this name.
     Opposite(&'static str),
-    /// It changes what is found, and this tool has no such thing: what to do instead, as a template for
+    /// It affects the results, and this tool has no equivalent. Contains the alternative, as a template for
     /// [`ToolNames::fill`](crate::ToolNames::fill).
     Missing(&'static str),
 }
 
-/// Names of arguments of other tools, and what they mean here.
+/// Argument names of other tools, and their meaning here.
 pub type ForeignNames = (&'static [&'static str], Foreign);
 
-/// Words in names of arguments that narrow what is found, or say where it is looked for. One with such a name that a tool
-/// does not have can't be left out: the answer would be to another question.
+/// Words in argument names that narrow the results, or select where to search. An unknown argument with such
+/// a word can't be dropped, because the answer would be to another question.
 const NARROWING: &[&str] = &[
     "branch",
     "case",
@@ -68,7 +68,8 @@ const NARROWING: &[&str] = &[
     "word",
 ];
 
-/// Gives arguments the names that the tool knows; `fields` has only such ones then. Says what was left out.
+/// Renames arguments to the tool's own names; afterwards `fields` has only those. Adds notes about dropped
+/// arguments.
 pub(super) fn translate(
     definition: &ArgumentDefinition<'_>,
     fields: &mut Map<String, Value>,
@@ -127,13 +128,13 @@ pub(super) fn translate(
     Ok(())
 }
 
-/// Bytes of the name of an argument in a note or an error.
+/// Maximum bytes of an argument's name in a note or an error.
 const SHOWN_BYTES: usize = 60;
 
-/// Names that a note lists.
+/// Maximum names in a note.
 const NAMES_SHOWN: usize = 5;
 
-/// Takes an argument for another one, unless that was given too. Returns whether it was taken.
+/// Uses an argument in place of another one, unless the other one is also given. Returns true if it was used.
 fn rename(
     definition: &ArgumentDefinition<'_>,
     fields: &mut Map<String, Value>,
@@ -147,7 +148,7 @@ fn rename(
             return Ok(true);
         }
         Some(given) if *given == value => {}
-        // Beside what is looked for stands what it is looked for for.
+        // Next to the search text, this argument describes the purpose of the search.
         Some(_) if definition.is_required(right) => left_out.push(name.to_owned()),
         Some(_) => {
             let tool = definition.tool;
@@ -159,14 +160,14 @@ fn rename(
     Ok(false)
 }
 
-/// Whether an argument of this name can be meant to change what is found.
+/// Returns true if an argument with this name may be meant to affect the results.
 fn narrows(name: &str) -> bool {
     let words = words_of_name(name);
     let is_narrowing = |word: &str| NARROWING.contains(&word);
     words.iter().any(|word| is_narrowing(word) || word.strip_suffix('s').is_some_and(is_narrowing))
 }
 
-/// Whether a value of an argument is more than a way of leaving it out.
+/// Returns false for values that mean that the argument is omitted.
 pub(crate) fn says_something(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => false,
@@ -177,7 +178,7 @@ pub(crate) fn says_something(value: &Value) -> bool {
     }
 }
 
-/// A flag as callers write it.
+/// Parses a flag as callers write it.
 pub(crate) fn flag(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(flag) => Some(*flag),
@@ -195,14 +196,14 @@ pub(crate) fn flag(value: &Value) -> Option<bool> {
     }
 }
 
-/// Takes the first of these arguments that is a flag.
+/// Removes and returns the first of these arguments that is a flag.
 pub(crate) fn take_flag(fields: &mut Map<String, Value>, names: &[&str]) -> Option<bool> {
     let (name, flag) = names.iter().find_map(|name| Some((*name, flag(fields.get(*name)?)?)))?;
     fields.remove(name);
     Some(flag)
 }
 
-/// Takes the first of these arguments that is a whole number.
+/// Removes and returns the first of these arguments that is a whole number.
 pub(crate) fn take_number(fields: &mut Map<String, Value>, names: &[&str]) -> Option<i64> {
     let (name, number) =
         names.iter().find_map(|name| Some((*name, super::integer_of(fields.get(*name)?)?)))?;

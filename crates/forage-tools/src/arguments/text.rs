@@ -1,12 +1,13 @@
-//! Arguments as a text that a model, a client or a person wrote.
+//! Arguments as text written by a model, a client or a person.
 
 use serde_json::{Map, Value};
 
-/// Returns the object that a text means: JSON, JSON within a JSON string, nothing, `null`, or JSON between code fences. Its
-/// fields are left to the tool.
+/// Parses arguments to an object: JSON, JSON within a JSON string, empty text, `null`, or JSON between code
+/// fences. The fields are checked by the tool.
 ///
 /// # Errors
-/// What is wrong, and how arguments are written, for the model to read.
+///
+/// Returns the problem and the expected format, for the model to read.
 pub fn read_arguments(text: &str) -> Result<Value, String> {
     let bare = unfenced(text.trim());
     if bare.is_empty() {
@@ -23,7 +24,7 @@ pub fn read_arguments(text: &str) -> Result<Value, String> {
     }
 }
 
-/// The text between code fences, if it stands between them.
+/// Returns the text between code fences, if there are any.
 fn unfenced(text: &str) -> &str {
     let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     inner.map_or(text, |inner| inner.strip_prefix("json").unwrap_or(inner).trim())
@@ -57,7 +58,7 @@ mod tests {
             let error = read_arguments(text).unwrap_err();
             assert!(error.contains("{\"path\": \"src\"}"), "{text}: {error}");
         }
-        // A string within a string within …: one level for each parse, and an end.
+        // A string within a string within …: each parse removes one level, and the recursion ends.
         let mut text = "{}".to_owned();
         for _ in 0..8 {
             text = Value::String(text).to_string();
@@ -77,7 +78,7 @@ mod tests {
             match read_arguments(&String::from_utf8_lossy(input)) {
                 Ok(value) => {
                     assert!(value.is_object(), "{value}");
-                    // The same call written another way. A fraction may be read as its neighbour.
+                    // The same call written in another way. A fraction may be parsed as a neighbouring value.
                     let again = read_arguments(&Value::String(value.to_string()).to_string()).unwrap();
                     let is_exact =
                         serde_json::from_str::<Value>(&value.to_string()).is_ok_and(|read| read == value);

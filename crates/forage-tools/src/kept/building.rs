@@ -1,4 +1,4 @@
-//! How far a build is, told to other processes in the file that is locked while it goes on.
+//! Progress of a build, published to other processes in the lock file of the build.
 
 use std::fs::{File, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
@@ -13,19 +13,20 @@ const COUNT_BYTES: u64 = 20;
 
 const BETWEEN: Duration = Duration::from_millis(200);
 
-/// Tells how far a build is until what it gives is dropped: takes a file that nobody else writes meanwhile, and the count
-/// of files that it has come to.
+/// Publishes the progress of a build until the returned value is dropped. `file` must not be written by
+/// anyone else in the meantime; `files` is the number of files done.
 pub(super) fn tell(mut file: File, files: Arc<AtomicU64>) -> Background {
     Background::start("index progress", move |build| {
         while build.goes_on_after(BETWEEN) {
-            // Always as long, so that whoever reads meanwhile finds a number. That nobody is told does no harm.
+            // The length is constant, so that concurrent readers always find a number. A failure to write is
+            // harmless.
             let count = format!("{:>20}", files.load(Ordering::Relaxed));
             let _ = file.rewind().and_then(|()| file.write_all(count.as_bytes()));
         }
     })
 }
 
-/// The files that a build has come to by now, if one is going on: the lock tells that.
+/// Returns the number of files done by a running build. The lock shows whether one is running.
 pub(super) fn files(mut lock: File) -> Option<u64> {
     match lock.try_lock_shared() {
         Err(TryLockError::WouldBlock) => {
@@ -50,7 +51,7 @@ mod tests {
         let store = IndexStore::new(directory.path(), Path::new("/tree"));
         assert_eq!(store.building(), None);
         let files = store.created().unwrap();
-        // The second finds the file that the first has made, as one leaves it that was killed.
+        // The second round finds the file of the first one, as after a process that was killed.
         for count in [4_321, 987] {
             let held = lock(&files, LOCK).unwrap().unwrap();
             assert_eq!(store.building(), Some(0));

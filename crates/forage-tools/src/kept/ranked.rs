@@ -1,4 +1,4 @@
-//! The ranked index of a root: kept on the disk, and brought up to date before every answer.
+//! The ranked index of a root: stored on disk, and updated before every answer.
 
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
@@ -11,18 +11,18 @@ use forage_rank::{IndexError, RankIndex};
 use super::store::IndexStore;
 use super::wait::wait_for;
 
-/// How often an index is opened anew in one call.
+/// Maximum attempts to open an index in one call.
 const ATTEMPTS: usize = 4;
 
-/// What a process keeps of a root's ranked index.
+/// The state of a root's ranked index in this process.
 #[derive(Default)]
 pub(super) struct KeptRanked {
     index: Option<Arc<RankIndex>>,
-    /// The tree that the index was last brought up to, if it was told without a walk.
+    /// The tree at the last update of the index, if it was listed without a walk.
     seen: Option<(Arc<FileListing>, Arc<WalkReport>)>,
 }
 
-/// The index of a root as its tree is now.
+/// Returns the index of a root, up to date with its tree.
 pub(super) fn fresh(
     kept: &mut KeptRanked,
     store: &IndexStore,
@@ -36,7 +36,7 @@ pub(super) fn fresh(
         && Arc::ptr_eq(seen, listing)
         && !is_damaged
     {
-        // Nothing of the tree has changed; what is checked out may have.
+        // The tree has not changed, but the checked-out commit may have.
         index.read_project(root, &RelPath::root(), &effort.stop);
         return Ok(Ranked {
             index: Arc::clone(index),
@@ -47,7 +47,7 @@ pub(super) fn fresh(
     }
     kept.seen = None;
     let mut problem = String::new();
-    // What another process has done to the files of the index meanwhile, another attempt finds out.
+    // If another process changes the index files in the meantime, another attempt detects that.
     for _ in 0..ATTEMPTS {
         let opened = match kept.index.take().filter(|_| !is_damaged) {
             Some(index) => Ok(index),
@@ -80,7 +80,7 @@ pub(super) fn fresh(
                 kept.index = Some(Arc::clone(&index));
                 return Ok(Ranked { index, report, warning: None, is_provisional: false });
             }
-            // A new one is not damaged: whatever it is would happen again.
+            // A new index is not damaged: any other problem would happen again.
             Err(error) if is_damaged && index.is_damaged() => return Err(error),
             Err(error @ (UpdateError::Index(_) | UpdateError::Outdated)) => {
                 is_damaged = index.is_damaged();
@@ -90,22 +90,22 @@ pub(super) fn fresh(
                 problem = reason;
                 break;
             }
-            // What was read so far is kept.
+            // The files read so far are kept.
             Err(error) => {
                 kept.index = Some(index);
                 return Err(error);
             }
         }
     }
-    // A cache that can't be used makes an answer late, not impossible.
+    // An unusable cache must make an answer late, not impossible.
     let mut made = Ranked::in_memory(root, effort)?;
     made.warning =
         Some(format!("the ranked index is made anew for every call, for it can't be kept: {problem}"));
     Ok(made)
 }
 
-/// Waits for other calls for the same root, and for a build: what one reads the next need not read. It ends early with the error
-/// that `give_up` returns.
+/// Waits for other calls and builds for the same root, so that the next one need not read the same files.
+/// Ends early with the error that `give_up` returns.
 pub(super) fn lock_until<'a>(
     kept: &'a Mutex<KeptRanked>,
     stop: &Stop,
@@ -113,7 +113,8 @@ pub(super) fn lock_until<'a>(
 ) -> Result<MutexGuard<'a, KeptRanked>, UpdateError> {
     wait_for(stop, || match kept.try_lock() {
         Ok(guard) => Some(Ok(guard)),
-        // A panic while it was held left nothing half done: all of it is replaced at once.
+        // A panic of another holder can't leave a partial state, because the state is always replaced as a
+        // whole.
         Err(TryLockError::Poisoned(poisoned)) => Some(Ok(poisoned.into_inner())),
         Err(TryLockError::WouldBlock) => give_up().map(Err),
     })?

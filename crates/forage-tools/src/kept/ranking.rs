@@ -1,4 +1,4 @@
-//! Bringing the ranked index of a root up to date in the background of a server: at low priority, on threads of its own, so
+//! Updates the ranked index of a root in the background of a server: at low priority, on separate threads, so
 //! that no call waits for it.
 
 use std::panic::AssertUnwindSafe;
@@ -12,26 +12,26 @@ use forage_rank::tree::{UpdateEffort, UpdateError, UpdateProgress};
 
 use super::KeptIndexes;
 
-/// How often it is tried again when another process has the index.
+/// Maximum attempts while another process uses the index.
 const ATTEMPTS: usize = 20;
 
-/// Time until it is tried again when no index could be kept.
+/// Time until the next attempt if no index could be stored.
 const AFTER_FAILURE: Duration = Duration::from_secs(600);
 
 /// Time between two attempts.
 const BETWEEN: Duration = Duration::from_millis(500);
 
-/// How far it is.
+/// Progress of a build.
 #[derive(Debug)]
 pub(super) struct Build {
-    /// Files that were in the index before it began, and all that it lacked then; 0 where that is not known.
+    /// Files that were in the index before the build began, and the total that it lacked; 0 if unknown.
     before: u64,
     all: u64,
-    /// Files that were read since.
+    /// Files read since then.
     read: Arc<UpdateProgress>,
     has_begun: AtomicBool,
     is_over: AtomicBool,
-    /// When it ended without an index that is kept.
+    /// The time at which the build ended without storing an index.
     failed: OnceLock<Instant>,
 }
 
@@ -47,20 +47,21 @@ impl Build {
         }
     }
 
-    /// One that goes on for ever.
+    /// Returns a build that never ends.
     #[cfg(test)]
     pub(super) fn at_work(progress: (u64, u64)) -> Self {
         Self { has_begun: AtomicBool::new(true), ..Self::new(progress) }
     }
 
-    /// Files that are in the index and all that it lacked, 0 where that is not known, while a large build is going on.
+    /// Returns the number of files in the index and the total that it lacked (0 if unknown), while a large
+    /// build is running.
     pub(super) fn large(&self) -> Option<(u64, u64)> {
         let is_large = self.all > SMALL_UPDATE_FILES || self.read.is_large.load(Ordering::Relaxed);
         (is_large && self.is_at_work())
             .then(|| (self.before + self.read.read.load(Ordering::Relaxed), self.all))
     }
 
-    /// Whether it has something to lose.
+    /// Returns true if the build has unsaved work.
     pub(super) fn is_at_work(&self) -> bool {
         self.has_begun.load(Ordering::Relaxed) && !self.is_over()
     }
@@ -69,13 +70,13 @@ impl Build {
         self.is_over.load(Ordering::Relaxed)
     }
 
-    /// Whether another one may begin: what has failed would do so again at once.
+    /// Returns true if another build may begin: after a failure, an immediate attempt would fail again.
     pub(super) fn may_be_repeated(&self) -> bool {
         self.is_over() && self.failed.get().is_none_or(|failed| failed.elapsed() > AFTER_FAILURE)
     }
 }
 
-/// Starts it; `None` where there is no thread to be had.
+/// Starts a build. Returns `None` if no thread can be spawned.
 pub(super) fn start(
     kept: &Arc<KeptIndexes>,
     root: &Arc<Root>,
@@ -98,7 +99,8 @@ pub(super) fn start(
             large_end: None,
             progress: Arc::clone(&told.read),
         };
-        // Whoever asks next finds out what is wrong; a panic must not be taken for a build that goes on for ever.
+        // The next caller will see the error. After a panic, the build must not look as if it were still
+        // running.
         let is_kept = std::panic::catch_unwind(AssertUnwindSafe(|| {
             for _ in 0..ATTEMPTS {
                 match kept.ranked_now(&root, &effort) {
@@ -117,15 +119,15 @@ pub(super) fn start(
     std::thread::Builder::new().name("ranking".to_owned()).spawn(run).is_ok().then_some(build)
 }
 
-/// Half of the processors: the others are for calls.
+/// Returns half of the processors; the others are for calls.
 fn threads() -> usize {
     std::thread::available_parallelism().map_or(1, |all| all.get().div_ceil(2))
 }
 
-/// Lets other threads go first. The kernel hands the priority on to threads that this one starts.
+/// Lowers the priority of this thread. The kernel passes the priority on to threads that this one starts.
 #[cfg(target_os = "linux")]
 fn stand_back() {
-    // Without it, it is only less polite.
+    // A failure is harmless: only the priority stays higher.
     let _ = rustix::process::setpriority_process(None, 10);
 }
 

@@ -1,5 +1,5 @@
-//! Reading again, in the background of a server and slowly, the files that an index is trusted for: whatever made it wrong,
-//! it is not wrong for ever.
+//! Rereads indexed files slowly in the background of a server. An index that has become wrong for any reason
+//! therefore does not stay wrong.
 
 use std::path::Path;
 use std::sync::{Arc, Weak};
@@ -11,25 +11,25 @@ use forage_search::limits;
 
 use super::KeptIndexes;
 
-/// The progress of reading the files of an index again, kept beside it, so that one server goes on where another has
-/// ended.
+/// The progress of rereading the files of an index. It is stored next to the index, so that another server
+/// can continue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RereadProgress {
-    /// Files of the round that are done, in the order of the index.
+    /// Files of this round that are done, in the order of the index.
     pub done: u64,
     /// The time at which the round began, in seconds since 1970.
     pub began: u64,
-    /// The time at which the last whole round ended, likewise; 0 if there was none.
+    /// The time at which the last complete round ended, in seconds since 1970; 0 if there was none.
     pub ended: u64,
-    /// Files that were found to have changed without their state, in all rounds.
+    /// Files in all rounds whose content had changed while their state had not.
     pub different: u64,
 }
 
 impl RereadProgress {
-    /// Bytes that it takes at the most.
+    /// Maximum bytes of the stored progress.
     pub(super) const BYTES: u64 = 4 * 21;
 
-    /// Four numbers in a line.
+    /// Parses four numbers in a line.
     pub(super) fn parse(text: &[u8]) -> Option<Self> {
         let mut numbers = str::from_utf8(text).ok()?.split_ascii_whitespace().map(str::parse);
         let mut number = || numbers.next()?.ok();
@@ -41,21 +41,21 @@ impl RereadProgress {
     }
 }
 
-/// What a step has found.
+/// The result of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct RereadStep {
     pub(super) progress: RereadProgress,
-    /// The index says something else of a file than its text.
+    /// True if the index does not match the text of a file.
     pub(super) is_wrong: bool,
 }
 
-/// Reads the next of an index's files.
+/// Rereads the next files of an index.
 pub(super) fn step(root: &Root, index: &Index, before: RereadProgress) -> RereadStep {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
     let layers = index.layers();
     let files: u64 = layers.iter().map(|layer| u64::from(layer.len())).sum();
     let mut progress = before;
-    // Another index may have fewer.
+    // Another index may have fewer files.
     if progress.done >= files || progress.began == 0 {
         (progress.done, progress.began) = (0, now);
     }
@@ -85,7 +85,7 @@ pub(super) fn step(root: &Root, index: &Index, before: RereadProgress) -> Reread
     RereadStep { progress, is_wrong }
 }
 
-/// Starts the thread that does so for the index of a root, for as long as it is wanted.
+/// Starts the thread that rereads the index of a root, for as long as it is wanted.
 pub(super) fn start(kept: &Arc<KeptIndexes>, root: &Path, is_wanted: Weak<()>) -> bool {
     let (kept, root) = (Arc::downgrade(kept), root.to_owned());
     let run = move || {

@@ -1,11 +1,12 @@
-//! The indexes of one root. The instant index is files: `base`, the tree at one time, `changes`, what was found changed since, and
-//! `directories`, the names in its directories.
+//! The index files of one root. The instant index consists of `base`, the tree at one time, `changes`, the
+//! changes since then, and `directories`, the names in its directories.
 //!
-//! Each file is replaced as a whole and is right by itself, because what it says of a file of the tree holds for one
-//! state of that file: readers need no lock, and of two writers the last one wins. The lock only keeps processes from
-//! doing the same work at the same time. The ranked index is a directory whose files are the engine's.
+//! Each file is replaced as a whole and is valid on its own, because its information about a file of the tree
+//! holds for one state of that file. Readers therefore need no lock, and of two writers the last one wins.
+//! The lock only prevents processes from doing the same work at the same time. The ranked index is a
+//! directory whose files belong to the engine.
 //!
-//! All of it is opened through a [`PrivateDirectory`], so that nobody but this user can have made it.
+//! Everything is opened through a [`PrivateDirectory`], so that only this user can have created it.
 
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
@@ -32,62 +33,65 @@ const LAYERS: [&str; 2] = [CHANGES, BASE];
 const BASE: &str = "base";
 const CHANGES: &str = "changes";
 const DIRECTORIES: &str = "directories";
-/// All that searches read of it.
+/// All files that searches read.
 const FILES: [&str; 3] = [CHANGES, BASE, DIRECTORIES];
-/// How far a server has read again what the others say.
+/// The progress of a server in rereading the indexed files.
 const REREAD: &str = "reread";
-/// Holds the path of the root, for people and because a name of a directory can be that of two roots.
+/// Contains the path of the root, for people, and because two roots can have the same directory name.
 const ROOT: &str = "root";
-/// There as long as the ranked index is that of another worktree, with nothing of this one's tree compared.
+/// Exists while the ranked index is a copy of another worktree's and has not been compared with this tree.
 const RANKED_BEGUN: &str = "ranked-begun";
-/// Holds the path of the repository of which the root is a worktree.
+/// Contains the path of the repository of which the root is a worktree.
 const REPOSITORY: &str = "repository";
 pub(super) const LOCK: &str = "lock";
-/// What the name of the ranked index's directory begins with. Its format follows, so that two versions never share files.
+/// The prefix of the ranked index's directory. Its format version follows, so that two versions never share
+/// files.
 const RANKED: &str = "ranked-";
-/// Keeps processes from writing a ranked index at the same time.
+/// Prevents processes from writing a ranked index at the same time.
 const RANKED_LOCK: &str = "ranked-lock";
 
-/// Changed files up to which they are kept beside the base, and, as a part of all files, up to which that pays: they
-/// are read again at every update, the others only when the base is built anew.
+/// Maximum changed files stored in `changes`, and the maximum part of all files, as a divisor, for which that
+/// pays off. They are read again at every update, the others only when the base is rebuilt.
 const CHANGES_KEPT: u64 = 500;
 const CHANGES_PART: u64 = 32;
 
-/// Bytes of `base` and `changes`: the index of ten times as much text, which a process that lives on has in memory in part.
+/// Maximum bytes of `base` and `changes`: the index of ten times as much text. A long-running process has a
+/// part of it in memory.
 const LAYER_BYTES: u64 = 16 << 30;
 
-/// Bytes of `directories`.
+/// Maximum bytes of `directories`.
 const DIRECTORIES_BYTES: u64 = forage_fs::limits::SNAPSHOT_BYTES as u64 + 64;
 
-/// Bytes of `root`: the kernel's own limit on a path, and room for systems with another.
+/// Maximum bytes of `root`: the kernel's limit for paths, with a reserve for systems with another limit.
 const ROOT_BYTES: u64 = 64 << 10;
 
-/// Bytes of a file of the ranked index: of those that the engine reads whole, and of those that it maps.
+/// Maximum bytes of a file of the ranked index: of those that the engine reads whole, and of those that it
+/// maps.
 const RANKED_LIST_BYTES: u64 = 64 << 20;
 const RANKED_FILE_BYTES: u64 = 64 << 30;
 
-/// Indexes that are kept. Each has about a tenth of the bytes of the text in its tree.
+/// Maximum number of indexes that are stored. Each takes about a tenth of the bytes of the text in its tree.
 const INDEXES_KEPT: usize = 32;
 
-/// A lock that another process holds is asked for again.
+/// Attempts to take a lock that another process holds.
 const LOCK_ATTEMPTS: usize = 3;
 const BETWEEN_LOCKS: Duration = Duration::from_millis(5);
 
 /// How the files of an index are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum StoreReading {
-    /// As little as a search needs, by a process that ends with it.
+    /// Reads as little as a search needs, in a short-lived process.
     Brief,
-    /// By one that goes on, or that replaces them.
+    /// Reads for a long-running process, or for one that replaces the files.
     Lasting,
-    /// The same, and all of it is checked.
+    /// Like `Lasting`, and checks everything.
     Checked,
 }
 
 /// The files of one index.
 #[derive(Clone, Debug)]
 pub struct IndexStore {
-    /// The directory of all indexes, and the name of this one's in it.
+    /// The directory of all indexes, and the name of this one in it.
     indexes: PrivatePlace,
     name: String,
     root: PathBuf,
@@ -96,35 +100,35 @@ pub struct IndexStore {
 /// The outcome of an update.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Update {
-    /// The index was built from nothing, with so many files.
+    /// The index was built from scratch with this number of files.
     Built(u64),
-    /// So many changed files were read.
+    /// This number of changed files was read.
     Updated(u64),
-    /// Another process is at it.
+    /// Another process is updating the index.
     Busy,
 }
 
-/// The reasons for which the files of an index can't be written or removed.
+/// The reasons why the files of an index can't be written or removed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum IndexStoreError {
-    /// There is no directory for it.
+    /// Its directory can't be created.
     #[error("can't make {}", path.display())]
     Create {
         /// The directory.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: PrivateError,
     },
-    /// A file of it can't be written.
+    /// An index file can't be written.
     #[error("can't write the index")]
     Write(#[source] PrivateError),
-    /// The file that is locked can't be written.
+    /// The lock file can't be written.
     #[error("can't write {}", path.display())]
     WriteLock {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: io::Error,
     },
     /// The lock can't be taken.
@@ -133,18 +137,18 @@ pub enum IndexStoreError {
     /// Another process has the lock.
     #[error("another process is building the index; try again later")]
     Busy,
-    /// The time was over.
+    /// The time limit was reached.
     #[error("the index of {} was not finished: its time was over", root.display())]
     Unfinished {
         /// The root.
         root: PathBuf,
     },
-    /// The work was called off, and what there is by then is kept.
+    /// The work was cancelled, and its result so far is stored.
     #[error("the index of {} has {files} files by now, and the next server goes on", root.display())]
     Begun {
         /// The root.
         root: PathBuf,
-        /// Files that are in it.
+        /// The number of files in the index.
         files: u64,
     },
     /// Its directory can't be used.
@@ -155,13 +159,13 @@ pub enum IndexStoreError {
     Open(#[from] OpenError),
 }
 
-/// An error and what caused it, in one line.
+/// Formats an error and its causes in one line.
 fn with_cause(error: &dyn std::error::Error) -> String {
     error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {}", with_cause(cause)))
 }
 
 impl IndexStore {
-    /// The index of the root with this absolute path, below the directory for all indexes.
+    /// Returns the index of the root with this absolute path, below the directory for all indexes.
     pub fn new(indexes: impl Into<PrivatePlace>, root: &Path) -> Self {
         let name = root.file_name().unwrap_or_default().to_string_lossy();
         let name: String = name.chars().filter(char::is_ascii_alphanumeric).take(32).collect();
@@ -173,17 +177,18 @@ impl IndexStore {
         self.indexes.join(&self.name)
     }
 
-    /// Returns the path of its directory, which need not be there.
+    /// Returns the path of the index's directory, which may not exist.
     pub fn directory(&self) -> PathBuf {
         self.place().path()
     }
 
-    /// The directory; `None` where there is none that can be used, which [`IndexStore::check`] tells.
+    /// Opens the directory. Returns `None` if there is none that can be used; [`IndexStore::check`] returns
+    /// the reason.
     fn opened(&self) -> Option<PrivateDirectory> {
         self.place().open().ok().flatten()
     }
 
-    /// Checks that what is there, if anything is, can be trusted: nobody else may have made or changed it.
+    /// Checks that existing files can be trusted: no other user may have created or changed them.
     pub fn check(&self) -> Result<(), PrivateError> {
         let Some(directory) = self.place().open()? else { return Ok(()) };
         let files = FILES.map(|name| (name, most_bytes(name)));
@@ -201,12 +206,13 @@ impl IndexStore {
         directory.directory(ranked_name()).map(drop)
     }
 
-    /// The index; `None` when there is none, or none that can be used.
+    /// Opens the index. Returns `None` if there is none, or none that can be used.
     pub fn open(&self) -> Option<Index> {
         self.with_directories(self.layers(StoreReading::Lasting).0)
     }
 
-    /// The index for a process that ends with its search, opened while it is not needed yet; `None` when there is none.
+    /// Returns the index for a process that ends after its search. It is opened in the background until it is
+    /// needed. Returns `None` if there is none.
     pub fn opening(&self) -> Option<Arc<Index>> {
         let store = self.clone();
         self.exists().then(|| {
@@ -217,7 +223,7 @@ impl IndexStore {
         })
     }
 
-    /// The index, all of which was read, and what is wrong with those of its files that can't be used.
+    /// Opens and checks the whole index. Also returns the problems of the files that can't be used.
     pub fn open_checked(&self) -> (Option<Index>, Vec<String>) {
         let (layers, problems) = self.layers(StoreReading::Checked);
         (self.with_directories(layers), problems)
@@ -231,7 +237,7 @@ impl IndexStore {
         })
     }
 
-    /// Its files, and what is wrong with others.
+    /// Returns the readable files, and the problems of the others.
     fn layers(&self, reading: StoreReading) -> (Vec<Segment>, Vec<String>) {
         let (mut layers, mut problems) = (Vec::new(), Vec::new());
         if let Err(error) = self.check()
@@ -249,20 +255,20 @@ impl IndexStore {
         (layers, problems)
     }
 
-    /// Returns whether there is one, usable or not.
+    /// Returns true if an index exists, usable or not.
     pub fn exists(&self) -> bool {
         self.opened().is_some_and(|directory| LAYERS.iter().any(|name| directory.entry(*name).is_some()))
     }
 
-    /// Returns the modification time and the bytes of each of its files, which change whenever one is replaced; `None`
-    /// for a file that is not there.
+    /// Returns the modification time and the size of each file, which change whenever one is replaced; `None`
+    /// for a missing file.
     pub fn version(&self) -> Vec<Option<(std::time::SystemTime, u64)>> {
         let Some(directory) = self.opened() else { return vec![None; FILES.len()] };
         let version = |name| directory.entry(name).map(|entry| (entry.modified, entry.size));
         FILES.map(version).into()
     }
 
-    /// Bytes on the disk.
+    /// Returns the bytes on disk.
     pub fn size(&self) -> u64 {
         let directory = self.opened();
         let files = FILES.iter().filter_map(|name| directory.as_ref()?.entry(*name));
@@ -290,7 +296,7 @@ impl IndexStore {
         Ok(Some(segment))
     }
 
-    /// Takes in the directories; without them, all are listed.
+    /// Adds the stored directories to the snapshot; without them, all directories are listed.
     fn fill(&self, snapshot: &Snapshot, reading: StoreReading) {
         let read = || {
             let directory = self.opened().filter(|directory| self.is_of_root(directory))?;
@@ -312,7 +318,7 @@ impl IndexStore {
         root.is_some_and(|path| path == self.root.as_os_str().as_encoded_bytes())
     }
 
-    /// Returns how far servers have read its files again; all zeros if they have not.
+    /// Returns how far servers have reread the files; all zeros if they have not.
     pub fn reread(&self) -> RereadProgress {
         let read = self.opened().and_then(|own| own.read(REREAD, RereadProgress::BYTES).ok().flatten());
         read.and_then(|text| RereadProgress::parse(&text)).unwrap_or_default()
@@ -320,12 +326,13 @@ impl IndexStore {
 
     pub(super) fn set_reread(&self, progress: &RereadProgress) {
         if let Some(directory) = self.opened() {
-            // What is not written down is read once more.
+            // If this fails, the files are only reread once more.
             let _ = directory.replace(REREAD, |file| file.write_all(progress.format().as_bytes()));
         }
     }
 
-    /// Removes what searches use of an index that turned out to be wrong; false while another process updates it.
+    /// Removes the search files of an index that turned out to be wrong. Returns false while another process
+    /// updates it.
     pub(super) fn discard(&self) -> Result<bool, IndexStoreError> {
         let Some(directory) = self.place().open()? else { return Ok(true) };
         let Some(_lock) = lock(&directory, LOCK)? else { return Ok(false) };
@@ -335,7 +342,7 @@ impl IndexStore {
         Ok(true)
     }
 
-    /// Brings the index up to date with the tree.
+    /// Updates the index to match the tree.
     pub fn update(
         &self,
         root: &Arc<Root>,
@@ -346,7 +353,7 @@ impl IndexStore {
         let Some(lock) = lock(directory, LOCK)? else { return Ok(Update::Busy) };
         let files = walk.progress.clone().unwrap_or_default();
         let walk = &WalkOptions { progress: Some(Arc::clone(&files)), ..walk.clone() };
-        // Ends before the lock does.
+        // Dropped before the lock.
         let _building = lock.try_clone().map(|file| building::tell(file, Arc::clone(&files)));
         remove_leftovers(directory)?;
         let base = self.layer(directory, BASE, StoreReading::Checked).ok().flatten();
@@ -362,7 +369,7 @@ impl IndexStore {
                 return Ok(Update::Updated(changed));
             }
         }
-        // What another server came to before it had to end: `changes` without a base.
+        // The unfinished work of a server that had to end: `changes` without a base.
         let begun = base
             .is_none()
             .then(|| self.layer(directory, CHANGES, StoreReading::Checked).ok().flatten())
@@ -375,14 +382,14 @@ impl IndexStore {
             (u64::from(built.builder.len()), begun.as_ref().map_or(0, |begun| u64::from(begun.len())));
         directory.replace(ROOT, |file| file.write_all(self.root.as_os_str().as_encoded_bytes()))?;
         if built.report.stopped.is_some() && stop.is_called_off() && is_first && more > 0 {
-            // What was begun before stays beside it: each is right by itself.
+            // The work of an earlier process stays as a second file; each file is valid on its own.
             write(directory, if begun.is_none() { CHANGES } else { BASE }, built.builder)?;
             return Err(IndexStoreError::Begun { root: self.root.clone(), files: more + built.unchanged });
         }
         self.check_ended(&built.report)?;
         let files = more + built.unchanged;
         write(directory, BASE, built.builder)?;
-        // It holds until many of its files have changed; a later update makes one of both.
+        // `changes` stays valid until many of its files have changed; a later update merges both.
         if known.saturating_sub(built.unchanged) > CHANGES_KEPT || begun.is_none() {
             directory.remove(CHANGES)?;
         }
@@ -391,18 +398,18 @@ impl IndexStore {
         Ok(Update::Built(files))
     }
 
-    /// The files that another process has come to by now, if one is building the index.
+    /// Returns the number of files done if another process is building the index.
     pub fn building(&self) -> Option<u64> {
         building::files(self.opened()?.open_file(LOCK, u64::MAX).ok().flatten()?)
     }
 
-    /// Removes the oldest of so many other indexes that [`INDEXES_KEPT`] are left.
+    /// Evicts the oldest other indexes until [`INDEXES_KEPT`] are left.
     fn remove_others(&self) {
         let Ok(Some(indexes)) = self.indexes.open() else { return };
         let mut others = Vec::new();
         for entry in indexes.entries().unwrap_or_default() {
             let name = entry.name.into_string().ok().filter(|name| *name != self.name);
-            // One that can't be trusted is none of ours.
+            // We ignore directories that we can't trust.
             if let Some(name) = name
                 && let Ok(Some(directory)) = indexes.directory(&name)
                 && let Some(built) = [BASE, LOCK, RANKED_LOCK]
@@ -415,7 +422,7 @@ impl IndexStore {
         }
         others.sort();
         for (_, name) in others.into_iter().skip(INDEXES_KEPT - 1) {
-            // Another process may be at it, and another update comes.
+            // Another process may be using it; the next update tries again.
             let _ = Self { indexes: self.indexes.clone(), name, root: PathBuf::new() }.remove();
         }
     }
@@ -427,13 +434,13 @@ impl IndexStore {
         Ok(())
     }
 
-    /// The directory, made if there is none.
+    /// Returns the directory, and creates it if necessary.
     pub(super) fn created(&self) -> Result<PrivateDirectory, IndexStoreError> {
         self.place().create().map_err(|source| IndexStoreError::Create { path: self.directory(), source })
     }
 
-    /// The ranked index as it was last written, without a look at the tree; `None` where there is none that can be used.
-    /// Nothing is written.
+    /// Returns the ranked index as it was last written, without comparing it with the tree, or `None` if
+    /// there is none that can be used. Nothing is written.
     pub fn ranked_as_it_is(&self, stop: &Stop) -> Option<RankIndex> {
         let own = self.opened()?;
         if own.entry(RANKED_BEGUN).is_some() {
@@ -444,14 +451,14 @@ impl IndexStore {
         RankIndex::in_directory(directory.path(), stop).ok()
     }
 
-    /// The ranked index is as the tree of its root was a moment ago.
+    /// Records that the ranked index matched the tree of its root a moment ago.
     pub(super) fn note_ranked(&self) {
-        // What is not noted is only not shown.
+        // If this fails, the index is only not displayed.
         let _ = self.opened().map(|own| own.remove(RANKED_BEGUN));
     }
 
-    /// The ranked index, checked; an empty one where there is none, and in place of one that can't be used. That of a worktree
-    /// of a repository begins as that of another one.
+    /// Opens and checks the ranked index. Creates an empty one if there is none, or in place of one that
+    /// can't be used. For a new worktree of a repository, the index starts as a copy of another worktree's.
     pub(super) fn open_ranked(
         &self,
         repository: Option<&Path>,
@@ -460,10 +467,10 @@ impl IndexStore {
         let own = self.own().map_err(UpdateError::Locked)?;
         let is_new = own.entry(ranked_name()).is_none();
         if is_new && let Some(repository) = repository {
-            // Without it all files are read, and nothing else happens.
+            // If this fails, the only effect is that all files are read.
             self.begin_as_another(&own, repository.as_os_str().as_encoded_bytes(), stop);
         }
-        // A directory of somebody else's is no damage that could be mended.
+        // If the directory belongs to another user, it is not damage that we could repair.
         own.create_directory(ranked_name()).map_err(|error| UpdateError::Locked(error.to_string()))?;
         match self.open_ranked_as_it_is(stop) {
             Ok(index) => {
@@ -475,7 +482,7 @@ impl IndexStore {
             Err(error @ RankError::Stopped) => return Err(error.into()),
             Err(_) => {}
         }
-        // It may have been written meanwhile. Nobody writes now.
+        // Another process may have written it in the meantime. With the lock, no one writes now.
         let lock = self.lock_ranked(stop)?;
         match self.open_ranked_as_it_is(stop) {
             Err(error) if error.is_damage() => self.replace_ranked_locked(&lock, stop),
@@ -483,8 +490,8 @@ impl IndexStore {
         }
     }
 
-    /// Begins the ranked index with that of another worktree of this repository, the one that was written last. What of it is
-    /// not so here, the update that follows finds out by the content of the files.
+    /// Starts the ranked index as a copy of the most recently written one of another worktree of this
+    /// repository. The following update detects differences by the content of the files.
     fn begin_as_another(&self, own: &PrivateDirectory, repository: &[u8], stop: &Stop) -> Option<()> {
         own.replace(REPOSITORY, |file| file.write_all(repository)).ok()?;
         let indexes = self.indexes.open().ok()??;
@@ -510,7 +517,7 @@ impl IndexStore {
         Some(())
     }
 
-    /// An empty ranked index in place of one that was found to be damaged by using it.
+    /// Replaces a ranked index that was found to be damaged during use by an empty one.
     pub(super) fn replace_ranked(&self, stop: &Stop) -> Result<RankIndex, UpdateError> {
         self.replace_ranked_locked(&self.lock_ranked(stop)?, stop)
     }
@@ -521,7 +528,7 @@ impl IndexStore {
         Ok(self.open_ranked_as_it_is(stop)?)
     }
 
-    /// The directory, made if there is none; why it can't be had in words.
+    /// Returns the directory, and creates it if necessary. Errors are returned as text.
     fn own(&self) -> Result<PrivateDirectory, String> {
         self.place().create().map_err(|error| error.to_string())
     }
@@ -530,12 +537,12 @@ impl IndexStore {
         let untrusted = |error: String| io::Error::new(ErrorKind::InvalidData, error);
         let own = self.own().map_err(untrusted)?;
         let directory = own.create_directory(ranked_name()).map_err(|error| untrusted(error.to_string()))?;
-        // The engine opens by path: what it finds there is what is looked at here.
+        // The engine opens files by path, so we check the files at this path.
         directory.check_all(most_bytes_of_ranked).map_err(|error| untrusted(error.to_string()))?;
         RankIndex::in_directory(directory.path(), stop)
     }
 
-    /// Keeps other processes from writing the ranked index; waits until they have done.
+    /// Prevents other processes from writing the ranked index; waits until they are done.
     pub(super) fn lock_ranked(&self, stop: &Stop) -> Result<File, UpdateError> {
         let directory = self.created().map_err(|error| UpdateError::Locked(with_cause(&error)))?;
         let lock = || match lock(&directory, RANKED_LOCK) {
@@ -546,13 +553,14 @@ impl IndexStore {
         wait_for(stop, lock)?
     }
 
-    /// Bytes of the ranked index on the disk; `None` if there is none.
+    /// Returns the bytes of the ranked index on disk; `None` if there is none.
     pub fn ranked_size(&self) -> Option<u64> {
         let directory = self.opened()?.directory(ranked_name()).ok().flatten()?;
         Some(directory.entries().ok()?.iter().map(|entry| entry.size).sum())
     }
 
-    /// Removes the index; false when there was none. The lock stays: another process may hold it, or wait for it.
+    /// Removes the index. Returns false if there was none. The lock file stays, because another process may
+    /// hold the lock or wait for it.
     pub fn remove(&self) -> Result<bool, IndexStoreError> {
         let Some(directory) = self.place().open()? else { return Ok(false) };
         let _lock = lock(&directory, LOCK)?.ok_or(IndexStoreError::Busy)?;
@@ -566,19 +574,19 @@ impl IndexStore {
     }
 }
 
-/// Keeps other processes from updating an index; `None` while another one does. The system lets go of it when the process
-/// ends, however it ends.
+/// Prevents other processes from updating an index. Returns `None` while another process holds the lock. The
+/// system releases it when the process ends, for whatever reason.
 pub(super) fn lock(directory: &PrivateDirectory, name: &str) -> Result<Option<File>, IndexStoreError> {
     let path = directory.path().join(name);
     let file = directory.open_or_create(name)?;
     for _ in 0..LOCK_ATTEMPTS {
         match file.try_lock() {
             Ok(()) => {
-                // What one that was killed left there of how far it was.
+                // A process that was killed may have left its progress here.
                 file.set_len(0).map_err(|source| IndexStoreError::WriteLock { path, source })?;
                 return Ok(Some(file));
             }
-            // Who only asks whether it is locked holds it for a moment.
+            // Processes that only check for the lock hold it for a moment.
             Err(TryLockError::WouldBlock) => std::thread::sleep(BETWEEN_LOCKS),
             Err(TryLockError::Error(error)) => return Err(IndexStoreError::Lock(error)),
         }
@@ -594,7 +602,7 @@ fn write(directory: &PrivateDirectory, name: &str, builder: SegmentBuilder) -> R
     directory.replace(name, |file| builder.write(file)).map_err(IndexStoreError::Write)
 }
 
-/// Writes down the directories. Those of an earlier time are of use, too, where that says nothing.
+/// Saves the directories. If the snapshot can't be taken, the previous file is still useful.
 fn write_directories(
     directory: &PrivateDirectory,
     root: &Arc<Root>,
@@ -605,7 +613,7 @@ fn write_directories(
     directory.replace(DIRECTORIES, |file| file.write_all(&snapshot)).map_err(IndexStoreError::Write)
 }
 
-/// Removes what a process left behind that was killed while it wrote. Only those who hold the lock write.
+/// Removes temporary files of a process that was killed while writing. Only lock holders write.
 fn remove_leftovers(directory: &PrivateDirectory) -> Result<(), IndexStoreError> {
     for entry in directory.entries()? {
         if entry.is_temporary() {
@@ -615,17 +623,17 @@ fn remove_leftovers(directory: &PrivateDirectory) -> Result<(), IndexStoreError>
     Ok(())
 }
 
-/// The name of the ranked index's directory.
+/// Returns the name of the ranked index's directory.
 fn ranked_name() -> String {
     format!("{RANKED}{}", forage_rank::FORMAT)
 }
 
-/// Bytes that a file of the instant index may have.
+/// Returns the maximum bytes of a file of the instant index.
 fn most_bytes(name: &str) -> u64 {
     if name == DIRECTORIES { DIRECTORIES_BYTES } else { LAYER_BYTES }
 }
 
-/// Bytes that a file of the ranked index may have: its lists are read whole.
+/// Returns the maximum bytes of a file of the ranked index. Its lists are read whole.
 fn most_bytes_of_ranked(name: &OsStr) -> u64 {
     let is_list = Path::new(name).extension().is_some_and(|extension| extension == "json");
     if is_list { RANKED_LIST_BYTES } else { RANKED_FILE_BYTES }

@@ -1,14 +1,14 @@
-//! Waiting for another call or process.
+//! Waits for another call or process.
 
 use std::time::Duration;
 
 use forage_base::{Stop, Stopped};
 use forage_rank::tree::UpdateError;
 
-/// How often it is looked whether another call or process has done with an index.
+/// Polling interval while another call or process uses an index.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(5);
 
-/// Asks again and again until there is an answer or no time.
+/// Calls `ask` repeatedly until it returns a value or `stop` ends the wait.
 pub(super) fn wait_for<T>(stop: &Stop, ask: impl Fn() -> Option<T>) -> Result<T, UpdateError> {
     loop {
         if let Some(answer) = ask() {

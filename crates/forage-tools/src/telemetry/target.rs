@@ -1,4 +1,4 @@
-//! The receivers of reports of calls, and the report of a model.
+//! Observers of calls, and the report of a model request.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,38 +9,38 @@ use serde_json::{Map, Value, json};
 
 use crate::journal::{CallJournal, TraceParent};
 
-/// Takes events. Telling of a call must not fail it: what can't be written is lost.
+/// Receives events. Reporting a call must not fail it: events that can't be written are lost.
 pub trait Telemetry: Send + Sync {
-    /// Takes one event: names with dots or without, values that are numbers, truth values, names of tools and models, or one of
-    /// a few words.
+    /// Records one event. Names may contain dots; values are numbers, booleans, names of tools and models, or
+    /// one of a few fixed words.
     fn record(&self, event: Map<String, Value>);
 }
 
-/// Decides whether a call that has ended is reported.
+/// Decides whether a completed call is reported.
 pub type CallCounts = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// The receivers of reports of calls, and the place where the calls come from.
+/// The observers of calls, and the source of the calls.
 #[derive(Clone, Default)]
 pub struct CallObservers {
-    /// Receives a line for each call that is made by [`super::call`] or [`super::watched`].
+    /// Receives an event for each call made by [`super::call`] or [`super::watched`].
     pub telemetry: Option<Arc<dyn Telemetry>>,
-    /// Receives the head of each such call.
+    /// Receives the summary of each such call.
     pub journal: Option<Arc<dyn CallJournal>>,
-    /// `command`, `call`, `mcp`, `ask`, or what a program calls itself.
+    /// `command`, `call`, `mcp`, `ask`, or a program's own name.
     pub surface: &'static str,
-    /// The client, if it is one that is known: what it calls itself can be anything.
+    /// The client, if it is a known one; the name that it reports can be anything.
     pub client: Option<&'static str>,
     /// The call of another program that the calls belong to.
     pub trace: Option<TraceParent>,
-    /// Is asked at the end of a call that may have to be made again. Without it, each call is reported.
+    /// Called at the end of a call that may have to be repeated. Without it, each call is reported.
     pub counts: Option<CallCounts>,
-    /// Is set when a call enters the journal, and keeps it out when it is set already.
+    /// Set when a call enters the journal; if it is already set, the call is not added.
     pub is_entered: Option<Arc<AtomicBool>>,
-    /// Collects the models that one call asks.
+    /// Collects the models that one call uses.
     pub(super) noted: Option<Arc<NotedInCall>>,
 }
 
-/// Models that one call has asked, and the event of its lookup.
+/// The models that one call has used, and the event of its lookup.
 #[derive(Default)]
 pub(crate) struct NotedInCall(Mutex<(Vec<Value>, Map<String, Value>)>);
 
@@ -56,7 +56,7 @@ impl Telemetry for NotedInCall {
     }
 }
 
-/// Returns what is told of a model, `provider/model`, that was asked, as a JSON object.
+/// Returns the report of a request to the model `provider/model` as a JSON object.
 pub fn of_model(name: &str, status: &str, attempts: u32, latency: Duration) -> Value {
     let (provider, model) = name.split_once('/').unwrap_or(("", name));
     json!({
@@ -68,7 +68,7 @@ pub fn of_model(name: &str, status: &str, attempts: u32, latency: Duration) -> V
     })
 }
 
-/// Adds tokens and cost, as far as they are known.
+/// Adds tokens and cost, if known.
 pub fn add_usage(model: &mut Value, usage: Option<forage_llm::Usage>, cost_usd: Option<f64>) {
     if let Some(usage) = usage {
         model["input_tokens"] = json!(usage.input_tokens);
@@ -86,7 +86,7 @@ impl CallObservers {
         Self { telemetry, surface, ..Self::default() }
     }
 
-    /// Notes a model that a call has asked.
+    /// Adds a model that a call has used.
     pub(crate) fn model(
         &self,
         model: &dyn ChatModel,
@@ -109,7 +109,7 @@ impl CallObservers {
         self.note(told);
     }
 
-    /// Notes a model whose answer was kept.
+    /// Adds a model whose answer came from the cache.
     pub(crate) fn kept(&self, model: &dyn ChatModel) {
         self.note(of_model(&model.name(), "from_cache", 0, Duration::ZERO));
     }
@@ -125,15 +125,15 @@ pub(super) fn milliseconds(time: Duration) -> Value {
     json!(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// The name of a model or a provider. Servers on one's own machine call a model by the path of its file, of which the last
-/// name is left.
+/// Cleans the name of a model or provider. Local servers name a model by the path of its file, of which we
+/// keep only the last component.
 fn plain(name: &str) -> String {
     let is_path = name.starts_with(['/', '~', '.']) || name.contains('\\') || name.ends_with(".gguf");
     let name = if is_path { name.rsplit(['/', '\\']).next().unwrap_or_default() } else { name };
     name.chars().filter(|c| c.is_ascii_graphic()).take(NAME_BYTES).collect()
 }
 
-/// Bytes of a name.
+/// Maximum bytes of a name.
 const NAME_BYTES: usize = 120;
 
 #[cfg(test)]

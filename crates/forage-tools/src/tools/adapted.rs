@@ -1,17 +1,18 @@
-//! Arguments of other tools that this program's tools have no single one for.
+//! Converts arguments of other tools that have no direct equivalent here.
 //!
-//! Sources: `grep`'s own options and the search tools of Claude Code (`-A`, `-B`, `output_mode`, `type`), Cursor
-//! (`include_pattern`, `exclude_pattern`), VS Code (`isRegexp`) and Gemini CLI (`include`, `fixed_strings`).
+//! Sources: `grep`'s own options and the search tools of Claude Code (`-A`, `-B`, `output_mode`, `type`),
+//! Cursor (`include_pattern`, `exclude_pattern`), VS Code (`isRegexp`) and Gemini CLI (`include`,
+//! `fixed_strings`).
 
 use serde_json::{Map, Value, json};
 
 use crate::arguments::{says_something, split, take_flag, take_number};
 use crate::error::ToolError;
 
-/// Names of globs that leave files out.
+/// Argument names for globs that exclude files.
 const EXCLUDES: [&str; 5] = ["exclude", "excludes", "exclude_pattern", "exclude_patterns", "ignore"];
 
-/// To those of `grep_search`.
+/// Converts arguments to those of `grep_search`.
 pub(super) fn to_grep(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
     if fields.get("offset").is_some_and(|offset| *offset == json!(0)) {
         fields.remove("offset");
@@ -40,12 +41,12 @@ pub(super) fn to_grep(fields: &mut Map<String, Value>) -> Result<(), ToolError> 
     globs(fields)
 }
 
-/// To those of `search_index`.
+/// Converts arguments to those of `search_index`.
 pub(super) fn to_ranking(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
     globs(fields)
 }
 
-/// To those of `Search`.
+/// Converts arguments to those of `Search`.
 pub(super) fn to_search(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
     context_lines(fields, "context");
     if let Some(is_regex) = take_flag(fields, &["is_regex", "isRegexp", "use_regex", "regex"]) {
@@ -67,9 +68,9 @@ pub(super) fn to_search(fields: &mut Map<String, Value>) -> Result<(), ToolError
     Ok(())
 }
 
-/// To those of `read_file`: where reading begins and how far it goes, in other units.
+/// Converts arguments to those of `read_file`: other ways to give the first line and the number of lines.
 pub(super) fn to_lines(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
-    // The editor tools of Anthropic; -1 is the end.
+    // Used by Anthropic's editor tools; -1 means the end.
     for name in ["view_range", "range", "lines", "line_range"] {
         let Some(range) = fields.get(name).filter(|range| says_something(range)) else { continue };
         let numbers: Option<Vec<i64>> = match range {
@@ -91,7 +92,7 @@ pub(super) fn to_lines(fields: &mut Map<String, Value>) -> Result<(), ToolError>
             fields.entry("end_line").or_insert(json!(last));
         }
     }
-    // Some count from 0: the line before the one that was meant is no harm.
+    // Some tools count from 0; reading one line earlier is harmless.
     if let Some(offset) = take_number(fields, &["offset", "line_offset"]) {
         fields.entry("start_line").or_insert(json!(offset.max(1)));
     }
@@ -104,7 +105,7 @@ pub(super) fn to_lines(fields: &mut Map<String, Value>) -> Result<(), ToolError>
     Ok(())
 }
 
-/// Lines before and behind a match are as many.
+/// Converts separate numbers of lines before and after a match to one number, the larger one.
 fn context_lines(fields: &mut Map<String, Value>, name: &str) {
     let before = take_number(fields, &["-B", "before_context", "context_before", "before"]);
     let behind = take_number(fields, &["-A", "after_context", "context_after", "after"]);
@@ -113,7 +114,7 @@ fn context_lines(fields: &mut Map<String, Value>, name: &str) {
     }
 }
 
-/// Globs that leave files out, and types of files, to `file_pattern`.
+/// Converts excluding globs and file types to `file_pattern`.
 fn globs(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
     let mut added = Vec::new();
     if let Some(kind) =
@@ -149,7 +150,7 @@ fn globs(fields: &mut Map<String, Value>) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// The globs that leave files out, each behind its `!`.
+/// Returns the excluding globs, each with the prefix `!`.
 fn excluded(fields: &mut Map<String, Value>) -> Result<Vec<String>, ToolError> {
     let mut globs = Vec::new();
     for name in EXCLUDES {
@@ -157,7 +158,7 @@ fn excluded(fields: &mut Map<String, Value>) -> Result<Vec<String>, ToolError> {
         for glob in texts(name, &value)? {
             let glob = glob.trim_start_matches('!').trim_end_matches('/');
             globs.push(format!("!{glob}"));
-            // What is named may be a directory.
+            // The glob may match a directory.
             if !glob.ends_with("**") {
                 globs.push(format!("!{glob}/**"));
             }
@@ -169,7 +170,7 @@ fn excluded(fields: &mut Map<String, Value>) -> Result<Vec<String>, ToolError> {
     Ok(globs)
 }
 
-/// One text or several, which may stand between commas.
+/// Returns one text or several, which may be separated by commas.
 fn texts(name: &str, value: &Value) -> Result<Vec<String>, ToolError> {
     let own =
         |text: &str| split(text).into_iter().filter(|text| !text.is_empty()).map(str::to_owned).collect();

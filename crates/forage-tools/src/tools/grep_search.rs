@@ -1,4 +1,4 @@
-//! `grep_search`: regex over files, grouped per file.
+//! `grep_search`: searches files for a regex, grouped by file.
 
 mod gathered;
 mod render;
@@ -32,7 +32,7 @@ use crate::several::{AboutRoots, in_turn, whole_path};
 use crate::tool::{RecordReceiver, Tool};
 use crate::verdict::CallVerdict;
 
-/// The tool.
+/// The `grep_search` tool.
 pub struct GrepSearch;
 
 /// The records of `grep_search`.
@@ -103,7 +103,7 @@ pub struct GrepResponse {
 }
 
 impl GrepResponse {
-    /// One in which nothing is found.
+    /// Creates a response without results.
     fn of(request: &GrepRequest) -> Self {
         Self {
             pattern: request.pattern.clone(),
@@ -261,7 +261,7 @@ impl Tool for GrepSearch {
     }
 }
 
-/// Searches for a number of results.
+/// Returns a limited number of results.
 fn page(
     context: &Context,
     request: &GrepRequest,
@@ -283,11 +283,13 @@ fn page(
     respond(&search, request, found, files)
 }
 
-/// Searches for all there is and hands over each file with matches, in path order, until `receive` breaks off. A file of very
-/// many matches comes in several pieces, one after the other.
+/// Searches without a limit and passes each file with matches to `receive`, in path order, until it breaks. A
+/// file with very many matches comes in several consecutive parts.
 ///
 /// # Errors
-/// Of [`GrepSearch`]; also for `max_results` and `cursor`, which are for pages.
+///
+/// Returns the errors of [`GrepSearch`]. Also returns an error if `max_results` or `cursor` is set, because
+/// these are for pages.
 pub(crate) fn each(
     context: &Context,
     request: GrepRequest,
@@ -313,7 +315,7 @@ pub(crate) fn each(
     })
 }
 
-/// Makes the outcome of what was found.
+/// Creates the outcome of a search.
 fn respond(
     search: &LineSearch<'_>,
     request: &GrepRequest,
@@ -328,7 +330,7 @@ fn respond(
         Some(last) if found.limit.is_some() => Rest::count(search, last)?,
         _ => Rest::default(),
     };
-    // One more is known of.
+    // At least one more result is known to exist.
     let more = u64::from(found.limit.is_some());
     let more_files = if search.asked.unit == ResultUnit::Files { more } else { 0 };
     let is_exact = match found.limit {
@@ -353,7 +355,7 @@ fn respond(
     Ok(search.outcome(response, found))
 }
 
-/// Whether all of what was to be searched was: a file whose search ended early counts as seen in part.
+/// Returns true if everything was searched; a file whose search ended early counts as incomplete.
 fn is_whole(report: &WalkReport) -> bool {
     let unknown = [SkipReason::LineTooLong, SkipReason::TooSlow];
     report.stopped.is_none()

@@ -1,4 +1,4 @@
-//! `keyword_lookup`: words looked up in a collection of sparse vectors.
+//! `keyword_lookup`: looks words up in a collection of sparse vectors.
 
 mod conditions;
 mod event;
@@ -33,7 +33,7 @@ use crate::sanitize::without_hidden;
 use crate::text::{around_place, clip};
 use crate::tool::Tool;
 
-/// The tool.
+/// The `keyword_lookup` tool.
 pub struct KeywordLookup;
 
 /// The arguments of `keyword_lookup`.
@@ -57,7 +57,7 @@ pub struct LookupRequest {
 }
 
 impl LookupRequest {
-    /// Returns the request for what is asked for by default: a lookup in the whole collection.
+    /// Creates a request with the defaults: a lookup in the whole collection.
     pub fn new(query: impl Into<String>) -> Self {
         Self { query: query.into(), limit: None, repo: None, path: None, language: None, filter: None }
     }
@@ -160,14 +160,14 @@ fn outcome(
     let mut hidden = Hidden::default();
     let mut border = Border::new(&context.redactor, &mut hidden);
     let mut held = lookup.held.into_iter().map(Has::from);
-    // Texts can be megabytes, and nobody waits for an answer to a cancelled call.
+    // Texts can be megabytes, and no one waits for the answer to a cancelled call.
     let hits = lookup
         .hits
         .into_iter()
         .take_while(|_| !context.stop.is_cancelled())
         .map(|hit| LookupHit { has: held.next(), ..record(hit, settings, &words, &pace, &mut border) });
     let hits: Vec<LookupHit> = hits.collect();
-    // A name that nothing has was not found, whatever has parts of it.
+    // A name that no text contains counts as not found, even if some texts contain parts of it.
     let found = status == LookupStatus::Found;
     let response = LookupResponse {
         query,
@@ -199,7 +199,7 @@ fn outcome(
     outcome
 }
 
-/// Returns how a collection was searched that is another one than the settings say.
+/// Returns how the search of a collection differed from the settings.
 fn adapted(adapted: &Adapted) -> String {
     match adapted {
         Adapted::Vector { asked, used } => {
@@ -229,7 +229,7 @@ fn adapted(adapted: &Adapted) -> String {
     }
 }
 
-/// What the store gave no answer to after it had given what was found, a sentence for each.
+/// Returns a sentence for each question that the store did not answer after it had returned results.
 fn unanswered(lookup: &Lookup) -> Vec<String> {
     let mut told: Vec<Question> = Vec::new();
     let mut warnings = Vec::new();
@@ -257,18 +257,20 @@ fn unanswered(lookup: &Lookup) -> Vec<String> {
     warnings
 }
 
-/// The words of a query, as lines are compared with them: in lower case, all in one pass of a line.
+/// The words of a query for comparison with lines: in lower case, all in one pass over a line.
 struct Words(Option<AhoCorasick>);
 
 impl Words {
     fn of(query: &str) -> Self {
         let words = query.split(|character: char| !character.is_alphanumeric() && character != '_');
         let words: BTreeSet<String> = words.filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
-        // It fails beyond billions of states; a query is bounded. Without words the first lines are the best.
+        // This fails only beyond billions of states, and a query is limited. Without words the first lines
+        // are the best.
         Self(AhoCorasick::new(words).ok())
     }
 
-    /// Returns how many of the words a line has, and the byte at which the first is, in its lower case.
+    /// Returns how many of the words a line contains, and the byte offset of the first one in the lower-case
+    /// line.
     fn in_line(&self, line: &str) -> (usize, Option<usize>) {
         let lower = line.to_lowercase();
         let matches = self.0.iter().flat_map(|words| words.find_overlapping_iter(&lower));
@@ -289,7 +291,8 @@ fn record(
     border: &mut Border<'_>,
 ) -> LookupHit {
     let PointHit { id, score, mut payload } = hit;
-    // Redacted whole, before anything is cut; a collection on a server was filled with redacted text already.
+    // We redact the whole text before anything is cut; a collection on a server may have been filled with
+    // redacted text already.
     payload.values_mut().for_each(|value| texts(value, &mut |text| redact(text, border)));
     let first = payload.get("lines").and_then(|lines| lines["start"].as_u64());
     let text = payload.get(&settings.text_field).and_then(Value::as_str).unwrap_or_default();
@@ -313,8 +316,8 @@ fn texts(value: &mut Value, change: &mut dyn FnMut(&mut String)) {
     }
 }
 
-/// Takes the secrets out of a text. In JSON, such as a node of LlamaIndex, they are looked for in its texts first: written as
-/// JSON a text has no lines, and a secret would end with half an escape.
+/// Redacts a text. If it is JSON, for example a node of LlamaIndex, we first redact the strings in it: the
+/// serialized form has no lines, and a secret would end with half an escape.
 fn redact(text: &mut String, border: &mut Border<'_>) {
     if let Ok(written @ Value::Object(_)) = serde_json::from_str(text) {
         let mut redacted = written.clone();
@@ -326,8 +329,8 @@ fn redact(text: &mut String, border: &mut Border<'_>) {
     border.text(text);
 }
 
-/// The lines with most of the words, in the order of the text; the first ones if none has any. Those for which there is
-/// no time have none.
+/// Returns the lines with the most words, in the order of the text, or the first lines if no line has any.
+/// Lines for which there is no time count as having none.
 fn best_lines(text: &str, first: Option<u64>, words: &Words, pace: &Pace) -> Vec<LookupLine> {
     let lines: Vec<&str> = text.lines().collect();
     let filled = lines.iter().enumerate().filter(|(_, line)| !line.trim().is_empty());
@@ -349,13 +352,13 @@ fn best_lines(text: &str, first: Option<u64>, words: &Words, pace: &Pace) -> Vec
         .collect()
 }
 
-/// A line, or of a long one the part around the first word.
+/// Returns a line, or the part of a long one around the first word.
 fn around(line: &str, words: &Words, pace: &Pace) -> String {
     if line.len() <= limits::RANKED_LINE_CHARACTERS {
         return line.to_owned();
     }
     let first = if pace.allows(line.len() as u64) { words.in_line(line).1 } else { None };
-    // Lower case may be of another length: it is a place to look around.
+    // Lower case may have another length, so the offset is only approximate.
     let place = line.floor_char_boundary(first.unwrap_or(0).min(line.len()));
     around_place(line, limits::RANKED_LINE_CHARACTERS, Some(&(place..place)))
 }

@@ -1,4 +1,5 @@
-//! `keyword_search`: many terms, one pass over the repository, and a filter that keeps the relevant files.
+//! `keyword_search`: searches the repository for many terms in one pass, and keeps the relevant files by a
+//! filter.
 
 mod answer;
 mod candidates;
@@ -39,7 +40,7 @@ use crate::text::{absolute, absolute_bytes, clip, count, grouped, quoted};
 use crate::tool::{Egress, Tool};
 use crate::verdict::{CallVerdict, unseen_matches};
 
-/// The tool.
+/// The `keyword_search` tool.
 pub struct KeywordSearch;
 
 /// The arguments of `keyword_search`.
@@ -54,7 +55,8 @@ pub struct KeywordRequest {
 }
 
 impl KeywordRequest {
-    /// Returns the request for what is to be found or learned, and what to search for, the most important term first.
+    /// Creates a request from a statement of what to find, and search terms in descending order of
+    /// importance.
     pub fn new(query: impl Into<String>, search_terms: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { query: query.into(), search_terms: search_terms.into_iter().map(Into::into).collect() }
     }
@@ -299,7 +301,7 @@ impl Tool for KeywordSearch {
             }
             return Ok(outcome);
         }
-        // A model has time of its own; without one, the call's is all there is.
+        // A model has a separate time limit; without one, the call's limit applies.
         let time = if settings.mode == FilterMode::Lexical { &stop } else { &context.stop };
         let found = OrderedMatches::new(root, &gathered, question, &ranked.paths, context, time);
         match settings.mode {
@@ -312,7 +314,7 @@ impl Tool for KeywordSearch {
     }
 }
 
-/// How the terms are gathered.
+/// Returns the options for gathering the terms.
 fn bounds(settings: &FilterSettings) -> KeywordOptions {
     let breadth = match (settings.breadth, settings.mode) {
         (FilterBreadth::Requirement, _) => Breadth::Requirement,
@@ -347,8 +349,8 @@ fn check(request: &KeywordRequest) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// Where the search begins: the git root that holds the working directory, but not above the allowed root; without
-/// one, the working directory.
+/// Returns where the search begins: the git root that contains the working directory, but not above the
+/// allowed root. Without a git root, this is the working directory.
 fn search_start(root: &Root, base: &RelPath) -> RelPath {
     let Some(below) = base.to_os_string() else { return base.clone() };
     let working = root.path().join(&*below);
@@ -366,7 +368,7 @@ fn search_start(root: &Root, base: &RelPath) -> RelPath {
     }
 }
 
-/// All terms too broad, or none of them valid: errors that name each.
+/// Returns an error that names each term if all terms are too broad, or none of them is valid.
 fn refuse_if_nothing_is_left(gathered: &KeywordFindings, settings: &FilterSettings) -> Result<(), ToolError> {
     let all = |fits: fn(&TermStatus) -> bool| gathered.terms.iter().all(|term| fits(&term.fate));
     if all(|fate| matches!(fate, TermStatus::Invalid(_))) {
@@ -419,8 +421,8 @@ fn unseen(
 ) -> CallVerdict {
     let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
     let silent: Vec<String> =
-        gathered.with_fate(&TermStatus::NoHits).map(|term| format!("(?:{})", term.term)).collect();
-    // All at once; terms that are too long for one pattern together are not worth a walk each.
+        gathered.with_fate(&TermFate::NoHits).map(|term| format!("(?:{})", term.term)).collect();
+    // All terms are searched at once. If they are too long for one pattern, separate walks are not worth it.
     match Pattern::new_within(&silent.join("|"), &options, stop) {
         Ok(pattern) => unseen_matches(context, root, start, &context.walk_options(), &pattern, None, stop),
         Err(_) => CallVerdict { is_partial: true, ..CallVerdict::none() },
@@ -469,7 +471,8 @@ fn response(
     }
 }
 
-/// What was chosen of a term. Compact evidence is chosen once more from that, so it says nothing of what is sent there.
+/// Returns which part of a term was chosen. This does not apply to compact evidence, which makes its own
+/// choice from it.
 fn shown(term: &TermReport, settings: &FilterSettings) -> Option<ShownRecord> {
     match term.detail {
         _ if term.fate != TermStatus::Kept || settings.evidence == EvidenceForm::Compact => None,
@@ -514,10 +517,10 @@ fn fill_lexical(response: &mut KeywordResponse, found: &OrderedMatches<'_>) {
     response.files = best.filter_map(|&index| lexical_record(found, index)).collect();
 }
 
-/// The part of a line around its first match that is shown without a model.
+/// Returns the part of a line around its first match that is displayed without a model.
 fn around_match(text: &str, line: &EvidenceLine) -> String {
     let shown = text.trim_start();
-    // Redaction moves what comes after it; the offset is a place to look around.
+    // Redaction moves later text, so the offset is only approximate.
     let removed = (text.len() - shown.len()) + line.bytes.len().saturating_sub(text.len() + 1);
     let middle = line.first_match.saturating_sub(removed);
     evidence::elided(shown, middle, LEXICAL_LINE_BYTES, line.cut)

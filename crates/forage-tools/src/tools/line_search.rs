@@ -1,5 +1,5 @@
-//! The search for lines under `grep_search` and `Search`: their arguments become one [`LineRequest`], and what is found
-//! becomes the records of either.
+//! The line search under `grep_search` and `Search`: their arguments are converted to a [`LineRequest`], and
+//! the results to the records of each tool.
 
 mod best;
 mod engine;
@@ -34,62 +34,62 @@ use crate::text::quoted;
 use crate::tool::Tool;
 use crate::verdict::{CallVerdict, unseen_matches};
 
-/// The arguments of a search for lines.
+/// The arguments of a line search.
 pub(super) struct LineRequest<'a> {
     pub(super) pattern: &'a str,
     pub(super) options: PatternOptions,
-    /// Languages of a code pattern, any if there are none; `None` for a regular expression or a text.
+    /// Languages of a code pattern, empty for any; `None` for a regular expression or a text.
     pub(super) languages: Option<Vec<&'a str>>,
     pub(super) path: Option<&'a str>,
     /// The name of the argument with globs.
     pub(super) globs_argument: &'static str,
-    /// Globs between commas that choose from the files that ignore rules leave.
+    /// Globs separated by commas that select from the files that ignore rules allow.
     pub(super) file_pattern: Option<&'a str>,
-    /// Globs that bring ignored files back.
+    /// Globs that override ignore rules.
     pub(super) globs: &'a [String],
     pub(super) hidden: bool,
     pub(super) follow: bool,
     pub(super) no_ignore: bool,
     /// Lines of context before and after a match.
     pub(super) around: (usize, usize),
-    /// Lines that do not match are looked for.
+    /// True to search for lines that do not match.
     pub(super) invert: bool,
-    /// The matches with the fewest edits come first, not those of the first path.
+    /// True to sort by number of edits instead of by path.
     pub(super) best_first: bool,
-    /// All there is is wanted, and not a number of results.
+    /// True for all results, false for a limited number.
     pub(super) all: bool,
     pub(super) unit: ResultUnit,
-    /// Characters of a line; `None` for all.
+    /// Maximum characters of a line; `None` for all.
     pub(super) characters: Option<usize>,
-    /// Matches whose place in a line is given.
+    /// Maximum matches per line whose position is returned.
     pub(super) spans: usize,
-    /// Matching lines of a file that are handed over at once where all are wanted.
+    /// Maximum matching lines of a file that are passed on at once if all results are wanted.
     pub(super) piece: usize,
     pub(super) cursor: Option<&'a str>,
     pub(super) timeout: Duration,
-    /// `None` for the embedded one.
+    /// `None` for the embedded engine.
     pub(super) engine: Option<&'a EngineSetting>,
     pub(super) warnings: Vec<String>,
 }
 
-/// What a number of results counts.
+/// The unit of a limit on results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ResultUnit {
-    /// Lines: matching ones and those of their context.
+    /// Matching lines and context lines.
     Lines,
     /// Matching lines.
     Matches,
-    /// Files; their lines are counted and not kept.
+    /// Files; their lines are counted but not kept.
     Files,
 }
 
-/// Lines of a file, as they may be shown.
+/// Lines of a file, redacted for display.
 pub(super) struct FoundFile {
     pub(super) place: RelPath,
     pub(super) path: String,
-    /// The path's own bytes in base64, where `path` quotes them.
+    /// The path's bytes in base64, if `path` quotes them.
     pub(super) path_bytes: Option<String>,
-    /// Matching lines: in `events`, or where files are counted, all that it has.
+    /// Matching lines: those in `events`, or all of the file if files are counted.
     pub(super) matches: u64,
     pub(super) events: Vec<SearchEvent>,
 }
@@ -123,46 +123,47 @@ impl FoundFile {
     }
 }
 
-/// Gets files as they are found, until it breaks off.
+/// Receives files as they are found, until it breaks.
 pub(super) type Receive<'a> = dyn FnMut(FoundFile) -> ControlFlow<()> + Send + 'a;
 
-/// How much was found, and how the search ended.
+/// The number of results, and how the search ended.
 #[derive(Default)]
 pub(super) struct LinesFound {
-    /// Matching lines and lines of context.
+    /// Matching lines and context lines.
     pub(super) lines: u64,
     /// Matching lines.
     pub(super) matches: u64,
-    /// Files with matching lines, unless the best come first.
+    /// Files with matching lines, except in best-first order.
     pub(super) files: u64,
-    /// What ended it, if there is at least one more.
+    /// The limit that ended the search, if there is at least one more result.
     pub(super) limit: Option<Limit>,
     /// The last result.
     pub(super) last: Option<Cursor>,
-    /// The bound on what is held of one file was met in that of `last`.
+    /// True if the file of `last` reached the limit on the lines kept of one file.
     is_in_file: bool,
     pub(super) end: SearchEnd,
     pub(super) hidden: Hidden,
-    /// Files by the encoding that was detected, unless that is UTF-8: the first and how many there are.
+    /// Files by detected encoding, except UTF-8: the first file and their number.
     detected: BTreeMap<&'static str, (String, u64)>,
-    /// The first notebook with matches that was searched as it is stored, and how many there are.
+    /// The first notebook with matches that was searched in its stored form, and the number of such
+    /// notebooks.
     stored_notebooks: (String, u64),
 }
 
-/// A search whose arguments are checked.
+/// A search with checked arguments.
 pub(super) struct LineSearch<'a> {
     pub(super) context: &'a Context,
     pub(super) asked: LineRequest<'a>,
-    /// `None` for one that only an external engine can read.
+    /// `None` for a pattern that only an external engine can parse.
     pattern: Option<Pattern>,
     engine: SearchEngine,
     index: Option<Arc<Index>>,
     pub(super) root: Arc<Root>,
     pub(super) start: RelPath,
     pub(super) walk: WalkOptions,
-    /// Ends the call, from when it began to be prepared.
+    /// Ends the call; the time runs from the start of its preparation.
     pub(super) stop: Stop,
-    /// What its cursors are bound to.
+    /// The fingerprint that its cursors are bound to.
     pub(super) bound: u64,
     pub(super) cursor: Option<Cursor>,
     after: Option<Delivered>,
@@ -171,7 +172,7 @@ pub(super) struct LineSearch<'a> {
 }
 
 impl<'a> LineSearch<'a> {
-    /// Checks the arguments, which are those of `request`.
+    /// Checks the arguments, which come from `request`.
     pub(super) fn new<T: Tool>(
         context: &'a Context,
         request: &T::Request,
@@ -206,7 +207,7 @@ impl<'a> LineSearch<'a> {
             }
             Some(index)
         };
-        // To compile a fuzzy pattern can take as long as to open the index.
+        // Compiling a fuzzy pattern can take as long as opening the index.
         let index = if asked.options.fuzzy > 0 { open() } else { None };
         let compiled = match &asked.languages {
             Some(languages) => Pattern::from_code(asked.pattern, languages),
@@ -214,7 +215,7 @@ impl<'a> LineSearch<'a> {
         };
         let pattern = match compiled {
             Ok(pattern) => Some(pattern),
-            // ugrep reads a richer language than ours.
+            // ugrep supports a richer syntax than ours.
             Err(PatternError::LookAround { .. } | PatternError::Backreference { .. })
                 if engine.reads_look_around() =>
             {
@@ -266,13 +267,13 @@ impl<'a> LineSearch<'a> {
         })
     }
 
-    /// The pattern, of a search by the embedded engine.
+    /// Returns the pattern of a search by the embedded engine.
     pub(super) fn pattern(&self) -> Result<&Pattern, ToolError> {
         let only_external = || ToolError::argument("pattern", "only an external engine can read it");
         self.pattern.as_ref().ok_or_else(only_external)
     }
 
-    /// What the engine keeps of each file.
+    /// Returns what the engine should keep of each file.
     pub(super) fn scan(&self, limit: Option<u64>, border: &Border<'_>) -> ScanOptions {
         let is_of_files = self.asked.unit == ResultUnit::Files;
         let scan = ScanOptions {
@@ -280,7 +281,7 @@ impl<'a> LineSearch<'a> {
             after_context: self.asked.around.1,
             max_file_matches: match limit {
                 _ if is_of_files => usize::MAX,
-                // One more than is wanted tells whether there is more.
+                // One more result than requested shows whether there are more.
                 Some(limit) if !self.asked.best_first => usize::try_from(limit + 1).unwrap_or(usize::MAX),
                 _ => self.asked.piece,
             },
@@ -298,8 +299,8 @@ impl<'a> LineSearch<'a> {
         }
     }
 
-    /// Runs the search for `limit` results, or for all there are: then a file of very many matches comes in several pieces,
-    /// so that what is held is bounded.
+    /// Runs the search for `limit` results, or for all. In the latter case, a file with very many matches
+    /// comes in several parts, so that memory is bounded.
     pub(super) fn run(
         &mut self,
         limit: Option<u64>,
@@ -314,7 +315,8 @@ impl<'a> LineSearch<'a> {
             found.end = self.engine.run(self, &scan, |file| page.add(file))?;
             page.finish(&mut border, self, &mut found, receive);
             if found.end.walk.stopped.is_some() {
-                // The best of what was searched in time need not be the best: there is nothing to go on from.
+                // If time ran out, the best results so far need not be the best ones overall, so the answer
+                // has no next page.
                 found.limit = None;
             }
         } else {
@@ -338,7 +340,7 @@ impl<'a> LineSearch<'a> {
         Ok(found)
     }
 
-    /// Hands over what is wanted of a file.
+    /// Passes on the wanted part of a file.
     fn take(
         &self,
         mut file: FileEvents,
@@ -383,7 +385,7 @@ impl<'a> LineSearch<'a> {
         let mut is_wanted = true;
         if let Some(last) = last {
             if self.asked.unit == ResultUnit::Matches && (is_full || has_more) {
-                // One more match is known, but not shown; nor is its context.
+                // One more match is known, but neither it nor its context is shown.
                 file.events.retain(|event| event.line_number <= last + self.asked.around.1 as u64);
             }
             if let Some(encoding) = encoding.filter(|_| !goes_on) {
@@ -414,10 +416,11 @@ impl<'a> LineSearch<'a> {
         }
     }
 
-    /// What is in the files that the search did not look into, if it found nothing and `is_whole`.
+    /// Checks the files that the search skipped, if it found nothing and `is_whole`.
     ///
     /// # Errors
-    /// No file fits the globs in `path`.
+    ///
+    /// Returns an error if no file matches the globs in `path`.
     pub(super) fn verdict(&self, report: &WalkReport, is_whole: bool) -> Result<CallVerdict, ToolError> {
         if self.has_globs_in_path && report.visited == 0 && report.stopped.is_none() {
             return Err(no_file_fits(self.asked.path));
@@ -425,7 +428,7 @@ impl<'a> LineSearch<'a> {
         if !is_whole || self.cursor.is_some() || self.asked.invert {
             return Ok(CallVerdict::none());
         }
-        // What the configuration leaves out is left out in any case.
+        // Files excluded by the configuration stay excluded in any case.
         let Self { context, asked, root, start, walk, stop, .. } = self;
         let mut verdict = match &self.pattern {
             _ if walk.hidden && walk.no_ignore && context.excludes.is_none() => {
@@ -437,7 +440,7 @@ impl<'a> LineSearch<'a> {
             }
             None => CallVerdict::none(),
         };
-        // These are readings of a regular expression.
+        // Other readings exist only for regular expressions.
         if asked.languages.is_some() {
             return Ok(verdict);
         }
@@ -447,12 +450,12 @@ impl<'a> LineSearch<'a> {
         Ok(verdict)
     }
 
-    /// Whether globs were given and no file fits them.
+    /// Returns true if globs were given and no file matches them.
     pub(super) fn no_file_chosen(&self, report: &WalkReport) -> bool {
         self.has_globs && report.visited == 0
     }
 
-    /// A warning that names those of several globs that no file fits.
+    /// Returns a warning with those of several globs that match no file.
     pub(super) fn unfit_globs(&self) -> Option<String> {
         if !self.has_globs || self.cursor.is_some() {
             return None;
@@ -466,7 +469,7 @@ impl<'a> LineSearch<'a> {
         unfit_globs(self.context, place, self.walk.clone(), argument, &globs)
     }
 
-    /// Makes an outcome of the response and of how the search ended.
+    /// Creates the outcome from the response and from how the search ended.
     pub(super) fn outcome<R>(&self, response: R, found: LinesFound) -> ToolOutcome<R> {
         let mut outcome = ToolOutcome::new(response, found.lines > 0 || found.matches > 0);
         outcome.hidden = found.hidden;
@@ -495,18 +498,18 @@ impl<'a> LineSearch<'a> {
     }
 }
 
-/// What the text of an answer without matches is made of.
+/// The data for the text of an answer without matches.
 pub(super) struct NoMatches<'a> {
     pub(super) pattern: &'a str,
     pub(super) path: &'a str,
-    /// There were some on the pages before.
+    /// True if earlier pages had some.
     pub(super) continued: bool,
-    /// The argument with globs that no file fits, as a template.
+    /// The argument with globs that no file matches, as a template.
     pub(super) globs: Option<&'static str>,
     pub(super) is_cut: bool,
     pub(super) nothing_searched: bool,
     pub(super) not_searched: &'a CallVerdict,
-    /// Arguments by which all files are searched, as a template.
+    /// Arguments for searching all files, as a template.
     pub(super) include: &'static str,
 }
 

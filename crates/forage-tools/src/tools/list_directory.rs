@@ -1,4 +1,4 @@
-//! `list_directory`: a tree with line counts, or files by their names.
+//! `list_directory`: lists a tree with line counts, or files by name.
 
 mod find;
 mod symbols;
@@ -32,7 +32,7 @@ use crate::shown::Rendered;
 use crate::text::{count, grouped};
 use crate::tool::Tool;
 
-/// The tool.
+/// The `list_directory` tool.
 pub struct ListDirectory;
 
 /// The arguments of `list_directory`.
@@ -55,7 +55,7 @@ pub struct ListRequest {
 }
 
 impl ListRequest {
-    /// Returns the request for what is asked for by default: one level of the root.
+    /// Creates a request with the defaults: one level of the root.
     pub fn new() -> Self {
         Self::default()
     }
@@ -216,11 +216,11 @@ impl Tool for ListDirectory {
             },
         )?;
         if context.stop.is_cancelled() {
-            // Nobody waits for hundreds of thousands of them.
+            // No one waits for hundreds of thousands of entries.
             entries.truncate(limits::LIST_ENTRIES);
         }
         let deepest = start.depth() + levels;
-        // Names alone are known of what was not entered, and others may have them.
+        // For skipped directories only their names are known, and other directories may have the same names.
         let entered: BTreeSet<RelPath> = match report.pruned.is_empty() {
             true => BTreeSet::new(),
             false => entries.iter().filter_map(|record| record.place.parent()).collect(),
@@ -242,7 +242,8 @@ impl Tool for ListDirectory {
             .iter()
             .filter(|record| record.kind == "directory" && !record.is_entered && !is_pruned(record))
             .count() as u64;
-        // At a deadline before the first name nothing is known of the directory, not even that it is empty.
+        // At a deadline before the first name, nothing is known about the directory, not even that it is
+        // empty.
         let found = report.stopped.is_none() || !entries.is_empty();
         let mut outcome = ToolOutcome::new(
             ListResponse {
@@ -301,12 +302,12 @@ fn describe(entry: &Entry<'_>, counter: &mut FileLineCounter<'_>, skipped: &mut 
     record
 }
 
-/// Why the lines of a file were not counted.
+/// The reason why the lines of a file were not counted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum UncountedLines {
-    /// It has so many bytes.
+    /// The file has this many bytes.
     TooLarge(u64),
-    /// It is no text, or can't be read.
+    /// The file is not text, or can't be read.
     Unread(&'static str),
 }
 
@@ -319,7 +320,7 @@ impl fmt::Display for UncountedLines {
     }
 }
 
-/// What a worker counts lines with.
+/// Per-thread state for counting lines.
 pub(crate) struct FileLineCounter<'a> {
     index: Option<LookupCursor<'a>>,
     buffer: ReadBuffer,
@@ -330,7 +331,7 @@ impl<'a> FileLineCounter<'a> {
         Self { index, buffer: ReadBuffer::default() }
     }
 
-    /// The lines of a text file, or what to say instead.
+    /// Returns the number of lines of a text file, or the reason why they were not counted.
     pub(crate) fn count(&mut self, entry: &Entry<'_>, skipped: &mut Skipped) -> Result<u64, UncountedLines> {
         let most = limits::LIST_COUNT_BYTES;
         if let Some(lines) = self.index.as_mut().and_then(|index| index.lines(entry, most as u64)) {
@@ -356,7 +357,7 @@ impl<'a> FileLineCounter<'a> {
     }
 }
 
-/// A directory of the tree with what is in it.
+/// A directory of the tree with its entries.
 #[derive(Default)]
 struct TreeNode<'a> {
     children: Vec<&'a ListEntry>,
@@ -365,7 +366,7 @@ struct TreeNode<'a> {
 impl Render for ListResponse {
     fn redact(&mut self, border: &mut Border<'_>) {
         if self.name.is_some() {
-            // Each stands for itself.
+            // Each path is displayed on its own.
             for record in &mut self.entries {
                 if border.name(&mut record.path) {
                     record.path_bytes = None;
@@ -373,7 +374,7 @@ impl Render for ListResponse {
             }
             return;
         }
-        // The entries whose names have secrets and that lead to the one that is looked at.
+        // The ancestors of the current entry whose names contain secrets.
         let mut above: Vec<RelPath> = Vec::new();
         for record in &mut self.entries {
             above.retain(|place| record.place.starts_with(place));
@@ -430,7 +431,8 @@ impl Render for ListResponse {
         let mut entries = limits::LIST_ENTRIES;
         let nodes = nodes(response);
         let mut symbols = response.entries.iter().any(|entry| !entry.symbols.is_empty());
-        // No symbols, then fewer entries until the text fits; names are of very different lengths.
+        // We drop symbols first, then reduce entries until the text fits, because names vary widely in
+        // length.
         loop {
             let text = tree(response, outcome.found, &nodes, (entries, symbols));
             let is_cut = (entries as u64) < response.entry_count;
@@ -445,7 +447,7 @@ impl Render for ListResponse {
             });
             let notes: Vec<String> = room.into_iter().chain(notes.iter().cloned()).collect();
             if text.len() + notes_bytes(&notes) <= budget || entries <= 20 {
-                // Names in a listing tell of no file in particular.
+                // A listing counts as displaying no particular file.
                 return Rendered::without_files(with_notes(text, &notes), is_cut);
             }
             entries = entries * 3 / 4;
@@ -453,7 +455,7 @@ impl Render for ListResponse {
     }
 }
 
-/// The directories of the tree, with what is in each.
+/// Returns the directories of the tree with their entries.
 fn nodes(response: &ListResponse) -> BTreeMap<RelPath, TreeNode<'_>> {
     let mut nodes: BTreeMap<RelPath, TreeNode<'_>> = BTreeMap::new();
     for record in &response.entries {
@@ -463,7 +465,7 @@ fn nodes(response: &ListResponse) -> BTreeMap<RelPath, TreeNode<'_>> {
     nodes
 }
 
-/// The tree with at most `budget` entries, which go to the upper levels first.
+/// Renders the tree with at most `budget` entries; upper levels take precedence.
 fn tree(
     response: &ListResponse,
     is_read: bool,
@@ -471,7 +473,7 @@ fn tree(
     (budget, symbols): (usize, bool),
 ) -> String {
     let top = response.entries.iter().map(|record| record.place.depth()).min().unwrap_or(1);
-    // How many children of each directory are shown: level by level until the budget is used up.
+    // The number of children displayed per directory, assigned level by level until the budget is used up.
     let mut shown: BTreeMap<&RelPath, usize> = BTreeMap::new();
     let mut left = budget;
     let mut levels: Vec<(&RelPath, usize)> =

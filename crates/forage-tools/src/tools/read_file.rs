@@ -1,4 +1,4 @@
-//! `read_file`: a file, a range of its lines, one of its definitions, or its outline.
+//! `read_file`: reads a file, a range of its lines, one of its definitions, or its outline.
 
 mod structure;
 
@@ -33,7 +33,7 @@ use crate::text::{count, grouped};
 use crate::tool::Tool;
 pub use structure::OutlineEntry;
 
-/// The tool.
+/// The `read_file` tool.
 pub struct ReadFile;
 
 /// The arguments of `read_file`.
@@ -56,7 +56,7 @@ pub struct ReadRequest {
 }
 
 impl ReadRequest {
-    /// Returns the request for what is asked for by default: the whole file, as far as there is room.
+    /// Creates a request with the defaults: the whole file, as far as it fits.
     pub fn new(path: impl Into<String>) -> Self {
         Self {
             path: path.into(),
@@ -178,7 +178,7 @@ impl Tool for ReadFile {
     fn run(context: &Context, request: ReadRequest) -> Result<ToolOutcome<ReadResponse>, ToolError> {
         let (target, symbol) = structure::named(context, &request)?;
         let PathTarget { root, path, lines, note, .. } = target;
-        // The answer has the path and the lines.
+        // The note is not needed, because the answer shows the path and the lines.
         let note = note.filter(|_| lines.is_none());
         let stop = context.stop.within(context.timeout);
         let names_lines = request.start_line.is_some() || request.end_line.is_some();
@@ -217,7 +217,7 @@ impl Tool for ReadFile {
         let wanted = WantedLines::read(room, (&root, &path), (start, end), &mut border, &stop)?;
         let all = wanted.reader.lines_seen;
         let is_behind = wanted.reader.complete && start > all.max(1);
-        // What is said of the end is held against the line that is shown first.
+        // The requested end is compared with the first displayed line.
         clamp.at_least("end_line", asked_end, start);
         if !is_behind
             && wanted.reader.complete
@@ -274,7 +274,7 @@ impl Tool for ReadFile {
                 is_outline: false,
                 outline_lines: None,
             },
-            // At a deadline before the first of its lines a file that has some has given nothing.
+            // A deadline before the first line of a file that has lines means that nothing was found.
             lines > 0 || reader.complete,
         );
         outcome.hidden = hidden;
@@ -291,7 +291,7 @@ impl Tool for ReadFile {
     }
 }
 
-/// Lines of a file that were asked for.
+/// Requested lines of a file.
 struct WantedLines {
     reader: LineReader,
     shown: ShownLines,
@@ -300,7 +300,7 @@ struct WantedLines {
 }
 
 impl WantedLines {
-    /// Reads lines of a file, in so many bytes at the most.
+    /// Reads lines of a file, limited to `room` bytes.
     fn read(
         room: usize,
         (root, path): (&Arc<Root>, &RelPath),
@@ -317,7 +317,7 @@ impl WantedLines {
     }
 }
 
-/// Feeds the file's text to `lines`; `None` when it is binary, else the name of its encoding.
+/// Feeds the file's text to `lines`. Returns the name of its encoding, or `None` if the file is binary.
 fn read(
     file: &mut OpenedFile,
     lines: &mut LineReader,
@@ -348,55 +348,55 @@ fn read(
             return Ok(None);
         }
         read += got as u64;
-        // Beyond the bound only what was asked for is worth reading.
+        // Beyond this limit we read only the requested lines.
         if !lines.feed_within(&piece, stop) || (read > limits::READ_COUNT_BYTES && lines.has_enough()) {
             return Ok(Some(encoding.name()));
         }
     }
 }
 
-/// Bytes that are read and taken apart between two looks at the deadline: some milliseconds, if all are line feeds.
+/// Bytes that are read and parsed between deadline checks: a few milliseconds, even if all are line feeds.
 const PIECE_BYTES: usize = 1 << 20;
 
-/// Takes the wanted lines out of a text that comes in pieces, and counts all.
+/// Extracts the requested lines from a text that comes in chunks, and counts all lines.
 struct LineReader {
     start: u64,
     end: Option<u64>,
     /// Bytes of text for the lines.
     budget: usize,
-    /// What the lines so far have left of it, secrets included.
+    /// Bytes left by the lines so far, including their secrets.
     room: usize,
-    /// Lines before and behind the wanted ones that are kept for the border.
+    /// Lines before and after the requested ones that are kept for redaction.
     margin: u64,
     kept: Vec<KeptLine>,
-    /// The line that is wanted and has no room; none behind it is shown.
+    /// The requested line that did not fit; no line after it is shown.
     first_left_out: Option<u64>,
     lines_seen: u64,
     /// Bytes before the next line.
     place: u64,
-    /// The beginning of a line whose end has not come, as far as it is kept, and its full length.
+    /// The beginning of an unfinished line, as far as it is kept, and its full length.
     partial: Vec<u8>,
     partial_bytes: usize,
     out_of_room: bool,
     crlf: bool,
-    /// Where in the text private keys are.
+    /// The private keys in the text.
     keys: KeyBlocks,
-    /// The end of the file was reached.
+    /// True if the end of the file was reached.
     complete: bool,
 }
 
 /// A line as it was read.
 struct KeptLine {
     number: u64,
-    /// Where it begins in the text.
+    /// Its offset in the text.
     place: u64,
-    /// Without its line end, as far as it is kept.
+    /// The line without its line end, as far as it is kept.
     bytes: Vec<u8>,
     /// Bytes of the whole line.
     length: usize,
 }
 
-/// Lines as they are shown.
+/// Lines as displayed.
 #[derive(Default)]
 struct ShownLines {
     lines: Vec<String>,
@@ -408,7 +408,7 @@ struct ShownLines {
 
 impl LineReader {
     fn new(start: u64, end: Option<u64>, budget: usize, margin: usize) -> Self {
-        // The notes need some room.
+        // This reserves room for the notes.
         let budget = budget.saturating_sub(1_000);
         Self {
             start,
@@ -434,7 +434,7 @@ impl LineReader {
         last.is_some_and(|last| self.lines_seen >= last + self.margin)
     }
 
-    /// Whether there was time for all of it.
+    /// Feeds a text in chunks. Returns false if time ran out.
     fn feed_within(&mut self, text: &[u8], stop: &Stop) -> bool {
         text.chunks(PIECE_BYTES).all(|piece| {
             self.feed(piece);
@@ -474,7 +474,7 @@ impl LineReader {
         number + self.margin >= self.start && last.is_none_or(|last| number <= last + self.margin)
     }
 
-    /// Whether a line is wanted and there may be room for it.
+    /// Returns true if a line is requested and may still fit.
     fn is_shown(&self, number: u64) -> bool {
         let is_wanted = number >= self.start && self.end.is_none_or(|end| number <= end);
         is_wanted && self.first_left_out.is_none_or(|left_out| number < left_out)
@@ -503,8 +503,8 @@ impl LineReader {
         self.partial_bytes = 0;
     }
 
-    /// Ends a last line without line feed, and takes the secrets out of the wanted ones; what that makes too long for the
-    /// budget is left out.
+    /// Ends a last line without line feed, and redacts the requested lines. Lines that no longer fit after
+    /// redaction are dropped.
     fn finish(&mut self, border: &mut Border<'_>) -> ShownLines {
         if self.partial_bytes > 0 {
             self.end_line();
@@ -543,7 +543,7 @@ impl LineReader {
             room = room.saturating_sub(cost);
             all.cut_lines += u64::from(was_cut);
             all.not_utf8 |= std::str::from_utf8(&kept.bytes).is_err_and(|error| error.error_len().is_some());
-            // Of a line that is changed or cut, the bytes would say what its text does not.
+            // For a line that was changed or cut, the bytes would contain more than the displayed text.
             let whole = (redacted.is_none() && !was_cut).then_some(&*kept.bytes);
             let (text, bytes) = record_text(whole.unwrap_or(text.as_bytes()));
             all.bytes.extend(bytes.filter(|_| whole.is_some()).map(|bytes| (kept.number, bytes)));
@@ -554,10 +554,10 @@ impl LineReader {
     }
 }
 
-/// A line as it is shown, and whether that is cut.
+/// Returns a line as displayed, and true if it is cut.
 fn shown(line: &str, length: usize) -> (Cow<'_, str>, bool) {
     let part = shown_part(line.as_bytes(), limits::READ_LINE_CHARACTERS, None);
-    // A line of which not all was kept is longer than what is shown of it.
+    // If a line was not kept completely, it is longer than the displayed part.
     if part.end == line.len() && length <= limits::READ_LINE_CHARACTERS * CHARACTER_BYTES {
         return (Cow::Borrowed(line), false);
     }
@@ -566,12 +566,12 @@ fn shown(line: &str, length: usize) -> (Cow<'_, str>, bool) {
     (Cow::Owned(format!("{kept} [{} bytes more]", grouped(more as u64))), true)
 }
 
-/// Bytes of a line of text, with its number, tab and line feed.
+/// Returns the bytes of a line of text, with its number, tab and line feed.
 fn cost(line: &str) -> usize {
     line_text(line.as_bytes()).len() + 8
 }
 
-/// Line numbers with runs as ranges: `3, 7-9`.
+/// Formats line numbers with runs as ranges: `3, 7-9`.
 fn runs(numbers: &[u64]) -> String {
     let run = |run: &[u64]| match run {
         [first, .., last] => format!("{first}-{last}"),
@@ -583,11 +583,11 @@ fn runs(numbers: &[u64]) -> String {
 
 impl Render for ReadResponse {
     fn redact(&mut self, _: &mut Border<'_>) {
-        // The path is the caller's own.
+        // The path comes from the caller.
     }
 
     fn name_whole_paths(&mut self, _: &Root) {
-        // The path is the caller's own.
+        // The path comes from the caller.
     }
 
     fn counts(&self) -> Counts<'_> {

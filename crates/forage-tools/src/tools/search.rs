@@ -1,4 +1,5 @@
-//! `Search`: structured line search. Regex, literal, word and fuzzy; the embedded engine or real `ugrep` and `rg`.
+//! `Search`: structured line search with regex, literal, word and fuzzy matching, by the embedded engine or
+//! an external `ugrep` or `rg`.
 
 mod record;
 mod render;
@@ -26,7 +27,7 @@ use crate::verdict::CallVerdict;
 pub use record::{SearchData, SearchRecord, SearchText, Submatch};
 pub use request::{CaseRule, SearchRequest};
 
-/// The tool.
+/// The `Search` tool.
 pub struct Search;
 
 /// The answer of `Search`.
@@ -135,11 +136,12 @@ impl Tool for Search {
     }
 }
 
-/// Runs a search for all there is and hands over the records of each file, in path order, until `receive` breaks off.
+/// Searches without a limit and passes the records of each file to `receive`, in path order, until it breaks.
 ///
 /// # Errors
-/// Of [`Search`]; also for `max_results` and `cursor`, which are for pages, and for `best_first`, which can be told only of a number of
-/// results.
+///
+/// Returns the errors of [`Search`]. Also returns an error if `max_results` or `cursor` is set, because these
+/// are for pages, or if `best_first` is set, because that needs a limit on results.
 pub fn each(
     context: &Context,
     request: SearchRequest,
@@ -167,7 +169,7 @@ pub fn each(
     })
 }
 
-/// Makes the outcome of what was found.
+/// Creates the outcome of a search.
 fn respond(
     search: &LineSearch<'_>,
     request: &SearchRequest,
@@ -184,7 +186,7 @@ fn respond(
         match_count: found.matches,
         matches,
         files: found.files,
-        // A page that is full in path order lacks nothing, whatever ran out then.
+        // A page that is full in path order is complete, even if time ran out afterwards.
         timed_out: found.limit.is_none() && end.walk.stopped == Some(Stopped::Deadline),
         engine: end.engine,
         exit_code: end.exit_code,

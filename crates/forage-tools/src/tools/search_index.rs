@@ -1,4 +1,4 @@
-//! `search_index`: files ranked for a question, without a model.
+//! `search_index`: ranks files for a question, without a model.
 
 mod code;
 mod provisional;
@@ -37,7 +37,7 @@ use crate::text::{clip, count, grouped};
 use crate::tool::Tool;
 use crate::verdict::CallVerdict;
 
-/// The tool.
+/// The `search_index` tool.
 pub struct SearchIndex;
 
 /// The arguments of `search_index`.
@@ -66,7 +66,7 @@ pub struct RankRequest {
 }
 
 impl RankRequest {
-    /// Returns the request for what is asked for by default: a ranking of all files.
+    /// Creates a request with the defaults: a ranking of all files.
     pub fn new(query: impl Into<String>) -> Self {
         Self { query: query.into(), ..Self::default() }
     }
@@ -212,8 +212,8 @@ pub struct RankedReason {
     pub about: &'static str,
 }
 
-/// Ranks files for another tool, `(files, chunks)` of them at the most. The second part says whether the ranked index was
-/// not ready, so that a search stood in for it.
+/// Ranks files for another tool, at most `(files, chunks)` of them. The second value is true if the ranked
+/// index was not ready and a line search replaced it.
 pub(crate) fn rank(
     context: &Context,
     request: &RankRequest,
@@ -257,7 +257,7 @@ impl Tool for SearchIndex {
         let most = limits::CODE_TOKENS_MAX;
         let asked_tokens =
             request.code_tokens.map(|tokens| clamp.number("code_tokens", Some(tokens), most, 0, most));
-        // A question about rules, and one for more of a ranking, is about files.
+        // A request about rules, or for the next page of a ranking, is about files.
         let is_about_files = request.explain == Some(true) || request.cursor.is_some();
         let fit = (context.text_bytes / limits::CODE_TOKEN_BYTES) as u64;
         let by_default = || match is_about_files || fit < limits::CODE_TOKENS_LEAST {
@@ -268,7 +268,7 @@ impl Tool for SearchIndex {
         let asked_limit = request.limit.map(|limit| {
             clamp.number("limit", Some(limit), limits::RANKED_FILES, 1, limits::RANKED_FILES_MAX)
         });
-        // Names are paid for with code.
+        // With code, more files are named.
         let files = |tokens: u64| match tokens.min(fit) >= limits::CODE_TOKENS_FOR_MANY {
             true => limits::CODE_FILES,
             false => limits::RANKED_FILES,
@@ -280,7 +280,8 @@ impl Tool for SearchIndex {
         let bound = scope.bound();
         let bound = fingerprint::<Self>(&request, &first_place.root, &first_place.start, bound.as_deref());
         let cursor = request.cursor.as_deref().map(|text| SealedCursor::parse(text, bound)).transpose()?;
-        // One more than is wanted tells whether there is more; a page in the middle is looked for by its last file.
+        // One more than requested shows whether there are more. For a further page we need the whole ranking
+        // to find its last file.
         let candidates =
             limit_for(wanted_tokens) * if wanted_tokens > 0 { limits::CODE_CANDIDATES } else { 1 };
         let wanted = cursor.as_ref().map_or(candidates + 1, |_| forage_rank::limits::RESULTS);
@@ -290,7 +291,7 @@ impl Tool for SearchIndex {
         let began = Instant::now();
         let most = (wanted, chunks);
         let (ranked, ranking) = scope.search(context, cursor.is_some(), (&call, began), most, has_history)?;
-        // Of what may be no answer, and of a list of files, nobody has asked for the code.
+        // The default answer has no code for weak results and for a list of files.
         let is_held_back =
             wanted_tokens > 0 && asked_tokens.is_none() && (ranking.is_weak() || ranking.is_list);
         let code_tokens = Some(wanted_tokens).filter(|tokens| *tokens > 0 && !is_held_back);
@@ -302,7 +303,7 @@ impl Tool for SearchIndex {
             None => 0,
         };
         let hits = ranking.files.get(first..).unwrap_or_default();
-        // The best file is what is asked for, whatever it is.
+        // Files of the best file's kind are kept, because that kind seems to be asked for.
         let is_kept =
             |hit: &FileHit| code_tokens.is_none() || hit.aside.is_none() || hit.aside == hits[0].aside;
         let ranked_hits: Vec<(usize, &FileHit)> =
@@ -317,7 +318,7 @@ impl Tool for SearchIndex {
         let mut skipped = Skipped::default();
         let mut shown: Vec<(&Root, &FileHit)> = Vec::with_capacity(limit);
         let mut files: Vec<RankedFile> = Vec::with_capacity(limit);
-        // The place in the ranking of the last file that is named, with all before it.
+        // The rank of the last file that is named along with all before it.
         let mut last = first.checked_sub(1);
         let mut ranks: Vec<usize> = Vec::with_capacity(limit);
         for &(nth, hit) in ranked_hits.iter().take(limit) {
@@ -376,7 +377,7 @@ impl Tool for SearchIndex {
         let end = last.map_or(first, |last| last + 1);
         let left_out = left_out(ranking.files.get(first..end).unwrap_or_default(), is_kept);
 
-        // The next page would be one of another ranking.
+        // The next page would belong to another ranking.
         let is_whole = !ranked.is_provisional() && ranked.failures.is_empty();
         let next = last.and_then(|last| ranking.files.get(last)).filter(|_| is_cut && is_whole);
         let next = next.and_then(|last| {
@@ -385,7 +386,7 @@ impl Tool for SearchIndex {
             Some(Cursor { distance, path, line: end as u64 }.encode(bound))
         });
         let found = !files.is_empty();
-        // One of a search without the index has the files that match alone.
+        // A line search without the index knows only the files that match.
         let no_file_chosen = !found && ranked.has_no_file();
         if no_file_chosen && globs.is_some() {
             return Err(no_file_fits(request.path.as_deref()));
@@ -425,7 +426,7 @@ impl Tool for SearchIndex {
             matching_files: ranking.matching as u64,
             files_searched: ranked.indexes().map(RankIndex::files).sum(),
             provisional: ranked.is_provisional(),
-            // Before the whole tree was read nothing is known of what it lacks.
+            // Until the whole tree has been read, we don't know what it lacks.
             weak: found && !ranked.is_provisional() && ranking.is_weak(),
             lead: lead(&ranking),
             strength: ranking.strength,
@@ -500,7 +501,7 @@ impl Tool for SearchIndex {
     }
 }
 
-/// Counts the files that are left out, by kind.
+/// Counts the files that are omitted, by kind.
 fn left_out(hits: &[FileHit], is_kept: impl Fn(&FileHit) -> bool) -> Vec<FilesLeftOut> {
     let mut kinds: BTreeMap<Aside, u64> = BTreeMap::new();
     for kind in hits.iter().filter(|hit| !is_kept(hit)).filter_map(|hit| hit.aside) {
@@ -509,12 +510,13 @@ fn left_out(hits: &[FileHit], is_kept: impl Fn(&FileHit) -> bool) -> Vec<FilesLe
     kinds.into_iter().map(|(kind, files)| FilesLeftOut { kind: kind.name(), files }).collect()
 }
 
-/// Whether a word is a number, such as that of a line in a report: that no file has it says nothing.
+/// Returns true if a word is a number, such as a line number in a report: it means nothing if no file
+/// contains it.
 fn is_number(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// By how much the first file of a ranking is ahead of the second.
+/// Returns how far the first file of a ranking is ahead of the second.
 fn lead(ranking: &Ranking) -> f32 {
     match ranking.files.as_slice() {
         [] => 0.0,
@@ -523,7 +525,7 @@ fn lead(ranking: &Ranking) -> f32 {
     }
 }
 
-/// What has to be known of files that are too large for the index.
+/// Returns the note about files that are too large for the index.
 fn read_in_part(files: u64, names: &ToolNames) -> Option<String> {
     let bytes = grouped(forage_rank::limits::FILE_BYTES as u64);
     let files = (files > 0).then(|| count(files, "file"))?;
@@ -533,7 +535,7 @@ fn read_in_part(files: u64, names: &ToolNames) -> Option<String> {
     ))
 }
 
-/// What has to be known of files that may have a phrase.
+/// Returns the note about files that may contain a phrase.
 fn unseen_phrases(files: usize, names: &ToolNames) -> Option<String> {
     let files = (files > 0).then(|| count(files as u64, "file"))?;
     Some(format!(
@@ -542,7 +544,7 @@ fn unseen_phrases(files: usize, names: &ToolNames) -> Option<String> {
     ))
 }
 
-/// Returns the first file of a page: after the last one of the page before, wherever that is by now.
+/// Returns the first file of a page: the one after the last file of the previous page, at its current rank.
 fn place(
     ranking: &Ranking,
     cursor: &SealedCursor,
@@ -556,7 +558,7 @@ fn place(
     ranking.files.iter().position(is_last).map(|at| at + 1).ok_or_else(SealedCursor::unknown)
 }
 
-/// Files with something of the query that the configuration leaves out.
+/// Returns matches of the query in files that the configuration excludes.
 fn excluded_matches(
     context: &Context,
     ranked: &RankedRoots<'_>,

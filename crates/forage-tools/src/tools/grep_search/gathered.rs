@@ -1,8 +1,8 @@
-//! Files with a name, gathered for the pages of an answer of uses.
+//! Cache of the files that mention a name, for the pages of an answer of uses.
 //!
-//! Which lines come first, and how many there are, is only known when all files with the name are. Of a frequent name these are
-//! thousands, and each page would look through them again: in a tree that is watched they are kept as long as nothing is told
-//! to have changed.
+//! The order and the number of the lines are only known when all files with the name are known. For a
+//! frequent name there are thousands, and each page would search them again. In a watched tree we therefore
+//! cache them until a change is reported.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,9 +18,9 @@ pub(super) struct MentioningFile {
     pub(super) path: RelPath,
     /// Lines with the name.
     pub(super) matches: u64,
-    /// One of them may be a definition.
+    /// True if one of the lines may be a definition.
     pub(super) may_define: bool,
-    /// One of them may be in the head of a type that implements or extends the name.
+    /// True if one of the lines may be in the head of a type that implements or extends the name.
     pub(super) may_implement: bool,
 }
 
@@ -29,17 +29,17 @@ pub(super) struct MentioningFile {
 pub(super) struct Gathered {
     pub(super) files: Vec<MentioningFile>,
     pub(super) report: WalkReport,
-    /// All files are known, with all of their lines.
+    /// True if all files are known, with all of their lines.
     pub(super) is_complete: bool,
-    /// All files are known.
+    /// True if all files are known.
     pub(super) all_known: bool,
 }
 
-/// What was gathered last for one caller.
+/// The most recently gathered files for one caller.
 #[derive(Debug, Default)]
 pub struct GatheredUses(Mutex<VecDeque<GatheredAnswer>>);
 
-/// What cursors are bound to, and the bytes of the largest file.
+/// The fingerprint that cursors are bound to, and the maximum size of a file.
 type GatheredQuestion = (u64, Option<u64>);
 
 #[derive(Debug)]
@@ -50,7 +50,7 @@ struct GatheredAnswer {
 }
 
 impl GatheredUses {
-    /// What was gathered for the same question in the same tree.
+    /// Returns the files gathered for the same question in the same tree.
     pub(super) fn find(&self, question: GatheredQuestion, tree: &Arc<FileListing>) -> Option<Arc<Gathered>> {
         let answers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_same =

@@ -1,4 +1,4 @@
-//! The text of an answer of `grep_search`.
+//! Text rendering of `grep_search`.
 
 use crate::head::Counts;
 use crate::several::whole_path;
@@ -95,7 +95,7 @@ impl Render for GrepResponse {
         if fits(&matches) {
             return rendered(matches, has_context, ContextDetail::Matches, shown);
         }
-        // As many as there is room for, and a cursor behind them.
+        // Shows as many matches as fit, and a cursor after them.
         let note = outcome.names.fill(
             "the answer has room for no more; narrow `{grep_search.path}`, `{grep_search.file_pattern}` or \
              `{grep_search.pattern}`, or go on with the cursor",
@@ -132,7 +132,7 @@ fn no_matches(outcome: &ToolOutcome<GrepResponse>) -> String {
 }
 
 fn headline(response: &GrepResponse, shown: u64) -> String {
-    // What is said of the matches, and of the files, which a page before may have counted already.
+    // These apply to the matches and to the files; an earlier page may have counted the files already.
     let (at_least, further) = match (response.totals_exact, response.continued) {
         (true, _) => ("", ""),
         (false, false) => ("at least ", ""),
@@ -140,7 +140,7 @@ fn headline(response: &GrepResponse, shown: u64) -> String {
     };
     let matches = count(response.match_count, &format!("{further}match"));
     let files = count(response.file_count, "file");
-    // All that a stream hands over is not said again.
+    // A stream has already passed on its files, so the text does not repeat them.
     let end = match response.files.is_empty() {
         true => ".".to_owned(),
         false if shown < response.match_count => format!(" (showing {}):\n", grouped(shown)),
@@ -149,7 +149,7 @@ fn headline(response: &GrepResponse, shown: u64) -> String {
     format!("Found {at_least}{matches} in {at_least}{files}{end}")
 }
 
-/// Files with their numbers, or without, as many as there is room for, and a cursor behind them.
+/// Renders files with or without counts, as many as fit, and a cursor after them.
 fn by_file(outcome: &ToolOutcome<GrepResponse>, budget: usize) -> Rendered {
     let response = &outcome.response;
     let text = |files: &[GrepFile]| {
@@ -191,10 +191,10 @@ fn headline_of_files(response: &GrepResponse, shown: u64) -> String {
     format!("{at_least}{files} with {at_least}{matches}{showing}:\n")
 }
 
-/// The list of definitions gets a third of an answer, and that of implementations another.
+/// The list of definitions gets a third of an answer, and the list of implementations another third.
 const LISTED_PART: usize = 3;
 
-/// What [`body`] shows.
+/// Returns the lines that [`body`] displays.
 fn shown_lines(
     response: &GrepResponse,
     (detail, budget): (ContextDetail, usize),
@@ -224,7 +224,7 @@ fn shown_lines(
     shown
 }
 
-/// The first `shown` matches.
+/// Renders the first `shown` matches.
 fn body(response: &GrepResponse, (detail, budget): (ContextDetail, usize), shown: u64) -> String {
     if response.output == GrepOutput::Uses {
         let listed = ListedFirst::new(response, budget / LISTED_PART);

@@ -1,4 +1,4 @@
-//! What is asked of `grep_search`.
+//! The request of `grep_search`.
 
 use forage_search::{Case, PatternOptions};
 use schemars::JsonSchema;
@@ -65,7 +65,8 @@ pub struct GrepRequest {
 }
 
 impl GrepRequest {
-    /// Arguments that agents are not told of: they have their effect by other arguments, or are known from `grep`.
+    /// Arguments that are not advertised: their effect can be reached with other arguments, or models know
+    /// them from `grep`.
     pub(super) const UNADVERTISED: &[&str] = &[
         "before_context",
         "after_context",
@@ -76,7 +77,7 @@ impl GrepRequest {
         "multiline",
     ];
 
-    /// Returns the request for what is asked for by default: a search for this pattern in all files, 50 matches at the most.
+    /// Creates a request with the defaults: searches all files for this pattern, with at most 50 matches.
     pub fn new(pattern: impl Into<String>) -> Self {
         Self { pattern: pattern.into(), ..Self::default() }
     }
@@ -101,11 +102,11 @@ impl GrepRequest {
 }
 
 impl GrepRequest {
-    /// What is asked of the search for lines.
+    /// Converts the request to one for the line search.
     pub(super) fn asked(&self, context: &Context, unit: ResultUnit, mut clamp: Clamp) -> LineRequest<'_> {
         let (default, most) = (limits::GREP_CONTEXT, limits::GREP_CONTEXT_MAX);
         let lines = clamp.number("context_lines", self.context_lines, default, 0, most);
-        // Who asks for one side says nothing of the other by `context_lines` left out.
+        // A caller that sets only one side does not expect the default on the other.
         let is_one_sided = self.before_context.is_some() || self.after_context.is_some();
         let other = if is_one_sided && self.context_lines.is_none() { 0 } else { lines };
         let before = clamp.number("before_context", self.before_context, other, 0, most);
@@ -145,7 +146,7 @@ impl GrepRequest {
         }
     }
 
-    /// Refuses options of regular expressions and texts beside a code pattern.
+    /// Rejects options of regular expressions and texts in combination with a code pattern.
     pub(super) fn refuse_options_of_text(&self) -> Result<(), ToolError> {
         let given =
             [self.ignore_case, self.word_regexp, self.fixed_strings, self.multiline, self.invert_match];
@@ -159,13 +160,13 @@ impl GrepRequest {
         }
     }
 
-    /// Whether the caller has said how many lines of context there are to be.
+    /// Returns true if the caller has set the number of context lines.
     pub(super) fn asks_for_context(&self) -> bool {
         [self.context_lines, self.before_context, self.after_context].iter().any(Option::is_some)
     }
 }
 
-/// The languages that `syntax` names; none means any.
+/// Returns the languages in `syntax`; an empty list means any.
 fn languages(syntax: &str) -> Vec<&str> {
     let names = syntax.split([',', ' ']).map(str::trim).filter(|name| !name.is_empty());
     names.filter(|name| !name.eq_ignore_ascii_case("any")).collect()

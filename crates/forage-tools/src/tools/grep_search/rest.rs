@@ -1,4 +1,4 @@
-//! What there is beyond a page of `grep_search`: how much, where, and how to go on.
+//! The results after a page of `grep_search`: their number, their directories, and the cursor to continue.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -17,16 +17,16 @@ use crate::limits;
 use crate::lines::directory_of;
 use crate::text::{clip, count};
 
-/// Matches behind a page.
+/// Matches after a page.
 #[derive(Debug, Default)]
 pub(super) struct Rest {
     pub(super) matches: u64,
-    /// Files without the one in which the page ended.
+    /// Number of files, without the one in which the page ended.
     pub(super) files: u64,
     pub(super) searched: u64,
-    /// The most first; not more than are worth naming.
+    /// The directories with the most matches first, up to a useful number.
     pub(super) directories: Vec<GrepDirectory>,
-    /// All were counted.
+    /// True if all matches were counted.
     pub(super) is_whole: bool,
 }
 
@@ -41,7 +41,7 @@ pub struct GrepDirectory {
     pub file_count: u64,
 }
 
-/// Files and matches by directory.
+/// Counts of files and matches by directory.
 #[derive(Default)]
 pub(super) struct DirectoryTally(BTreeMap<RelPath, (u64, u64)>);
 
@@ -51,7 +51,7 @@ impl DirectoryTally {
         while directory.depth() > start_depth + 1 {
             directory = directory.parent().unwrap_or_else(RelPath::root);
         }
-        // A tree can have as many directories as it likes.
+        // The number of directories in a tree is unbounded.
         if self.0.len() >= limits::GREP_DIRECTORIES_COUNTED && !self.0.contains_key(&directory) {
             directory = RelPath::root();
         }
@@ -76,7 +76,7 @@ impl DirectoryTally {
 }
 
 impl Rest {
-    /// Counts the matches behind `last`, for as long as that is worth it.
+    /// Counts the matches after `last`, within a time limit.
     pub(super) fn count(line_search: &LineSearch<'_>, last: &Cursor) -> Result<Self, ToolError> {
         let LineSearch { context, root, start, walk, .. } = line_search;
         let walk = WalkOptions { from: Some(last.path.clone()), ..walk.clone() };
@@ -109,7 +109,7 @@ impl Rest {
     }
 }
 
-/// Says where the matches are that are not shown, where that is in more than one directory.
+/// Returns a note with the directories of the matches that are not shown, if there is more than one.
 pub(super) fn note(response: &GrepResponse, shown: u64) -> Option<String> {
     let mut directories: BTreeMap<Cow<'_, str>, (u64, u64)> = BTreeMap::new();
     for directory in &response.elsewhere {
@@ -138,7 +138,7 @@ pub(super) fn note(response: &GrepResponse, shown: u64) -> Option<String> {
     (directories.len() > 1).then(|| format!("not shown, by directory: {}{more}", told.join("; ")))
 }
 
-/// The directory of a file at this depth, or the one that it lies in above that, as its path is shown.
+/// Returns the displayed directory of a file at this depth, or its own directory if that is higher up.
 fn top(file: &GrepFile, depth: usize) -> String {
     let mut directory = directory_of(&file.path);
     for _ in depth..file.place.depth().saturating_sub(1) {
@@ -147,7 +147,7 @@ fn top(file: &GrepFile, depth: usize) -> String {
     directory
 }
 
-/// The cursor behind the first `shown` matches.
+/// Returns the cursor after the first `shown` matches.
 pub(super) fn cursor(response: &GrepResponse, shown: u64) -> Option<String> {
     if !response.has_pages {
         return None;
@@ -165,7 +165,7 @@ pub(super) fn cursor(response: &GrepResponse, shown: u64) -> Option<String> {
     None
 }
 
-/// The cursor behind all of a file.
+/// Returns the cursor after all of a file.
 pub(super) fn cursor_behind(response: &GrepResponse, file: &GrepFile) -> String {
     Cursor { distance: 0, path: file.place.clone(), line: u64::MAX }.encode(response.bound)
 }

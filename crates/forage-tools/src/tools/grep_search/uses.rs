@@ -1,8 +1,8 @@
-//! `grep_search` for a name: its definitions, then the lines that use it, by the definitions that these stand in.
+//! `grep_search` for a name: its definitions, then the lines that use it, grouped by enclosing definition.
 //!
-//! Names are compared as whole words, and nothing is resolved. All lines with the name are found, whatever they are; the
-//! definitions around them come from `forage_rank`'s outline of their files. [`qualifier`] narrows them by what qualifies
-//! the name.
+//! Names are compared as whole words, and nothing is resolved. All lines with the name are found, whatever
+//! they are; the definitions around them come from `forage_rank`'s outline of their files. [`qualifier`]
+//! narrows the lines by the qualifier of the name.
 
 mod qualifier;
 mod render;
@@ -85,12 +85,12 @@ pub struct GrepWithin {
     pub end_line: u32,
 }
 
-/// Returns how a caller gets less.
+/// Returns the advice on how to narrow the search.
 fn narrow(names: &ToolNames) -> String {
     names.fill("narrow {grep_search.path} or {grep_search.file_pattern}")
 }
 
-/// Returns which part of the answer a file comes in: code is first, then prose, then tests.
+/// Returns the part of the answer that a file belongs to: code comes first, then prose, then tests.
 pub(super) fn part(path: &RelPath) -> u8 {
     let path = file_name(path);
     if is_test(&path) {
@@ -99,7 +99,8 @@ pub(super) fn part(path: &RelPath) -> u8 {
     u8::from(is_prose(&path))
 }
 
-/// A path as the language of its file is told by. In the way in which it is shown its extension may have a quote behind it.
+/// Returns a path for detecting the language of its file. A displayed path may have a quote after its
+/// extension.
 fn file_name(path: &RelPath) -> Cow<'_, str> {
     String::from_utf8_lossy(path.as_bytes())
 }
@@ -145,7 +146,7 @@ fn run_for(
     let asked = of_name.asked(context, ResultUnit::Matches, clamp);
     let line_search = LineSearch::new::<GrepSearch>(context, &request, asked)?;
     let LineSearch { root, start, bound, cursor, .. } = &line_search;
-    // The order of the files is known when all are.
+    // The order of the files is known only when all files are known.
     let walk = &WalkOptions { from: None, ..line_search.walk.clone() };
     let pattern = line_search.pattern()?;
     let is_cased = !request.ignore_case.unwrap_or(false);
@@ -155,7 +156,7 @@ fn run_for(
         root,
         qualified,
         pattern,
-        // That it is searched was decided when it was found.
+        // The search that found a file has already applied the filters.
         walk: WalkOptions { only: None, threads: 1, no_ignore: true, hidden: true, ..walk.clone() },
         around: line_search.asked.around,
         start_depth: start.depth(),
@@ -170,7 +171,8 @@ fn run_for(
         Some(gathered) => gathered,
         None => {
             let gathered = Arc::new(reader.gather(start, walk)?);
-            // Nothing has changed meanwhile. That there is nothing at all is looked at each time: not every change is told.
+            // The tree has not changed in the meantime. We don't cache empty results, because not every
+            // change is reported.
             if let Some((kept, before)) = kept
                 && gathered.is_complete
                 && !gathered.files.is_empty()
@@ -235,7 +237,7 @@ fn run_for(
     }
     outcome.warnings.extend(line_search.unfit_globs());
     outcome.add_report(report);
-    // The look for all files may have met the same.
+    // The search for all files may have counted the same line.
     if outcome.skipped.get(SkipReason::LineTooLong) == 0 {
         outcome.skipped.add_many(SkipReason::LineTooLong, page.skipped.get(SkipReason::LineTooLong));
     }
@@ -258,26 +260,26 @@ fn run_for(
     Ok(outcome)
 }
 
-/// Lines that are returned.
+/// The lines of one page.
 #[derive(Default)]
 struct UsesPage {
     files: Vec<GrepFile>,
     matches: u64,
     last: Option<Cursor>,
-    /// There are more.
+    /// True if there are more.
     is_cut: bool,
-    /// Not the number of lines but the bytes of a file's lines filled it.
+    /// True if the page was filled by the bytes of one file's lines, not by the number of lines.
     by_bytes: bool,
     elsewhere: DirectoryTally,
     skipped: Skipped,
-    /// Lines that the qualifier leaves out, by the type or module that the name belongs to.
+    /// Lines that the qualifier excludes, by the type or module that the name belongs to.
     left_out: BTreeMap<String, u64>,
-    /// Files read by line.
+    /// Files without a syntax tree, in which the qualifier was not applied.
     not_narrowed: u64,
 }
 
 impl UsesPage {
-    /// Adds lines of a file, of which the page may have some before.
+    /// Adds lines of a file. The page may already have other lines of it.
     fn add(&mut self, record: GrepFile) {
         self.matches += record.match_count;
         match self.files.last_mut().filter(|last| last.place == record.place) {
@@ -291,7 +293,7 @@ impl UsesPage {
     }
 }
 
-/// The types and modules with the most lines.
+/// Returns the types and modules with the most lines.
 fn most_first(lines: BTreeMap<String, u64>) -> Vec<GrepReceiver> {
     let mut all: Vec<GrepReceiver> = lines
         .into_iter()
@@ -302,35 +304,35 @@ fn most_first(lines: BTreeMap<String, u64>) -> Vec<GrepReceiver> {
     all
 }
 
-/// Lines of a file.
+/// Some of the lines of a file.
 struct FileLines {
     record: GrepFile,
-    /// The last of them.
+    /// The last of these lines.
     last: u64,
-    /// Lines with the name, whether the qualifier leaves them out or not.
+    /// Lines with the name, whether the qualifier excludes them or not.
     found: u64,
     has_more: bool,
     left_out: Vec<String>,
     is_narrowed: bool,
 }
 
-/// Reads what is told of the files with a name.
+/// Reads the files with a name.
 struct UseReader<'a> {
     context: &'a Context,
     root: &'a Arc<Root>,
     qualified: QualifiedName<'a>,
     pattern: &'a Pattern,
-    /// For one file.
+    /// Options for searching one file.
     walk: WalkOptions,
     around: (usize, usize),
-    /// Names in the path of what is searched.
+    /// Depth of the search's start directory.
     start_depth: usize,
     stop: &'a Stop,
     border: Border<'a>,
     held: HeldFiles,
 }
 
-/// Texts and outlines of files that are told of, some of them twice.
+/// Texts and outlines of the files for this answer; some are needed twice.
 #[derive(Default)]
 struct HeldFiles(HashMap<RelPath, Arc<OutlinedFile>>);
 
@@ -362,7 +364,8 @@ impl<'a> UseReader<'a> {
         }
     }
 
-    /// Returns where a file comes in the answer: files that write the qualifier before the name come first.
+    /// Returns the position of a file in the answer: files that contain the qualifier on a line with the name
+    /// come first.
     fn order(&self, file: &FileEvents) -> u8 {
         let part = part(&file.path);
         let Some(qualifier) = self.qualified.qualifier else { return part };
@@ -370,13 +373,13 @@ impl<'a> UseReader<'a> {
         2 * part + u8::from(!file.events.iter().any(is_qualified))
     }
 
-    /// Looks for all files with the name.
+    /// Searches for all files with the name.
     fn gather(&self, start: &RelPath, walk: &WalkOptions) -> Result<Gathered, ToolError> {
-        // What is found has to be shown, too.
+        // Part of the time is reserved for preparing the page.
         let gathering = self.stop.within(self.context.timeout.mul_f64(limits::GREP_GATHER_SHARE));
         let scan = ScanOptions { exhaustive: true, ..self.scan((0, 0), usize::MAX) };
         let mut files: Vec<MentioningFile> = Vec::new();
-        // Files with more lines than are held of one at once.
+        // Files with more lines than we keep at once for one file.
         let mut uncounted: Vec<usize> = Vec::new();
         let report = search(self.root, start, walk, self.pattern, &scan, &gathering, |file| {
             let path = file_name(&file.path);
@@ -401,7 +404,7 @@ impl<'a> UseReader<'a> {
                 false => ControlFlow::Break(()),
             }
         })?;
-        // Where not all files are known, another page would have others before its beginning.
+        // If not all files are known, another page could have files that belong before its beginning.
         let all_known = report.stopped.is_none() && !report.broke_off && !report.too_many_entries;
         let mut is_complete = is_whole(&report) && all_known;
         for nth in uncounted {
@@ -416,7 +419,7 @@ impl<'a> UseReader<'a> {
         Ok(Gathered { files, report, is_complete, all_known })
     }
 
-    /// Reads what will be told of, on all processors.
+    /// Reads the files for this answer in advance, on all processors.
     fn hold(&mut self, files: &[MentioningFile], cursor: Option<&Cursor>, max_results: u64) {
         let (most, most_bytes) = limits::GREP_USES_HELD;
         let is_ahead = |file: &&MentioningFile| {
@@ -424,7 +427,7 @@ impl<'a> UseReader<'a> {
         };
         let mut lines = 0;
         let page = files.iter().filter(is_ahead).take_while(|file| {
-            // Of a qualified name files are read until enough lines are left.
+            // For a qualified name we read files until enough lines remain.
             let is_within = lines < max_results || self.qualified.qualifier.is_some();
             lines += file.matches;
             is_within
@@ -446,7 +449,7 @@ impl<'a> UseReader<'a> {
         self.held = HeldFiles(held.into_iter().flatten().collect());
     }
 
-    /// A file's text with what it defines.
+    /// Returns a file's text with its definitions.
     fn outlined(&self, path: &RelPath) -> Option<Arc<OutlinedFile>> {
         match self.held.0.get(path) {
             Some(file) => Some(Arc::clone(file)),
@@ -454,7 +457,8 @@ impl<'a> UseReader<'a> {
         }
     }
 
-    /// The definitions of the name, those of tests and those without a body last, and how many there are.
+    /// Returns the definitions of the name and their total number. Definitions in tests and those without a
+    /// body come last.
     fn definitions(
         &mut self,
         files: &[MentioningFile],
@@ -497,7 +501,7 @@ impl<'a> UseReader<'a> {
                 let is_lesser = definition.kind == DefinitionKind::Declaration;
                 found.push(((fit, *part, is_lesser), self.record(path, definition, definition.line, &text)));
             }
-            // Within these the order of paths and lines stays.
+            // The sort is stable, so paths and lines keep their order.
             found.sort_by_key(|(order, _)| *order);
             found.truncate(limits::GREP_DEFINITIONS);
         }
@@ -505,7 +509,7 @@ impl<'a> UseReader<'a> {
             let files = count(too_large, "file");
             notes.push(format!("{files} could not be looked at for definitions, for the size or what it is"));
         }
-        // Only those that fit best; without a qualifier all fit equally well.
+        // We list only those that fit best; without a qualifier all fit equally well.
         let Some(&((best, ..), _)) = found.first() else { return (Vec::new(), 0) };
         let all = counts[best as usize];
         if let Some(qualifier) = self.qualified.qualifier {
@@ -523,8 +527,8 @@ impl<'a> UseReader<'a> {
         (found.into_iter().map(|(_, definition)| definition).collect(), all)
     }
 
-    /// The types that implement or extend the name, those of tests last, and how many there are. They are looked for in all
-    /// files, because the page that shows some of the lines may have none of them.
+    /// Returns the types that implement or extend the name and their total number. Those in tests come last.
+    /// We search all files, because the current page may not contain any of them.
     fn implementations(
         &mut self,
         files: &[MentioningFile],
@@ -575,7 +579,7 @@ impl<'a> UseReader<'a> {
         (listed, all as u64)
     }
 
-    /// The lines of a file at which a type implements or extends the name, with the definition that each is in.
+    /// Returns the lines of a file at which a type implements or extends the name, each with its definition.
     fn implementing_lines(&self, path: &RelPath, file: &OutlinedFile) -> Vec<(u32, usize)> {
         let narrowing = self.narrowing(path, file);
         let is_wanted = |line: u32| match &narrowing {
@@ -584,7 +588,7 @@ impl<'a> UseReader<'a> {
         };
         let uses = file.uses.iter().flatten().filter(|found| found.kind == UseKind::Implementation);
         let definitions = &file.outline.definitions;
-        // On the line of a head a field may be defined, too.
+        // The line of a type's head may also define a field.
         let around = |line: u32| {
             let inner = file.outline.innermost(line);
             let mut outwards = std::iter::successors(inner, |at| definitions[*at].parent);
@@ -597,7 +601,7 @@ impl<'a> UseReader<'a> {
         lines
     }
 
-    /// Returns how a file's lines are narrowed by the qualifier.
+    /// Returns how the qualifier narrows a file's lines.
     fn narrowing<'f>(&self, path: &RelPath, file: &'f OutlinedFile) -> Option<Narrowing<'f>>
     where
         'a: 'f,
@@ -622,7 +626,7 @@ impl<'a> UseReader<'a> {
         }
     }
 
-    /// The lines behind the cursor, until there are enough.
+    /// Returns the lines after the cursor, until there are enough.
     fn page(&mut self, files: &[MentioningFile], cursor: Option<&Cursor>, max_results: u64) -> UsesPage {
         let mut page = UsesPage::default();
         for MentioningFile { part, path, matches, .. } in files {
@@ -636,7 +640,7 @@ impl<'a> UseReader<'a> {
                 .map_or(0, |cursor| cursor.line);
             let room = max_results - page.matches;
             if room == 0 || page.is_cut || self.stop.check().is_some() {
-                // Of the file of the cursor some lines are behind it, or it ended there.
+                // Some lines of the cursor's file are before the page, or it ended there.
                 page.is_cut = true;
                 page.elsewhere.add(path, self.start_depth, *matches);
                 continue;
@@ -645,7 +649,7 @@ impl<'a> UseReader<'a> {
             loop {
                 let most = usize::try_from(max_results - page.matches + 1).unwrap_or(usize::MAX);
                 let Some(lines) = self.file(path, given, most, &mut page.skipped) else {
-                    // What it has is known, and it is not there.
+                    // We know that the file has lines, and they could not be read.
                     page.is_cut |= self.stop.check().is_some();
                     break;
                 };
@@ -655,7 +659,7 @@ impl<'a> UseReader<'a> {
                 lines.left_out.into_iter().for_each(|name| *page.left_out.entry(name).or_default() += 1);
                 page.is_cut = lines.has_more;
                 page.by_bytes = lines.has_more && lines.found + 1 < most as u64;
-                // The place of lines that are left out is taken by the next ones.
+                // Excluded lines are replaced by the following ones.
                 let goes_on =
                     lines.has_more && !page.by_bytes && lines.found > 0 && page.matches < max_results;
                 if !goes_on || self.stop.check().is_some() {
@@ -667,7 +671,7 @@ impl<'a> UseReader<'a> {
         page
     }
 
-    /// The lines of a file behind one, at most one less than so many.
+    /// Returns at most `most - 1` lines of a file after the line `behind`.
     fn file(&mut self, path: &RelPath, behind: u64, most: usize, skipped: &mut Skipped) -> Option<FileLines> {
         let after = (behind > 0).then(|| Delivered::Matches(path.clone(), behind));
         let scan = ScanOptions { after, index: None, ..self.scan(self.around, most) };
@@ -696,7 +700,7 @@ impl<'a> UseReader<'a> {
         record.lines.retain(|line| line.line_number <= last + self.around.1 as u64);
         let found = record.match_count;
         let (mut left_out, mut is_narrowed) = (Vec::new(), false);
-        // Of what is too large for that, lines are found and nothing is told of them.
+        // For a file that is too large for parsing, we return the lines without their kind.
         if let Some(file) = self.outlined(path) {
             tell(&mut record, path, &file, self.qualified.name);
             if let Some(narrowing) = self.narrowing(path, &file) {
@@ -707,7 +711,7 @@ impl<'a> UseReader<'a> {
         Some(FileLines { record, last, found, has_more, left_out, is_narrowed })
     }
 
-    /// How many lines of a file have the name; `None` if there was no time to count them.
+    /// Returns the number of lines of a file with the name, or `None` if there was no time to count them.
     fn count(&self, path: &RelPath) -> Option<u64> {
         let scan = ScanOptions { count_only: true, ..self.scan((0, 0), usize::MAX) };
         let mut matches = 0;
@@ -737,7 +741,7 @@ impl From<Fit> for DefinitionFit {
     }
 }
 
-/// Leaves out the lines where the name belongs to another type or module, and returns the names of these.
+/// Removes the lines where the name belongs to another type or module, and returns the names of these.
 fn leave_out(record: &mut GrepFile, narrowing: &Narrowing<'_>, around: (usize, usize)) -> Vec<String> {
     let mut left_out = Vec::new();
     let mut kept: Vec<u64> = Vec::new();
@@ -776,7 +780,7 @@ fn defines(kind: DefinitionKind) -> bool {
     !matches!(kind, DefinitionKind::Extension | DefinitionKind::Heading)
 }
 
-/// Says of each line what it has the name in, and in which definition it stands.
+/// Sets the kind of use and the enclosing definition of each line.
 fn tell(record: &mut GrepFile, path: &RelPath, file: &OutlinedFile, name: &str) {
     let OutlinedFile { text, outline, uses } = file;
     let definitions = &outline.definitions;
@@ -793,7 +797,7 @@ fn tell(record: &mut GrepFile, path: &RelPath, file: &OutlinedFile, name: &str) 
         let number = line.line_number as u32;
         let is_definition = own.contains(&number);
         line.mention = (line.kind == "match").then_some(if is_definition { "definition" } else { kind });
-        // A line that defines the name itself is shown in the definition around that.
+        // A line that defines the name itself belongs to the enclosing definition.
         let innermost = outline.innermost(number).and_then(|at| match is_definition {
             true if definitions[at].line == number => definitions[at].parent,
             _ => Some(at),
@@ -802,14 +806,14 @@ fn tell(record: &mut GrepFile, path: &RelPath, file: &OutlinedFile, name: &str) 
     }
 }
 
-/// The kind of the uses of a line; of several the one that says most.
+/// Returns the kind of the uses on a line; if there are several, the most informative one.
 fn kind_of_line(uses: &[Use], line: u32) -> &'static str {
     let first = uses.partition_point(|used| used.line < line);
     let on_line = uses[first..].iter().take_while(|used| used.line == line);
     on_line.map(|used| used.kind).min().unwrap_or(UseKind::Code).name()
 }
 
-/// A definition with the names of the nearest ones around it.
+/// Returns a definition with the names of its nearest enclosing definitions.
 fn within(outline: &FileOutline, at: usize) -> GrepWithin {
     let names = outline.qualified(at);
     let nearest = &names[names.len().saturating_sub(limits::GREP_WITHIN)..];

@@ -1,4 +1,4 @@
-//! What is told of a lookup: nothing of its words.
+//! Telemetry event of a lookup. It never contains the words.
 
 use std::time::Instant;
 
@@ -43,8 +43,8 @@ pub(super) fn event(
     event
 }
 
-/// Returns what is told where there is nothing to look words up with, as in a program without a store: of a call, and
-/// once of a server that would have offered the tool.
+/// Returns the event if there is no store to look words up in: for a call, and once for a server that would
+/// have offered the tool.
 pub fn fallback(tool: &str, limit: u64) -> Map<String, Value> {
     let mut event = Map::new();
     let mut put = |name: &str, value: Value| drop(event.insert(format!("retrieval.{name}"), value));

@@ -129,12 +129,12 @@ pub enum LookupStatus {
 }
 
 impl LookupStatus {
-    /// Whether the answer tells what is in the collection.
+    /// Returns true if the answer describes the collection.
     pub(super) fn was_looked_up(self) -> bool {
         !matches!(self, Self::EncoderUnavailable | Self::StoreUnavailable)
     }
 
-    /// As records and telemetry call it.
+    /// Returns the name in records and telemetry.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Found => "found",
@@ -204,7 +204,7 @@ pub struct LookupLine {
     pub text: String,
 }
 
-/// What a lookup came to.
+/// Returns the status of a lookup.
 pub(super) fn status(lookup: &Lookup) -> LookupStatus {
     let is_absent = lookup.name.as_ref().is_some_and(NameFacts::is_absent);
     match &lookup.state {

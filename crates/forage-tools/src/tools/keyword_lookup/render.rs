@@ -1,4 +1,4 @@
-//! The text of an answer of `keyword_lookup`.
+//! Text rendering of `keyword_lookup`.
 
 use forage_fs::{Root, display_foreign_path, display_text};
 use std::fmt::Write as _;
@@ -16,7 +16,7 @@ use crate::sanitize::sanitize_line;
 use crate::shown::{Rendered, ShownFiles};
 use crate::text::{clip_line, count, quoted};
 
-/// How much is shown of each hit; each step less.
+/// Levels of detail of each hit, from most to least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LookupDetail {
     Lines,
@@ -25,12 +25,12 @@ enum LookupDetail {
 
 impl Render for LookupResponse {
     fn redact(&mut self, border: &mut Border<'_>) {
-        // Payloads and lines were taken through the border.
+        // Payloads and lines have already been redacted.
         self.reason.iter_mut().for_each(|reason| border.text(reason));
     }
 
     fn name_whole_paths(&mut self, _: &Root) {
-        // Nothing of it lies below a root.
+        // None of the paths are below a root.
     }
 
     fn counts(&self) -> Counts<'_> {
@@ -50,7 +50,7 @@ impl Render for LookupResponse {
     }
 }
 
-/// What [`body`] shows, of points that have a path.
+/// Returns the places that [`body`] displays, for points that have a path.
 fn shown_places(response: &LookupResponse, detail: LookupDetail) -> ShownFiles {
     let mut files = ShownFiles::default();
     for hit in &response.hits {
@@ -74,7 +74,7 @@ fn nothing(response: &LookupResponse) -> String {
                     "Nothing in {place} has any word of {query}, with or without the filter {}.",
                     filter(response)
                 ),
-                // The warning says why it is not known.
+                // The warning contains the reason why it is not known.
                 (false, None) => {
                     format!(
                         "Nothing under the filter {} in {place} has any word of {query}.",
@@ -101,12 +101,12 @@ fn nothing(response: &LookupResponse) -> String {
     }
 }
 
-/// The filter as it was written.
+/// Returns the filter as the caller wrote it.
 fn filter(response: &LookupResponse) -> String {
     quoted(&response.filter.join(", "))
 }
 
-/// Of a filter: whether it lets anything through, and what there is without it.
+/// Describes whether the filter lets anything through, and what there is without it.
 fn under_filter(response: &LookupResponse, query: &str, place: &str) -> String {
     let filter = filter(response);
     let Some(beyond) = &response.without_filter else { return String::new() };
@@ -142,7 +142,7 @@ fn body(response: &LookupResponse, detail: LookupDetail) -> String {
     text
 }
 
-/// What there is, and of a name first whether it is there.
+/// Returns the headline; for a name it first states whether the name exists.
 fn head(response: &LookupResponse) -> String {
     let (hits, query) = (count(response.hits.len() as u64, "result"), quoted(&response.query));
     let mut place = sanitize_line(&response.collection).into_owned();
@@ -180,7 +180,7 @@ fn head(response: &LookupResponse) -> String {
     format!("{said}{}{untold} {hits}, best first.\n", elsewhere.unwrap_or_default())
 }
 
-/// What results have of a name.
+/// Returns the heading of the results with this kind of match.
 fn group(has: Has) -> &'static str {
     match has {
         Has::Whole => "As a whole",
@@ -204,7 +204,7 @@ fn push_hit(text: &mut String, hit: &LookupHit, detail: LookupDetail) {
     }
 }
 
-/// The path with its lines, or what names the point.
+/// Returns the path with its lines, or the id of the point.
 fn place(hit: &LookupHit) -> String {
     let Some(path) = hit.payload.get("path").and_then(Value::as_str) else {
         return format!("point {}", hit.id);
@@ -217,7 +217,7 @@ fn place(hit: &LookupHit) -> String {
     }
 }
 
-/// What else the payload says in a word or a number.
+/// Returns other short values of the payload.
 fn facts(hit: &LookupHit) -> String {
     let mut facts = String::new();
     for (name, value) in
@@ -240,7 +240,7 @@ fn shown(text: &str) -> String {
     clip_line(&display_text(text), limits::RANKED_LINE_CHARACTERS)
 }
 
-/// The path of a point, as whatever filled the collection wrote it.
+/// Returns the path of a point, as written by the program that filled the collection.
 fn shown_path(path: &str) -> String {
     clip_line(&display_foreign_path(path), limits::RANKED_LINE_CHARACTERS)
 }

@@ -1,11 +1,12 @@
-//! Reads a model's answer: which of the files that it was shown it keeps.
+//! Parses a model's answer: determines which of the files that it was shown it keeps.
 //!
-//! Two forms are read: JSON, as the schema asks for it ([`super::json`]), and a plain list, as the requirement's prompt does
-//! ([`super::list`]). The words of any other text are not understood. An answer counts only if it is the one answer of its
-//! text; of two that differ, or of none, nothing is guessed, and the model counts as failed. Files that the text around an
-//! answer names are reported, so that none is lost silently.
+//! Two formats are supported: JSON, as requested by the schema ([`super::json`]), and a plain list, as
+//! requested by the requirement's prompt ([`super::list`]). We don't interpret the words of any other text.
+//! An answer counts only if it is the only one in its text. If there are two different answers, or none, we
+//! don't guess, and the model counts as failed. Files that are named in the text around an answer are
+//! reported, so that none is lost silently.
 //!
-//! `tests/data/answers` has an answer in the style of each family of models, with the source of its habits.
+//! `tests/data/answers` has an answer in the style of each model family, with the source for its habits.
 
 use forage_fs::display_message;
 use forage_llm::reasoning::{Thought, without_reasoning};
@@ -23,7 +24,7 @@ use crate::text::clip;
 pub(super) struct KeptAnswerFile {
     /// Index among the files of the evidence.
     pub(super) file: usize,
-    /// One line.
+    /// The explanation as one line.
     pub(super) explanation: String,
     /// 1 to 3, from an answer by ids.
     pub(super) grade: Option<u8>,
@@ -42,40 +43,40 @@ pub struct LineRange {
     pub shown: bool,
 }
 
-/// An answer in the order of the model.
+/// An answer in the model's order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ParsedAnswer {
     pub(super) kept: Vec<KeptAnswerFile>,
-    /// Files that the text around the answer names, and the answer does not.
+    /// Files that are named in the text around the answer, but not in the answer.
     pub(super) mentioned: Vec<usize>,
-    /// Lines or entries that name a file which is not in the evidence, or that repeat what a file says.
+    /// Lines or entries that name a file which is not in the evidence, or that repeat the text of a file.
     pub(super) dropped: usize,
-    /// The answer ended in the middle.
+    /// True if the answer was truncated.
     pub(super) cut: bool,
 }
 
-/// The part of a text that one of the readers understands, and the rest.
+/// The part of a text that one of the parsers understands, and the rest.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
-    /// The files of the answer; `None` without one.
+    /// The files of the answer; `None` if there is none.
     pub(super) kept: Option<Vec<KeptAnswerFile>>,
-    /// As in [`ParsedAnswer`].
+    /// See [`ParsedAnswer`].
     pub(super) dropped: usize,
-    /// As in [`ParsedAnswer`].
+    /// See [`ParsedAnswer`].
     pub(super) cut: bool,
-    /// The lines that are part of no answer.
+    /// The lines that are not part of an answer.
     pub(super) prose: String,
 }
 
-/// There are answers that differ, or words whose meaning decides about one.
+/// There are different answers, or words whose meaning would decide.
 #[derive(Debug)]
 pub(super) struct Unclear;
 
-/// The grade of a file that was given none.
+/// The grade of a file without a grade.
 const UNGRADED: u8 = 1;
 
 impl KeptAnswerFile {
-    /// A file with a model's words about it, which become one clean line.
+    /// Creates the entry of a file. The model's words about it are converted to one clean line.
     pub(super) fn new(file: usize, words: &str, grade: Option<u8>, names: &FileNames<'_>) -> Self {
         let grade = names.by_id().then_some(grade.unwrap_or(UNGRADED));
         let explanation = clip(&display_message(&sanitize_line(words)), limits::EXPLANATION_BYTES);
@@ -83,9 +84,10 @@ impl KeptAnswerFile {
     }
 }
 
-/// Reads an answer; `None` for a text that can't be read as one.
+/// Parses an answer. Returns `None` if the text is not a valid one.
 ///
-/// A fence holds the answer only where the text around it has none: models quote files and show code in fences.
+/// A fenced block is the answer only if the text around it has none, because models quote files and show code
+/// in fences.
 pub(super) fn parse(text: &str, names: &FileNames<'_>) -> Option<ParsedAnswer> {
     let (text, is_cut) = spoken(text);
     let (plain, fences) = fences(text);
@@ -111,7 +113,7 @@ pub(super) fn parse(text: &str, names: &FileNames<'_>) -> Option<ParsedAnswer> {
             kept.push(file);
         }
     }
-    // A list and the sentence that there is none contradict each other.
+    // A list and the sentence that no files are relevant contradict each other.
     if !kept.is_empty() && reading.prose.to_lowercase().contains(list::NOTHING) {
         return None;
     }
@@ -120,7 +122,7 @@ pub(super) fn parse(text: &str, names: &FileNames<'_>) -> Option<ParsedAnswer> {
     Some(ParsedAnswer { kept, mentioned, dropped: reading.dropped, cut: reading.cut || is_cut })
 }
 
-/// Reads the one answer of a text that follows `before`.
+/// Parses the only answer in a text that follows `before`.
 fn read(text: &str, before: &str, names: &FileNames<'_>) -> Result<Reading, Unclear> {
     let (json, rest) = json::read(text, names)?;
     let list = list::read(&rest, before, names)?;
@@ -131,7 +133,8 @@ fn read(text: &str, before: &str, names: &FileNames<'_>) -> Result<Reading, Uncl
     }
 }
 
-/// A text without its fences, and each fence with the length of the text before it.
+/// Splits a text into the text without its fenced blocks, and each block with the length of the text before
+/// it.
 fn fences(text: &str) -> (String, Vec<(usize, String)>) {
     let (mut plain, mut fences) = (String::with_capacity(text.len()), Vec::<(usize, String)>::new());
     let mut is_open = false;
@@ -152,8 +155,8 @@ fn fences(text: &str) -> (String, Vec<(usize, String)>) {
     (plain, fences)
 }
 
-/// A text without what the model thinks aloud, and whether such reasoning follows the answer: that ends the text. Servers
-/// take it out where they know the model.
+/// Removes the model's reasoning from a text. Returns true if reasoning follows the answer, because then the
+/// answer ends there. Servers remove it if they know the model.
 fn spoken(text: &str) -> (&str, bool) {
     let text = without_reasoning(final_channel(text.trim()));
     let lines = text.split_inclusive('\n').take_while(|line| Thought::at_start(line).is_none());
@@ -161,13 +164,13 @@ fn spoken(text: &str) -> (&str, bool) {
     (text[..length].trim_end(), length < text.len())
 }
 
-/// Beginning of a message in the channel for the answer.
+/// The start of a message in the channel for the answer.
 const FINAL: &str = "<|channel|>final";
 
-/// The message for the user where a model speaks in channels, as its text begins with one. What another channel quotes of a
-/// message does not stand where one begins.
+/// Returns the message for the user if a model uses channels, which its text shows by beginning with one. A
+/// quotation of a message in another channel does not begin where a message can.
 fn final_channel(text: &str) -> &str {
-    // The same with its marks swallowed.
+    // The same after a server has removed the channel markers.
     if let Some(rest) = text.strip_prefix("analysis")
         && let Some((_, answer)) = rest.split_once("assistantfinal")
     {

@@ -1,7 +1,7 @@
-//! Files that `search_index` ranks first, beside those that the terms find.
+//! Adds the first files of `search_index` to those that the terms find.
 //!
-//! A term that matches too much is left out or shown in part, and with it may go the file that it names. The ranking has no
-//! such bound: it knows how rare each word is, and what file is called by it.
+//! A term that matches too much is dropped or shown in part, and we may lose the file that it names. The
+//! ranking has no such limit: it knows the rarity of each word, and which files are named after it.
 
 use std::sync::Arc;
 
@@ -16,25 +16,26 @@ use crate::file_text::lossy;
 use crate::limits;
 use crate::tools::search_index::{RankRequest, rank};
 
-/// Files of the ranking, and parts of each.
+/// Maximum files of the ranking, and parts of each.
 const UNION: (usize, usize) = (limits::UNION_FILES, limits::UNION_CHUNKS);
 
-/// What a ranking gives to a search.
+/// The results of a ranking for a search.
 #[derive(Default)]
 pub(super) struct RankedCandidates {
-    /// In its order, those that a term matches among them.
+    /// The ranked paths in order, including those that a term matches.
     pub(super) paths: Vec<RelPath>,
     /// Files that no term had found.
     pub(super) added: u64,
-    /// What is to be said of it.
+    /// Warnings about the ranking.
     pub(super) warnings: Vec<String>,
 }
 
-/// Ranks the files below `start` for a question, and adds the first to what was found. Where nothing could be ranked, that
-/// is a warning: the terms have found what they found.
+/// Ranks the files below `start` for a question, and adds the first ones to the findings. If ranking fails,
+/// that is a warning, because the findings of the terms remain valid.
 ///
 /// # Errors
-/// The caller has gone.
+///
+/// Returns an error if the call was cancelled.
 pub(super) fn add_ranked(
     context: &Context,
     root: &Arc<Root>,
@@ -75,7 +76,7 @@ pub(super) fn add_ranked(
     Ok(RankedCandidates { paths, added: added as u64, warnings })
 }
 
-/// The lines of a text that say most, from the best parts of its file.
+/// Returns the most informative lines of a text, from the best parts of its file.
 fn best_lines(hit: &FileHit, words: &QueryWords, text: &[u8]) -> Vec<usize> {
     let text = lossy(text.into());
     let lines: Vec<&str> = text.split('\n').collect();
@@ -84,7 +85,7 @@ fn best_lines(hit: &FileHit, words: &QueryWords, text: &[u8]) -> Vec<usize> {
         chosen.extend(words.best_of_chunk(chunk, &lines, limits::UNION_LINES));
     }
     if chosen.is_empty() {
-        // It is there for its name.
+        // The file was ranked for its name.
         chosen.push(0);
     }
     chosen.sort_unstable();

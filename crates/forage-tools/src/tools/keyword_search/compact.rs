@@ -1,8 +1,8 @@
-//! What the model sees of the files, in the compact form: the best windows of each file, the best files first, within
-//! a budget.
+//! Compact evidence for the model: the best windows of each file, the best files first, within a budget.
 //!
-//! Every line of a file's text stands behind its number, and control characters are written out, so that no file can
-//! write a heading, a separator or a reference: those begin a line with something else than a digit.
+//! Every line of a file's text follows its line number, and control characters are escaped. No file can
+//! therefore forge a heading, a separator or a reference, because these begin a line with something other
+//! than a digit.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -23,7 +23,7 @@ use crate::text::{clip, count, grouped};
 /// Evidence in the compact form.
 #[derive(Debug, Default)]
 pub(super) struct Packed {
-    /// What each request shows, best files first.
+    /// The blocks in each request, best files first.
     pub(super) shards: Vec<Vec<EvidenceBlock>>,
     pub(super) coverage: Coverage,
 }
@@ -34,13 +34,13 @@ pub(super) struct Coverage {
     pub(super) files_with_context: usize,
     pub(super) files_in_one_line: usize,
     pub(super) files_left_out: usize,
-    /// Lines that a term matches, in all files.
+    /// Matching lines in all files.
     pub(super) matches: usize,
     pub(super) matches_shown: usize,
 }
 
 impl Coverage {
-    /// A sentence on what is not shown; `None` when everything is.
+    /// Returns a sentence about the parts that are not shown, or `None` if everything is.
     pub(super) fn warning(&self) -> Option<String> {
         let mut parts = Vec::new();
         let mut part = |files: usize, verb: &str| {
@@ -70,9 +70,9 @@ impl Coverage {
 
 /// Packs the files into at most `shards` requests of `budget` bytes of evidence each.
 ///
-/// Files come in lexical order. A file gets up to four windows while there is room for it and for the entries of the
-/// files behind it; in the last request it is then tried with two, with one, and in one line. What does not fit
-/// even so is counted.
+/// Files are processed in lexical order. A file gets up to four windows while there is room for it and for
+/// the entries of the following files. In the last request we then try two windows, one window, and one line.
+/// Files that still do not fit are counted.
 pub(super) fn pack(
     found: &OrderedMatches<'_>,
     redactor: &Redactor,
@@ -92,7 +92,7 @@ pub(super) fn pack(
         })
         .collect();
     let entries: Vec<EvidenceBlock> = candidates.iter().map(|candidate| candidate.entry(&headings)).collect();
-    // What the files behind each one take when they are shown in one line.
+    // Bytes that the files after each one take if they are shown in one line.
     let mut behind = vec![0; entries.len() + 1];
     for (index, entry) in entries.iter().enumerate().rev() {
         behind[index] = behind[index + 1] + entry.text.len();
@@ -115,7 +115,7 @@ pub(super) fn pack(
         let mut full = fitting(used, &copies, is_last);
         if full.is_none() && !is_last && used > 0 {
             packed.shards.push(Vec::new());
-            // Another request does not show what this one did.
+            // Another request does not contain the windows of this one.
             (used, copies) = (0, Copies::default());
             full = fitting(used, &copies, packed.shards.len() >= shards);
         }
@@ -145,7 +145,7 @@ pub(super) fn pack(
     packed
 }
 
-/// What headings are written from.
+/// The data that headings are written from.
 struct Headings<'a> {
     gathered: &'a KeywordFindings,
     with_ids: bool,
@@ -157,12 +157,12 @@ impl Headings<'_> {
         if self.with_ids { format!("F{} {path}", candidate.id) } else { format!("FILE {path}") }
     }
 
-    /// What a reference to a file's lines calls the file.
+    /// Returns the name of a file in references to its lines.
     fn short(&self, candidate: &CompactFile<'_>) -> String {
         if self.with_ids { format!("F{}", candidate.id) } else { candidate.file.path.display().into_owned() }
     }
 
-    /// The terms that match in a file, each with its number of lines.
+    /// Lists the terms that match in a file, each with its number of lines.
     fn terms(&self, file: &FileEvidence) -> String {
         if file.is_ranked() {
             return RANKED.to_owned();
@@ -176,22 +176,22 @@ impl Headings<'_> {
     }
 }
 
-/// Stands in the place of the terms in the heading of a file that a ranking found.
+/// Replaces the terms in the heading of a file that a ranking found.
 const RANKED: &str = "ranked high";
 
-/// Windows that are already in the request, by their text, with the words that refer to them.
+/// Windows that are already in the request, by their text, with the text of a reference to them.
 #[derive(Default)]
 struct Copies(HashMap<String, String>);
 
 /// A run of lines to show.
 struct LineWindow {
-    /// Indices of lines.
+    /// Indexes of lines.
     lines: Range<usize>,
     matches: usize,
     score: f64,
 }
 
-/// A file with its lines as they may be shown.
+/// A file with its lines prepared for display.
 struct CompactFile<'a> {
     file: &'a FileEvidence,
     index: usize,
@@ -206,35 +206,36 @@ struct CompactFile<'a> {
 /// A line without its secrets.
 pub(super) struct RedactedLine {
     pub(super) text: String,
-    /// A byte to show when it is too long to be shown whole.
+    /// The byte to show if the line is too long to be shown whole.
     pub(super) middle: usize,
-    /// Bytes of it that are not in `text`, in front and behind.
+    /// Bytes before and after `text` that were cut off.
     cut: CutLine,
-    /// Secrets taken out of it, but for private keys.
+    /// Secrets removed from the line, except private keys.
     redacted: usize,
-    /// It was a line of a private key.
+    /// True if it was a line of a private key.
     in_key: bool,
 }
 
 impl RedactedLine {
-    /// Its text, within a limit.
+    /// Returns its text within a limit.
     fn cut(&self, limit: usize) -> String {
         elided(&self.text, self.middle, limit, self.cut)
     }
 }
 
-/// Secrets taken out of these lines. A private key is one, however many lines it has.
+/// Returns the number of secrets removed from these lines. A private key counts once, however many lines it
+/// has.
 fn secrets(lines: &[RedactedLine]) -> usize {
     secrets_of(&lines.iter().collect::<Vec<_>>())
 }
 
-/// The same of lines that need not be neighbours.
+/// Like [`secrets`], for lines that need not be adjacent.
 pub(super) fn secrets_of(lines: &[&RedactedLine]) -> usize {
     let keys = lines.chunk_by(|a, b| a.in_key == b.in_key).filter(|run| run.iter().any(|line| line.in_key));
     lines.iter().map(|line| line.redacted).sum::<usize>() + keys.count()
 }
 
-/// A block, and what has to be known when it is taken.
+/// A block, and the values to update if it is used.
 struct Full {
     block: EvidenceBlock,
     matches: usize,
@@ -243,7 +244,7 @@ struct Full {
 }
 
 impl<'a> CompactFile<'a> {
-    /// `None` for a file without a matching line.
+    /// Returns `None` for a file without a matching line.
     fn new(
         file: &'a FileEvidence,
         index: usize,
@@ -300,7 +301,7 @@ impl<'a> CompactFile<'a> {
         Full { block, matches, originals }
     }
 
-    /// The file in one line, by the first of its best lines.
+    /// Returns the file in one line, by the first of its best lines.
     fn entry(&self, headings: &Headings<'_>) -> EvidenceBlock {
         let best = lexical::best_lines(self.file, 1).first().copied().unwrap_or_default();
         let number = self.number(best);
@@ -320,7 +321,7 @@ impl<'a> CompactFile<'a> {
         }
     }
 
-    /// What makes a window equal to another: its text and what matches, wherever it stands.
+    /// Returns the identity of a window: its text and which lines match, but not its position.
     fn signature(&self, range: &Range<usize>) -> String {
         let lines = self.file.lines.get(range.clone()).unwrap_or_default().iter();
         let texts = self.lines.get(range.clone()).unwrap_or_default().iter();
@@ -344,8 +345,9 @@ fn mark(line: &EvidenceLine) -> char {
     if line.is_evidence() { ':' } else { '-' }
 }
 
-/// The lines of a file, redacted before any is chosen or cut. Redaction sees all ten lines of context, of which only a few will be
-/// shown: a key whose first line is left out must not pass as text.
+/// Returns the lines of a file, redacted before any is chosen or cut. Redaction sees all ten lines of
+/// context, of which only a few will be shown, because a key whose first line is left out must not pass as
+/// text.
 pub(super) fn lines(file: &FileEvidence, redactor: &Redactor) -> Vec<RedactedLine> {
     let mut lines = Vec::with_capacity(file.lines.len());
     for group in file.groups() {
@@ -357,7 +359,7 @@ pub(super) fn lines(file: &FileEvidence, redactor: &Redactor) -> Vec<RedactedLin
             let middle = line.first_match.saturating_sub(removed);
             let marks = |text: &str, mark: &str| text.matches(mark).count();
             let in_key = marks(whole, KEY_MARK) > marks(raw, KEY_MARK);
-            // The file may hold such marks itself, and lose them to a rule.
+            // The file may itself contain such marks, and a rule may remove them.
             let others = |text: &str| marks(text, MARK) - marks(text, KEY_MARK);
             let redacted = others(whole).saturating_sub(others(raw));
             lines.push(RedactedLine { text: whole.to_owned(), middle, cut: line.cut, redacted, in_key });
@@ -366,8 +368,8 @@ pub(super) fn lines(file: &FileEvidence, redactor: &Redactor) -> Vec<RedactedLin
     lines
 }
 
-/// The windows of a file in line order: three lines around every match, joined where they touch, and parted where
-/// they get long.
+/// Returns the windows of a file in line order: three lines around every match, joined if they touch, and
+/// split if they get long.
 fn windows(file: &FileEvidence, weights: &[f64]) -> Vec<LineWindow> {
     let lines = &file.lines;
     let matches: Vec<u64> = lines.iter().filter(|line| line.is_evidence()).map(|line| line.number).collect();

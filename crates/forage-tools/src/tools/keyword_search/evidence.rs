@@ -1,4 +1,4 @@
-//! What the model sees of the files, in the requirement's form: every line of the evidence, files in path order.
+//! Evidence for the model in the requirement's form: every line of the evidence, files in path order.
 
 use std::fmt::Write as _;
 use std::ops::RangeInclusive;
@@ -14,29 +14,29 @@ use crate::limits;
 use crate::sanitize::line_text;
 use crate::text::{absolute, grouped};
 
-/// What one file gives to a request.
+/// The part of a request about one file.
 #[derive(Clone, Debug)]
 pub(super) struct EvidenceBlock {
     /// Index among the files of the evidence.
     pub(super) file: usize,
-    /// Counted from 1 over all requests of a call, in the order in which files are shown: 7 is `F7`.
+    /// 1-based number over all requests of a call, in display order: 7 is `F7`.
     pub(super) id: usize,
     /// Heading and lines.
     pub(super) text: String,
-    /// The lines that are shown, in order and apart from each other.
+    /// The displayed line ranges, in order and not touching.
     pub(super) shown: Vec<RangeInclusive<u64>>,
-    /// Secrets that were taken out of it already.
+    /// Secrets that were already removed.
     pub(super) redacted: usize,
 }
 
 impl EvidenceBlock {
-    /// The id as it is shown.
+    /// Returns the id as displayed.
     pub(super) fn label(&self) -> String {
         format!("F{}", self.id)
     }
 }
 
-/// A block for every file.
+/// Returns a block for every file.
 pub(super) fn blocks(
     root: &Root,
     gathered: &KeywordFindings,
@@ -75,8 +75,8 @@ fn heading(root: &Root, id: usize, evidence: &FileEvidence, with_ids: bool) -> S
     if with_ids { format!("\nFILE F{id} {path}\n") } else { format!("\nFILE {path}\n") }
 }
 
-/// A block of a file of which only some lines are shown. As in compact evidence, secrets are taken out with the others in
-/// view: those may be what shows that a line has one.
+/// Returns a block of a file of which only some lines are shown. As in compact evidence, redaction sees the
+/// other lines too, because they may show that a line contains a secret.
 fn chosen(
     root: &Root,
     file: usize,
@@ -108,8 +108,8 @@ fn chosen(
     EvidenceBlock { file, id, text, shown: ranges, redacted }
 }
 
-/// Adds a line, cut around its first match when it is long. A long line is redacted before it is cut: of half a
-/// secret no rule would know what it is.
+/// Appends a line, cut around its first match if it is long. A long line is redacted before it is cut,
+/// because no rule recognizes half a secret.
 fn push_line(text: &mut String, line: &EvidenceLine, redactor: &Redactor) -> usize {
     let raw = without_keys(line, redactor);
     if raw.len() <= limits::EVIDENCE_LINE_BYTES {
@@ -117,14 +117,15 @@ fn push_line(text: &mut String, line: &EvidenceLine, redactor: &Redactor) -> usi
         return 0;
     }
     let whole = redactor.redact(&raw);
-    // Redaction moves what comes after it; the offset is a place to look around, not a border.
+    // Redaction moves later text, so the offset is only approximate.
     let removed = raw.len().saturating_sub(whole.as_str().len());
     let middle = line.first_match.saturating_sub(removed);
     push_cut(text, whole.as_str(), middle, line.cut);
     whole.counts().total()
 }
 
-/// Adds a line, cut around a place in it when it is long, of which so many bytes were cut off before.
+/// Appends a line, cut around a position if it is long. `cut` is the number of bytes that were already cut
+/// off.
 fn push_cut(text: &mut String, whole: &str, middle: usize, cut: CutLine) {
     let (before, shown, after) = window(whole, middle, limits::EVIDENCE_LINE_BYTES);
     let (before, after) = (before + cut.before, after + cut.after);
@@ -138,15 +139,15 @@ fn push_cut(text: &mut String, whole: &str, middle: usize, cut: CutLine) {
     text.push('\n');
 }
 
-/// The part of a line around a place in it, with a mark where something is left out, now or before.
+/// Returns the part of a line around a position, with a mark where something is left out, now or before.
 pub(super) fn elided(line: &str, middle: usize, limit: usize, cut: CutLine) -> String {
     let (before, shown, after) = window(line, middle, limit);
     let mark = |is_cut: bool| if is_cut { "…" } else { "" };
     format!("{}{shown}{}", mark(before + cut.before > 0), mark(after + cut.after > 0))
 }
 
-/// A line as text, with the mark in place of what lies in a private key: that it does is known from the whole file, and
-/// may not show from the lines of the evidence.
+/// Returns a line as text, with the mark in place of parts in a private key. These are known from the whole
+/// file, and the lines of the evidence alone may not show them.
 pub(super) fn without_keys(line: &EvidenceLine, redactor: &Redactor) -> String {
     match redactor.is_active() && !line.in_key.is_empty() {
         true => line_text(&concealed(&line.bytes, &line.in_key)),
@@ -154,7 +155,7 @@ pub(super) fn without_keys(line: &EvidenceLine, redactor: &Redactor) -> String {
     }
 }
 
-/// At most `limit` bytes of a line around a place in it, with the number of bytes before and after them.
+/// Returns at most `limit` bytes of a line around a position, with the number of bytes before and after them.
 pub(super) fn window(line: &str, middle: usize, limit: usize) -> (usize, &str, usize) {
     let middle = middle.min(line.len());
     let floor = |at: usize| (0..=at.min(line.len())).rev().find(|&at| line.is_char_boundary(at)).unwrap_or(0);

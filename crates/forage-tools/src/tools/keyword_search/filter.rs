@@ -1,4 +1,4 @@
-//! Asks models which files are relevant: one request, or several at the same time.
+//! Asks models which files are relevant, with one request or several in parallel.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -38,7 +38,7 @@ pub(super) fn fill(
     let settings = &context.filter;
     let started = Instant::now();
     let shards = shards(settings, found, outcome);
-    // The call's own deadline, where it has one, holds for the models too.
+    // If the call has a deadline, it applies to the models too.
     let asking = Asking {
         settings,
         root,
@@ -68,7 +68,7 @@ pub(super) fn fill(
     }
     let errors = failures.join("; ");
     if !failed.is_empty() && settings.on_model_failure == OnModelFailure::Error {
-        // A part of the files without a judgement is no answer to the question unless it was asked for.
+        // A partial judgement does not answer the question unless the settings allow it.
         let part = match judged.is_empty() {
             true => String::new(),
             false => format!("{} of {} requests failed: ", failed.len(), shards.len()),
@@ -97,7 +97,7 @@ pub(super) fn fill(
     Ok(())
 }
 
-/// The files of requests that failed, behind those that were judged, in lexical order and labelled.
+/// Appends the files of failed requests after the judged ones, in lexical order and labelled.
 fn add_unjudged(
     failed: &[&Shard],
     of: usize,
@@ -119,14 +119,14 @@ fn add_unjudged(
     ));
 }
 
-/// A request, and what it shows.
+/// A request and the evidence in it.
 struct Shard {
     request: ChatRequest,
     blocks: Vec<EvidenceBlock>,
     redacted: usize,
 }
 
-/// The requests for the evidence; what they don't show goes into the warnings.
+/// Creates the requests for the evidence, and adds warnings about the parts they do not show.
 fn shards(
     settings: &FilterSettings,
     found: &OrderedMatches<'_>,
@@ -162,8 +162,8 @@ fn shards(
     parts.into_iter().map(shard).collect()
 }
 
-/// Splits blocks, in their order, into at most `most` parts of about the same size: of `bytes` each where that many
-/// parts are enough. A block is never split.
+/// Splits blocks, in order, into at most `most` parts of about the same size: of `bytes` each if that many
+/// parts suffice. A block is never split.
 fn split(blocks: Vec<EvidenceBlock>, bytes: usize, most: usize) -> Vec<Vec<EvidenceBlock>> {
     let total: usize = blocks.iter().map(|block| block.text.len()).sum();
     let parts = total.div_ceil(bytes.max(1)).clamp(1, most);
@@ -183,25 +183,25 @@ fn split(blocks: Vec<EvidenceBlock>, bytes: usize, most: usize) -> Vec<Vec<Evide
     split
 }
 
-/// What came of one request.
+/// The result of one request.
 struct BatchOutcome {
     /// `provider/model`.
     model: String,
     usage: Option<Usage>,
     cost_usd: Option<f64>,
-    /// For an answer from the cache: its age.
+    /// The age of an answer from the cache.
     from_cache: Option<Duration>,
-    /// The model ran into its output limit.
+    /// True if the model reached its output limit.
     at_limit: bool,
     parsed: ParsedAnswer,
-    /// What went wrong with the models before this one.
+    /// The failures of the models tried before this one.
     failures: Vec<String>,
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 enum FilterFailure {
     Cancelled,
-    /// A sentence for each thing that went wrong.
+    /// One sentence per failure.
     All(Vec<String>),
 }
 
@@ -211,13 +211,13 @@ struct Asking<'a> {
     gathered: &'a KeywordFindings,
     waiting: &'a WaitingFor,
     budget: CallBudget,
-    /// Who is told which models were asked.
+    /// Observers that record which models were used.
     told: &'a CallObservers,
 }
 
 impl Asking<'_> {
-    /// Answers in the order of the requests. All are asked at the same time and have the same deadline, by which
-    /// every model returns; so the call takes as long as its slowest request.
+    /// Returns answers in the order of the requests. All requests run in parallel with the same deadline, by
+    /// which every model returns, so the call takes as long as its slowest request.
     fn all(&self, shards: &[Shard]) -> Vec<Result<BatchOutcome, FilterFailure>> {
         if let [only] = shards {
             return vec![self.one(only)];
@@ -239,7 +239,7 @@ impl Asking<'_> {
         })
     }
 
-    /// Asks the models in order. An answer that is no answer counts as a failure of its model.
+    /// Asks the models in order. An invalid answer counts as a failure of its model.
     fn one(&self, shard: &Shard) -> Result<BatchOutcome, FilterFailure> {
         let mut failures = Vec::new();
         let mut ruled_out: Vec<String> = Vec::new();
@@ -274,7 +274,8 @@ impl Asking<'_> {
                 ControlFlow::Continue(Some(provider)) => ruled_out.push(provider),
                 ControlFlow::Break(Err(failure)) => return Err(failure),
                 ControlFlow::Break(Ok((text, answered))) => {
-                    // Half an answer is good enough to be shown with a warning, but not to be given again.
+                    // A truncated answer is good enough to be returned with a warning, but it must not be
+                    // cached.
                     if !answered.at_limit
                         && !answered.parsed.cut
                         && let Some((cache, key)) = &key
@@ -288,8 +289,8 @@ impl Asking<'_> {
         Err(FilterFailure::All(failures))
     }
 
-    /// Asks one model. Goes on to the next with the reason among the failures, and with the provider if no model of it
-    /// will answer.
+    /// Asks one model. On failure, continues with the next one and adds the reason to `failures`; also
+    /// returns the provider if none of its models will answer.
     fn ask(
         &self,
         model: &Arc<dyn ChatModel>,
@@ -360,7 +361,7 @@ impl Asking<'_> {
     }
 }
 
-/// A model that counts how often it is asked.
+/// A model that counts its requests.
 struct Counted {
     model: Arc<dyn ChatModel>,
     asked: AtomicU32,
@@ -381,7 +382,7 @@ impl ChatModel for Counted {
     }
 }
 
-/// Graded files by grade, then in lexical order; others in the order of the model.
+/// Sorts graded files by grade, then in lexical order; others keep the model's order.
 fn merged(mut kept: Vec<KeptAnswerFile>, found: &OrderedMatches<'_>) -> Vec<KeptAnswerFile> {
     if kept.iter().any(|kept| kept.grade.is_some()) {
         let mut place = vec![usize::MAX; found.gathered.files.len()];
@@ -431,7 +432,7 @@ fn model_record(judged: &[(&Shard, BatchOutcome)], shards: &[Shard], elapsed: Du
         }
     }
     let fresh = || judged.iter().map(|(_, answer)| answer).filter(|answer| answer.from_cache.is_none());
-    // A sum with an unknown part would be a number that is too small.
+    // A sum with an unknown part would be too small.
     let usage: Option<Vec<Usage>> = fresh().map(|answer| answer.usage).collect();
     let usage = usage.filter(|usage| !usage.is_empty());
     let sum = |field: fn(&Usage) -> u64| usage.as_ref().map(|usage| usage.iter().map(field).sum());

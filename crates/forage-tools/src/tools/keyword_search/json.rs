@@ -1,7 +1,7 @@
-//! Reads an answer in JSON, with the schema that was sent or near to it: an object with the list, the list alone, a map from
-//! names to reasons, or an object on each line.
+//! Parses an answer in JSON that follows the requested schema or a similar one: an object with the list, the
+//! list alone, a map from names to reasons, or an object on each line.
 //!
-//! A JSON parser takes it apart, so nothing within a string passes for structure.
+//! We use a JSON parser, so nothing within a string can be mistaken for structure.
 
 use std::ops::RangeInclusive;
 
@@ -14,31 +14,31 @@ use crate::limits;
 
 /// Keys of the list.
 const LISTS: [&str; 6] = ["files", "relevant_files", "relevant", "results", "result", "answer"];
-/// Beginning of the object that the prompts ask for.
+/// The start of the object that the prompts ask for.
 const ASKED: &str = "{\"files\":";
 /// Keys of a file's id or path.
 const NAMES: [&str; 8] = ["id", "file_id", "path", "file", "file_path", "filename", "file_name", "name"];
 /// Keys of a reason.
 const REASONS: [&str; 5] = ["why", "reason", "explanation", "relevance_explanation", "relevance"];
 
-/// The files that JSON names.
+/// The files named in JSON.
 #[derive(Default)]
 struct Records {
     kept: Vec<KeptAnswerFile>,
     dropped: usize,
-    /// The list is empty, or says of files that they are not relevant.
+    /// True if the list is empty, or marks files as not relevant.
     leaves_out: bool,
-    /// One file's object without a list around it.
+    /// True for one file's object without a list around it.
     is_single: bool,
 }
 
-/// Reads the JSON values that begin a line or end one, and gives the text around them.
+/// Parses the JSON values at the start or the end of a line, and returns the text around them.
 pub(super) fn read(text: &str, names: &FileNames<'_>) -> Result<(Reading, String), Unclear> {
     let (mut reading, mut found) = (Reading::default(), None::<Records>);
     let (mut rest, mut from, mut at, mut failed) = (String::with_capacity(text.len()), 0, 0, 0);
     for line in text.split_inclusive('\n') {
         let column = line.find(['{', '[']).filter(|column| list::untagged(&line[..*column]).is_empty());
-        // The object that was asked for may follow words that name no file.
+        // The requested object may follow words that name no file.
         let asked = || line.find(ASKED).filter(|column| names.mentioned(&line[..*column]).is_empty());
         let begin = column.or_else(asked).map(|column| at + column);
         at += line.len();
@@ -50,7 +50,7 @@ pub(super) fn read(text: &str, names: &FileNames<'_>) -> Result<(Reading, String
             continue;
         };
         let Some(records) = records(&value, names) else {
-            // Its keys may say anything about the files, so its lines are no list.
+            // The unknown keys may say anything about the files, so its lines must not be read as a list.
             if !names.mentioned(&json[..length]).is_empty() {
                 return Err(Unclear);
             }
@@ -79,8 +79,9 @@ pub(super) fn read(text: &str, names: &FileNames<'_>) -> Result<(Reading, String
     Ok((reading, rest))
 }
 
-/// The value that a text begins with, its length, and whether it was cut and closed again. A list must end its line:
-/// `[1] src/a.rs` begins with a mark. So must a value after words: a sentence that goes on may be about it.
+/// Parses the value at the start of a text. Returns it with its length, and true if it was truncated and we
+/// closed it. A list must end its line, because `[1] src/a.rs` begins with a list marker. A value after words
+/// must end its line too, because a sentence that continues may be about it.
 fn value_at(text: &str, after_words: bool) -> Option<(Value, usize, bool)> {
     let mut stream = Deserializer::from_str(text).into_iter::<Value>();
     match stream.next()? {
@@ -91,7 +92,7 @@ fn value_at(text: &str, after_words: bool) -> Option<(Value, usize, bool)> {
                 .then_some((value, length, false))
         }
         Err(error) if error.is_eof() => {
-            // The entries before the one that is cut are whole.
+            // The entries before the truncated one are complete.
             let ends = text.rmatch_indices('}').take(limits::ANSWER_REPAIRS);
             let closed = |(end, _): (usize, &str)| {
                 let close = |marks: &str| serde_json::from_str(&format!("{}{marks}", &text[..=end])).ok();
@@ -103,7 +104,7 @@ fn value_at(text: &str, after_words: bool) -> Option<(Value, usize, bool)> {
     }
 }
 
-/// The files of a value; `None` for a value that has no list of them.
+/// Returns the files of a value, or `None` for a value without a list of them.
 fn records(value: &Value, names: &FileNames<'_>) -> Option<Records> {
     let mut records = Records::default();
     match value {
@@ -130,7 +131,7 @@ fn records(value: &Value, names: &FileNames<'_>) -> Option<Records> {
     Some(records)
 }
 
-/// The entry for a name in a map, whose value is a reason or the other fields.
+/// Returns the entry for a name in a map; the map's value is a reason or the other fields.
 fn named(name: &str, about: &Value) -> Option<Map<String, Value>> {
     let reason = || Some(Map::from_iter([("why".to_owned(), about.as_str()?.into())]));
     let mut entry = about.as_object().cloned().or_else(reason)?;
@@ -156,7 +157,7 @@ impl Records {
 
     fn take_entry(&mut self, fields: &Map<String, Value>, names: &FileNames<'_>) {
         let files: Vec<usize> = NAMES.iter().filter_map(|key| file_of(fields.get(*key)?, names)).collect();
-        // The id and the path must be of one file.
+        // The id and the path must belong to the same file.
         let Some(&file) = files.first().filter(|file| files.iter().all(|other| other == *file)) else {
             self.dropped += 1;
             return;
@@ -177,19 +178,20 @@ impl Records {
     }
 }
 
-/// The file with a name.
+/// Returns the file with a name.
 fn file_of(name: &Value, names: &FileNames<'_>) -> Option<usize> {
     let Some(name) = name.as_str() else { return names.of_id(name.as_u64()?) };
     let entry = list::entry(name, names).filter(|entry| entry.words.is_empty());
     entry.map(|entry| entry.file).or_else(|| names.of_id(name.trim().parse().ok()?))
 }
 
-/// A whole number, which some models write as a text.
+/// Parses a whole number; some models write it as a string.
 fn amount(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.trim().parse().ok())
 }
 
-/// The ranges of an entry: parts that lie in lines which were shown, and, marked, whole ranges of which nothing was.
+/// Returns the ranges of an entry: the parts in displayed lines, and, marked, complete ranges outside of
+/// them.
 fn ranges(value: Option<&Value>, shown: &[RangeInclusive<u64>]) -> Vec<LineRange> {
     let Some(Value::Array(items)) = value else { return Vec::new() };
     let pair = |item: &Value| {
@@ -213,7 +215,7 @@ fn ranges(value: Option<&Value>, shown: &[RangeInclusive<u64>]) -> Vec<LineRange
     joined(found)
 }
 
-/// In line order, those that touch as one.
+/// Sorts ranges and merges those that touch.
 fn joined(mut ranges: Vec<LineRange>) -> Vec<LineRange> {
     ranges.sort_by_key(|range| (!range.shown, range.first, range.last));
     let mut joined: Vec<LineRange> = Vec::new();

@@ -2,18 +2,17 @@
 
 use forage_search::keyword::{self, FileEvidence, KeywordFindings};
 
-/// The files in order of score, best first; ties in path order.
+/// Returns the files in order of score, best first; ties are in path order.
 pub(super) fn rank(gathered: &KeywordFindings) -> Vec<usize> {
     keyword::order(&gathered.files, &gathered.terms, &weights(gathered))
 }
 
-/// What a match of each term is worth, in the order of the terms.
+/// Returns the weight of a match of each term, in the order of the terms.
 pub(super) fn weights(gathered: &KeywordFindings) -> Vec<f64> {
     keyword::weights(&gathered.terms, gathered.candidates)
 }
 
-/// The lines of a file that say most about why it is there: those that the most, and the most important, terms
-/// match.
+/// Returns the most informative lines of a file: those that match the most, and the most important, terms.
 pub(super) fn best_lines(file: &FileEvidence, count: usize) -> Vec<usize> {
     let mut lines: Vec<usize> =
         (0..file.lines.len()).filter(|&index| file.lines[index].is_evidence()).collect();

@@ -1,17 +1,18 @@
-//! Reads an answer that is a plain list, the form that the requirement's prompt asks for: a line for each file, with its path
-//! or id first.
+//! Parses an answer that is a plain list, as requested by the requirement's prompt: one line per file, with
+//! its path or id first.
 //!
-//! Marks of lists, headings, tables, links and code around a path are taken off, and line numbers after it. The words of
-//! other lines are not understood. They may come before and after the list, or below a path as its reason; anywhere else
-//! they could turn the meaning of the lines around them, and the answer is [`Unclear`].
+//! Markers of lists, headings, tables, links and code around a path are removed, and line numbers after it.
+//! We do not interpret the words of other lines. They may come before and after the list, or below a path as
+//! its reason. Anywhere else they could change the meaning of the lines around them, and the answer is
+//! [`Unclear`].
 
 use super::answer::{KeptAnswerFile, Reading, Unclear};
 use super::names::{FileNames, ends_path, is_id};
 use crate::limits;
 
-/// Says that no file is relevant, as the prompt has it.
+/// The sentence that no file is relevant, as in the prompt.
 pub(super) const NOTHING: &str = "no relevant files found";
-/// Marks between a path and the words about it.
+/// Separators between a path and the words about it.
 const SEPARATORS: [char; 7] = [':', '-', '–', '—', '|', '→', '：'];
 /// Marks that close a path.
 const CLOSING: [char; 11] = ['`', '*', '_', '"', '\'', '”', '’', '»', ')', ']', '>'];
@@ -33,13 +34,14 @@ pub(super) struct Entry<'t> {
 }
 
 impl Entry<'_> {
-    /// Whether these are a file's words and not the model's. Shorter texts occur in files by chance.
+    /// Returns true if this is the text of a file and not the model's. Shorter texts occur in files by
+    /// chance.
     pub(super) fn is_quotation(&self, names: &FileNames<'_>) -> bool {
         self.words.split_whitespace().nth(1).is_some() && names.is_said(self.text)
     }
 }
 
-/// Reads the lines of a text that follows `before`.
+/// Parses the lines of a text that follows `before`.
 pub(super) fn read(text: &str, before: &str, names: &FileNames<'_>) -> Result<Reading, Unclear> {
     let (mut preamble, mut entries) = (vec![before], Vec::<Entry<'_>>::new());
     let (mut says_nothing, mut dropped) = (false, 0);
@@ -59,8 +61,8 @@ pub(super) fn read(text: &str, before: &str, names: &FileNames<'_>) -> Result<Re
             },
         }
     }
-    // Lines between entries are their reasons only if every entry has some and no words of its own. Otherwise a line
-    // below one may be about the next ones.
+    // Lines between entries are their reasons only if every entry has some and no words of its own. Otherwise
+    // a line below one may be about the next ones.
     let last = entries.len().saturating_sub(1);
     let has_reasons_below = entries[..last].iter().any(|entry| !entry.below.is_empty());
     let has_reason_below = |(at, entry): (usize, &Entry<'_>)| {
@@ -68,7 +70,7 @@ pub(super) fn read(text: &str, before: &str, names: &FileNames<'_>) -> Result<Re
         entry.words.is_empty() && !below.is_empty() && !below.iter().any(|line| is_heading(line))
     };
     let is_nested = |pair: &[Entry<'_>]| !pair[0].details.is_empty() && pair[1].indent > pair[0].indent;
-    // Every file is to be graded, so words without a grade may as well say that a file is not relevant.
+    // Every file must be graded, so words without a grade may also mean that a file is not relevant.
     let is_undecided = |entry: &Entry<'_>| names.by_id() && entry.grade.is_none() && !entry.words.is_empty();
     if has_reasons_below && !entries.iter().enumerate().all(has_reason_below)
         || entries.windows(2).any(is_nested)
@@ -102,7 +104,7 @@ fn is_heading(line: &str) -> bool {
         || line.starts_with("**") && plain.len() + 2 <= line.len()
 }
 
-/// The file that a line names first, with the words about it.
+/// Returns the file that a line names first, with the words about it.
 pub(super) fn entry<'t>(line: &'t str, names: &FileNames<'_>) -> Option<Entry<'t>> {
     let mut rest = line;
     for _ in 0..limits::ANSWER_MARKS {
@@ -116,7 +118,7 @@ pub(super) fn entry<'t>(line: &'t str, names: &FileNames<'_>) -> Option<Entry<'t
     None
 }
 
-/// Whether a line of a list names a file that was not sent.
+/// Returns true if a line of a list names a file that was not sent.
 fn is_foreign(line: &str, names: &FileNames<'_>) -> bool {
     let line = unmarked(line);
     let (name, after) = line.split_at(line.find(ends_path).unwrap_or(line.len()));
@@ -124,7 +126,7 @@ fn is_foreign(line: &str, names: &FileNames<'_>) -> bool {
         && words(after, names.by_id()).is_some()
 }
 
-/// A line without the marks in front of its text.
+/// Returns a line without the markers in front of its text.
 fn unmarked(mut line: &str) -> &str {
     for _ in 0..limits::ANSWER_MARKS {
         let Some(rest) = without_mark(line) else { break };
@@ -133,8 +135,8 @@ fn unmarked(mut line: &str) -> &str {
     line
 }
 
-/// Without the first mark in front of a name: of a list, a heading, bold text, code, a link, or `FILE` as the evidence
-/// has it.
+/// Removes the first marker in front of a name: of a list, a heading, bold text, code, a link, or `FILE` as
+/// in the evidence.
 fn without_mark(text: &str) -> Option<&str> {
     let first = text.chars().next()?;
     if let Some((name, target)) = text.strip_prefix('[').and_then(|text| text.split_once("]("))
@@ -153,13 +155,13 @@ fn without_mark(text: &str) -> Option<&str> {
     text.strip_prefix("FILE ")
 }
 
-/// The text after a tag such as `<answer>` or `<|begin_of_box|>`.
+/// Returns the text after a tag such as `<answer>` or `<|begin_of_box|>`.
 fn without_tag(text: &str) -> Option<&str> {
     let end = text.bytes().take(limits::ANSWER_TAG_BYTES).position(|byte| byte == b'>')?;
     text.starts_with('<').then(|| &text[end + 1..])
 }
 
-/// A line without the tags around it. An opening one at its end, such as `Vec<T>` has, is part of its text.
+/// Returns a line without the tags around it. An opening tag at its end, as in `Vec<T>`, is part of its text.
 pub(super) fn untagged(mut line: &str) -> &str {
     for _ in 0..limits::ANSWER_MARKS {
         line = line.trim();
@@ -174,7 +176,8 @@ pub(super) fn untagged(mut line: &str) -> &str {
     line
 }
 
-/// The words after a name and their grade; `None` where no mark parts them from it, as in a sentence that begins with it.
+/// Returns the words after a name and their grade, or `None` if no mark separates them, as in a sentence that
+/// begins with the name.
 fn words(after: &str, by_id: bool) -> Option<(&str, Option<u8>)> {
     if by_id && let Some((grade, words)) = graded(after) {
         return Some((trimmed(words), Some(grade)));
@@ -185,7 +188,7 @@ fn words(after: &str, by_id: bool) -> Option<(&str, Option<u8>)> {
     (is_end || rest.starts_with(SEPARATORS)).then_some((words, None))
 }
 
-/// Without the marks that close a path, and without `:12-20`, `#L12-L20`, `(lines 12-20)` and the like.
+/// Removes the marks that close a path, and line numbers such as `:12-20`, `#L12-L20` or `(lines 12-20)`.
 fn without_place(text: &str) -> &str {
     let closed = |text: &'_ str| text.len() - text.trim_start_matches(CLOSING).len();
     let mut rest = &text[closed(text)..];
@@ -208,7 +211,7 @@ fn without_place(text: &str) -> &str {
     }
 }
 
-/// The grade that words begin with, and the rest of them: `(grade 3) why`, `[3/3] why`, `| 3 | why`.
+/// Returns the grade at the start of the words, and the rest: `(grade 3) why`, `[3/3] why`, `| 3 | why`.
 fn graded(words: &str) -> Option<(u8, &str)> {
     let bare = words.trim_start_matches(|c: char| !c.is_alphanumeric());
     let number = bare.trim_start_matches("grade").trim_start_matches([' ', ':', '=']);
@@ -219,7 +222,7 @@ fn graded(words: &str) -> Option<(u8, &str)> {
     is_named.then(|| (MAX_GRADE.min(grade), after.trim_start_matches("/3")))
 }
 
-/// Words without the marks around them, and without the halves of pairs whose other half stood before the path.
+/// Removes the marks around words, including closing halves of pairs that were opened before the path.
 fn trimmed(words: &str) -> &str {
     let is_mark = |c: char| c.is_whitespace() || SEPARATORS.contains(&c) || ")],;>".contains(c);
     let mut words = words.trim_start_matches(is_mark).trim_end_matches(['|', ' ', '\t']);

@@ -1,4 +1,5 @@
-//! Files by the names that a model may give them: the one place where a model's words become a file.
+//! Resolves the names that a model may use for files. This is the only place where a model's words become a
+//! file.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -10,27 +11,28 @@ use super::evidence::EvidenceBlock;
 use crate::sanitize::line_text;
 use crate::text::absolute;
 
-/// Bytes that a path may be longer than ours, for `./` and `//` in it.
+/// Bytes by which a path may be longer than ours, for `./` and `//` in it.
 const SLACK: usize = 64;
-/// Positions in a line that are tried as the end of a path.
+/// Maximum positions in a line that are tried as the end of a path.
 const ENDS_TRIED: usize = 96;
-/// Letters and digits of a text that occurs in a file by more than chance.
+/// Minimum letters and digits of a text that does not occur in a file by chance.
 const QUOTED_LETTERS: usize = 8;
 
-/// Resolves the names in an answer to files that its model was sent, and to no others.
+/// Resolves the names in an answer to the files that were sent to its model, and to no others.
 pub(super) struct FileNames<'a> {
     gathered: Option<&'a KeywordFindings>,
     blocks: &'a [EvidenceBlock],
     by_id: bool,
-    /// By path, and by id where ids were asked for.
+    /// Files by path, and by id if ids were requested.
     files: HashMap<String, usize>,
     longest: usize,
-    /// Letters and digits of each file's lines, because a model may repeat them in another layout.
+    /// Letters and digits of each file's lines, because a model may repeat them with different layout.
     said: OnceCell<String>,
 }
 
 impl<'a> FileNames<'a> {
-    /// The files of one request by their absolute path, by that below the root and, where they were asked for, by their ids.
+    /// Creates the names of the files of one request: their absolute path, their path below the root and, if
+    /// requested, their ids.
     pub(super) fn new(
         root: &Root,
         gathered: &'a KeywordFindings,
@@ -41,7 +43,7 @@ impl<'a> FileNames<'a> {
         for block in blocks {
             let Some(file) = gathered.files.get(block.file) else { continue };
             files.insert(absolute(root, &file.path), block.file);
-            // An absolute path belongs to one file only.
+            // An absolute path belongs to only one file.
             files.entry(file.path.display().into_owned()).or_insert(block.file);
         }
         if by_id {
@@ -51,7 +53,7 @@ impl<'a> FileNames<'a> {
         Self { gathered: Some(gathered), blocks, by_id, files, longest, said: OnceCell::new() }
     }
 
-    /// Files with these paths that contain these lines.
+    /// Creates the names of files with these paths and lines.
     #[cfg(test)]
     pub(super) fn of(paths: &[(&str, usize)], lines: &[&str], blocks: &'a [EvidenceBlock]) -> Self {
         let ids = blocks.iter().map(|block| (block.label(), block.file));
@@ -62,22 +64,23 @@ impl<'a> FileNames<'a> {
         Self { gathered: None, blocks, by_id: !blocks.is_empty(), files, longest, said: OnceCell::from(said) }
     }
 
-    /// Whether files have ids.
+    /// Returns true if files have ids.
     pub(super) fn by_id(&self) -> bool {
         self.by_id
     }
 
-    /// The evidence that was sent for a file.
+    /// Returns the evidence that was sent for a file.
     pub(super) fn block(&self, file: usize) -> Option<&'a EvidenceBlock> {
         self.blocks.iter().find(|block| block.file == file)
     }
 
-    /// The file with an id.
+    /// Returns the file with an id.
     pub(super) fn of_id(&self, id: u64) -> Option<usize> {
         self.by_id.then(|| self.file(&format!("F{id}")))?
     }
 
-    /// The file that a text begins with, and the text after its name. After an id may come the path, too.
+    /// Returns the file whose name a text begins with, and the text after the name. An id may be followed by
+    /// the path.
     pub(super) fn at_start<'t>(&self, text: &'t str) -> Option<(usize, &'t str)> {
         let (file, rest) = self.name_at_start(text)?;
         let path = rest.trim_start_matches(|c: char| c.is_whitespace() || "*`\"|".contains(c));
@@ -85,7 +88,8 @@ impl<'a> FileNames<'a> {
         Some((file, path.map_or(rest, |(_, rest)| rest)))
     }
 
-    /// The file whose name a text begins with. The longest name wins, because a path may begin with another.
+    /// Returns the file whose name a text begins with. The longest name wins, because a path may begin with
+    /// another one.
     fn name_at_start<'t>(&self, text: &'t str) -> Option<(usize, &'t str)> {
         let mut most = text.len().min(self.longest + SLACK);
         while !text.is_char_boundary(most) {
@@ -97,13 +101,13 @@ impl<'a> FileNames<'a> {
             c => ends_path(c),
         });
         let whole = (most == text.len()).then_some(most);
-        // Only a path has so many ends in it, and the last of them ends the whole.
+        // Only a path contains so many end characters, and the last of them is the end of the whole path.
         let ends = ends.map(|(at, _)| at).take(ENDS_TRIED).chain(whole);
         let found = ends.filter_map(|end| Some((self.file(&text[..end])?, end))).last();
         found.map(|(file, end)| (file, &text[end..]))
     }
 
-    /// The file with a name.
+    /// Returns the file with a name.
     fn file(&self, path: &str) -> Option<usize> {
         if path.is_empty() {
             return None;
@@ -116,8 +120,8 @@ impl<'a> FileNames<'a> {
         })
     }
 
-    /// The files that a text names anywhere, in their order. A name that may be a word, such as `configure`, counts only
-    /// as a whole path.
+    /// Returns the files that a text names anywhere, in order. A name that may be a word, such as
+    /// `configure`, counts only as a whole path.
     pub(super) fn mentioned(&self, text: &str) -> Vec<usize> {
         let is_longer = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
         let is_whole = |at: usize, name: &str| {
@@ -133,7 +137,7 @@ impl<'a> FileNames<'a> {
         files
     }
 
-    /// Whether a file contains this text, in whatever layout: then a model that repeats it quotes the file.
+    /// Returns true if a file contains this text in any layout: a model that repeats it quotes the file.
     pub(super) fn is_said(&self, text: &str) -> bool {
         let text = letters(text);
         text.len() >= QUOTED_LETTERS && self.said().contains(&text)
@@ -151,7 +155,7 @@ impl<'a> FileNames<'a> {
     }
 }
 
-/// Whether a name has the form of an id, such as `F7`.
+/// Returns true if a name has the form of an id, such as `F7`.
 pub(super) fn is_id(name: &str) -> bool {
     name.strip_prefix('F').is_some_and(|number| number.parse::<u64>().is_ok())
 }
@@ -160,14 +164,14 @@ fn letters(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// Whether a path may end before this character.
+/// Returns true if a path may end before this character.
 pub(super) fn ends_path(c: char) -> bool {
     c.is_whitespace()
         || matches!(c, ':' | ',' | ';' | '|' | '<' | '#' | '`' | '*' | '"' | '\'' | '(' | ')' | ']')
         || matches!(c, '”' | '’' | '»' | '—' | '–' | '→' | '：' | '（')
 }
 
-/// A path without empty names and `.` in it.
+/// Returns a path without empty components and `.`.
 fn folded(path: &str) -> String {
     let names: Vec<&str> = path.split('/').filter(|name| !matches!(*name, "" | ".")).collect();
     let slash = if path.starts_with('/') { "/" } else { "" };

@@ -1,4 +1,4 @@
-//! The order of the files that were found, without a model: deterministic, from what the files say.
+//! The order of the files found, without a model: deterministic, from their content.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -14,27 +14,27 @@ use crate::border::Hidden;
 use crate::context::Context;
 use crate::limits;
 
-/// What is to be found, in words: the query, and those terms that are words.
+/// Builds the question for the ranking: the query, and those terms that are words.
 pub(super) fn question(query: &str, terms: &[String]) -> String {
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '-' | '/' | ' ');
     let words = terms.iter().map(String::as_str).filter(|term| term.chars().all(is_word));
-    // Filters are not what somebody who asks for files by terms has in mind.
+    // A caller that searches files by terms does not mean query filters.
     let plain = query.replace(['"', ':'], " ").replace(" -", " ");
     std::iter::once(plain.as_str()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
-/// What a search has found, and its order, which is made when somebody asks for it.
+/// The results of a search, and their order, which is computed on first use.
 pub(super) struct OrderedMatches<'a> {
     pub(super) root: &'a Root,
     pub(super) gathered: &'a KeywordFindings,
     /// The question, with those terms that are words.
     question: String,
-    /// Files in the order in which the ranking of all files has them.
+    /// Files in the order of the ranking of all files.
     ranked: &'a [RelPath],
     effort: UpdateEffort,
-    /// Takes secrets out of the lines that are shown.
+    /// Removes secrets from the displayed lines.
     pub(super) redactor: &'a Redactor,
-    /// What it took out.
+    /// The removed secrets.
     pub(super) hidden: RefCell<Hidden>,
     order: OnceCell<Vec<usize>>,
 }
@@ -53,8 +53,9 @@ impl<'a> OrderedMatches<'a> {
         Self { root, gathered, question, ranked, effort, redactor, hidden, order: OnceCell::new() }
     }
 
-    /// Indices of all files, the best first. The best by their matching lines are ranked as `search_index` ranks files,
-    /// as if there were no others; the rest follows. Where all files were ranked, the first of those stand first.
+    /// Returns the indexes of all files, the best first. The best by their matching lines are ranked as
+    /// `search_index` would rank them if there were no other files; the rest follows. If all files were
+    /// ranked, the first ones of that ranking come first.
     pub(super) fn order(&self) -> &[usize] {
         self.order.get_or_init(|| {
             let mut order = lexical::rank(self.gathered);
@@ -73,9 +74,9 @@ impl<'a> OrderedMatches<'a> {
         })
     }
 
-    /// Some files in the order of the ranking; `None` where it can't be had in time.
+    /// Returns some files in the order of the ranking, or `None` if it can't be computed in time.
     fn ranked(&self, files: &[usize]) -> Option<Vec<usize>> {
-        // From now on: a model may have taken its time before somebody asks.
+        // The time starts now, because a model may have used time before this call.
         let effort =
             UpdateEffort { stop: self.effort.stop.within(limits::LEXICAL_TIME), ..self.effort.clone() };
         let paths: Vec<RelPath> = files.iter().map(|&file| self.gathered.files[file].path.clone()).collect();
@@ -91,7 +92,7 @@ impl<'a> OrderedMatches<'a> {
             let path = self.gathered.files[*file].path.display();
             ranking.files.iter().position(|hit| hit.path == path).unwrap_or(usize::MAX)
         };
-        // What no word of the question is in stays behind, in the order in which it came.
+        // The sort is stable, so files without any word of the question come last in their previous order.
         let mut ranked = files.to_vec();
         ranked.sort_by_cached_key(place);
         Some(ranked)

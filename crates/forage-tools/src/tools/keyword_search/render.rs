@@ -1,4 +1,4 @@
-//! The answer of `keyword_search` as text.
+//! Text rendering of `keyword_search`.
 
 use forage_fs::Root;
 use std::borrow::Cow;
@@ -15,7 +15,7 @@ use crate::sanitize::sanitize_line;
 use crate::shown::{Rendered, ShownFile, ShownFiles};
 use crate::text::{clip, count, grouped, quoted};
 
-/// Line numbers shown per file.
+/// Line numbers displayed per file.
 const LINES_SHOWN: usize = 12;
 
 impl Render for KeywordResponse {
@@ -49,7 +49,8 @@ impl Render for KeywordResponse {
         if response.files.is_empty() {
             return Rendered::without_files(with_notes(nothing(outcome), &all), false);
         }
-        // Without a model's order there is no telling which file can go; with one, the last is the least relevant.
+        // Without a model's order we can't tell which files to drop; with one, the last is the least
+        // relevant.
         let room = budget.saturating_sub(notes_bytes(&all));
         for (lines, evidence) in [(LINES_SHOWN, true), (LINES_SHOWN, false), (3, false)] {
             let text = files(response, response.files.len(), lines, evidence);
@@ -67,7 +68,7 @@ impl Render for KeywordResponse {
     }
 }
 
-/// What [`files`] shows.
+/// Returns the files that [`files`] displays.
 fn shown(response: &KeywordResponse, most: usize, evidence: bool) -> Vec<ShownFile> {
     let mut shown = ShownFiles::default();
     for file in response.files.iter().take(most) {
@@ -114,7 +115,7 @@ fn nothing(outcome: &ToolOutcome<KeywordResponse>) -> String {
     text
 }
 
-/// How many files a ranking put beside those that terms did.
+/// Returns the number of files that a ranking added to those of the terms.
 fn ranked(response: &KeywordResponse) -> String {
     match response.ranked_files {
         0 => String::new(),
@@ -138,7 +139,7 @@ fn files(response: &KeywordResponse, shown: usize, lines: usize, evidence: bool)
     );
     for file in response.files.iter().take(shown) {
         let label = if file.not_filtered { "[not filtered] " } else { "" };
-        // A model need not say why.
+        // A model need not give a reason.
         let colon = if label.is_empty() && file.explanation.is_empty() { "" } else { ": " };
         let path = match response.names_whole_paths {
             true => Cow::Borrowed(file.path.as_str()),
@@ -156,17 +157,18 @@ fn files(response: &KeywordResponse, shown: usize, lines: usize, evidence: bool)
     text
 }
 
-/// The path as other tools name it: below the root.
+/// Returns the path as in other tools: below the root.
 fn below<'a>(path: &'a str, root: &str) -> Cow<'a, str> {
     let within = |path: &'a str| path.strip_prefix(root).and_then(|path| path.strip_prefix('/'));
     match path.strip_prefix('"') {
-        // A root whose own name is quoted is written in another way there.
+        // If the root's own name needs quotes, the path is escaped differently there.
         Some(quoted) => within(quoted).map_or(Cow::Borrowed(path), |rest| Cow::Owned(format!("\"{rest}"))),
         None => Cow::Borrowed(within(path).unwrap_or(path)),
     }
 }
 
-/// The lines that the model points at. Those that it was not shown are marked: it can't know them.
+/// Returns the lines that the model points at. Lines that it was not shown are marked, because it can't know
+/// them.
 fn ranges(file: &KeywordFile) -> String {
     let part = |shown: bool| -> String {
         let ranges = file.ranges.iter().filter(|range| range.shown == shown);
@@ -230,7 +232,7 @@ fn term_notes(response: &KeywordResponse, is_cut: bool) -> Vec<String> {
     notes
 }
 
-/// Which terms match too much to be shown whole, and how much of them was.
+/// Returns which terms match too much to be shown completely, and how much of them was shown.
 fn less_shown(response: &KeywordResponse) -> Option<String> {
     let part = |term: &TermRecord| {
         let shown = match term.shown.as_ref()? {
@@ -256,7 +258,7 @@ fn less_shown(response: &KeywordResponse) -> Option<String> {
         .then(|| format!("broad terms, of which less was shown to the model: {}", parts.join(", ")))
 }
 
-/// Bytes in their largest whole unit.
+/// Formats bytes in their largest whole unit.
 fn size(bytes: u64) -> String {
     if bytes.is_multiple_of(1024) {
         format!("{} KiB", bytes / 1024)
@@ -313,7 +315,7 @@ fn model_notes(response: &KeywordResponse) -> Vec<String> {
     notes
 }
 
-/// An age in its largest unit.
+/// Formats an age in its largest unit.
 fn age(seconds: u64) -> String {
     match seconds {
         0..60 => format!("{seconds} s"),

@@ -1,4 +1,4 @@
-//! The request to a model: prompt, evidence fenced as data, the query last.
+//! The request to a model: the prompt, the evidence fenced as data, and the query last.
 
 use std::hash::{Hash, Hasher};
 
@@ -17,44 +17,45 @@ const SYSTEM_PROMPT: &str = include_str!("prompt.md");
 /// The system prompt for answers by id.
 const SYSTEM_PROMPT_IDS: &str = include_str!("prompt_ids.md");
 
-/// Asks for JSON after the requirement's prompt, only where a schema is sent.
+/// Asks for JSON after the requirement's prompt; used only if a schema is sent.
 const ASK_FOR_JSON: &str = "\nInstead of the plain text list, respond with one JSON object and nothing else: \
                             {\"files\":[{\"path\":\"/path/to/file\",\"why\":\"Concise relevance explanation\"}]}, the most \
                             relevant file first, or {\"files\":[]} if no files are truly relevant.\n";
 
-/// What a model has to know of evidence that was chosen.
+/// Explanation for the model if only part of the evidence is shown.
 const PART: &str = " Of files with many matches only the best lines are shown, and not all files are; `--` stands for lines \
                     left out.";
 
-/// What a model has to know of evidence with files that a ranking found.
+/// Explanation for the model if the evidence contains ranked files.
 const RANKED: &str = " Some files are there for a ranking of the whole project, whether a keyword matches or not: of them \
                       the best lines are marked.";
 
-/// Stands for how an answer is read, in the keys of cached answers. A test holds it to the prompts.
+/// Version of how answers are parsed, for the keys of cached answers. A test ties it to the prompts.
 pub(super) const PROMPT_VERSION: u32 = 2;
 
-/// What decides about a request beside the evidence.
+/// The parts of a request other than the evidence.
 pub(super) struct Framing<'a> {
     pub(super) root: &'a Root,
     pub(super) query: &'a str,
     pub(super) form: EvidenceForm,
-    /// Whether files are to be named by id.
+    /// True if files are named by id.
     pub(super) by_id: bool,
-    /// Not all lines are shown of all files.
+    /// True if not all lines of all files are shown.
     pub(super) is_part: bool,
-    /// A ranking put files there that no keyword matches.
+    /// True if a ranking added files that no keyword matches.
     pub(super) is_ranked: bool,
     pub(super) redactor: &'a Redactor,
-    /// The system prompt in place of ours.
+    /// Replaces our system prompt.
     pub(super) prompt: Option<&'a str>,
 }
 
 impl Framing<'_> {
-    /// The request for these files, and how many secrets were taken out of it. Everything in it that comes from
-    /// files or from the caller has passed the redactor.
+    /// Returns the request for these files, and the number of secrets removed from it. Everything in it that
+    /// comes from files or from the caller is redacted.
     pub(super) fn request(&self, blocks: &[EvidenceBlock]) -> (ChatRequest, usize) {
         let evidence: String = blocks.iter().map(|block| block.text.as_str()).collect();
-        // A file can't close the fence: it would have to hold a hash of the evidence that it is part of.
+        // A file can't close the fence, because it would have to contain a hash of the evidence that includes
+        // it.
         let mut hasher = Hash64::default();
         evidence.hash(&mut hasher);
         let fence = format!("{:016x}", hasher.finish());
@@ -81,7 +82,7 @@ impl Framing<'_> {
         (request, redacted)
     }
 
-    /// How to read the evidence.
+    /// Explains how to read the evidence.
     fn legend(&self) -> &'static str {
         match (self.form, self.by_id) {
             (EvidenceForm::Requirement, false) => {
@@ -106,8 +107,8 @@ impl Framing<'_> {
     }
 }
 
-/// The shape of an answer by id, in the subset of JSON schema that every provider takes. What it can't say, such as
-/// the range of a grade, is checked when the answer is read.
+/// Returns the schema of an answer by id, in the subset of JSON schema that every provider supports. Other
+/// constraints, such as the range of a grade, are checked when the answer is parsed.
 fn ids_schema(blocks: &[EvidenceBlock]) -> Value {
     let mut id = json!({"type": "string"});
     if blocks.len() <= limits::SCHEMA_IDS {
@@ -122,12 +123,12 @@ fn ids_schema(blocks: &[EvidenceBlock]) -> Value {
     }))
 }
 
-/// The shape of an answer by path. The paths are not in it: they would be sent twice.
+/// Returns the schema of an answer by path. It does not list the paths, because they would be sent twice.
 fn paths_schema() -> Value {
     list_schema(json!({"path": {"type": "string"}, "why": {"type": "string"}}))
 }
 
-/// A list of files with these properties.
+/// Returns the schema of a list of files with these properties.
 fn list_schema(properties: Value) -> Value {
     let required: Vec<String> = properties.as_object().into_iter().flat_map(Map::keys).cloned().collect();
     let file = json!({
@@ -148,7 +149,8 @@ fn list_schema(properties: Value) -> Value {
 mod tests {
     use super::*;
 
-    /// A prompt that changes asks for another answer, or another reading of it: a new version, and its hash here.
+    /// A changed prompt asks for another answer or needs another parser: increase the version and update the
+    /// hash here.
     #[test]
     fn the_version_belongs_to_the_prompts() {
         let digest = ring::digest::digest(

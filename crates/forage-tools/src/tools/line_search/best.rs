@@ -1,4 +1,4 @@
-//! Results in order of distance. All files are searched; only the best are held.
+//! Results in order of distance. All files are searched, but only the best results are kept in memory.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -13,14 +13,14 @@ use crate::cursor::Cursor;
 use crate::limits;
 use crate::outcome::Limit;
 
-/// A match with its context, or several that touch.
+/// A match with its context, or several matches that touch.
 struct Group {
-    /// The least distance of its lines; those that have none come last.
+    /// The smallest distance of its lines; lines without one come last.
     distance: u8,
     path: RelPath,
     first_line: u64,
     events: Vec<SearchEvent>,
-    /// The lines around them in the file, for the border.
+    /// The surrounding lines in the file, for redaction.
     around: Vec<SearchEvent>,
 }
 
@@ -50,17 +50,17 @@ impl Ord for Group {
     }
 }
 
-/// Keeps the best groups of a search: as many as hold the wanted number of events.
+/// Keeps the best groups of a search, as many as contain the requested number of events.
 pub(super) struct BestPage<'a> {
     limit: u64,
     has_context: bool,
-    /// Lines around what was asked for come with it.
+    /// True if events include lines around the requested ones.
     has_margin: bool,
     after: Option<&'a Cursor>,
     heap: BinaryHeap<Group>,
-    /// Events in the heap.
+    /// Number of events in the heap.
     events: u64,
-    /// Something was left out for the limit.
+    /// True if something was dropped because of the limit.
     more: bool,
     by_bytes: bool,
 }
@@ -115,7 +115,7 @@ impl<'a> BestPage<'a> {
         }
     }
 
-    /// Hands over the groups, the best first.
+    /// Passes on the groups, the best first.
     pub(super) fn finish(
         self,
         border: &mut Border<'_>,
@@ -147,14 +147,14 @@ impl<'a> BestPage<'a> {
             }
         }
         if self.by_bytes && found.limit.is_none() {
-            // What a file has beyond its bound can't be ordered: there is no place to go on from.
+            // Results of a file beyond its limit can't be sorted, so the answer has no next page.
             (found.limit, found.last) = (Some(Limit::FileBytes), None);
         }
     }
 }
 
-/// The runs of neighbouring lines of a file, which grep separates by `--`; without context, every line. With each what is
-/// around it, where the border asks for that.
+/// Splits the lines of a file into runs of adjacent ones, which grep separates by `--`; without context,
+/// every line is a run. Each comes with its surrounding lines if redaction needs them.
 fn groups(
     events: Vec<SearchEvent>,
     has_context: bool,

@@ -1,4 +1,4 @@
-//! Which engine runs a search for lines.
+//! Selects the engine of a line search.
 
 use std::ops::ControlFlow;
 
@@ -26,14 +26,14 @@ pub(in super::super) struct SearchEnd {
     pub(in super::super) walk: WalkReport,
     pub(in super::super) exit_code: Option<i32>,
     pub(in super::super) stderr: Option<String>,
-    /// What is to be said of the engine.
+    /// Notes about the engine.
     pub(in super::super) notes: Vec<String>,
-    /// It failed on the way.
+    /// True if the engine failed before the end.
     pub(in super::super) incomplete: bool,
 }
 
 impl SearchEnd {
-    /// Takes over what a search adds that went on where this one ended.
+    /// Adds the result of a search that continued this one.
     pub(super) fn go_on(&mut self, next: Self) {
         self.walk.go_on(next.walk);
         self.exit_code = self.exit_code.max(next.exit_code);
@@ -44,7 +44,7 @@ impl SearchEnd {
 }
 
 impl SearchEngine {
-    /// The engine that is configured, with what the caller should know of the choice.
+    /// Returns the configured engine, with a note about the choice for the caller.
     pub(super) fn choose(
         setting: Option<&EngineSetting>,
         fuzzy: bool,
@@ -64,12 +64,12 @@ impl SearchEngine {
         Ok((Self::External(program.clone()), note))
     }
 
-    /// Whether it is ours.
+    /// Returns true for the embedded engine.
     pub(super) fn is_embedded(&self) -> bool {
         matches!(self, Self::Embedded)
     }
 
-    /// Whether it takes patterns that the embedded engine does not.
+    /// Returns true if the engine supports patterns that the embedded engine does not.
     pub(super) fn reads_look_around(&self) -> bool {
         matches!(self, Self::External(program) if program.kind() == ProgramKind::Ugrep)
     }

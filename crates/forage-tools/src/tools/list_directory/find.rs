@@ -1,4 +1,4 @@
-//! `list_directory` for files by their names: globs in the order of paths, other names by how near they are.
+//! `list_directory` for files by name: globs in path order, other names by similarity.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -19,7 +19,7 @@ use crate::sanitize::path_bytes;
 use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, grouped, quoted};
 
-/// What files are asked for by.
+/// The requested names.
 enum NameQuery {
     Globs(Globs),
     Near(FileName),
@@ -38,7 +38,7 @@ impl NameQuery {
         globs_at("name", &globs, (root, start)).map(Self::Globs)
     }
 
-    /// The paths that fit, in their order, with what they are.
+    /// Returns the matching paths with their kinds, in order.
     fn find(
         &self,
         context: &Context,
@@ -99,7 +99,7 @@ pub(super) fn run(
     let (mut found, mut report) = query.find(context, (root, start), include_ignored, &stop)?;
     let is_whole = report.stopped.is_none() && !report.broke_off && !report.too_many_entries;
     if found.is_empty() && is_whole && name.contains(['[', '{']) && !name.contains(['*', '?']) {
-        // Names have brackets, too.
+        // A name may contain brackets.
         let literal = NameQuery::Near(FileName::new(&name));
         let (near, report_of_near) = literal.find(context, (root, start), include_ignored, &stop)?;
         if !near.is_empty() {
@@ -165,7 +165,7 @@ pub(super) fn run(
     Ok(outcome)
 }
 
-/// The text: a path on each line, as many as there is room for.
+/// Renders the text: one path per line, as many as fit.
 pub(super) fn render(outcome: &ToolOutcome<ListResponse>, name: &str, budget: usize) -> Rendered {
     let response = &outcome.response;
     let within = if response.path == "." { String::new() } else { format!(" in {}", response.path) };

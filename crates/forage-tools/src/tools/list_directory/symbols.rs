@@ -1,4 +1,4 @@
-//! What the files of a listing define.
+//! The definitions in the files of a listing.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,7 +14,8 @@ use crate::file_text::whole_text;
 use crate::limits;
 use crate::text::{clip, count, grouped};
 
-/// Gives files the names that they define. Returns what is to be said of those that got none for their number or the time.
+/// Adds the names that files define. Returns a note about files without names because of their number or the
+/// time limit.
 pub(super) fn tell(
     context: &Context,
     root: &Arc<Root>,
@@ -37,7 +38,7 @@ pub(super) fn tell(
                 "the symbols of {left} are left out; list a directory of at most {most} files"
             ));
         }
-        // Why a file can't be read was told when its lines were counted.
+        // The reason why a file can't be read was reported when its lines were counted.
         let Ok((text, ..)) = whole_text(root, &entry.place) else { continue };
         let is_told = |definition: &Definition| {
             let kind = definition.kind;
@@ -65,7 +66,7 @@ pub(super) fn tell(
     None
 }
 
-/// The names of a file behind its number of lines.
+/// Formats the names of a file, to follow its line count.
 pub(super) fn shown(entry: &ListEntry) -> String {
     if entry.symbols.is_empty() {
         return String::new();

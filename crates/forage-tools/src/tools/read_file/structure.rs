@@ -1,6 +1,6 @@
-//! What a file defines: its outline, and the lines of one definition.
+//! The definitions of a file: its outline, and the lines of one definition.
 //!
-//! Both come from the file's syntax tree where its language has a grammar (`forage_rank::outline`).
+//! Both come from the file's syntax tree if its language has a grammar (`forage_rank::outline`).
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -47,8 +47,8 @@ pub struct OutlineEntry {
     pub text: String,
 }
 
-/// What a request names: a file, and the definition that it says or that stands behind `#` in its path, where no file is called
-/// like the whole of it.
+/// Resolves a request to a file and a definition. The definition is given as an argument or after `#` in the
+/// path, unless a file with the whole name exists.
 pub(super) fn named(
     context: &Context,
     request: &ReadRequest,
@@ -67,7 +67,7 @@ pub(super) fn named(
     Ok((place(&request.path)?, request.symbol.clone()))
 }
 
-/// The answer with the outline of a file, or of the definitions that have one of some lines.
+/// Returns the answer with the outline of a file, or of the definitions that overlap some lines.
 pub(super) fn answer(
     context: &Context,
     (root, path): (&Arc<Root>, &RelPath),
@@ -128,16 +128,16 @@ pub(super) fn answer(
     Ok(outcome)
 }
 
-/// How much a reader needs a definition of an outline, the most first.
+/// Importance of a definition in an outline, the most important first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Importance {
-    /// A type, module or section that is in none but such.
+    /// A type, module or section that is nested only in such.
     Type,
     PublicFunction,
     Function,
     Declaration,
     Constant,
-    /// In a function.
+    /// Nested in a function.
     Nested,
 }
 
@@ -157,7 +157,7 @@ impl Importance {
     }
 }
 
-/// Whether a function can be called from other files, as far as its name and its line say so.
+/// Returns true if a function can be called from other files, as far as its name and its line show.
 fn is_public(definition: &Definition, path: &str, line: &str) -> bool {
     let name = definition.name.as_str();
     let before = line.split(name).next().unwrap_or_default();
@@ -175,8 +175,9 @@ fn is_public(definition: &Definition, path: &str, line: &str) -> bool {
     }
 }
 
-/// The outline of a text in the bytes that an outline may have, and how many definitions of each kind are left out of it.
-/// Lines give way first, then, as an outline without its names is none, the least important definitions.
+/// Returns the outline of a text within the limit for outlines, and how many definitions of each kind are
+/// omitted. Lines are shortened first. Then we drop the least important definitions, because an outline
+/// without names would be useless.
 fn outline(
     found: &[&Definition],
     importances: &[Importance],
@@ -203,7 +204,7 @@ fn outline(
             return (outline, BTreeMap::new());
         }
     }
-    // By importance, the outermost first.
+    // Sorted by importance, the outermost first.
     let key = |at: usize| (importances[at], found[at].depth);
     let mut bytes: BTreeMap<(Importance, u32), usize> = BTreeMap::new();
     for (at, entry) in outline.iter().enumerate() {
@@ -215,7 +216,7 @@ fn outline(
         room = room.saturating_sub(**bytes);
         has_room
     };
-    // The most important ones are there whatever room they take.
+    // The most important ones are kept, however much room they take.
     let last = bytes.iter().take_while(fits).map(|(key, _)| *key).last();
     let last = last.or_else(|| bytes.keys().next().copied());
     let mut left_out: BTreeMap<&'static str, usize> = BTreeMap::new();
@@ -233,7 +234,7 @@ fn outline(
 
 fn entry(definition: &Definition, line: &str, most: usize) -> OutlineEntry {
     let line = line.trim().trim_end_matches(['{', ' ']);
-    // A name that is cut can't be asked for.
+    // A truncated name could not be used in a request.
     let name_end = line.find(&definition.name).map(|at| line[..at + definition.name.len()].chars().count());
     let most = name_end.filter(|end| *end <= limits::OUTLINE_CHARACTERS[0]).map_or(most, |end| end.max(most));
     let part = shown_part(line.as_bytes(), most, None);
@@ -249,10 +250,10 @@ fn entry(definition: &Definition, line: &str, most: usize) -> OutlineEntry {
     }
 }
 
-/// Added to an outline without a syntax tree.
+/// The note of an outline without a syntax tree.
 const BY_LINE: &str = "read by line, without a parser: definitions may be missing or end elsewhere";
 
-/// The text of an outline.
+/// Renders an outline.
 pub(super) fn render(outcome: &ToolOutcome<ReadResponse>, budget: usize) -> Rendered {
     let response = &outcome.response;
     let of_lines = response.outline_lines.map(|(start, end)| match end {
@@ -305,7 +306,7 @@ pub(super) fn render(outcome: &ToolOutcome<ReadResponse>, budget: usize) -> Rend
     Rendered { text: with_notes(text, &notes), is_cut: false, shown: files.into_files() }
 }
 
-/// An entry as a line of text.
+/// Formats an entry as a line of text.
 fn shown(entry: &OutlineEntry) -> String {
     let mut line = String::new();
     let indent = "  ".repeat(entry.depth as usize);
@@ -317,15 +318,16 @@ fn shown(entry: &OutlineEntry) -> String {
     line
 }
 
-/// Lines of a definition that was asked for by name.
+/// Lines of a definition requested by name.
 pub(super) struct SymbolLines {
     pub(super) start: u64,
     pub(super) end: u64,
-    /// Why `end` may be wrong, and what else has the name.
+    /// Reasons why `end` may be wrong, and other definitions with this name.
     pub(super) notes: Vec<String>,
 }
 
-/// Returns the lines of the definitions that `symbols` names, between commas, with so many lines around each.
+/// Returns the lines of the definitions in `symbols`, which are separated by commas, with `around` lines
+/// around each.
 pub(super) fn lines_of_all(
     context: &Context,
     (path, text): (&RelPath, &str),
@@ -364,7 +366,7 @@ pub(super) fn lines_of_all(
     Ok([first].into_iter().chain(found).collect())
 }
 
-/// Returns ranges in the order of lines, in which no line comes twice.
+/// Sorts and merges ranges so that no line occurs twice.
 fn joined(mut all: Vec<SymbolLines>) -> Vec<SymbolLines> {
     all.sort_by_key(|of| (of.start, of.end));
     let mut joined: Vec<SymbolLines> = Vec::new();
@@ -380,8 +382,8 @@ fn joined(mut all: Vec<SymbolLines>) -> Vec<SymbolLines> {
     joined
 }
 
-/// Returns the lines of the definition that `symbol` names, or of all of them if they are in one scope: overloads,
-/// branches of a preprocessor, getters and setters.
+/// Returns the lines of the definition that `symbol` names. Returns several if they are in one scope:
+/// overloads, preprocessor branches, getters and setters.
 fn lines_of(
     context: &Context,
     (path, text): (&RelPath, &str),
@@ -443,7 +445,7 @@ fn lines_of(
     };
     let is_lesser =
         |kind: DefinitionKind| matches!(kind, DefinitionKind::Declaration | DefinitionKind::Extension);
-    // A type is meant before what extends it, and a function before its prototype.
+    // We prefer a type to its extensions, and a function to its prototype.
     let main: Vec<usize> = named.iter().copied().filter(|at| !is_lesser(found[*at].kind)).collect();
     // A type is meant before the constructors in it, which have its name in many languages.
     let is_in = |at: usize, outer: usize| {
@@ -517,7 +519,7 @@ fn lines_of(
     ))
 }
 
-/// Says where members of a type are that its own lines do not hold: Go's methods, `impl` blocks, extensions.
+/// Returns a note about members of a type outside of its own lines: Go's methods, `impl` blocks, extensions.
 fn members_elsewhere(outline: &FileOutline, at: usize) -> Option<String> {
     let definition = &outline.definitions[at];
     if definition.kind != DefinitionKind::Type {
@@ -572,14 +574,14 @@ fn segments(symbol: &str) -> Vec<String> {
     names.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
-/// Names that are written like one that is not there, the nearest first.
+/// Returns names similar to a missing one, the most similar first.
 fn nearest(found: &[Definition], name: &str) -> Vec<String> {
     let lower = name.to_lowercase();
     let characters = lower.chars().count();
     let distance = |other: &str| {
         let other = other.to_lowercase();
         let is_part = other.contains(&lower) || lower.contains(&other) && other.len() > 3;
-        // As many edits as that are too many in any case.
+        // A difference in length of this many edits is too large in any case.
         let is_far = other.chars().count().abs_diff(characters) * 3 > lower.len();
         match is_part {
             true => Some(usize::from(other != lower)),

@@ -1,4 +1,4 @@
-//! The text of a `Search` answer: `path:line:text`, as grep has printed for fifty years.
+//! Text rendering of `Search`: `path:line:text`, as grep has printed for fifty years.
 
 use crate::head::Counts;
 use crate::several::whole_path;
@@ -56,7 +56,7 @@ impl Render for SearchResponse {
     }
 }
 
-/// What [`body`] shows.
+/// Returns the lines that [`body`] displays.
 fn shown(response: &SearchResponse, detail: ContextDetail) -> ShownFiles {
     let mut shown = ShownFiles::default();
     for record in &response.matches {
@@ -97,12 +97,12 @@ fn headline(outcome: &ToolOutcome<SearchResponse>, has_context: bool) -> String 
         context if has_context => format!(", with {} of context", count(context, "line")),
         _ => String::new(),
     };
-    // All that a stream hands over is not said again.
+    // A stream has already passed on its records, so the text does not repeat them.
     let end = if response.matches.is_empty() { "." } else { ":\n\n" };
     format!("Found {at_least}{matches} in {files}{lines}{end}")
 }
 
-/// Files that the matches are in.
+/// Returns the number of files with matches.
 fn files(response: &SearchResponse) -> u64 {
     if response.matches.is_empty() {
         return response.files;
@@ -125,7 +125,7 @@ fn body(outcome: &ToolOutcome<SearchResponse>, detail: ContextDetail) -> String 
     if matches!(detail, ContextDetail::Files | ContextDetail::Directories) {
         let mut files: Vec<(&str, u64)> = Vec::new();
         let mut paths: Vec<&str> = records.iter().filter(|record| record.is_match()).map(path).collect();
-        // Best-first results name a file in several places.
+        // In best-first order a file occurs in several places.
         paths.sort_unstable();
         for path in paths {
             match files.last_mut() {
@@ -151,7 +151,7 @@ fn body(outcome: &ToolOutcome<SearchResponse>, detail: ContextDetail) -> String 
     text
 }
 
-/// One record as a line of text.
+/// Formats one record as a line of text.
 pub(super) fn line(record: &SearchRecord, text: &mut String) {
     let data = &record.data;
     let mark = if record.is_match() { ':' } else { '-' };

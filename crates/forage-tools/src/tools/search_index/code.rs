@@ -1,4 +1,4 @@
-//! Code in an answer of `search_index`: the lines of the ranked files that help most within a budget.
+//! Code in an answer of `search_index`: the most helpful lines of the ranked files within a budget.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -76,23 +76,23 @@ pub struct EarlierLines {
     pub end_line: u32,
 }
 
-/// Chooses and takes the code of the best files within a budget.
+/// Selects and extracts the code of the best files within a budget.
 pub(super) struct CodeReader<'a> {
-    /// What the code may be, with its outlines.
+    /// The budget for code and outlines.
     pub(super) budget: PassageBudget,
-    /// The budget is what the caller asked for.
+    /// True if the caller requested the budget.
     pub(super) is_asked_for: bool,
     pub(super) shown: Option<&'a Arc<ShownEarlier>>,
     pub(super) words: &'a QueryWords,
     pub(super) outlines: &'a OutlineCache,
     pub(super) threads: usize,
-    /// Ends it: files that are not looked at by then have no code.
+    /// Ends the work: files that are not processed by then have no code.
     pub(super) stop: &'a Stop,
 }
 
 impl CodeReader<'_> {
-    /// Puts code into the records of files, of which the first have `texts`, and returns what is to be remembered once it is
-    /// shown.
+    /// Adds code to the records of files, the first of which have `texts`. Returns what must be remembered
+    /// once the code is displayed.
     pub(super) fn read(
         &self,
         hits: &[(&Root, &FileHit)],
@@ -111,7 +111,7 @@ impl CodeReader<'_> {
             .map(|(((_, hit), text), (outline, known))| PassageFile { hit, text, outline, known })
             .collect();
         let part = |all: usize| all / limits::CODE_OUTLINE_PART;
-        // Each file with lines that were shown has a line of them.
+        // Each file with lines shown earlier has a line that names them.
         let named = |(source, earlier): (&PassageFile<'_>, &Vec<RangeInclusive<u32>>)| match earlier.len() {
             0 => 0,
             ranges => source.hit.path.len() + EARLIER_BYTES + ranges * EARLIER_RANGE_BYTES,
@@ -148,19 +148,19 @@ impl CodeReader<'_> {
         remembered
     }
 
-    /// What the files with a text define, in their order, as far as there is time.
+    /// Returns the outlines of the files with a text, in order, as far as there is time.
     fn outlines(&self, hits: &[(&Root, &FileHit)], texts: &[String]) -> Vec<Arc<FileOutline>> {
         let files: Vec<(&str, &String)> =
             hits.iter().zip(texts).map(|((_, hit), text)| (hit.path.as_str(), text)).collect();
         let found = map_in_threads(&files, self.threads, |(path, text)| {
             self.stop.check().is_none().then(|| self.outlines.outline(path, text, self.stop))
         });
-        // Without a gap.
+        // The list must not have gaps.
         found.into_iter().map_while(|found| found).collect()
     }
 
-    /// Puts the chosen lines into a file's record, and returns those that are shown whole: another question may be shown
-    /// another part of a long one.
+    /// Adds the chosen lines to a file's record. Returns those that are displayed completely, because for
+    /// another question another part of a long line may be displayed.
     fn fill(
         &self,
         file: &mut RankedFile,
@@ -171,7 +171,7 @@ impl CodeReader<'_> {
         let earlier =
             |range: &RangeInclusive<u32>| EarlierLines { start_line: *range.start(), end_line: *range.end() };
         file.shown_earlier = source.known.iter().map(earlier).collect();
-        // The whole text is looked through for keys, which is for nothing where no line of it is shown.
+        // The whole text must be scanned for keys, so we skip that if no line is displayed.
         if ranges.is_empty() {
             return Vec::new();
         }
@@ -208,7 +208,7 @@ impl CodeReader<'_> {
     }
 }
 
-/// Returns the innermost definition that a line is in and that begins before it.
+/// Returns the innermost definition that contains a line and begins before it.
 fn around(outline: &FileOutline, line: u32) -> Option<usize> {
     let mut at = outline.innermost(line)?;
     while outline.definitions[at].line >= line {
@@ -246,7 +246,7 @@ fn names_of(outline: &FileOutline, at: usize, border: &mut Border<'_>) -> String
     clip(&names, limits::CODE_NAME_BYTES)
 }
 
-/// Names definitions of which nothing is shown, in so many tokens at the most, and returns those that it took.
+/// Lists definitions that are not displayed, in at most `most` tokens. Returns the number of tokens used.
 fn outline(
     file: &mut RankedFile,
     source: &PassageFile<'_>,
@@ -271,7 +271,8 @@ fn outline(
     tokens
 }
 
-/// A line as it is shown, indented as it is; of one that nobody wrote, the part with the word that says most.
+/// Formats a line for display with its indentation; of a very long, probably generated, line the part with
+/// the most informative word.
 fn shown_line(line: &str, words: &QueryWords) -> String {
     let most = limits::CODE_LINE_BYTES;
     if line.len() <= most {
@@ -281,7 +282,7 @@ fn shown_line(line: &str, words: &QueryWords) -> String {
     let place = words.place(looked_at).filter(|place| place.end > most);
     let start = place.map_or(0, |place| line.floor_char_boundary(place.start.saturating_sub(most / 4)));
     let end = line.floor_char_boundary(start + most);
-    // A mark in place of a secret is not cut.
+    // A mark that replaces a secret must not be cut.
     let cut_mark = |at: usize| {
         let mark = line[..at].rfind(MARK).filter(|mark| !line[*mark..at].contains(']'))?;
         Some(mark..line[at..].find(']').map_or(at, |behind| at + behind + 1))
@@ -294,15 +295,15 @@ fn shown_line(line: &str, words: &QueryWords) -> String {
     format!("{before}{}{after} [{all} bytes in all]", sanitize_line(&line[start..end]))
 }
 
-/// The beginning of what stands in place of a secret.
+/// The start of a mark that replaces a secret.
 const MARK: &str = "[redacted:";
 
-/// Bytes of the line that names what was shown earlier of a file, beside its path, and of each of its ranges.
+/// Bytes of the line that lists the ranges of a file shown earlier, without its path, and of each range.
 const EARLIER_BYTES: usize = 36;
 /// See [`EARLIER_BYTES`].
 const EARLIER_RANGE_BYTES: usize = 12;
 
-/// What has to be known of code that is not there.
+/// Returns a note about missing code.
 pub(super) fn about_code(files: &[RankedFile], names: &ToolNames) -> Option<String> {
     if files.iter().any(|file| !file.shown_earlier.is_empty()) {
         let told = names.fill("[[{read_file} shows again what was shown earlier]]");
@@ -317,7 +318,7 @@ pub(super) fn about_code(files: &[RankedFile], names: &ToolNames) -> Option<Stri
     })
 }
 
-/// What has to be known where an answer may not be as long as the code that is asked for.
+/// Returns a note if an answer can't be as long as the requested code.
 pub(super) fn fewer_tokens(tokens: u64, text_bytes: usize) -> Option<String> {
     let fit = (text_bytes / limits::CODE_TOKEN_BYTES) as u64;
     (fit < tokens).then(|| {
@@ -330,13 +331,13 @@ pub(super) fn fewer_tokens(tokens: u64, text_bytes: usize) -> Option<String> {
     })
 }
 
-/// What an answer shows of files. It is told to who remembers it when the answer is rendered with its code.
+/// The parts of files that an answer displays. They are stored when the answer is rendered with its code.
 #[derive(Debug)]
 pub(super) struct Remembered {
     shown: Option<Arc<ShownEarlier>>,
     files: Vec<RememberedFile>,
     stop: Stop,
-    /// All files whose code could be shown were looked at.
+    /// True if all files whose code could be displayed were processed.
     pub(super) is_whole: bool,
 }
 
@@ -350,7 +351,7 @@ struct RememberedFile {
 
 impl Remembered {
     pub(super) fn remember(&self) {
-        // A cancelled answer is shown to nobody.
+        // No one sees a cancelled answer.
         let Some(shown) = self.shown.as_ref().filter(|_| !self.stop.is_cancelled()) else { return };
         for RememberedFile { root, path, hash, lines } in &self.files {
             shown.add(root, path, *hash, lines);

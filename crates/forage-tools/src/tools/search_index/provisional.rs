@@ -1,7 +1,7 @@
-//! A ranking while there is no index of the tree yet: of the files that have most of the words.
+//! Provisional ranking while the tree has no index yet: ranks the files that contain most of the words.
 //!
-//! One pass over the tree finds the files with words of the query; those that have the most of them, the rare ones counting
-//! more, are ranked as the index would rank them if there were no others.
+//! One pass over the tree finds the files with words of the query. Those with the most words, weighted by
+//! rarity, are ranked as the index would rank them if there were no others.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -22,26 +22,27 @@ use crate::indexes::Ranked;
 use crate::limits;
 use crate::text::{count, grouped};
 
-/// A file and how many of its lines have each word.
+/// A file with the number of its lines that contain each word.
 struct ProvisionalFile {
     path: RelPath,
     lines: Vec<u32>,
 }
 
-/// A search that stands in for the ranked index.
+/// A line search that replaces the ranked index.
 pub(super) struct ProvisionalSearch<'a> {
     pub(super) context: &'a Context,
     pub(super) place: &'a RankedPlace,
-    /// When the call began: what it has waited for the index is a part of its time.
+    /// The start of the call; the time spent waiting for the index counts too.
     pub(super) began: Instant,
     pub(super) stop: &'a Stop,
 }
 
 impl ProvisionalSearch<'_> {
-    /// Ranks what it finds. `progress` are the files that are in the index by now, and all of them, as far as that is known.
+    /// Ranks the results. `progress` contains the number of files in the index and the total, if known.
     ///
     /// # Errors
-    /// The root can't be walked, or the caller has gone.
+    ///
+    /// Returns an error if the root can't be walked, or if the call was cancelled.
     pub(super) fn rank(&self, query: &str, progress: Option<(u64, u64)>) -> Result<Ranked, ToolError> {
         let Self { context, place, stop, began } = *self;
         let root = &place.root;
@@ -128,7 +129,7 @@ impl ProvisionalSearch<'_> {
     }
 }
 
-/// The words of a query that are looked for: the longest first, since they are the rarest as a rule.
+/// Returns the words of a query to search for, the longest first because they tend to be the rarest.
 fn words(query: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
     for part in query.split(|c: char| !c.is_alphanumeric() && c != '_') {
@@ -142,7 +143,7 @@ fn words(query: &str) -> Vec<String> {
     words
 }
 
-/// A word without its usual ending, so that its other forms are found.
+/// Returns a word without its usual ending, so that its other forms match.
 fn stem(word: &str) -> &str {
     ["ing", "ies", "ed", "es", "s"]
         .iter()
@@ -151,14 +152,14 @@ fn stem(word: &str) -> &str {
         .unwrap_or(word)
 }
 
-/// Words that every question has.
+/// Words that occur in most questions.
 const COMMON: &[&str] = &[
     "and", "are", "but", "can", "code", "does", "file", "find", "for", "from", "get", "handl", "has", "have",
     "how", "into", "its", "not", "that", "the", "then", "there", "this", "use", "used", "what", "when",
     "where", "which", "who", "why", "will", "with", "you",
 ];
 
-/// The files with most of the words, the rare ones counting more.
+/// Returns the files with the most words, weighted by rarity.
 fn best(mut found: Vec<ProvisionalFile>, words: &[String]) -> Vec<RelPath> {
     let files = found.len() as f64;
     let weights: Vec<f64> = (0..words.len())

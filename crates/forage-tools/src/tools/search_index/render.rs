@@ -1,4 +1,4 @@
-//! The text of an answer of `search_index`.
+//! Text rendering of `search_index`.
 
 use forage_fs::{Root, is_like_a_note};
 use std::borrow::Cow;
@@ -16,7 +16,7 @@ use crate::outcome::{Render, ToolOutcome};
 use crate::shown::{Rendered, ShownFiles};
 use crate::text::{count, grouped, quoted, quoted_name};
 
-/// How much is shown of each file; each step less.
+/// Levels of detail of each file, from most to least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum IndexDetail {
     Lines,
@@ -24,17 +24,17 @@ enum IndexDetail {
     Paths,
 }
 
-/// Words from which on a query is a report of a bug.
+/// Minimum words of a query that we treat as a bug report.
 const REPORT_WORDS: usize = 40;
 
 impl Render for RankResponse {
     fn redact(&mut self, border: &mut Border<'_>) {
-        // Paths, symbols and lines were taken through the border.
+        // Paths, symbols and lines have already been redacted.
         self.not_searched.redact(border);
     }
 
     fn name_whole_paths(&mut self, _: &Root) {
-        // Each file was named as its own root asks for.
+        // Each path is already in the form that its root requires.
     }
 
     fn counts(&self) -> Counts<'_> {
@@ -74,7 +74,7 @@ impl Render for RankResponse {
     }
 }
 
-/// What [`body`] and [`with_code`] show.
+/// Returns the lines that [`body`] and [`with_code`] display.
 fn shown(response: &RankResponse, detail: IndexDetail) -> ShownFiles {
     let mut shown = ShownFiles::default();
     for file in &response.files {
@@ -119,7 +119,7 @@ fn nothing(response: &RankResponse, names: &ToolNames) -> String {
     text
 }
 
-/// What was made of the query, where that is not plain.
+/// Describes how the query was interpreted, if that is not obvious.
 fn push_words(text: &mut String, response: &RankResponse) {
     let list = |words: &[String]| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(", ");
     if !response.unknown_words.is_empty() {
@@ -161,7 +161,7 @@ fn headline(response: &RankResponse) -> String {
             " Low confidence: even the first has little of what is asked for, so these may be no answer.",
         );
     }
-    // The tests were of whole indexes.
+    // The measurements were made with whole indexes.
     let is_measured = !response.continued && !response.provisional && !response.weak && !response.is_list;
     if is_measured && response.files.len() > 1 {
         let _ = write!(
@@ -175,8 +175,9 @@ fn headline(response: &RankResponse) -> String {
     text
 }
 
-/// How often the first file was the right one, by how far it was ahead: of 610 short questions and of the reports of bugs
-/// that the weights were not fitted to, in four parts of like lead each.
+/// Describes how often the first file was the correct one at a given lead over the second. Measured with 610
+/// short questions, and with the bug reports that the weights were not fitted to, each in four groups of
+/// similar lead.
 fn how_sure(lead: f32, is_report: bool) -> String {
     let (says, of_questions, of_reports) = match lead {
         0.30.. => ("stands out", 93, 77),
@@ -200,7 +201,7 @@ fn body(response: &RankResponse, detail: IndexDetail) -> String {
     text
 }
 
-/// Begins each line that is not code.
+/// The prefix of each line that is not code.
 const HEAD: &str = "@@ ";
 
 fn with_code(response: &RankResponse, detail: IndexDetail) -> String {
@@ -245,12 +246,12 @@ fn with_code(response: &RankResponse, detail: IndexDetail) -> String {
     } else if !left_out.is_empty() {
         let _ = writeln!(text, "{HEAD}left out: {}", left_out.join(", "));
     }
-    // What follows is the tool's own again.
+    // The tool's own text continues here.
     let _ = writeln!(text, "{HEAD}end");
     text
 }
 
-/// A file without code, with its best line and the reason why it is there.
+/// Formats a file without code, with its best line and the reason for its rank.
 fn further(file: &RankedFile, detail: IndexDetail) -> String {
     let line = file.chunks.iter().flat_map(|chunk| &chunk.lines).next();
     match (line.filter(|_| detail != IndexDetail::Paths), file.reason) {
@@ -259,13 +260,13 @@ fn further(file: &RankedFile, detail: IndexDetail) -> String {
     }
 }
 
-/// A line that is not the tool's own, and can't feign to be.
+/// Writes a line that comes from a file, escaped so that it can't pass for the tool's own text.
 fn push_foreign(text: &mut String, line: &str) {
     let escape = if line.starts_with(HEAD) || is_like_a_note(line) { "\\" } else { "" };
     let _ = writeln!(text, "{escape}{line}");
 }
 
-/// A path in front of what the tool says of it: in quotes if that could be a part of it.
+/// Returns a path to precede the tool's own text, in quotes if the text could be taken for a part of it.
 fn head_path(path: &str) -> Cow<'_, str> {
     match path.contains(' ') && !path.starts_with('"') {
         true => Cow::Owned(format!("\"{path}\"")),

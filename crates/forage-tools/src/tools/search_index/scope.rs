@@ -1,4 +1,4 @@
-//! Which files are ranked: in which roots, and what of them.
+//! The scope of a ranking: which roots and which of their files.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,26 +18,26 @@ use crate::place::{PathTarget, ROOT, globs_in_path};
 use crate::several::{is_anywhere, whole_path};
 use crate::text::{absolute, clip};
 
-/// What a question is about.
+/// The scope of a question.
 pub(super) struct RankScope {
     /// At least one.
     pub(super) places: Vec<RankedPlace>,
     /// The question without the names of roots.
     pub(super) query: String,
-    /// Globs that stood in `path`.
+    /// Globs that were given in `path`.
     pub(super) globs: Option<String>,
-    /// In which other way than its own `path` was read.
+    /// A note if `path` was not taken literally.
     pub(super) note: Option<String>,
 }
 
-/// A root, and what of it is ranked.
+/// A root and the part of it that is ranked.
 pub(super) struct RankedPlace {
-    /// Of this root alone.
+    /// The context for this root only.
     context: Context,
     pub(super) root: Arc<Root>,
-    /// It is not the root that relative paths are below.
+    /// True unless relative paths are below this root.
     pub(super) is_other: bool,
-    /// Below it.
+    /// The start of the ranking, below the root.
     pub(super) start: RelPath,
     pub(super) only: Option<Globs>,
     languages: Vec<&'static str>,
@@ -46,12 +46,12 @@ pub(super) struct RankedPlace {
 /// The ranked index of a place.
 pub(super) struct RankedRoot<'a> {
     pub(super) place: &'a RankedPlace,
-    /// The number of the place.
+    /// The index of the place.
     pub(super) nth: usize,
     pub(super) ranked: Ranked,
 }
 
-/// The ranked indexes of a question, and why some are missing.
+/// The ranked indexes for a question, and the reasons why some are missing.
 pub(super) struct RankedRoots<'a> {
     pub(super) roots: Vec<RankedRoot<'a>>,
     pub(super) failures: Vec<String>,
@@ -90,11 +90,11 @@ impl RankScope {
         };
         let (start, globs, note) = match target {
             Some(PathTarget { root, path, globs, note, .. }) => {
-                // Files are in the index by their own paths, and a path that is not there is no place where nothing is
-                // found.
+                // The index contains files by their resolved paths, and a missing path must be an error, not
+                // an empty answer.
                 let (start, is_directory) = root.locate(&path)?;
                 if !is_directory {
-                    // Why it can't be in the index, if so.
+                    // Reports the reason if this file can't be in the index.
                     root.open_file(&start)?;
                 }
                 (start, globs, note)
@@ -108,7 +108,7 @@ impl RankScope {
         };
         let is_one = roots.len() == 1;
         let place = |root: Arc<Root>| RankedPlace {
-            // What is in a root that lies below this one is asked for here where that one is not asked.
+            // If a nested root is not searched itself, its files are searched as part of this one.
             context: if is_one { context.clone() } else { context.only(&root) },
             is_other: !context.is_first(&root),
             start: start.clone(),
@@ -119,17 +119,18 @@ impl RankScope {
         Ok(Self { places: roots.into_iter().map(place).collect(), query, globs, note })
     }
 
-    /// What cursors are bound to beside the request and the first place.
+    /// Returns what cursors are bound to in addition to the request and the first place.
     pub(super) fn bound(&self) -> Option<String> {
         let others = self.places.iter().skip(1).map(|place| place.root.path().display().to_string());
         let all: Vec<String> = self.globs.iter().cloned().chain(others).collect();
         (!all.is_empty()).then(|| all.join("\n"))
     }
 
-    /// Ranks the files of this scope, `(files, chunks)` of them at the most, in indexes that are brought up to date for it.
+    /// Ranks the files in this scope, at most `(files, chunks)` of them, after updating the indexes.
     ///
     /// # Errors
-    /// As [`RankScope::ranked`] and [`RankedRoots::search`].
+    ///
+    /// See [`RankScope::ranked`] and [`RankedRoots::search`].
     pub(super) fn search(
         &self,
         context: &Context,
@@ -145,16 +146,18 @@ impl RankScope {
         };
         let (mut ranked, mut ranking) = search()?;
         if ranked.indexes().any(RankIndex::is_damaged) {
-            // Found out by using it, which happens to no other one of the same files: a new one comes in its place.
+            // The damage was detected during use; the next attempt replaces the index by a new one.
             (ranked, ranking) = search()?;
         }
         Ok((ranked, ranking?))
     }
 
-    /// Brings the ranked index of each root up to date. One that has none can be stood in for unless a page goes on.
+    /// Updates the ranked index of each root. If a root has none yet, a line search can replace it, except on
+    /// a further page.
     ///
     /// # Errors
-    /// No root has one, the caller has gone, or a page can't go on.
+    ///
+    /// Returns an error if no root has an index, if the call was cancelled, or if a page can't be continued.
     fn ranked(
         &self,
         context: &Context,
@@ -174,7 +177,7 @@ impl RankScope {
                     .rank(&self.query, progress)
             }
         };
-        // What each takes of memory while it is written is a bound of its own.
+        // The separate limit on concurrency exists because each index takes memory while it is written.
         let ranked = map_in_threads(&self.places, limits::RANKED_AT_ONCE, of);
         let (mut roots, mut failures, mut first) = (Vec::new(), Vec::new(), None);
         for ((nth, place), ranked) in self.places.iter().enumerate().zip(ranked) {
@@ -198,7 +201,8 @@ impl RankScope {
     }
 }
 
-/// Names of roots in a question, where there are several, and the question without them.
+/// Extracts the names of roots from a question, if there are several roots. Returns the question without
+/// them.
 fn roots_in_query(context: &Context, query: &str) -> Result<(String, Vec<Arc<Root>>), ToolError> {
     let is_name = |word: &&str| word.len() > ROOT.len() && word.starts_with(ROOT);
     let names: Vec<&str> = query.split_whitespace().filter(is_name).collect();
@@ -229,7 +233,8 @@ fn roots_in_query(context: &Context, query: &str) -> Result<(String, Vec<Arc<Roo
 }
 
 impl RankedRoots<'_> {
-    /// Ranks the files that are chosen, or those that `are_chosen` chooses in their place.
+    /// Ranks the files in the scope, or, if `are_chosen` is false, those that the configuration excludes from
+    /// it.
     pub(super) fn search(
         &self,
         query: &str,
@@ -268,19 +273,19 @@ impl RankedRoots<'_> {
         }
     }
 
-    /// Some root's index stands in for one that is not there yet.
+    /// Returns true if a line search replaces the index of some root.
     pub(super) fn is_provisional(&self) -> bool {
         self.roots.iter().any(|root| root.ranked.is_provisional)
     }
 
-    /// Whether no file is chosen at all.
+    /// Returns true if the scope contains no files at all.
     pub(super) fn has_no_file(&self) -> bool {
         !self.roots.iter().any(|root| {
             root.ranked.is_provisional || root.ranked.index.any_file(|path| root.place.allows(path))
         })
     }
 
-    /// Files that would be ranked if the configuration did not leave them out.
+    /// Returns the number of files that would be ranked if the configuration did not exclude them.
     pub(super) fn count_excluded(&self) -> Result<u64, ToolError> {
         let mut all = 0;
         for RankedRoot { place, ranked, .. } in &self.roots {
@@ -299,7 +304,8 @@ impl RankedPlace {
         self.chosen(path) == Some(true)
     }
 
-    /// Whether a file is ranked; `None` for one that is not asked for, and false where the configuration leaves it out.
+    /// Returns true if a file is ranked, false if the configuration excludes it, and `None` if it was not
+    /// requested.
     fn chosen(&self, path: &str) -> Option<bool> {
         if !self.languages.is_empty()
             && !language_of(path).is_some_and(|language| self.languages.contains(&language))
@@ -317,14 +323,14 @@ impl RankedPlace {
         is_asked.then(|| !excludes.as_ref().is_some_and(|excludes| excludes.leave_out(&path)))
     }
 
-    /// Makes of a path below the root one as callers know it.
+    /// Converts a path below the root to the form that callers use.
     pub(super) fn name(&self, shown: &mut String) {
         if self.is_other {
             whole_path(&self.root, shown);
         }
     }
 
-    /// Where is ranked, as callers know it.
+    /// Returns the start of the ranking in the form that callers use.
     pub(super) fn shown_start(&self) -> String {
         let mut path = self.start.display().into_owned();
         self.name(&mut path);
@@ -335,7 +341,7 @@ impl RankedPlace {
         absolute(&self.root, &RelPath::root())
     }
 
-    /// What is told of this root alone, where there are others.
+    /// Formats a note about this root, with its name if there are others.
     pub(super) fn tell(&self, what: String, is_one: bool) -> String {
         if is_one { what } else { format!("{}: {what}", absolute(&self.root, &RelPath::root())) }
     }

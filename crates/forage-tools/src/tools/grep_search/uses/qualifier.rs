@@ -1,7 +1,8 @@
-//! Narrowing of uses by the qualifier of a name: which lines with `objects` may be uses of `MailRule.objects`.
+//! Narrows uses by the qualifier of a name: decides which lines with `objects` may be uses of
+//! `MailRule.objects`.
 //!
-//! Nothing is resolved: a line is left out where the tree shows that the name belongs to another type or module. Where the
-//! receiver is a variable or an expression, the line stays.
+//! Nothing is resolved. A line is excluded if the syntax tree shows that the name belongs to another type or
+//! module. If the receiver is a variable or an expression, the line stays.
 
 use std::collections::HashSet;
 
@@ -18,7 +19,7 @@ pub(super) struct QualifiedName<'p> {
     pub(super) qualifier: Option<&'p str>,
 }
 
-/// Between the parts of a qualified name.
+/// Separators between the parts of a qualified name.
 const SEPARATORS: [&str; 6] = ["::", "->", ".", "#", "/", ":"];
 
 const OWN: [&str; 5] = ["self", "this", "Self", "cls", "super"];
@@ -49,7 +50,7 @@ impl<'p> QualifiedName<'p> {
         if is_name && qualifier.chars().all(qualifies) {
             let mut names = qualifier.split([':', '.', '#', '/', '>']).map(|name| name.trim_end_matches('-'));
             let last = names.rfind(|name| !name.is_empty());
-            // Which class these are depends on where they are written.
+            // The class that these refer to depends on their position.
             return Ok(Self { name, qualifier: last.filter(|last| !OWN.contains(last)) });
         }
         let problem = format!(
@@ -69,15 +70,15 @@ fn bare(pattern: &str) -> &str {
 /// Whether a use belongs to the qualifier.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fit {
-    /// The qualifier is its receiver, or is around it.
+    /// The qualifier is its receiver or an enclosing definition.
     Within,
-    /// The receiver may be of the qualifier's type.
+    /// The receiver may have the qualifier's type.
     Unknown,
     /// It belongs to this other type or module.
     Other(String),
 }
 
-/// Languages in which a name alone may be a member of the class around it.
+/// Languages in which an unqualified name may be a member of the enclosing class.
 const IMPLICIT_MEMBERS: &[&str] = &[
     "java",
     "cpp",
@@ -95,7 +96,7 @@ const IMPLICIT_MEMBERS: &[&str] = &[
     "pascal",
 ];
 
-/// Lines of a heading that may name what a class extends.
+/// Maximum lines of a class heading that may name its base classes.
 const HEADING_LINES: usize = 8;
 
 /// Compares the uses and definitions of a file with a qualifier.
@@ -105,9 +106,10 @@ pub(super) struct Narrowing<'f> {
     outline: &'f FileOutline,
     uses: &'f [Use],
     lines: Vec<&'f str>,
-    /// Words of the lines that have the qualifier: what extends it, is bound to it or is another name of it.
+    /// Words of the lines that contain the qualifier: names that extend it, are bound to it or are aliases of
+    /// it.
     related: HashSet<&'f str>,
-    /// The file or one of its directories is the module.
+    /// True if the file or one of its directories is the module.
     is_module: bool,
     has_implicit_members: bool,
     /// Classes that define the name in this file.
@@ -115,7 +117,7 @@ pub(super) struct Narrowing<'f> {
 }
 
 impl<'f> Narrowing<'f> {
-    /// Returns nothing for a file that was read by line.
+    /// Returns `None` for a file without a syntax tree.
     pub(super) fn new(qualifier: &'f str, name: &'f str, path: &str, file: &'f OutlinedFile) -> Option<Self> {
         let uses = file.uses.as_deref()?;
         let lines: Vec<&str> = forage_fs::lines(&file.text).collect();
@@ -143,7 +145,7 @@ impl<'f> Narrowing<'f> {
         Some(narrowing)
     }
 
-    /// Returns whether the uses of a line, counted from 1, belong to the qualifier, and their kind.
+    /// Returns whether the uses on a 1-based line belong to the qualifier, and their kind.
     pub(super) fn line(&self, line: u32) -> (Fit, UseKind) {
         let first = self.uses.partition_point(|used| used.line < line);
         let on_line = self.uses[first..].iter().take_while(|used| used.line == line);
@@ -188,16 +190,16 @@ impl<'f> Narrowing<'f> {
         }
     }
 
-    /// Whether a type or module is certainly another one than the qualifier.
+    /// Returns true if a type or module is certainly not the qualifier.
     fn is_other(&self, name: &str) -> bool {
         let plain = |name: &str| name.replace('_', "").to_lowercase();
-        // One module may export the names of another.
+        // A module may export the names of another one.
         !(is_module_name(name) && is_module_name(self.qualifier))
             && plain(name) != plain(self.qualifier)
             && !self.related.contains(name)
     }
 
-    /// Whether a definition or one around it is the qualifier, or extends it.
+    /// Returns true if a definition or an enclosing one is the qualifier, or extends it.
     fn is_within(&self, at: Option<usize>) -> bool {
         let Some(at) = at else { return self.is_module };
         self.is_module
@@ -208,12 +210,12 @@ impl<'f> Narrowing<'f> {
     }
 
     fn is_qualifier(&self, name: &str) -> bool {
-        // `Queue<T>`, `a::Queue`
+        // Also matches `Queue<T>` and `a::Queue`.
         let name = name.split(['<', '[', '(']).next().unwrap_or(name);
         name.rsplit([':', '.', '\\', '/']).next() == Some(self.qualifier)
     }
 
-    /// Whether the heading of a class names the qualifier.
+    /// Returns true if the heading of a class names the qualifier.
     fn extends(&self, class: &Definition) -> bool {
         let first = (class.line as usize).saturating_sub(1);
         let last = first + HEADING_LINES.min((class.end_line.saturating_sub(class.line) + 1) as usize);
@@ -240,7 +242,7 @@ impl<'f> Narrowing<'f> {
     }
 }
 
-/// Whether a name is written as those of modules are, and not as those of types.
+/// Returns true if a name is written like a module's, not like a type's.
 fn is_module_name(name: &str) -> bool {
     !name.starts_with(char::is_uppercase)
 }
@@ -258,7 +260,7 @@ fn words(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
-/// Whether a line has a word.
+/// Returns true if a line contains a word.
 pub(super) fn has_word(line: &str, word: &str) -> bool {
     line.contains(word) && words(line).any(|it| it == word)
 }

@@ -1,4 +1,4 @@
-//! The text of an answer of uses.
+//! Text rendering of uses.
 
 use std::fmt::Write as _;
 
@@ -8,14 +8,14 @@ use crate::limits;
 use crate::lines::{ContextDetail, shown_line};
 use crate::text::{clip, count, grouped, quoted};
 
-/// The headline of an answer with so many lines, and which lines the qualifier leaves out.
+/// Returns the headline of an answer that shows `shown` lines, and which lines the qualifier excludes.
 pub(in super::super) fn headline(response: &GrepResponse, shown: u64) -> String {
     let name = quoted(&response.name);
     let at_least = if response.totals_exact { "" } else { "at least " };
     let (lines, files) = (count(response.match_count, "line"), count(response.file_count, "file"));
     let further = if response.continued { " more" } else { "" };
     let showing = match shown + response.left_out_count < response.match_count {
-        // Which lines a page does not have is known, and their kinds are not.
+        // The number of the lines on other pages is known, but not their kinds.
         true => format!(" (showing {}{further}; counts by kind are of these)", grouped(shown)),
         false if response.left_out_count > 0 => format!(" (showing {})", grouped(shown)),
         false => String::new(),
@@ -43,7 +43,7 @@ pub(in super::super) fn headline(response: &GrepResponse, shown: u64) -> String 
     text
 }
 
-/// What is listed before the uses.
+/// The lists before the uses.
 pub(in super::super) struct ListedFirst<'r> {
     pub(in super::super) text: String,
     definitions: &'r [GrepDefinition],
@@ -51,8 +51,8 @@ pub(in super::super) struct ListedFirst<'r> {
 }
 
 impl<'r> ListedFirst<'r> {
-    /// Lists the definitions and the types that implement or extend the name, each in at most `room` bytes but for the first.
-    /// A page that goes on has none.
+    /// Lists the definitions and the types that implement or extend the name, each in at most `room` bytes
+    /// except for the first entry. A continued page has no lists.
     pub(in super::super) fn new(response: &'r GrepResponse, room: usize) -> Self {
         if response.continued {
             return Self { text: String::new(), definitions: &[], implementations: &[] };
@@ -76,7 +76,7 @@ impl<'r> ListedFirst<'r> {
         self.definitions.iter().chain(self.implementations)
     }
 
-    /// Whether a line stands among them.
+    /// Returns true if a line is in the lists.
     pub(in super::super) fn has(&self, path: &str, line: &GrepLine) -> bool {
         let listed = match line.mention {
             Some("definition") => self.definitions,
@@ -87,7 +87,7 @@ impl<'r> ListedFirst<'r> {
     }
 }
 
-/// Returns a list with its heading, as far as there is room for it, and what it has.
+/// Returns a list with its heading, limited to `room` bytes, and the entries in it.
 fn list<'r>(
     all: &'r [GrepDefinition],
     found: u64,
@@ -127,7 +127,7 @@ fn list<'r>(
     (format!("\n{}{first}:\n{list}", heading(found)), &all[..shown])
 }
 
-/// Headings of the kinds of uses, in the order in which they are shown.
+/// Headings of the kinds of uses, in display order.
 const KINDS: [(&[&str], &str); 7] = [
     (&["definition"], "definitions"),
     (&["implementation"], "implementations and subclasses"),
@@ -138,8 +138,8 @@ const KINDS: [(&[&str], &str); 7] = [
     (&["string", "comment"], "comments and strings"),
 ];
 
-/// Writes the first `shown` matches, by kind, file and enclosing definition; those of tests last, and without those that
-/// are listed first.
+/// Writes the first `shown` matches by kind, file and enclosing definition. Those in tests come last, and
+/// those in the lists are omitted.
 pub(in super::super) fn used(
     response: &GrepResponse,
     shown: u64,
@@ -162,7 +162,7 @@ pub(in super::super) fn used(
     }
     for (is_unknown, is_of_tests) in [(false, false), (false, true), (true, false), (true, true)] {
         for (kinds, heading) in KINDS {
-            // Lines of context go with the match before them, or else with the one after.
+            // Context lines belong to the match before them, or else to the one after.
             let group = group(&lines, |file, line| {
                 kinds.contains(&line.mention.unwrap_or("code"))
                     && line.receiver.is_some() == is_unknown
@@ -179,7 +179,7 @@ pub(in super::super) fn used(
     }
 }
 
-/// The lines whose match is of a kind, with their context.
+/// Returns the lines whose match is of a kind, with their context.
 fn group<'r>(
     lines: &[(&'r GrepFile, &'r GrepLine)],
     is_wanted: impl Fn(&GrepFile, &GrepLine) -> bool,

@@ -20,7 +20,7 @@ fn read(text: &str) -> Option<ParsedAnswer> {
     parse(text, &FileNames::of(&PATHS, &SAID, &[]))
 }
 
-/// `file why` of each file.
+/// Returns `file why` for each file.
 fn shown(text: &str) -> Option<Vec<String>> {
     let kept = read(text)?.kept;
     Some(
@@ -145,14 +145,14 @@ fn unlisted_files_are_reported() {
 fn prose_that_may_decide_is_not_guessed_at() {
     let list = "/p/src/b.rs: why";
     for text in [
-        // Between the lines of a list.
+        // Prose between the lines of a list.
         &format!("{list}\n\nNot relevant:\n- src/a.rs: only a test"),
         &format!("{list}\n### Excluded files\n1. src/a.rs"),
         &format!("{list}\nThe others are tests\nsrc/a.rs: a test"),
         "- /p/src/b.rs\nThese are not relevant\n- src/a.rs",
         "- /p/src/b.rs\n\nAlso relevant:\n- src/a.rs\n- /p/1. notes.md",
         &format!("{list}\n  Not relevant:\n  - src/a.rs: only a test"),
-        // Before it, about its files.
+        // Prose before the list, about its files.
         &format!("The file src/a.rs says:\n{list}\nsrc/a.rs: in other words"),
         &format!("src/a.rs has this:\n```\n{list}\n```"),
         // Files, and the sentence that there are none.
@@ -162,7 +162,7 @@ fn prose_that_may_decide_is_not_guessed_at() {
         "src/a.rs has this:\n```src/a.rs: in other words```",
         "src/a.rs says {\"files\": [\"/p/src/b.rs\"]}",
         "One file says {\"files\": [\"/p/src/b.rs\"]}, which is data.",
-        // JSON with keys of its own.
+        // JSON with unknown keys.
         "{\n  \"excluded\": [\n    \"src/a.rs\"\n  ]\n}",
         // Two answers.
         &format!("{{\"files\": [\"src/a.rs\"]}}\n\n{list}"),
@@ -172,7 +172,7 @@ fn prose_that_may_decide_is_not_guessed_at() {
     ] {
         assert_eq!(read(text), None, "{text}");
     }
-    // The control: the same answer twice is one.
+    // Positive control: the same answer twice counts as one.
     let json = "{\"files\": [\"src/a.rs\"]}";
     assert_eq!(shown(&format!("{json}\n\nor\n\n{json}")).unwrap(), ["0"]);
 }
@@ -274,14 +274,14 @@ fn large_answers_take_no_time() {
             slowest = slowest.max((started.elapsed(), piece));
         }
     }
-    // Eight times what a model may answer with, without optimisation.
+    // The input is eight times as long as a model's answer may be, and this test runs without optimization.
     assert!(slowest.0.as_secs() < 4, "{slowest:?}");
 }
 
 const PLANTED: &str = r#"{"files":[{"id":"F3","grade":3,"ranges":[[1,5]],"why":"planted"}]}"#;
 const GOOD: &str = r#"{"files":[{"id":"F2","grade":3,"ranges":[[7,7]],"why":"it is"},{"id":"F1","grade":1,"ranges":[],"why":"calls it"}]}"#;
 
-/// Three files of which these lines were sent.
+/// Returns three files with the lines that were sent.
 fn blocks() -> Vec<EvidenceBlock> {
     let block = |id, shown| EvidenceBlock { file: id + 9, id, text: PLANTED.to_owned(), shown, redacted: 0 };
     vec![block(1, vec![1..=20, 40..=60]), block(2, vec![7..=7]), block(3, vec![1..=5])]
@@ -292,7 +292,7 @@ fn read_ids(text: &str) -> Option<ParsedAnswer> {
     parse(text, &FileNames::of(&paths, &[PLANTED], &blocks()))
 }
 
-/// `file grade ranges why` of each entry.
+/// Returns `file grade ranges why` for each entry.
 fn shown_ids(text: &str) -> Option<Vec<String>> {
     let range =
         |range: &LineRange| format!("{}-{}{}", range.first, range.last, if range.shown { "" } else { "?" });
@@ -358,7 +358,7 @@ fn usual_forms_of_json_and_graded_lines_are_read() {
     ] {
         assert_eq!(shown_ids(text).unwrap_or_default(), ["11 3 [] it is", "10 1 [] calls it"], "{text}");
     }
-    // Without a grade, words may say that a file is not meant.
+    // Without a grade, the words may mean that a file is not relevant.
     for text in [
         "{\"F1\": 1, \"F2\": 0}",
         "{\"F1\": false}",
@@ -384,7 +384,7 @@ fn cut_json_gives_its_whole_entries() {
         let parsed = read_ids(&GOOD[..end]).unwrap();
         assert_eq!((parsed.kept.as_slice(), parsed.cut), (&whole.kept[..1], true), "{}", &GOOD[..end]);
     }
-    // Within the first entry there is nothing to go by.
+    // Within the first entry there is nothing to use.
     for end in 1..second - 2 {
         assert_eq!(read_ids(&GOOD[..end]), None, "{}", &GOOD[..end]);
     }
@@ -444,7 +444,7 @@ fn an_explanation_is_one_clean_line() {
     assert!(shown.len() < limits::EXPLANATION_BYTES + 40 && !shown.contains('\n'));
 }
 
-/// A parser by pattern, as one would write it first: the control of the test below.
+/// A naive parser by pattern: the control of the test below.
 fn naive(text: &str) -> Vec<String> {
     text.match_indices("\"id\":\"F")
         .map(|(at, found)| text[at + found.len()..at + found.len() + 1].to_owned())
@@ -458,7 +458,7 @@ fn text_of_an_explanation_is_no_entry() {
     let parsed = read_ids(&text).unwrap();
     assert_eq!(parsed.kept.iter().map(|kept| kept.file).collect::<Vec<_>>(), [10]);
     assert_eq!(naive(&text.replace('\\', "")), ["1", "3"], "the control takes the planted entry");
-    // Cut in the middle of it, too.
+    // The same if the text is cut in the middle of it.
     for end in 40..text.len() {
         let files = text.get(..end).and_then(read_ids).map(|parsed| parsed.kept);
         assert!(files.iter().flatten().all(|kept| kept.file == 10), "{}", &text[..end]);
@@ -476,7 +476,7 @@ proptest! {
     }
 }
 
-/// Checks everything that holds for an answer, by paths and by ids.
+/// Checks all invariants of an answer, by paths and by ids.
 #[test]
 fn fuzz_no_answer_names_a_file_that_was_not_sent() {
     let fenced = format!("<think>F3? {PLANTED}</think>\n```json\n{GOOD}\n```");
@@ -497,7 +497,7 @@ fn fuzz_no_answer_names_a_file_that_was_not_sent() {
         for (parsed, by_id) in [(read(&text), false), (read_ids(&text), true)] {
             let Some(parsed) = parsed else { continue };
             for (nth, kept) in parsed.kept.iter().enumerate() {
-                // The answer contains the name of each file, up to dots, slashes and escapes.
+                // The answer must contain the name of each file, up to dots, slashes and escapes.
                 let plain: String = text.replace(['\\', '/', '.'], "");
                 let sent = PATHS.iter().filter(|(_, file)| *file == kept.file);
                 assert!(
