@@ -1,4 +1,4 @@
-//! Searches a directory for a pattern, with the indexes that the command line keeps: `grep DIRECTORY PATTERN`.
+//! Searches a directory for a pattern with the command line's indexes: `grep DIRECTORY PATTERN`.
 #![expect(clippy::disallowed_macros, reason = "a program of its own")]
 
 use std::env::args;

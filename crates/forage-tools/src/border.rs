@@ -199,7 +199,7 @@ impl<'a> Border<'a> {
         }
     }
 
-    /// Redacts consecutive lines of one file. Returns the new text of each line that had a secret, with
+    /// Redacts lines of one file, given in order. Returns the new text of each line that had a secret, with
     /// U+FFFD for invalid UTF-8.
     pub(crate) fn lines(&mut self, lines: &[BorderLine<'_>]) -> Vec<Option<String>> {
         if !self.redactor.is_active() || lines.is_empty() {

@@ -171,7 +171,7 @@ pub enum ErrorCode {
     TooBroad,
     /// No model can be asked. Set a key, run a local model, or filter without one; what was looked for is told.
     NoModel,
-    /// All models failed. What each said is told; try again later, or another one.
+    /// Every model that was asked failed. What each said is told; try again later, or another one.
     ModelsFailed,
     /// No external engine that was asked for can run. Install ugrep or ripgrep, or use the embedded engine.
     NoEngine,

@@ -19,7 +19,7 @@ use crate::sanitize::sanitize_line;
 use crate::text::{absolute, clip};
 use crate::tool::{AnyTool, Egress};
 
-/// Stores the summaries of calls. This must not fail a call, and should hardly delay it.
+/// Stores the summaries of calls. This must not fail a call or delay it noticeably.
 pub trait CallJournal: Send + Sync {
     /// Adds a completed call.
     fn enter(&self, call: CallHead);

@@ -44,7 +44,7 @@ const BETWEEN_UPDATES: Duration = Duration::from_secs(10);
 /// The same after a failed update, or if the tree is too small.
 const BETWEEN_ATTEMPTS: Duration = Duration::from_secs(600);
 
-/// Updates may take one of this many parts of the time; the rest is for callers that wait for answers.
+/// Part of the time that updates may take, as a divisor; the rest is for callers that wait for answers.
 const UPDATES_PART: u32 = 20;
 
 /// The values of `index` in the configuration, except the one that turns indexes off.

@@ -1,6 +1,6 @@
 //! Directories that are excluded by default, and the note about them.
 
-/// Returns the directories that a walk skipped, except `.git`, which nobody expects to be searched.
+/// Returns the directories that a walk skipped, except `.git`, which no one expects to be searched.
 pub(crate) fn noise_of(pruned: &[String]) -> impl Iterator<Item = &String> {
     pruned.iter().filter(|name| *name != ".git")
 }

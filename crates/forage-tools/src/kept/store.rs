@@ -211,8 +211,8 @@ impl IndexStore {
         self.with_directories(self.layers(StoreReading::Lasting).0)
     }
 
-    /// Returns the index for a process that ends after its search. It is opened in the background until it is
-    /// needed. Returns `None` if there is none.
+    /// Returns the index for a process that ends after its search. Opening starts in the background, before the
+    /// index is needed. Returns `None` if there is none.
     pub fn opening(&self) -> Option<Arc<Index>> {
         let store = self.clone();
         self.exists().then(|| {
@@ -326,7 +326,7 @@ impl IndexStore {
 
     pub(super) fn set_reread(&self, progress: &RereadProgress) {
         if let Some(directory) = self.opened() {
-            // If this fails, the files are only reread once more.
+            // If this fails, the files are merely reread once more.
             let _ = directory.replace(REREAD, |file| file.write_all(progress.format().as_bytes()));
         }
     }
@@ -453,7 +453,7 @@ impl IndexStore {
 
     /// Records that the ranked index matched the tree of its root a moment ago.
     pub(super) fn note_ranked(&self) {
-        // If this fails, the index is only not displayed.
+        // If this fails, the index is merely not displayed.
         let _ = self.opened().map(|own| own.remove(RANKED_BEGUN));
     }
 

@@ -1,7 +1,9 @@
-//! Answers in the style of real models (`tests/data/answers`): who is kept, in which order, for which reason.
+//! Answers in the style of real models (`tests/data/answers`): checks which files are kept, in which order,
+//! and for which reason.
 //!
-//! They were written for this, from habits that each file names with its source; the words are nobody's. A file has
-//! fields, `---`, and the answer, in which `{root}` is the search root and `{id:PATH}` the id that a file is shown with.
+//! The answers were written for these tests, based on habits that each file names with its source; no real
+//! text was copied. A file contains fields, `---`, and the answer, in which `{root}` is the search root and
+//! `{id:PATH}` the id that a file is shown with.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -47,7 +49,7 @@ fn recorded() -> Vec<Recorded> {
     paths.into_iter().map(read).collect()
 }
 
-/// A model that says what was recorded.
+/// A model that returns a recorded answer.
 struct Model {
     text: String,
     root: String,
@@ -85,7 +87,7 @@ fn tree() -> Tree {
     tree
 }
 
-/// What is made of an answer, as the corpus has it.
+/// Returns the parsed answer in the notation of the corpus.
 fn made_of(answer: &Recorded) -> Vec<String> {
     let tree = tree();
     let mut context = tree.context();
@@ -131,7 +133,7 @@ fn answers_in_the_style_of_real_models_are_read() {
         );
     }
     assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), answers.len(), wrong.join("\n"));
-    // The others are prose, sections whose headings decide, or reasoning that was cut.
+    // The others are prose, sections whose headings decide, or truncated reasoning.
     let of_families = || answers.iter().filter(|answer| answer.family != "any");
     let unreadable = of_families().filter(|answer| answer.expected == ["no answer"]).count();
     assert_eq!((unreadable, of_families().count()), (11, 52));
@@ -155,7 +157,7 @@ fn answers_in_the_style_of_real_models_are_read() {
     assert_eq!(families.into_iter().collect::<Vec<_>>(), known);
 }
 
-/// Lines that begin with a path and a colon, as the prompt asks for them.
+/// Parses only lines that begin with a path and a colon, as the prompt requests.
 #[test]
 fn control_a_reader_of_the_asked_form_alone_loses_most_of_them() {
     let answers = recorded();

@@ -1,5 +1,5 @@
-//! Requests that can't be answered: every message names the argument and says what to write instead. The usual ones stand in
-//! `snapshots/`; these are the odd ones.
+//! Invalid requests: every message must name the argument and say what to write instead. The usual cases are
+//! in `snapshots/`; these are the unusual ones.
 
 use forage_tools::FilterBreadth;
 use serde_json::{Value, json};
@@ -14,7 +14,7 @@ fn tree() -> Tree {
     tree
 }
 
-/// Calls a tool with each request and looks for the parts of the message.
+/// Calls a tool with each request and checks the message for these parts.
 fn check(tool: &str, cases: &[(Value, &[&str])]) {
     let tree = tree();
     let context = tree.context();
@@ -134,7 +134,7 @@ fn keyword_search_refuses() {
     );
 }
 
-/// They come in order of importance, so the last can be left out.
+/// Terms come in order of importance, so the last ones can be dropped.
 #[test]
 fn terms_beyond_the_limit_are_named_and_not_searched() {
     let terms = |n: usize| (0..n).map(|i| format!("term{i}")).collect::<Vec<_>>();
@@ -147,7 +147,7 @@ fn terms_beyond_the_limit_are_named_and_not_searched() {
     }
 }
 
-/// The requirement's sentence, each term with its size.
+/// The error must contain the requirement's sentence and each term with its size.
 #[test]
 fn terms_that_are_all_too_broad_are_an_error_that_names_each() {
     let tree = Tree::new();
@@ -167,11 +167,11 @@ fn terms_that_are_all_too_broad_are_an_error_that_names_each() {
     let terms = json!({"query": "q", "search_terms": ["common", NEEDLE]});
     let found = answer(&context, "keyword_search", terms.clone());
     assert!(found.text.contains("rare.txt") && found.text.contains("terms skipped"), "{}", found.text);
-    // One that finds nothing is told apart from one that nothing matches.
+    // A specific term without matches must not look like a set of terms without matches.
     let found =
         answer(&context, "keyword_search", json!({"query": "q", "search_terms": ["common", "absent"]}));
     assert!(!found.found && found.records()["terms"][0]["fate"] == "too_broad", "{}", found.text);
-    // By default nothing is refused where nothing is sent.
+    // By default nothing is rejected if no model is used.
     let found = answer(&tree.context(), "keyword_search", request);
     assert!(found.text.contains("broad.txt") && !found.text.contains("skipped"), "{}", found.text);
     let found = answer(&tree.context(), "keyword_search", terms);
@@ -185,7 +185,7 @@ fn cursors_that_do_not_fit_are_refused() {
     tree.write("many.txt", format!("{NEEDLE}\n").repeat(9));
     let page = answer(&context, "grep_search", json!({"pattern": NEEDLE, "max_results": 2}));
     let cursor = page.records()["next_cursor"].as_str().unwrap().to_owned();
-    // The control: in its own request it goes on.
+    // Positive control: with its own request, the cursor continues.
     let next =
         answer(&context, "grep_search", json!({"pattern": NEEDLE, "max_results": 3, "cursor": cursor}));
     assert_eq!(next.records()["files"][0]["lines"][0]["line_number"], 2);
@@ -209,7 +209,7 @@ fn cursors_that_do_not_fit_are_refused() {
     }
 }
 
-/// Every tool that gives cursors, with a request that is cut and whose next page has something.
+/// Every tool with cursors, with a request that is truncated and whose next page has results.
 const CUT: [(&str, &str); 4] = [
     ("grep_search", r#"{"pattern": "needle", "max_results": 2}"#),
     ("Search", r#"{"pattern": "needle", "max_results": 2}"#),
@@ -217,7 +217,7 @@ const CUT: [(&str, &str); 4] = [
     ("search_index", r#"{"query": "needle", "limit": 2}"#),
 ];
 
-/// A page from elsewhere, or none, must not pass for the next one.
+/// A page from elsewhere, or an empty one, must not pass for the next page.
 #[test]
 fn no_cursor_is_taken_but_for_its_own_place() {
     let tree = tree();
@@ -236,7 +236,7 @@ fn no_cursor_is_taken_but_for_its_own_place() {
         let page = answer(&context, tool, request.clone());
         let cursor = page.records()["next_cursor"].as_str().unwrap().to_owned();
         assert_eq!(answer(&context, tool, request.clone()).records()["next_cursor"], json!(cursor), "{tool}");
-        // The control: as it is, it goes on.
+        // Positive control: unchanged, the cursor continues.
         assert_eq!(answer(&context, tool, with(&cursor)).records()["continued"], json!(true), "{tool}");
         let refused = |altered: &str| {
             let error = refusal(&context, tool, with(altered));
@@ -249,7 +249,7 @@ fn no_cursor_is_taken_but_for_its_own_place() {
         }
         cursors.push((tool, request, cursor));
     }
-    // Each fits its own request alone.
+    // Each cursor is valid only for its own request.
     for (at, (tool, request, _)) in cursors.iter().enumerate() {
         for (_, _, cursor) in cursors.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, all)| all)
         {
@@ -260,7 +260,7 @@ fn no_cursor_is_taken_but_for_its_own_place() {
     }
 }
 
-/// What has gone since is no search without matches.
+/// If the remaining files were deleted, the answer must not look like a search without matches.
 #[test]
 fn a_page_behind_which_all_has_gone_says_that_it_goes_on() {
     for (tool, request) in CUT {
@@ -283,7 +283,7 @@ fn a_page_behind_which_all_has_gone_says_that_it_goes_on() {
     }
 }
 
-/// What stands in an answer's text, and how many lines it has found.
+/// Returns the text of an answer and its records.
 fn found(tool: &str, request: Value) -> (String, Value) {
     let tree = tree();
     tree.write("sub/c.rs", format!("// {NEEDLE}\nfn a(b) {{}}\n"));
@@ -338,8 +338,8 @@ fn arguments_of_other_tools_are_understood() {
     assert!(text.contains("fn a(b)") && !text.contains(NEEDLE), "{text}");
 }
 
-/// Globs in the forms that people and agents write, in every tool that takes them. An index, and a walk from a part of the tree, choose the
-/// same files.
+/// Globs in the forms that people and agents write, in every tool that accepts them. An index, and a walk
+/// from a part of the tree, must select the same files.
 #[test]
 fn globs_mean_what_callers_mean_by_them() {
     let tree = Tree::new();
@@ -401,7 +401,7 @@ fn globs_mean_what_callers_mean_by_them() {
     }
     let listed = answer(&context, "list_directory", json!({"name": "*,!ook/"}));
     assert!(listed.text.contains("eek/c.txt") && !listed.text.contains("ook/d.txt"), "{}", listed.text);
-    // From a part of the tree, too.
+    // The same from a part of the tree.
     let within = json!({"pattern": "needle", "path": "app", "file_pattern": "./sub/**"});
     let within = answer(&context, "grep_search", within);
     assert_eq!(within.records()["files"][0]["path"], "app/sub/b.tsx");

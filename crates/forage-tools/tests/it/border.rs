@@ -1,5 +1,5 @@
-//! T11: what a file says leaves in no answer with a secret in it, whichever tool is asked and whichever line it shows, and
-//! the answer tells that something is hidden. What holds no secret is answered as it would be without the border.
+//! T11: no answer contains a secret from a file, whichever tool is called and whichever line it shows, and
+//! the answer says that something is hidden. Files without secrets are answered as without redaction.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use serde_json::{Value, json};
 use crate::lookup::{code, fixture};
 use crate::support::{NEEDLE, Seen, Tree, answer, ask_model, attack, call};
 
-/// A part of a secret of this length tells something of it; a pattern of the caller's is shorter.
+/// A part of a secret of this length reveals something; a caller's pattern is shorter.
 const PART: usize = 12;
 
-/// The tools that show lines of files.
+/// The tools that display lines of files.
 const READERS: [&str; 5] = ["Search", "grep_search", "keyword_search", "read_file", "search_index"];
 
-/// Numbers that are the same on every run.
+/// Pseudorandom numbers that are the same on every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -31,12 +31,12 @@ impl Numbers {
     }
 }
 
-/// A token of a form of its own, made here: no file of the project holds one.
+/// Returns a token in its real format, created here so that no file of the project contains one.
 fn token() -> String {
     format!("ghp_{}", Numbers(7).characters(36))
 }
 
-/// The lines of a key. The one in the middle has a word that can be searched for.
+/// Returns the lines of a key. The middle one contains a word that can be searched for.
 fn body() -> Vec<String> {
     let mut numbers = Numbers(11);
     let mut lines: Vec<String> = (0..50).map(|_| numbers.characters(64)).collect();
@@ -44,7 +44,7 @@ fn body() -> Vec<String> {
     lines
 }
 
-/// A context in which nothing is taken out for anybody.
+/// Returns a context without any redaction.
 fn open(context: &Context) -> Context {
     let mut context = context.clone();
     context.redactor = Arc::new(Redactor::off());
@@ -52,7 +52,7 @@ fn open(context: &Context) -> Context {
     context
 }
 
-/// Which of the secrets is there in part.
+/// Returns a part of a secret that is visible, if any.
 fn shown<'s>(everything: &str, secrets: &'s [String]) -> Option<&'s str> {
     let parts = |secret: &'s String| (0..=secret.len() - PART).map(move |at| &secret[at..at + PART]);
     secrets.iter().flat_map(parts).find(|part| everything.contains(part))
@@ -66,7 +66,7 @@ fn assert_hidden(what: &str, seen: &[Seen], secrets: &[String]) {
     }
 }
 
-/// The control: the tools that show a part of a secret where nothing is taken out.
+/// Positive control: returns the tools that display a part of a secret without redaction.
 fn leaking(seen: &[Seen], secrets: &[String]) -> Vec<&'static str> {
     let leaks = seen.iter().filter(|one| shown(&one.everything(), secrets).is_some());
     let mut tools: Vec<&str> = leaks.map(|one| one.tool).collect();
@@ -75,7 +75,7 @@ fn leaking(seen: &[Seen], secrets: &[String]) -> Vec<&'static str> {
     tools
 }
 
-/// The key as files have it.
+/// Returns files that contain the key in the usual formats.
 fn key_files(body: &[String]) -> Vec<(&'static str, String)> {
     let (begin, end) =
         (|kind: &str| format!("-----BEGIN {kind}-----"), |kind: &str| format!("-----END {kind}-----"));
@@ -119,7 +119,7 @@ fn no_line_of_a_key_is_shown_whichever_tool_is_asked_for_it() {
         assert_hidden(name, &attack(&context, name), &body);
         assert_eq!(leaking(&attack(&open(&context), name), &body), READERS, "{name}: the control");
 
-        // Each line by itself, so that neither end of the block is in sight.
+        // Each line is read separately, so that neither end of the block is visible.
         for line in 1..=text.lines().count() {
             let request = json!({"path": name, "start_line": line, "end_line": line});
             let read = answer(&context, "read_file", request.clone());
@@ -133,12 +133,12 @@ fn no_line_of_a_key_is_shown_whichever_tool_is_asked_for_it() {
     }
 }
 
-/// In a file that is searched in pieces the beginning of a key may be in another one.
+/// If a file is searched in chunks, the beginning of a key may be in another chunk.
 #[test]
 fn no_line_of_a_key_in_a_large_file_is_shown() {
     let (tree, body) = (Tree::new(), body());
     let (_, pem) = key_files(&body).swap_remove(0);
-    // The first piece ends within the key.
+    // The first chunk ends within the key.
     let filler = "a line of a log that says nothing\n";
     let before = ((8 << 20) - pem.len() / 2) / filler.len();
     tree.write("all.log", format!("{}{pem}{}", filler.repeat(before), filler.repeat(50_000)));
@@ -160,7 +160,7 @@ fn no_line_of_a_key_in_a_large_file_is_shown() {
     }
 }
 
-/// A token in every place from which a tool takes text.
+/// Returns trees with a token in every place from which a tool takes text.
 fn places(token: &str) -> Vec<(&'static str, Tree, Vec<&'static str>)> {
     let place = |fill: &dyn Fn(&Tree)| {
         let tree = Tree::new();
@@ -275,7 +275,7 @@ fn a_lookup_shows_no_secret_of_a_collection() {
     assert!(shown(&ask(&open(&fixture.context)), &secrets).is_some(), "the control");
 }
 
-/// What a model says of a file is shown too, and it may have been told a secret by another way.
+/// A model's explanation of a file is displayed too, and the model may know a secret from elsewhere.
 #[test]
 fn an_explanation_shows_no_secret() {
     let tree = Tree::new();
@@ -316,7 +316,7 @@ fn an_answer_tells_what_is_hidden_in_it() {
         assert_eq!(found.records()["redacted"], json!({"github-token": 3}), "{tool}");
         assert!(found.text.contains("so never write a mark back into it"), "{tool}: {}", found.text);
     }
-    // Numbers of lines stay, and spans are of what is shown.
+    // Line numbers stay the same, and spans refer to the displayed text.
     let found =
         answer(&context, "grep_search", json!({"pattern": NEEDLE, "context_lines": 0})).records().clone();
     let lines = found["files"][0]["lines"].as_array().unwrap();
@@ -324,7 +324,7 @@ fn an_answer_tells_what_is_hidden_in_it() {
     let text = lines[1]["text"].as_str().unwrap();
     assert_eq!(text, "needle [redacted:github-token] needle");
     assert_eq!(lines[1]["spans"], json!([[0, 6], [text.len() - 6, text.len()]]));
-    // The control, and a file without secrets: nothing is told of what is not there.
+    // Positive control, and a file without secrets: nothing is reported as hidden.
     for plain in [answer(&open(&context), "read_file", json!({"path": "a.txt"})), {
         tree.write("b.txt", "[redacted:github-token] stands in this file\n");
         answer(&context, "read_file", json!({"path": "b.txt"}))
@@ -334,8 +334,8 @@ fn an_answer_tells_what_is_hidden_in_it() {
     }
 }
 
-/// The pages of an answer, by its cursors, without what differs between runs. A page has its text, its records and its
-/// cursor.
+/// Returns all pages of an answer by following its cursors, without the values that differ between runs. A
+/// page is its text and its records.
 fn pages(context: &Context, tool: &str, request: &Value) -> Vec<(String, Value)> {
     let (mut request, mut pages) = (request.clone(), Vec::new());
     loop {
@@ -355,8 +355,8 @@ fn pages(context: &Context, tool: &str, request: &Value) -> Vec<(String, Value)>
     }
 }
 
-/// Small trees without secrets, and many requests: behind the border there is every line, in the same place, and every
-/// page ends where it did.
+/// Small trees without secrets, and many requests: with redaction, every line is still there in the same
+/// place, and every page ends at the same position.
 #[test]
 fn what_holds_no_secret_is_answered_as_without_the_border() {
     let mut numbers = Numbers(3);
@@ -400,7 +400,7 @@ fn what_holds_no_secret_is_answered_as_without_the_border() {
         ];
         let closed = tree.context();
         for (tool, request) in &requests {
-            // A line to begin with that an empty file does not have is refused.
+            // A start line that an empty file does not have is rejected.
             if *tool == "read_file" && call(&closed, tool, request.clone()).is_err() {
                 continue;
             }
@@ -410,7 +410,8 @@ fn what_holds_no_secret_is_answered_as_without_the_border() {
     }
 }
 
-/// Pages are cut where they would be without the border, and what was around a page's end stays hidden on the next.
+/// Pages must be cut where they would be without redaction, and the context around a page's end stays hidden
+/// on the next page.
 #[test]
 fn pages_of_lines_with_secrets_are_those_of_the_file() {
     let (tree, token, body) = (Tree::new(), token(), body());
@@ -436,7 +437,7 @@ fn pages_of_lines_with_secrets_are_those_of_the_file() {
     }
 }
 
-/// A path that has a secret in it can't be shown, and the reader must know why it opens nothing.
+/// A path that contains a secret can't be displayed, and the reader must know why it can't be opened.
 #[test]
 fn a_name_that_is_hidden_is_told_to_open_nothing() {
     let (tree, token) = (Tree::new(), token());
@@ -446,7 +447,7 @@ fn a_name_that_is_hidden_is_told_to_open_nothing() {
     assert!(found.text.contains("a name with a mark can't be opened by it"), "{}", found.text);
 }
 
-/// What the caller's own words bring into an error is redacted by whoever shows it.
+/// If the caller's own words appear in an error, the code that displays the error redacts it.
 #[test]
 fn a_message_passes_the_border_too() {
     let tree = Tree::new();

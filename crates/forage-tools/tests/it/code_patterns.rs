@@ -1,4 +1,4 @@
-//! `grep_search` with `syntax`: patterns of code.
+//! `grep_search` with `syntax`: code patterns.
 
 use forage_tools::Workspace;
 use forage_tools::tools::GrepRequest;
@@ -32,7 +32,7 @@ fn code_is_found_by_its_syntax() {
     let tree = tree();
     let context = tree.context();
     let found = |request: Value| lines(&answer(&context, "grep_search", request).records().clone());
-    // All lines that a match touches, and neither comments, nor strings, nor methods.
+    // All lines that a match touches are found, but no comments, strings or methods.
     let rust = ["src/a.rs:2", "src/a.rs:3", "src/a.rs:4"];
     assert_eq!(found(json!({"pattern": "spawn($A)", "syntax": "rust"})), rust);
     assert_eq!(

@@ -1,5 +1,6 @@
-//! `Search` with external engines: the same answers, and programs that misbehave. The tests whose names begin with an id
-//! are named in `docs/local-search.md`. What the engines do on random trees is tested in forage-search.
+//! `Search` with external engines: the same answers, and programs that misbehave. The tests whose names begin
+//! with an id are listed in `docs/local-search.md`. The behaviour of the engines on random trees is tested in
+//! forage-search.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
@@ -15,7 +16,7 @@ use crate::support::{
     with_engine, within,
 };
 
-/// Writes a program beside the root that stands in for `rg` or `ugrep`.
+/// Writes a program next to the root that replaces `rg` or `ugrep`.
 pub(crate) fn fake(tree: &Tree, name: &str, script: &str) -> PathBuf {
     let directory = tree.outside().join("bin");
     std::fs::create_dir_all(&directory).unwrap();
@@ -40,7 +41,7 @@ fn sample() -> Tree {
     tree
 }
 
-/// Everything but the engine's own fields is the same.
+/// Everything except the engine's own fields must be the same.
 #[test]
 fn one_request_has_one_answer() {
     let tree = sample();
@@ -67,7 +68,8 @@ fn one_request_has_one_answer() {
     }
 }
 
-/// Cut by the limit, an answer holds the same records; how many more files were read by then is each engine's own.
+/// Truncated by the limit, an answer must contain the same records. How many more files were read by then
+/// depends on the engine.
 #[test]
 fn one_request_is_cut_at_one_place() {
     let tree = sample();
@@ -83,7 +85,7 @@ fn one_request_is_cut_at_one_place() {
     }
 }
 
-/// NFR-LS-SEC-01: no engine sees what lies outside of the root, and each shows what lies within.
+/// NFR-LS-SEC-01: no engine sees files outside of the root, and each shows files inside.
 #[test]
 fn nfr_ls_sec_01_no_engine_leads_out_of_the_root() {
     for name in ["embedded", "ugrep", "rg"] {
@@ -93,7 +95,7 @@ fn nfr_ls_sec_01_no_engine_leads_out_of_the_root() {
             "embedded" => tree.context(),
             engine => with_engine(tree.context(), &[&installed(engine)]),
         };
-        // The control: within the root it is found.
+        // Positive control: inside the root it is found.
         assert!(leaking(&context(&tree), "open.txt").contains(&"Search"), "{name}");
         std::fs::remove_file(tree.root().join("open.txt")).unwrap();
         tree.link("../outside", "directory");
@@ -109,7 +111,7 @@ fn nfr_ls_sec_01_no_engine_leads_out_of_the_root() {
     }
 }
 
-/// NFR-LS-SEC-02 and FR-LS-03: what a shell or an option parser would act on is data in every engine.
+/// NFR-LS-SEC-02 and FR-LS-03: text that a shell or an option parser would act on is data in every engine.
 #[test]
 fn nfr_ls_sec_02_patterns_globs_and_paths_are_data() {
     let tree = sample();
@@ -135,7 +137,7 @@ fn nfr_ls_sec_02_patterns_globs_and_paths_are_data() {
     tree.write("data.txt", hostile.join("\n"));
     for context in all_three(&tree) {
         for text in &hostile {
-            // As a pattern it finds itself, and nothing else happens.
+            // As a pattern it matches itself, and nothing else happens.
             let request = json!({"pattern": text, "fixed_strings": true, "path": "data.txt"});
             let found = answer(&context, "Search", request);
             let lines = found.records()["matches"].as_array().unwrap();
@@ -143,7 +145,7 @@ fn nfr_ls_sec_02_patterns_globs_and_paths_are_data() {
                 lines.iter().map(|record| record["data"]["lines"]["text"].as_str().unwrap()).collect();
             assert!(texts.contains(&text.as_str()), "{text}: {}", found.text);
             assert!(texts.iter().all(|line| line.contains(text.as_str())), "{text}: {}", found.text);
-            // As a glob it chooses no file, as a path it names none.
+            // As a glob it selects no file, and as a path it names none.
             let found = answer(
                 &context,
                 "Search",
@@ -163,7 +165,7 @@ fn nfr_ls_sec_02_patterns_globs_and_paths_are_data() {
         );
     }
     assert!(!canary.exists());
-    // The control: where a pattern can be taken for an option, ripgrep runs the program.
+    // Positive control: if a pattern can be taken for an option, ripgrep runs the program.
     std::process::Command::new(installed("rg"))
         .args(["--no-config", &format!("--pre={}", script.display()), "needle", "."])
         .current_dir(tree.root())
@@ -173,7 +175,7 @@ fn nfr_ls_sec_02_patterns_globs_and_paths_are_data() {
     assert!(canary.exists(), "the attack does not work even without the defence");
 }
 
-/// Children of this process.
+/// Returns the number of children of this process.
 fn children() -> usize {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     let of_task = |task: std::io::Result<std::fs::DirEntry>| {
@@ -182,7 +184,7 @@ fn children() -> usize {
     tasks.map(of_task).map(|children| children.split_whitespace().count()).sum()
 }
 
-/// T-LS-TMO-01 and FR-LS-07: in a child process, so that only this test's own programs are counted.
+/// T-LS-TMO-01 and FR-LS-07. This runs in a child process, so that only this test's own programs are counted.
 #[test]
 fn t_ls_tmo_01_a_timeout_kills_the_process_and_its_children() {
     crate::support::in_child("engines::t_ls_tmo_01_a_timeout_kills_the_process_and_its_children", || {
@@ -218,7 +220,8 @@ fn t_ls_tmo_01_a_timeout_kills_the_process_and_its_children() {
     });
 }
 
-/// What an engine was given and did not answer for is not searched, and what nobody looked for is not known.
+/// Files that an engine received but did not answer for count as not searched, and unchecked facts are
+/// reported as unknown.
 #[test]
 fn what_ended_early_says_so_of_its_counts() {
     let tree = Tree::new();
@@ -235,7 +238,7 @@ fn what_ended_early_says_so_of_its_counts() {
     let lines = |files: u64| (0..files).map(|file| format!("echo {}:x\n", 2 * file + 1)).collect::<String>();
     let cases = [
         ("sleep 1000".to_owned(), 0..=0),
-        // The file of its last line may have more, and that line may not have come through.
+        // The file of the last line may have more, and that line may be incomplete.
         (format!("{}sleep 1000", lines(1)), 0..=0),
         (format!("{}sleep 1000", lines(21)), 1..=20),
     ];
@@ -244,7 +247,8 @@ fn what_ended_early_says_so_of_its_counts() {
         assert!(files.contains(&count), "{count} by {script}");
         assert_eq!((complete, cut), (json!(false), json!("timeout")), "{script}");
     }
-    // The controls: an engine that answers, and one that finds nothing, after which all there is was looked at.
+    // Positive controls: an engine that answers, and one that finds nothing, after which everything was
+    // searched.
     assert_eq!(searched(&lines(60), &request), (60, json!(false), json!(null)));
     assert_eq!(searched("exit 1", &request), (60, json!(true), json!(null)));
 
@@ -253,7 +257,8 @@ fn what_ended_early_says_so_of_its_counts() {
     tree.write("a.txt", vec![b'a'; 4 << 20]);
     let slow = format!("(?i){}b?c", "a".repeat(16_000));
     for tool in ["Search", "grep_search"] {
-        // Time to compile the pattern, whatever else the machine does, and far less than the search takes.
+        // This is enough time for compiling the pattern, however busy the machine is, and far less than the
+        // search takes.
         let began = Instant::now();
         Pattern::new(&slow, &PatternOptions::default()).unwrap();
         let mut context = tree.context();
@@ -268,7 +273,7 @@ fn what_ended_early_says_so_of_its_counts() {
     }
 }
 
-/// The embedded engine too ends by its deadline, with what it found.
+/// The embedded engine must also end by its deadline and return its results.
 #[test]
 fn fr_ls_07_what_was_found_by_the_deadline_is_returned() {
     let tree = Tree::new();
@@ -279,12 +284,12 @@ fn fr_ls_07_what_was_found_by_the_deadline_is_returned() {
     }
     let mut context = tree.context();
     context.threads = 1;
-    // Slow on purpose: no literal, and every position begins a match that fails late.
+    // This is slow on purpose: there is no literal, and every position begins a match that fails late.
     let within = |ms: u64| {
         let request = json!({"pattern": "needle|(?:a.?){40}[bc]x", "timeout_ms": ms, "fuzzy": 2});
         call(&context, "Search", request).ok()
     };
-    // On a busy machine the pattern itself can take longer to compile than a short limit.
+    // On a busy machine, compiling the pattern can take longer than a short limit.
     let found = [100, 400, 1_600, 6_400, 25_600].into_iter().find_map(within).unwrap();
     assert_eq!(
         (&found.records()["timed_out"], &found.records()["truncated_by"]),
@@ -297,8 +302,8 @@ fn fr_ls_07_what_was_found_by_the_deadline_is_returned() {
     assert_eq!(found.records()["matches"][0]["data"]["path"]["text"], "a.txt");
 }
 
-/// In the middle of a line, too: one of several megabytes, that is one word and not ASCII, so that only the slowest way
-/// can tell that no whole word is near.
+/// The deadline must also end a search in the middle of a line: here a line of several megabytes that is one
+/// non-ASCII word, so that only the slowest method can tell that no whole word is near.
 #[test]
 fn fr_ls_07_a_deadline_ends_a_fuzzy_search_within_a_line() {
     let tree = Tree::new();
@@ -316,7 +321,7 @@ fn fr_ls_07_a_deadline_ends_a_fuzzy_search_within_a_line() {
     assert!(took < Duration::from_millis(1_500), "{took:?}");
 }
 
-/// FR-LS-03: the program gets its arguments as they are, an empty environment, no stdin and no name of a file.
+/// FR-LS-03: the program gets its arguments unchanged, an empty environment, no stdin and no file name.
 #[test]
 fn fr_ls_03_the_process_is_started_without_a_shell() {
     let tree = sample();
@@ -356,14 +361,14 @@ fn an_engine_that_fails_is_an_error_and_never_an_empty_answer() {
         let error = refusal(&context, "Search", json!({"pattern": "needle"}));
         assert!(error.contains(expected), "{script}: {error}");
     }
-    // What it found before it failed is an answer, in part, and says so.
+    // Results found before the failure are returned as a partial answer, which says so.
     let context = with_engine(tree.context(), &[&fake(&tree, "rg", "echo 2:x; echo odd >&2; exit 2")]);
     let found = answer(&context, "Search", json!({"pattern": "needle"}));
     assert!(found.records()["count"].as_u64().unwrap() >= 1, "{}", found.records().clone());
     assert_eq!(found.records()["exit_code"], 2);
     assert!(found.records()["stderr"].as_str().unwrap().contains("odd"), "{}", found.records().clone());
     assert!(found.partial() && found.records()["truncated_by"] == "engine", "{}", found.records().clone());
-    // However many warnings a repository brings about, this one comes first.
+    // However many warnings a repository causes, this one comes first.
     for i in 0..40 {
         tree.write(format!("{i}/.ignore"), "{a\n");
     }
@@ -386,7 +391,7 @@ fn a_missing_program_is_replaced_by_the_other_one_and_that_is_said() {
     assert_eq!(found.records()["engine"], "rg");
     let warning = found.records()["warnings"][0].as_str().unwrap();
     assert!(warning.contains("`ugrep` was not found") && warning.ends_with("; rg searched"), "{warning}");
-    // ripgrep can't take a fuzzy search over.
+    // ripgrep can't replace ugrep for a fuzzy search.
     let error = call(&context, "Search", json!({"pattern": "needle", "fuzzy": 1}));
     let error = error.map(|answer| answer.text).unwrap_err();
     assert!(error.to_string().contains("rg has no fuzzy search"), "{error}");
@@ -398,7 +403,7 @@ fn a_missing_program_is_replaced_by_the_other_one_and_that_is_said() {
     assert!(resolve("ug").unwrap_err().to_string().contains(".ugrep"));
 }
 
-/// IT-LS-FZ-01 with ugrep: its lines, our places and distances.
+/// IT-LS-FZ-01 with ugrep: its lines, our positions and distances.
 #[test]
 fn it_ls_fz_01_ugrep_finds_approximate_matches() {
     let tree = Tree::new();

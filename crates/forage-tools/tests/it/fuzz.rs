@@ -1,4 +1,4 @@
-//! Arguments as any caller may send them, to every tool there is.
+//! Arbitrary arguments for every tool.
 
 use forage_fuzz::target;
 use forage_tools::{ToolError, registry};

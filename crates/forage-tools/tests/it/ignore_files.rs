@@ -1,4 +1,4 @@
-//! T25, T32: ignore files as a bomb, and as a way to hide.
+//! T25, T32: ignore files as bombs, and as a way to hide files.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use crate::support::{NEEDLE, Tree, answer, ripgrep, within};
 
-/// Time for one call against a bomb; the real ripgrep takes 54 s and 3.8 GB for the worst of them.
+/// Time limit for one call against a bomb; the real ripgrep takes 54 s and 3.8 GB for the worst of them.
 const PROMPT: Duration = Duration::from_secs(8);
 
-/// A search with hits, one without, a listing: what reads ignore files.
+/// Returns the calls that read ignore files: a search with hits, one without, a listing and others.
 fn walks() -> [(&'static str, Value); 5] {
     [
         ("grep_search", json!({"pattern": NEEDLE})),
@@ -26,7 +26,7 @@ fn defused(tree: &Tree, check: impl Fn(&str, &Answer)) {
     for (tool, request) in walks() {
         let context = tree.context();
         let started = Instant::now();
-        // Four times the time that is allowed: a failure then says how long it took.
+        // Four times the allowed time, so that a failure reports how long it took.
         let found = within(PROMPT * 4, tool, {
             let request = request.clone();
             move || answer(&context, tool, request)
@@ -100,7 +100,7 @@ fn many_files_that_are_each_within_the_limits() {
     });
 }
 
-/// Each rule within its limits, and each name a walk through all of their states at once.
+/// Each rule is within its limits, but each name goes through all of their states at once.
 #[test]
 fn rules_that_are_costly_to_match() {
     let tree = Tree::new();
@@ -112,7 +112,7 @@ fn rules_that_are_costly_to_match() {
     defused(&tree, |_, _| {});
 }
 
-/// T32: a rule of the repository hides a file; an empty answer says which, and what is there.
+/// T32: a rule of the repository hides a file; an empty answer must say which rule, and what it hides.
 #[test]
 fn an_empty_answer_says_what_is_hidden_and_by_what() {
     for (file, rule) in [(".rgignore", "back*.rs"), (".ignore", "/backdoor.rs"), (".gitignore", "*.rs")] {
@@ -121,7 +121,7 @@ fn an_empty_answer_says_what_is_hidden_and_by_what() {
         tree.write("src/lib.rs.txt", "nothing\n");
         tree.write(format!("src/{file}"), format!("{rule}\n"));
         tree.write("src/backdoor.rs", format!("{NEEDLE} 1\nx\n{NEEDLE} 2\n"));
-        // The control: ripgrep finds nothing and gives no reason.
+        // Positive control: ripgrep finds nothing and gives no reason.
         assert!(ripgrep(&tree.root(), &["-e", NEEDLE, "."]).is_empty());
         let context = tree.context();
         let hidden =
@@ -162,7 +162,7 @@ fn hidden_names_and_directories_are_named_too() {
     }
 }
 
-/// T32: what stands above the root is not the repository's, and not seen by who asks.
+/// T32: files above the root do not belong to the repository, and the caller can't see them.
 #[test]
 fn ignore_files_above_the_root_have_no_effect() {
     let tree = Tree::new();
@@ -171,7 +171,7 @@ fn ignore_files_above_the_root_have_no_effect() {
     fs::create_dir(above.join(".git")).unwrap();
     for name in [".ignore", ".rgignore", ".gitignore"] {
         fs::write(above.join(name), "*.txt\n").unwrap();
-        // The control: ripgrep obeys it.
+        // Positive control: ripgrep obeys it.
         assert!(ripgrep(&tree.root(), &["-e", NEEDLE, "."]).is_empty(), "{name}");
         for (tool, request) in walks() {
             if !request.to_string().contains("absent") {
@@ -182,7 +182,7 @@ fn ignore_files_above_the_root_have_no_effect() {
     }
 }
 
-/// An ignore file reached through a link is not the repository's own.
+/// An ignore file reached through a link does not belong to the repository.
 #[test]
 fn an_ignore_file_that_is_a_link_out_is_not_read() {
     let tree = Tree::new();

@@ -1,5 +1,5 @@
-//! T5: what the kernel makes of itself, mounted where a project has it: `rootfs/proc` of a built system image, a
-//! container's `sys`, a single file of it.
+//! T5: pseudo file systems of the kernel, mounted inside a project: `rootfs/proc` of a system image, a
+//! container's `sys`, or a single file of them.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -13,10 +13,10 @@ use serde_json::json;
 
 use crate::support::{Tree, answer, context_at, refusal, skipped};
 
-/// Names the directory in which the child has mounted them.
+/// Names the directory in which the child process has mounted them.
 const MOUNTED: &str = "FORAGE_TEST_MOUNTED";
 
-/// A private table of mounts: what is mounted in it is seen by nobody else, and goes with its process.
+/// Creates a private mount namespace: its mounts are invisible to other processes and end with this process.
 const IN_PRIVATE: &str = r#"
     mount --make-rprivate / &&
     mount --rbind /proc "$1/rootfs/proc" && mount --rbind /sys "$1/rootfs/sys" &&
@@ -24,7 +24,7 @@ const IN_PRIVATE: &str = r#"
     mount -t tmpfs none "$1/files" && echo "needle: Linux version in tmpfs" > "$1/files/b.txt" && echo mounted &&
     exec "$2" --exact kernel::kernel_file_systems_mounted_below_a_root_are_not_entered --nocapture"#;
 
-/// The text of a file of procfs that is the same for everybody.
+/// Returns the text of a procfs file that is the same for all processes.
 fn version() -> String {
     fs::read_to_string("/proc/version").unwrap().trim().to_owned()
 }
@@ -56,8 +56,8 @@ fn kernel_file_systems_mounted_below_a_root_are_not_entered() {
             .env(MOUNTED, tree.root())
             .output()
     };
-    // By root's own right, or in a user namespace of its own; where neither is granted, what is mounted in any system has
-    // to do.
+    // We try root's own rights first, then a user namespace. If neither is permitted, we use only the mounts
+    // that exist in any system.
     let mut mounted = false;
     for flags in ["-m", "-Urm"] {
         let Ok(output) = run(flags) else { continue };
@@ -73,7 +73,7 @@ fn kernel_file_systems_mounted_below_a_root_are_not_entered() {
     below_the_whole_system();
 }
 
-/// In `/`, which a user can allow, they lie in every system.
+/// Checks `/`, which a user can allow as a root and which contains them in every system.
 fn below_the_whole_system() {
     let context = broad(Path::new("/"));
     let listing = answer(&context, "list_directory", json!({"path": "/", "include_ignored": true}));
@@ -91,7 +91,7 @@ fn below_the_whole_system() {
 
 fn attack(root: &Path) {
     let version = version();
-    // They are there, and whoever opens them by their paths reads them.
+    // They exist, and a plain open by path reads them.
     for name in ["rootfs/proc/version", "version.txt", "link"] {
         assert_eq!(fs::read_to_string(root.join(name)).unwrap().trim(), version, "{name}");
     }
@@ -158,13 +158,13 @@ fn attack(root: &Path) {
         }
     }
 
-    // What an index is told of the tree has nothing of them.
+    // The snapshot for an index must not contain anything of them.
     let plain = Root::open(root, &RootPolicy::default(), SecretPolicy::standard(&[])).unwrap();
     let taken = Snapshot::take(&plain, &WalkOptions::default(), &Stop::never()).unwrap().unwrap_or_default();
     assert!(!taken.windows(8).any(|bytes| bytes == b"kallsyms"));
 
-    // As a root they are refused wherever they are mounted, unless the user allows it; then, and only then, they are
-    // read, which also shows what keeps the searches above out of them.
+    // As roots they are rejected wherever they are mounted, unless the user allows it. Only then they are
+    // read, which also shows that the check is what keeps the searches above out of them.
     let mounted = root.join("rootfs/proc/sys/kernel");
     let refused = Root::open(&mounted, &RootPolicy::default(), SecretPolicy::standard(&[]));
     assert!(matches!(refused, Err(RootError::KernelFileSystem { .. })), "{refused:?}");

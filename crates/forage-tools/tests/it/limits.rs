@@ -1,4 +1,5 @@
-//! T24 and the promises P4, P5: long lines, many results and long names stay within memory and within the answer.
+//! T24 and the promises P4, P5: long lines, many results and long names must stay within the limits of memory
+//! and answers.
 
 use std::fs;
 use std::io::Write as _;
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::{NEEDLE, Tree, answer, call, in_child, memory_growth, probes, skipped, within};
 
 const MEGABYTE: u64 = 1 << 20;
-/// Memory that a call may take: a few buffers per worker, and nothing that grows with a file.
+/// Memory that a call may use: a few buffers per thread, and nothing that grows with a file.
 const GROWTH: u64 = 64 * MEGABYTE;
 
 /// T24: a line that fills a file.
@@ -23,7 +24,7 @@ fn a_line_of_four_hundred_megabytes() {
         (0..400).for_each(|_| file.write_all(&piece[..1_000_000]).unwrap());
         drop(file);
         tree.write("a.txt", format!("{NEEDLE}\n"));
-        // The control: a reader by lines holds all of it.
+        // Positive control: a line reader holds all of it in memory.
         let path = tree.root().join("one_line.js");
         let (length, growth) = memory_growth(|| {
             let mut line = Vec::new();
@@ -65,7 +66,7 @@ fn a_line_of_four_hundred_megabytes() {
     });
 }
 
-/// A line just short enough to be held, with a match at every byte of it.
+/// A line just short enough to be kept, with a match at every byte.
 #[test]
 fn a_line_that_matches_at_every_byte() {
     in_child("limits::a_line_that_matches_at_every_byte", || {
@@ -84,7 +85,7 @@ fn a_line_that_matches_at_every_byte() {
     });
 }
 
-/// Of terms that match every one of two million short lines, the lines are not all held.
+/// If terms match every one of two million short lines, we must not keep all these lines.
 #[test]
 fn many_short_lines_that_all_match() {
     in_child("limits::many_short_lines_that_all_match", || {
@@ -121,8 +122,8 @@ fn spans_lie_in_the_part_of_a_line_that_is_shown() {
     }
 }
 
-/// A file that is read in pieces, with every line of the same length and numbered: a byte lost where two pieces meet
-/// makes a line that is shorter, or shifts all that follow.
+/// A file that is read in chunks, whose numbered lines all have the same length. A byte lost between two
+/// chunks makes a line shorter, or shifts all lines after it.
 #[test]
 fn a_file_that_is_read_in_pieces_has_no_gap() {
     const LINES: u64 = 2_600_000;
@@ -157,7 +158,7 @@ fn a_file_that_is_read_in_pieces_has_no_gap() {
     assert_eq!((odd.records()["match_count"].as_u64(), wrong), (Some(0), Vec::new()));
 }
 
-/// Matches far apart with much context between them are more than a file may take; the answer must know.
+/// Matches far apart with much context exceed the limit per file; the answer must know this.
 #[test]
 fn totals_are_exact_or_say_that_they_are_not() {
     let tree = Tree::new();
@@ -175,7 +176,7 @@ fn totals_are_exact_or_say_that_they_are_not() {
         count == 3_001 || *exact == json!(false),
         "{count} of 3,001 matches, and the total is called exact"
     );
-    // And the rest can be had.
+    // The rest must be reachable.
     let mut request = request;
     let mut total = 0;
     for _ in 0..50 {
@@ -189,7 +190,7 @@ fn totals_are_exact_or_say_that_they_are_not() {
     assert_eq!(total, 3_001);
 }
 
-/// Behind a cursor that stands late in a file of many matches, the rest of that file is not lost.
+/// After a cursor late in a file with many matches, the rest of that file must not be lost.
 #[test]
 fn a_cursor_late_in_a_large_file_loses_nothing() {
     let tree = Tree::new();
@@ -216,7 +217,7 @@ fn assert_fits(tool: &str, text: &str) {
     assert!(text.len() <= TEXT_BYTES_MAX, "{tool} answers with {} bytes", text.len());
 }
 
-/// Characters that are written out take more room than they had in the file.
+/// Escaped characters take more room than they had in the file.
 #[test]
 fn an_answer_full_of_control_characters_keeps_its_budget() {
     let tree = Tree::new();
@@ -227,7 +228,7 @@ fn an_answer_full_of_control_characters_keeps_its_budget() {
     }
 }
 
-/// Warnings name paths, and paths can be as long as the kernel allows.
+/// Warnings contain paths, and paths can be as long as the kernel allows.
 #[test]
 fn an_answer_with_long_warnings_keeps_its_budget() {
     let tree = Tree::new();
@@ -237,7 +238,7 @@ fn an_answer_with_long_warnings_keeps_its_budget() {
         tree.write(format!("{i}/{long}/.ignore"), "{a\n");
     }
     let context = tree.context();
-    // Only a walk that obeys the rules has something to say of them.
+    // Only a walk that obeys the rules reports problems with them.
     let obeys =
         |request: &serde_json::Value| request["include_ignored"].is_null() && request["no_ignore"].is_null();
     for (tool, request) in
@@ -249,7 +250,7 @@ fn an_answer_with_long_warnings_keeps_its_budget() {
     }
 }
 
-/// A rule for each hidden file: an empty answer must not become a list of them all.
+/// With a rule for each hidden file, an empty answer must not become a list of all of them.
 #[test]
 fn an_empty_answer_with_many_rules_keeps_its_budget() {
     let tree = Tree::new();
@@ -270,7 +271,7 @@ fn an_empty_answer_with_many_rules_keeps_its_budget() {
     }
 }
 
-/// What the caller sends comes back in notes, and only so much of it.
+/// The caller's terms are quoted in notes, but only in part.
 #[test]
 fn long_terms_keep_the_budget() {
     let tree = Tree::new();
@@ -286,8 +287,7 @@ fn long_terms_keep_the_budget() {
     assert_fits("keyword_search", &error.to_string());
 }
 
-/// What was not entered looks otherwise than what is empty, and the depth is told.
-/// A glob with a slash begins at `path`. One that is meant of any directory, as `fnmatch` of a path's end, is told so.
+/// A glob with a slash begins at `path`. If it is meant for any directory, as in `fnmatch`, the answer says so.
 #[test]
 fn a_glob_that_fits_elsewhere_is_told() {
     let tree = Tree::new();
@@ -307,7 +307,7 @@ fn a_glob_that_fits_elsewhere_is_told() {
     }
 }
 
-/// The plan's own tree, at the plan's own defaults, character by character.
+/// The plan's own tree with the plan's own defaults, character by character.
 #[test]
 fn the_plans_tree_comes_out_at_its_defaults() {
     let tree = Tree::new();
@@ -339,6 +339,7 @@ fn the_plans_tree_comes_out_at_its_defaults() {
     );
 }
 
+/// Skipped directories must look different from empty ones, and the depth is reported.
 #[test]
 fn a_listing_says_what_it_does_not_list() {
     let tree = Tree::new();

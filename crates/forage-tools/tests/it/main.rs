@@ -1,5 +1,5 @@
-//! The adversarial suite: hostile trees, names, bytes and requests against every tool of the registry. Each attack
-//! stands next to a control that shows that it works where the defence is missing.
+//! The adversarial suite: hostile trees, names, bytes and requests against every tool of the registry. Each
+//! attack comes with a positive control that shows that it works without the defence.
 #![expect(
     clippy::disallowed_methods,
     reason = "tests make their own trees, and controls read them the way that is banned"

@@ -1,10 +1,10 @@
-//! No text that a caller reads has the name of a tool in it as it is built in: the user may call that tool otherwise.
+//! No text for callers may contain the built-in name of a tool, because the user may have renamed the tool.
 
 use std::path::{Path, PathBuf};
 
 use forage_tools::registry::TOOLS;
 
-/// The sources of this crate, their tests left out.
+/// Collects the sources of this crate, except tests.
 fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(directory).unwrap() {
         let path = entry.unwrap().path();
@@ -16,7 +16,7 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Names of tools in a line's texts that are no template's `{name}`.
+/// Returns tool names in a line's string literals that are not part of a template's `{name}`.
 fn bare_names(line: &str) -> Vec<&'static str> {
     let line = line.trim_start();
     let is_text = line.contains('"') || line.ends_with('\\') || line.ends_with("\",");
@@ -25,7 +25,7 @@ fn bare_names(line: &str) -> Vec<&'static str> {
         return Vec::new();
     }
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    // `Search` is a word of the language, too.
+    // `Search` is also an ordinary word.
     let ids = TOOLS.iter().map(|tool| tool.id()).filter(|id| *id != "Search");
     ids.filter(|id| {
         line.match_indices(id).any(|(at, _)| {

@@ -1,4 +1,4 @@
-//! What an answer without hits says that the caller may have meant.
+//! The suggestions in an answer without hits about what the caller may have meant.
 
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ fn other_spellings_are_counted() {
         json!({"pattern": "useThnig"}),
         &["within 2 edits: 1 line in 1 file", "`useThing` (1)"],
     );
-    // A token that no file has may be a part of another.
+    // A token that no file contains may be a part of another one.
     check(
         "grep_search",
         json!({"pattern": "saxpy", "output": "uses"}),
@@ -69,7 +69,7 @@ fn what_is_written_as_no_regex_is_read_so() {
     }
 }
 
-/// On macOS names and texts often have letters and their marks apart.
+/// On macOS, names and texts often use decomposed letters.
 #[test]
 fn the_other_form_of_letters_is_counted() {
     for (form, other) in [

@@ -1,5 +1,5 @@
-//! What is the same in every tool: which path is meant, what becomes of a number out of range, which directories are not
-//! entered, where a long line is cut.
+//! Rules common to all tools: which path is meant, how numbers out of range are handled, which directories
+//! are skipped, and where long lines are cut.
 
 use forage_fs::{RelPath, Roots};
 use forage_tools::registry::TOOLS;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::lookup;
 use crate::support::{Tree, answer};
 
-/// A request that each tool answers.
+/// Returns a request that each tool can answer.
 fn request(tool: &str) -> Value {
     match tool {
         "keyword_search" => json!({"query": "where is the needle", "search_terms": ["needle"]}),
@@ -29,7 +29,7 @@ fn tree() -> Tree {
     tree
 }
 
-/// A context of a caller who stands in `sub`.
+/// Returns a context of a caller whose working directory is `sub`.
 fn context(tree: &Tree) -> Context {
     let mut context = tree.context();
     let root = std::sync::Arc::clone(context.roots.main());
@@ -38,7 +38,7 @@ fn context(tree: &Tree) -> Context {
     context
 }
 
-/// The arguments of a tool that have this type.
+/// Returns the arguments of a tool that have this type.
 fn arguments_of(tool: &str, kind: &str) -> Vec<String> {
     let tool = TOOLS.iter().find(|other| other.name() == tool).unwrap();
     let schema = tool.whole_schema();
@@ -46,14 +46,15 @@ fn arguments_of(tool: &str, kind: &str) -> Vec<String> {
     properties.iter().filter(|(_, property)| property["type"] == kind).map(|(name, _)| name.clone()).collect()
 }
 
-/// No path, none that says anything and `.` are the root of the project, wherever in it the caller stands.
+/// No path, an empty one and `.` all mean the root of the project, whatever the caller's working directory
+/// is.
 #[test]
 fn a_path_that_is_left_out_is_the_project() {
     let tree = tree();
     let context = context(&tree);
     let mut seen = Vec::new();
     for tool in TOOLS.iter().map(|tool| tool.name()) {
-        // Of a collection it is a filter, and a file has to be named.
+        // In a collection the path is a filter, and `read_file` needs a file.
         let takes_one = arguments_of(tool, "string").contains(&"path".to_owned());
         if !takes_one || matches!(tool, "keyword_lookup" | "read_file") {
             continue;
@@ -72,14 +73,14 @@ fn a_path_that_is_left_out_is_the_project() {
         for path in ["", " ", ".", "./", &tree.root().display().to_string()] {
             assert_eq!(given(Some(path)), whole, "{tool} {path:?}");
         }
-        // The control: another path is another answer.
+        // Positive control: another path gives another answer.
         assert_ne!(given(Some("sub")), whole, "{tool}");
         seen.push(tool);
     }
     assert_eq!(seen, ["grep_search", "search_index", "list_directory", "Search"]);
 }
 
-/// A number out of range is the nearest in it, and the answer says so.
+/// A number out of range is clamped, and the answer says so.
 #[test]
 fn numbers_out_of_range_are_brought_into_it() {
     let tree = tree();
@@ -100,7 +101,7 @@ fn numbers_out_of_range_are_brought_into_it() {
                 let found = answer(&context, tool, request);
                 let warnings = found.records()["warnings"].to_string();
                 let said = format!("`{argument}`: ");
-                // Lines after the end are no lines.
+                // There are no lines after the end.
                 if (tool, argument.as_str()) == ("read_file", "start_line")
                     && found.text.contains("no lines from ")
                 {
@@ -113,7 +114,7 @@ fn numbers_out_of_range_are_brought_into_it() {
                 assert!(found.text.contains(&said), "{tool} {argument} {number}: {}", found.text);
                 seen += 1;
             }
-            // The control: in range nothing is said.
+            // Positive control: within the range there is no warning.
             let mut request = request(tool);
             request[&argument] = json!(if argument == "timeout_ms" { 20_000 } else { 1 });
             let warnings = answer(&context, tool, request).records()["warnings"].to_string();
@@ -155,8 +156,8 @@ fn lines_after_the_end_are_an_empty_answer_with_its_length() {
     }
 }
 
-/// Directories of dependencies and caches that no ignore file names are entered by none of the tools, which say so with
-/// what includes them; and nothing that is in them alone is called absent.
+/// All tools skip directories of dependencies and caches even if no ignore file names them. They report this
+/// and how to include them, and do not call text absent that exists only there.
 #[test]
 fn directories_that_are_noise_are_the_same_in_tree_and_search() {
     for name in ["node_modules", "__pycache__"] {
@@ -178,7 +179,7 @@ fn directories_that_are_noise_are_the_same_in_tree_and_search() {
                 found.text
             );
             assert_eq!(found.records()["noise_directories"], json!([name]), "{tool}");
-            // With the argument, or where it is asked for by name, it is there.
+            // With the argument, or if it is requested by name, it is included.
             let mut wide = request.clone();
             wide[&argument] = json!(true);
             let mut named = request.clone();
@@ -188,7 +189,7 @@ fn directories_that_are_noise_are_the_same_in_tree_and_search() {
                 assert!(found.text.contains("c.txt"), "{tool} {request}: {}", found.text);
                 assert_eq!(found.records().get("noise_directories"), None, "{tool} {request}");
             }
-            // Nothing is called absent that is there alone.
+            // Text that exists only there must not be called absent.
             if tool != "list_directory" {
                 let found = answer(&context, tool, json!({"pattern": "zyxomma"}));
                 let hidden =
@@ -211,7 +212,8 @@ fn directories_that_are_noise_are_the_same_in_tree_and_search() {
             "{}",
             ranked.text
         );
-        // The controls: an ignore file that takes it back, a glob that chooses it, and a file of that name.
+        // Positive controls: an ignore file that re-includes it, a glob that selects it, and a file of that
+        // name.
         let chosen = json!({"pattern": "zyxomma", "glob": [name, "*.txt"]});
         assert!(answer(&context, "Search", chosen).found, "{name}");
         tree.write(".ignore", format!("!{name}\n"));
@@ -240,7 +242,7 @@ fn of_a_long_line_the_part_that_was_found_is_shown() {
     }
 }
 
-/// A long line is cut where a reader has counted so many characters, in any script, and not before.
+/// A long line must be cut at the number of characters that a reader counts, in any script, and not before.
 #[test]
 fn long_lines_are_cut_by_what_a_reader_counts() {
     let limits = [
@@ -276,7 +278,7 @@ fn long_lines_are_cut_by_what_a_reader_counts() {
     }
 }
 
-/// Of a search without hits, what neither it nor the look into hidden files has read is told once.
+/// For a search without hits, files that neither it nor the check of hidden files has read are counted once.
 #[test]
 fn what_was_not_read_is_counted_once() {
     let tree = Tree::new();

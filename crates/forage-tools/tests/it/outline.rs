@@ -87,14 +87,14 @@ fn an_outline_is_a_small_part_of_its_file_and_counts_what_it_leaves_out() {
     let shown = text(workspace.context(), json!({"path": "many.py", "outline": true}));
     assert!(shown.len() * 6 <= response.size as usize, "{} of {}", shown.len(), response.size);
     assert!(shown.contains("1,000 less important definitions left out (1,000 def)"), "{shown}");
-    // One class of many methods: an outline without them would be none.
+    // One class with many methods: an outline without them would be useless.
     let argument = "argument: Optional[Dictionary] = None, ".repeat(5);
     let methods = |nth: usize| format!("    def method_{nth}(self, {argument}):\n        pass\n\n");
     tree.write("class.py", format!("class Only:\n{}", (0..60).map(methods).collect::<String>()));
     let response = read(&workspace, ReadRequest::new("class.py").outline(true));
     assert_eq!((response.outline.len(), left_out(&response)), (61, 0));
     assert!(response.outline[1].text.ends_with('…'), "{:?}", response.outline[1]);
-    // Names are whole, however much stands before them.
+    // Names are complete, however much text precedes them.
     let method = |nth: usize| {
         let body = "        statement(one, two, three);\n".repeat(4);
         format!("    public static synchronized void aNameOfSomeLength{nth}(int a, int b) {{\n{body}    }}\n")
@@ -207,7 +207,7 @@ fn an_outline_has_types_and_public_functions_before_helpers_and_constants() {
     for kind in ["60 variable", "121 def"] {
         assert!(shown.contains(kind), "{kind}: {shown}");
     }
-    // The rest is shown by its lines.
+    // The rest is available by line range.
     let part = text(workspace.context(), json!({"path": "many.py:1-3", "outline": true}));
     let expected = "1\tLIMIT_0: int = 10\n2\tLIMIT_1: int = 10\n3\tLIMIT_2: int = 10\n\n[definitions in lines 1 to 3 of \
                     many.py of 244 lines]\n";
@@ -290,7 +290,7 @@ fn a_name_that_does_not_say_which_is_refused_with_what_there_is() {
     }
 }
 
-/// A file can be made of one name, or of one that is like none.
+/// A file can consist of definitions with one name, or the requested name may be unlike any other.
 #[test]
 fn a_file_of_very_many_definitions_is_answered_soon() {
     let (tree, workspace) = tree();
@@ -303,7 +303,7 @@ fn a_file_of_very_many_definitions_is_answered_soon() {
     let all = problem(json!({"path": "many.py", "symbol": "A.b"}));
     assert!(all.contains("200,000 definitions called `A.b`"), "{all}");
     assert!(problem(json!({"path": "many.h", "symbol": "x".repeat(20_000)})).contains("no definition of"));
-    // Minutes, if each definition looked at all others.
+    // This would take minutes if each definition were compared with all others.
     assert!(began.elapsed() < std::time::Duration::from_secs(30), "{:?}", began.elapsed());
 }
 

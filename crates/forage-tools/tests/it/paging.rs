@@ -1,4 +1,4 @@
-//! Pages of `grep_search`: together they are the whole answer, each is exact about itself.
+//! Pages of `grep_search`: together they are the whole answer, and each is exact about itself.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ fn matches(lines: &[Line]) -> Vec<Line> {
     lines.iter().filter(|line| line.2).cloned().collect()
 }
 
-/// All pages of a request.
+/// Returns all pages of a request.
 fn pages(tree: &Tree, request: &Value) -> Vec<Value> {
     let context = tree.context();
     let mut request = request.clone();
@@ -44,7 +44,7 @@ fn pages(tree: &Tree, request: &Value) -> Vec<Value> {
     }
 }
 
-/// Files of lines that match (`m`) or don't (`.`), written as one string each.
+/// Generates files of lines that match (`m`) or don't (`.`), one string per file.
 fn files() -> impl Strategy<Value = BTreeMap<String, String>> {
     let path =
         prop::sample::select(vec!["a.txt", "a/b.txt", "a/c.txt", "a-b.txt", "b/x/y.txt", "ü.txt", "z\n1"]);
@@ -76,7 +76,7 @@ proptest! {
         let pages = pages(&tree, &request);
         let together: Vec<Line> = pages.iter().flat_map(lines).collect();
         prop_assert_eq!(matches(&together), matches(&lines(&whole)));
-        // No line of context is lost between two pages.
+        // No context line is lost between two pages.
         let mut once = together;
         once.sort();
         once.dedup();
@@ -89,7 +89,8 @@ proptest! {
             prop_assert_eq!(matches(&lines(page)).len() as u64, limit);
             prop_assert_eq!(&page["truncated"], &json!(true));
         }
-        // Each counts what it holds and what follows it; only the first knows that this is all there is.
+        // Each page counts its own matches and those after it; only the first one knows that this is
+        // everything.
         for (nth, page) in pages.iter().enumerate() {
             let before: usize = pages[..nth].iter().map(|page| matches(&lines(page)).len()).sum();
             let counts = (page["match_count"].as_u64(), page["totals_exact"].as_bool());
@@ -113,7 +114,7 @@ proptest! {
     }
 }
 
-/// The limit is reached and nothing is left, or one more is.
+/// The limit is reached exactly, or one more match is left.
 #[test]
 fn a_page_that_is_just_full_is_not_cut() {
     let tree = Tree::new();
@@ -151,7 +152,7 @@ fn a_page_that_is_just_full_is_not_cut() {
     assert_eq!(pages(&tree, &request(25)).len(), 2);
 }
 
-/// A text that has no room for a page shows as much of it as there is room for, and leads on from there.
+/// If the text has no room for a page, it shows as much as fits and continues from there.
 #[test]
 fn a_page_without_room_is_cut_between_matches() {
     let tree = Tree::new();
@@ -175,7 +176,7 @@ fn a_page_without_room_is_cut_between_matches() {
             let page = answer(&context, "grep_search", request.clone());
             let lines = page.text.lines().filter(|line| line.contains(": a needle")).count();
             assert!(lines > 0 && page.text.len() <= bytes, "{limit}, {bytes}: {}", page.text);
-            // Asking for more never gives less.
+            // Asking for more must never return less.
             assert!(page.text.len() > bytes - 400 || lines == limit || shown + lines == 400, "{}", page.text);
             if pages == 0 {
                 let head = format!("Found 400 matches in 40 files (showing {lines}):");
@@ -190,7 +191,7 @@ fn a_page_without_room_is_cut_between_matches() {
     }
 }
 
-/// Lines of context are for few matches, unless they are asked for.
+/// Context lines are for few matches, unless they are requested.
 #[test]
 fn context_comes_with_few_matches() {
     let tree = Tree::new();
@@ -207,7 +208,7 @@ fn context_comes_with_few_matches() {
     }
 }
 
-/// A tree that changed under a cursor: what is gone is gone, what is left comes once.
+/// If the tree changes between pages, deleted matches are missing and the remaining ones come once.
 #[test]
 fn a_cursor_survives_a_changed_tree() {
     let tree = Tree::new();
@@ -240,7 +241,7 @@ fn a_cursor_of_a_file_that_is_gone_is_refused() {
     assert!(error.contains("the file where the page ended is gone"), "{error}");
 }
 
-/// A file that is read in pieces has the pages of one that is read whole.
+/// A file that is read in chunks must have the same pages as one that is read whole.
 #[test]
 fn pages_of_a_large_file_are_those_of_a_small_one() {
     let text: String =
@@ -251,7 +252,7 @@ fn pages_of_a_large_file_are_those_of_a_small_one() {
     for context in [0, 2, 5] {
         let request = json!({"pattern": "needle", "max_results": 3, "context_lines": context});
         let of = |tree: &Tree| pages(tree, &request).iter().map(lines).collect::<Vec<_>>();
-        // The last page's last match may have filler behind it.
+        // The last page's last match may be followed by filler.
         let (mut small, mut large) = (of(&small), of(&large));
         for pages in [&mut small, &mut large] {
             pages.last_mut().unwrap().retain(|line| line.1 <= 40);
@@ -260,7 +261,7 @@ fn pages_of_a_large_file_are_those_of_a_small_one() {
     }
 }
 
-/// Whatever argument a tool has or will have: a cursor of a call without it is no place in the results of one with it.
+/// Whatever arguments a tool has or will have: the cursor of a call without one is not valid with it.
 #[test]
 fn a_cursor_is_bound_to_every_argument_that_changes_what_is_asked_for() {
     let tree = Tree::new();
@@ -307,7 +308,7 @@ fn a_cursor_is_bound_to_every_argument_that_changes_what_is_asked_for() {
     }
 }
 
-/// A file behind the page is not told of, nor is what its name hides.
+/// A file after the page must not be mentioned, nor the secrets in its name.
 #[test]
 fn a_name_behind_the_page_is_not_redacted() {
     let tree = Tree::new();

@@ -1,4 +1,4 @@
-//! `search_index`: what is asked, what is said, and what is left out.
+//! `search_index`: requests, answers, and excluded files.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +43,7 @@ fn a_question_leads_to_files_ranges_symbols_and_lines() {
     assert_eq!(paths(&found.records().clone())[0], "src/router.rs");
     let chunk = &found.records()["files"][0]["chunks"][0];
     assert_eq!((&chunk["symbol"], &chunk["kind"]), (&json!("Router"), &json!("struct")), "{chunk}");
-    // Neither what is ignored nor what has no text.
+    // Neither ignored files nor files without text.
     assert!(
         !paths(&found.records().clone())
             .iter()
@@ -53,7 +53,7 @@ fn a_question_leads_to_files_ranges_symbols_and_lines() {
     assert_eq!(found.records()["weak"], false);
 }
 
-/// A query that says where and nothing of what is answered with all files there, page after page.
+/// A query with only filters is answered with all matching files, page after page.
 #[test]
 fn filters_alone_list_the_files_that_they_let_through() {
     let tree = tree();
@@ -113,7 +113,7 @@ fn pages_are_the_whole_ranking() {
         assert_eq!(answer.records()["truncated_by"], "max_results");
     }
     assert_eq!(all, paths(&whole.records().clone()));
-    // The last file of a page goes away before the next is asked for.
+    // The last file of a page is deleted before the next page is requested.
     let first = answer(&context, "search_index", json!({"query": "common helper", "limit": 7}));
     std::fs::remove_file(tree.root().join(&paths(&first.records().clone())[6])).unwrap();
     let request = json!({"query": "common helper", "limit": 7, "cursor": first.records()["next_cursor"]});
@@ -159,10 +159,10 @@ fn without_time_for_an_index_a_search_for_the_words_is_ranked_and_said_to_be_tha
         told.text
     );
     assert!(!whole.text.contains("being built"), "{}", whole.text);
-    // What is chosen is chosen here, too.
+    // The scope applies here too.
     let told = answer(&context, "search_index", json!({"query": "router", "languages": ["python"]}));
     assert_eq!(paths(&told.records().clone()), ["app/view.py"], "{}", told.text);
-    // Its pages would be those of another ranking.
+    // Its pages would belong to another ranking.
     let told = answer(&context, "search_index", json!({"query": "router", "limit": 1}));
     assert_eq!((&told.records()["truncated"], &told.records()["next_cursor"]), (&json!(true), &Value::Null));
     let page = answer(&tree.context(), "search_index", json!({"query": "router", "limit": 1}));
@@ -176,7 +176,8 @@ fn without_time_for_an_index_a_search_for_the_words_is_ranked_and_said_to_be_tha
     assert!(refusal(&context, "search_index", json!({"query": "router"})).contains("cancelled"));
 }
 
-/// What the configuration hides, a repository's among others, is counted, and an answer without files says what is there.
+/// Files that the configuration hides, including a repository's own configuration, are counted, and an answer
+/// without files says what they contain.
 #[test]
 fn what_the_configuration_leaves_out_is_counted_and_has_a_verdict() {
     let tree = tree();
@@ -201,7 +202,7 @@ fn what_the_configuration_leaves_out_is_counted_and_has_a_verdict() {
         &json!(["1 file hidden by search.exclude of the configuration, such as many/special.rs"])
     );
     assert!(hidden.text.contains("hidden by search.exclude of the configuration"), "{}", hidden.text);
-    // Counted where something is found, too; of what is not asked for there is nothing to say.
+    // They are also counted if something is found, but not outside of the requested scope.
     let found = answer(&context, "search_index", json!({"query": "router"}));
     assert!(
         found.found && ignored(&found.records().clone()) == ignored(&open.records().clone()) + 31,
@@ -214,7 +215,7 @@ fn what_the_configuration_leaves_out_is_counted_and_has_a_verdict() {
     assert_eq!(nothing.records()["not_searched"], json!({"hidden_matches": [], "complete": true}));
 }
 
-/// The lines of code that an answer shows, each with its number.
+/// Returns the displayed lines of code, each with its number.
 fn code_lines(file: &Value) -> Vec<(u64, String)> {
     let pieces = file["code"].as_array().cloned().unwrap_or_default();
     let lines = |piece: &Value| {
@@ -273,7 +274,7 @@ fn a_small_budget_shows_the_best_and_tells_what_else_there_is() {
     let file = &records["files"][0];
     let named = file["unshown"].as_array().unwrap().len() as u64;
     assert_eq!(named + file["unshown_more"].as_u64().unwrap_or(0), 4, "{file}");
-    // So are files, each with a line and a reason.
+    // The same applies to files, each with a line and a reason.
     let (_, further) = found.text.split_once("@@ further files, without 1 test\n").unwrap();
     assert!(further.starts_with("src/router.rs:"), "{further}");
     assert!(further.lines().next().unwrap().ends_with(": pub struct Router; (file name)"), "{further}");
@@ -282,7 +283,7 @@ fn a_small_budget_shows_the_best_and_tells_what_else_there_is() {
     assert_eq!(answer(&tree.context(), "search_index", request).text, found.text);
 }
 
-/// Without a word about it there is code, unless nobody can want that.
+/// By default an answer contains code, unless it can't be wanted.
 #[test]
 fn code_is_shown_by_default_where_there_is_an_answer() {
     let tree = tree();
@@ -316,19 +317,19 @@ fn code_is_shown_by_default_where_there_is_an_answer() {
     configured.code_tokens = 0;
     assert!(lines(&ask(&configured, json!({"query": "Router"}))));
     assert!(has_code(&ask(&configured, json!({"query": "Router", "code_tokens": 400}))));
-    // Where an answer has little room there are lines, as before.
+    // If an answer has little room, it contains lines as before.
     configured.text_bytes = 3_000;
     configured.code_tokens = 4_000;
     assert!(lines(&ask(&configured, json!({"query": "Router"}))));
     assert!(has_code(&ask(&configured, json!({"query": "Router", "code_tokens": 400}))));
     configured.text_bytes = context.text_bytes;
-    // What is configured is no wish of the caller's, who has none that could not be met.
+    // The configured value is not the caller's request, so there is no note that it could not be met.
     configured.code_tokens = 20_000;
     let much = ask(&configured, json!({"query": "Router"}));
     assert!(has_code(&much) && !much.text.contains("asked for"), "{}", much.text);
 }
 
-/// A page goes on in a ranking, however much is shown of the files of each.
+/// A page continues a ranking, however much is shown of its files.
 #[test]
 fn a_page_shows_as_much_as_it_is_asked_for() {
     let tree = tree();
@@ -345,7 +346,7 @@ fn a_page_shows_as_much_as_it_is_asked_for() {
     assert_eq!(paths(&second.records().clone()), paths(&with_code.records().clone()));
 }
 
-/// Of a long line each question is shown its own part, and none counts as shown.
+/// For a long line, each question is shown a different part, and none counts as shown.
 #[test]
 fn a_part_of_a_long_line_is_not_the_line() {
     let tree = Tree::new();
@@ -379,7 +380,7 @@ fn code_is_shown_once_to_who_remembers_it_while_its_file_is_as_it_was() {
     tree.write("src/router.rs", "/// Matches paths.\npub struct Router;\n\npub fn added_to_router() {}\n");
     let third = ask("Router");
     assert!(third.text.contains("@@ src/router.rs 1-4\n///"), "{}", third.text);
-    // An answer without code neither shows nor remembers any.
+    // An answer without code neither displays nor remembers code.
     let lines = answer(&context, "search_index", json!({"query": "Router", "code_tokens": 0}));
     assert!(lines.text.contains("pub struct Router"), "{}", lines.text);
 }

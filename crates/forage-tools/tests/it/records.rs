@@ -1,4 +1,5 @@
-//! The schema of a tool's records is that of every answer: with hits, without, cut, at a deadline, and of an error.
+//! The schema of a tool's records must describe every answer: with hits, without, truncated, at a deadline,
+//! and errors.
 
 use forage_tools::registry::{TOOLS, find};
 use serde_json::{Value, json};
@@ -6,7 +7,8 @@ use serde_json::{Value, json};
 use crate::lookup;
 use crate::support::{Tree, call};
 
-/// Where a value is not as a schema has it. Stricter than JSON Schema: a field that the schema does not name is none.
+/// Collects where a value violates a schema. This is stricter than JSON Schema: fields that the schema does
+/// not name are violations.
 fn violations(schema: &Value, value: &Value, place: &str, found: &mut Vec<String>) {
     let mut fail = |what: String| found.push(format!("{place}: {what}: {value}"));
     let known =
@@ -144,7 +146,7 @@ fn every_answer_is_as_the_schema_of_its_tool_says() {
                 seen += 1;
             }
         }
-        // The control: what is not so is found.
+        // Positive control: violations are found.
         let mut found = Vec::new();
         violations(&schema, &json!({"truncated": 1, "nobody": 2}), "", &mut found);
         assert_eq!(found.len(), 2, "{found:?}");

@@ -1,4 +1,5 @@
-//! `Search`, line by line of its requirements: the test names begin with their ids (`docs/local-search.md`).
+//! `Search`, checked against each of its requirements: the test names begin with their ids
+//! (`docs/local-search.md`).
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Tree, answer, refusal};
 
-/// A tree with a known number of everything.
+/// Returns a tree with known numbers of everything.
 fn tree() -> Tree {
     let tree = Tree::new();
     tree.write("src/retry.rs", "fn retry() {\n    backoff();\n}\n\nfn Retry_all() { retry(); }\n");
@@ -51,7 +52,7 @@ fn fr_ls_01_the_name_and_its_aliases() {
         assert_eq!(find(name).unwrap().name(), "Search", "{name}");
         assert_eq!(answer(&tree().context(), name, json!({"pattern": "backoff"})).records()["count"], 2);
     }
-    // Off by default where agents look, and no alias is ever there.
+    // The tool is not advertised by default, and its aliases never are.
     let names = |choice: &ToolSelection| {
         advertised(choice).unwrap().iter().map(|tool| tool.name()).collect::<Vec<_>>()
     };
@@ -93,7 +94,7 @@ fn fr_ls_02_each_field_does_what_it_says() {
     let place = |path: &str, number: u64| (path.to_owned(), number);
     let (notes, main, retry) = ("notes/2026-01-08-notes.md", "src/main.c", "src/retry.rs");
     let sensitive = vec![place(notes, 1), place(notes, 2), place(main, 2), place(retry, 1), place(retry, 5)];
-    // Smart case: a pattern without capitals matches both, one with capitals only itself.
+    // Smart case: a pattern without capitals matches both cases, one with capitals is case-sensitive.
     assert_eq!(found(json!({"pattern": "retry"})), sensitive);
     assert_eq!(found(json!({"pattern": "Retry"})), [place(retry, 5)]);
     assert_eq!(found(json!({"pattern": "Retry", "case": "smart"})), [place(retry, 5)]);
@@ -140,11 +141,11 @@ fn fr_ls_02_defaults_and_clamps() {
         (json!({"pattern": "needle", "fuzzy": -1}), 200, "`fuzzy`: -1"),
     ] {
         let found = search(&tree, request.clone());
-        // A busy machine may not come to all in the least time.
+        // A busy machine may not finish within the minimum time.
         assert!(found["count"] == count || found["timed_out"] == true, "{request}: {found}");
         assert!(found["warnings"][0].as_str().unwrap().contains(warning), "{request}: {}", found["warnings"]);
     }
-    // No edits are an exact search, however that is said.
+    // Zero edits mean an exact search, however the request says it.
     assert_eq!(search(&tree, json!({"pattern": "nedle", "fuzzy": 0}))["count"], 0);
     assert!(
         refusal(&tree.context(), "Search", json!({"pattern": "x", "nonsense_type": 1}))
@@ -187,7 +188,7 @@ fn fr_ls_05_the_fields_of_an_answer() {
         assert_eq!(found[field], value, "{field}");
     }
     assert_eq!(found["matches"].as_array().unwrap().len(), 3);
-    // They belong to external engines.
+    // These fields belong to external engines.
     assert!(found.get("exit_code").is_none() && found.get("stderr").is_none());
     assert_eq!(
         found["content"],
@@ -198,7 +199,7 @@ fn fr_ls_05_the_fields_of_an_answer() {
     assert_eq!(everything["skipped"], json!({"ignored": 1, "hidden": 2}));
 }
 
-/// T-LS-LIM-01 too.
+/// Also covers T-LS-LIM-01.
 #[test]
 fn fr_ls_06_truncated_only_if_one_more_event_exists() {
     let tree = tree();
@@ -212,13 +213,13 @@ fn fr_ls_06_truncated_only_if_one_more_event_exists() {
             assert_eq!(found["truncated"], limit < total, "{limit}");
             assert_eq!(found["truncated_by"], if limit < total { json!("max_results") } else { json!(null) });
             assert_eq!(found["next_cursor"].is_string(), limit < total, "{limit}");
-            // Matches of a smaller limit are the first of a greater one.
+            // The matches of a smaller limit are the first ones of a larger limit.
             assert_eq!(lines(&found)[..], lines(&all)[..usize::try_from(limit.min(total)).unwrap()]);
         }
     }
 }
 
-/// IT-LS-E2E-01: through the registry, on files that need care.
+/// IT-LS-E2E-01: through the registry, with files that need care.
 #[test]
 fn it_ls_e2e_01_expected_matches() {
     let tree = tree();
@@ -240,7 +241,7 @@ fn it_ls_e2e_01_expected_matches() {
     assert!(content.contains("\"nl\\nfake.rs:1:retry\":1:retry\n"), "{content}");
 }
 
-/// NFR-LS-PERF-01: the first record is there long before the last file was looked at.
+/// NFR-LS-PERF-01: the first record must arrive long before the last file is read.
 #[test]
 fn nfr_ls_perf_01_records_come_as_they_are_found() {
     let tree = Tree::new();
@@ -259,7 +260,7 @@ fn nfr_ls_perf_01_records_come_as_they_are_found() {
     .unwrap();
     assert!(ended.response.match_count == 3 && ended.truncated_by.is_none());
     assert!(visited[0] < 200 && visited[1] < 1_200 && visited[2] < 2_200, "{visited:?}");
-    // What came is what a call answers.
+    // The streamed records are those of a call.
     let whole = search(&tree, json!({"pattern": "needle"}));
     assert_eq!(json!(seen), whole["matches"]);
 }
@@ -308,14 +309,14 @@ fn it_ls_fz_01_approximate_matches() {
     let record = &best["matches"][1];
     assert_eq!(record["data"]["submatches"], json!([{"start": 0, "end": 11, "distance": 1}]));
     assert!(best["content"].as_str().unwrap().contains("a.txt:3:retri_count  [1 edit]\n"), "{best}");
-    // A pattern that nearly everything is near to is no question.
+    // A pattern that is similar to nearly everything is not a valid question.
     let error = refusal(&tree.context(), "Search", json!({"pattern": "abc", "fuzzy": 3}));
     assert!(error.contains('3'), "{error}");
     let error = refusal(&tree.context(), "Search", json!({"pattern": "a|abcdef", "fuzzy": 1}));
     assert!(error.contains("shortest text"), "{error}");
 }
 
-/// All pages of a request, and the first request's whole answer.
+/// Returns the lines of all pages of a request.
 fn pages(tree: &Tree, mut request: Value) -> Vec<Line> {
     let mut all = Vec::new();
     for _ in 0..500 {
@@ -332,7 +333,8 @@ fn pages(tree: &Tree, mut request: Value) -> Vec<Line> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Cut anywhere, in the middle of a match's context too, the pages together are the whole answer.
+    /// Wherever they are cut, even in the middle of a match's context, the pages together are the whole
+    /// answer.
     #[test]
     fn pages_together_are_the_whole_answer(
         files in prop::collection::btree_map("[ab](/[cd]|-x)?\\.txt", "[mn.]{0,20}", 0..6),
@@ -354,12 +356,13 @@ proptest! {
     }
 }
 
-/// The best of what was searched in time may be another one's worse: no cursor, and the answer says that it is partial.
+/// The best results found in time may not be the best overall, so there is no cursor, and the answer says
+/// that it is partial.
 #[test]
 fn best_first_at_a_deadline_claims_nothing() {
     let tree = Tree::new();
     tree.write("a.txt", "abcdefabcdefabcdefabcdeX\n".repeat(3));
-    // One word of megabytes that is not ASCII: the slow way, which the deadline meets.
+    // One non-ASCII word of megabytes, which needs the slow method and reaches the deadline.
     tree.write("b.txt", format!("é{}", "abcdef".repeat(1_300_000)));
     tree.write("c.txt", "abcdefabcdefabcdefabcdef\n");
     let request = json!({
@@ -367,7 +370,8 @@ fn best_first_at_a_deadline_claims_nothing() {
     });
     let mut context = tree.context();
     context.threads = 1;
-    // Time to compile the pattern, whatever else the machine does, and far less than the search takes.
+    // This is enough time for compiling the pattern, however busy the machine is, and far less than the
+    // search takes.
     let (mut short, mut long) = (request.clone(), request);
     long["path"] = json!("c.txt");
     let began = std::time::Instant::now();
@@ -380,7 +384,7 @@ fn best_first_at_a_deadline_claims_nothing() {
     assert_eq!((&cut.records()["truncated"], &cut.records()["next_cursor"]), (&json!(false), &json!(null)));
 }
 
-/// A line of more matches than are told keeps its best ones.
+/// If a line has more matches than are reported, the best ones are kept.
 #[test]
 fn the_best_match_of_a_line_is_never_cut_off() {
     let tree = Tree::new();
@@ -401,7 +405,7 @@ fn the_best_match_of_a_line_is_never_cut_off() {
     assert_eq!((record["distance"].as_u64(), record["submatches"].as_array().unwrap().len()), (Some(0), 100));
 }
 
-/// What is held of one file is bounded; what is printed of it is not.
+/// The lines kept of one file are limited, but the printed ones are not.
 #[test]
 fn everything_is_everything_however_large_a_file_is() {
     let tree = Tree::new();
@@ -419,12 +423,12 @@ fn everything_is_everything_however_large_a_file_is() {
         })
         .unwrap();
         assert_eq!((lines, ended.response.count), (60_001, 60_001));
-        // The search went on in the file; its neighbours may have been looked at twice.
+        // The search continued within the file; neighbouring files may have been read twice.
         assert!(ended.response.files_searched >= 2 && ended.truncated_by.is_none());
     }
 }
 
-/// A cursor of another tree would skip what stands before its place.
+/// A cursor of another tree would skip the files before its position.
 #[test]
 fn a_cursor_fits_one_root() {
     let (one, other) = (tree(), tree());
@@ -438,7 +442,7 @@ fn a_cursor_fits_one_root() {
     }
 }
 
-/// What is left of the context of a match that the page before had is an answer.
+/// The remaining context of a match on the previous page counts as an answer.
 #[test]
 fn a_page_of_context_alone_is_found() {
     let tree = Tree::new();

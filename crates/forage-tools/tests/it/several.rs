@@ -1,4 +1,4 @@
-//! Questions about several roots.
+//! Calls about several roots.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::support::{answer, refusal, ripgrep};
 
-/// Directories beside each other.
+/// Sibling directories.
 struct Roots(tempfile::TempDir);
 
 impl Roots {
@@ -57,7 +57,7 @@ fn shops() -> Roots {
     ])
 }
 
-/// The index of one root can't be had.
+/// Indexes that fail for one root.
 struct NoIndexOf(PathBuf);
 
 impl Indexes for NoIndexOf {
@@ -88,7 +88,8 @@ fn a_call_that_names_no_root_is_about_all() {
             places(&found.text),
             [roots.path("shop").to_str().unwrap(), roots.path("billing").to_str().unwrap()]
         );
-        // What is not below the first root is named whole, so that no other file of the same name is taken for it.
+        // Paths that are not below the first root are absolute, so that they are not mistaken for another
+        // file with the same name.
         assert!(
             found.text.contains("\nsrc/order.rs:\n") && found.text.contains(&format!("\n{card}:\n")),
             "{}",
@@ -99,10 +100,10 @@ fn a_call_that_names_no_root_is_about_all() {
         assert_eq!((&other["root"], &other["match_count"]), (&json!(roots.path("billing")), &json!(1)));
         assert_eq!(other["files"][0]["path"], json!(card));
     }
-    // Each path of an answer leads to its file.
+    // Each path in an answer must lead to its file.
     let read = answer(context, "read_file", json!({"path": card}));
     assert!(read.text.contains("pub fn charge_card"), "{}", read.text);
-    // One that has nothing says so beside one that has.
+    // A root without matches says so next to one with matches.
     let found = answer(context, "grep_search", json!({"pattern": "place_order"}));
     assert!(found.found && found.text.contains("No matches found for `place_order` in "), "{}", found.text);
     let found = answer(context, "grep_search", json!({"pattern": "nowhere_at_all"}));
@@ -165,7 +166,7 @@ fn a_root_can_be_named() {
     assert!(refused.contains("is the name of several roots") && refused.contains("old/billing"), "{refused}");
     let refused = refusal(context, "grep_search", json!({"pattern": "x", "path": "root:nothing"}));
     assert!(refused.contains("no root is called nothing; the roots are "), "{refused}");
-    // In a question, too.
+    // The same in a question.
     let found = answer(context, "search_index", json!({"query": "charge a card root:old/billing"}));
     let paths: BTreeSet<&str> =
         found.records()["files"].as_array().unwrap().iter().map(|it| it["path"].as_str().unwrap()).collect();
@@ -183,7 +184,7 @@ fn a_root_can_be_named() {
     }
 }
 
-/// Many matching lines in one root, a few in the other.
+/// Returns roots with many matching lines in one and a few in the other.
 fn unequal(many: usize, few: usize) -> Roots {
     let lines = |count: usize| {
         (0..count).map(|nth| format!("needle {nth} with some text behind it\n")).collect::<String>()
@@ -207,7 +208,7 @@ fn what_one_root_does_not_need_the_others_get() {
         assert_eq!((&found.records()["count"], &other["count"]), (&json!(of_a), &json!(5)));
         assert_eq!((&found.records()["truncated"], &other["truncated"]), (&json!(true), &json!(false)));
     }
-    // Both have more: half of it for each.
+    // If both have more, each gets half.
     let roots = unequal(1_000, 500);
     let workspace = roots.open(&["a", "b"]);
     let context = workspace.context();
@@ -221,7 +222,7 @@ fn what_one_root_does_not_need_the_others_get() {
         (&found.records()["match_count"], &found.records()["other_roots"][0]["match_count"]),
         (&json!(1_000), &json!(500))
     );
-    // So it is with the bytes of the text.
+    // The same applies to the bytes of the text.
     for bytes in [4_000, 10_000, 40_000] {
         let mut narrow = context.clone();
         narrow.text_bytes = bytes;
@@ -269,7 +270,7 @@ fn pages_go_on_in_the_root_that_they_are_of() {
     }
     assert_eq!(seen.len(), 100);
     assert!(seen.values().all(|times| *times == 1));
-    // A cursor of nobody's is refused.
+    // A cursor that belongs to no root is rejected.
     let mut other = request;
     other["cursor"] = json!("1.0000000000000000.0.1.61");
     assert!(refusal(context, "Search", other).contains("cursor"));
@@ -295,7 +296,7 @@ fn one_root_that_fails_takes_nothing_from_the_others() {
         let told = ["unreadable", "No such file", "partial"].iter().any(|part| found.text.contains(part));
         assert!(found.text.contains(&gone) && told, "{tool}: {}", found.text);
     }
-    // A ranking that lacks a root is not whole, and nothing found in it is no answer.
+    // A ranking without one of the roots is incomplete, and if it finds nothing, that is not an answer.
     let mut failing = context.clone();
     failing.indexes = Some(Arc::new(NoIndexOf(roots.path("shop"))));
     let found = answer(&failing, "search_index", json!({"query": "charge card"}));
@@ -303,7 +304,7 @@ fn one_root_that_fails_takes_nothing_from_the_others() {
     assert!(found.found && found.text.contains(&format!("nothing of {gone} was ranked: ")), "{}", found.text);
     let found = answer(&failing, "search_index", json!({"query": "xyzzy"}));
     assert!(!found.found && found.problem.is_some(), "{}", found.text);
-    // An error in one root alone.
+    // An error in only one root.
     roots.write("shop/large.txt", &"charge_card again and again\n".repeat(200_000));
     let workspace = roots.open(&["shop", "billing"]);
     let mut context = workspace.context().clone();
@@ -320,7 +321,7 @@ fn one_root_that_fails_takes_nothing_from_the_others() {
     fs::remove_file(roots.path("billing/src/card.rs")).unwrap();
     let found = answer(&context, "keyword_search", request);
     assert!(!found.found && found.problem.is_some(), "{}", found.text);
-    // What is wrong with the request is said once, as an error.
+    // A problem with the request itself is reported once, as an error.
     let refused = refusal(&context, "grep_search", json!({"pattern": "["}));
     assert!(refused.contains("`pattern`"), "{refused}");
 }
@@ -346,12 +347,12 @@ fn a_root_within_a_root_is_searched_once() {
         assert_eq!(found.text.matches("src/order.rs").count(), expected, "{tool}: {}", found.text);
         assert!(found.text.contains(inner.join("src/order.rs").to_str().unwrap()), "{tool}: {}", found.text);
     }
-    // The outer one alone has what is in it.
+    // Alone, the outer root includes the files of the inner one.
     let found = answer(context, "grep_search", json!({"pattern": "charge_card", "path": "root:shop"}));
     assert_eq!(found.records()["file_count"], 2, "{}", found.text);
     let found = answer(context, "search_index", json!({"query": "place_order root:shop"}));
     assert_eq!(found.text.matches("src/order.rs").count(), 2, "{}", found.text);
-    // A whole path is of the inner one.
+    // An absolute path belongs to the inner root.
     let found = answer(context, "grep_search", json!({"pattern": "charge_card", "path": inner}));
     assert_eq!(found.records()["root"], json!(inner));
 }
@@ -387,7 +388,7 @@ fn files_of_all_roots_are_ranked_together() {
     assert_eq!(seen.len() as u64, all.response.matching_files);
     assert!(scores.is_sorted_by(|left, right| left >= right), "{scores:?}");
     assert_eq!(seen.iter().collect::<BTreeSet<_>>().len(), seen.len());
-    // The code of a file is that which is read at the path that is named.
+    // The code of a file must be the text at the named path.
     let code = answer(
         context,
         "search_index",
@@ -444,7 +445,7 @@ fn all_there_is_comes_from_all_roots() {
         })
         .unwrap();
     assert_eq!(seen, expected);
-    // Who breaks off gets no more, from no root.
+    // After a break there are no more results from any root.
     let mut pieces = 0;
     workspace
         .grep_each(GrepRequest::new("card"), |_| {
@@ -466,7 +467,7 @@ fn an_answer_about_very_many_roots_stays_in_its_bytes() {
     let workspace = roots.open(&names.iter().map(String::as_str).collect::<Vec<_>>());
     let found = answer(workspace.context(), "grep_search", json!({"pattern": "needle"}));
     assert!(found.text.len() <= workspace.context().text_bytes, "{}", found.text.len());
-    // What was found comes first, and those without a place are named.
+    // Results come first, and roots that do not fit are named.
     assert!(found.text.contains("a.txt:\n  1: needle"), "{}", found.text);
     assert!(
         found.text.contains("the answer has no room for 34 more roots: ")
@@ -491,7 +492,7 @@ fn git(directory: &Path, arguments: &[&str]) {
     assert!(done.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&done.stderr));
 }
 
-/// A repository with a worktree in it and one beside it, and with a repository in it that is another.
+/// Returns a repository with a worktree inside, one next to it, and another repository inside.
 fn repository() -> Roots {
     let roots = Roots::new(&[
         ("app/src/a.rs", "pub fn is_retryable() {}\n"),
@@ -509,7 +510,7 @@ fn repository() -> Roots {
     let app = roots.path("app");
     git(&app, &["worktree", "add", "-q", "trees/inner", "-b", "inner"]);
     git(&app, &["worktree", "add", "-q", "../outer", "-b", "outer"]);
-    // Another repository's worktree, and a clone, are no copies of this one.
+    // Another repository's worktree, and a clone, are not copies of this one.
     git(&roots.path("library"), &["worktree", "add", "-q", "../app/vendored", "-b", "vendored"]);
     git(&app, &["clone", "-q", "../library", "cloned"]);
     roots
@@ -545,12 +546,12 @@ fn a_worktree_in_its_repository_is_not_searched_unless_it_is_meant() {
         );
         assert!(found.text.contains("not entered: inner"), "{tool}: {}", found.text);
     }
-    // What is only there is told of.
+    // Results that exist only there are reported.
     roots.write("app/trees/inner/src/new.rs", "fn only_in_the_worktree() {}\n");
     let found = answer(context, "grep_search", json!({"pattern": "only_in_the_worktree"}));
     assert!(!found.found && found.text.contains("another worktree of this repository"), "{}", found.text);
     assert!(found.text.contains("trees/inner/src/new.rs"), "{}", found.text);
-    // Meant, it is searched.
+    // If it is requested explicitly, it is searched.
     for request in [
         json!({"pattern": "only_in_the_worktree", "include_ignored": true}),
         json!({"pattern": "only_in_the_worktree", "path": "trees/inner"}),
@@ -561,11 +562,12 @@ fn a_worktree_in_its_repository_is_not_searched_unless_it_is_meant() {
     }
     let listed = answer(context, "list_directory", json!({"recursive": true}));
     assert!(listed.text.contains("inner/ …") && !listed.text.contains("new.rs"), "{}", listed.text);
-    // As a root of its own it is another, and found once.
+    // As a separate root it is searched once.
     let both = roots.open(&["app", "app/trees/inner"]);
     let found = answer(both.context(), "grep_search", json!({"pattern": "only_in_the_worktree"}));
     assert_eq!(found.text.matches("src/new.rs:").count(), 1, "{}", found.text);
-    // The worktree's own root is no worktree in itself, and what is removed from git is searched again.
+    // The worktree's own root is not a worktree within itself, and after removal from git it is searched
+    // again.
     let inner = roots.open(&["app/trees/inner"]);
     let found = answer(inner.context(), "grep_search", json!({"pattern": "only_in_the_worktree"}));
     assert_eq!(paths(found.records()), ["src/new.rs"]);
@@ -574,7 +576,7 @@ fn a_worktree_in_its_repository_is_not_searched_unless_it_is_meant() {
     assert_eq!(paths(found.records()), ["trees/inner/src/new.rs"]);
 }
 
-/// With indexes that are kept, watched and not, the same is found as without.
+/// With stored indexes, watched or not, the results must be the same as without.
 #[test]
 fn an_index_knows_what_worktrees_are() {
     let roots = repository();
@@ -632,15 +634,15 @@ fn worktrees_of_one_repository_share_what_is_the_same_in_the_ranked_index() {
         assert_eq!(json!(ranked.response), json!(fresh.response), "{name}");
         workspace.context().progress.ranked.read.load(std::sync::atomic::Ordering::Relaxed)
     };
-    // With the clone and the other repository's worktree.
+    // Including the clone and the other repository's worktree.
     assert_eq!(files_read("app"), 44);
     roots.write("outer/src/a.rs", "pub fn is_retryable() { changed(); }\n");
     roots.write("outer/src/new.rs", "pub fn is_retryable_too() {}\n");
     fs::remove_file(roots.path("outer/src/b.rs")).unwrap();
     assert_eq!(files_read("outer"), 2);
     assert_eq!(files_read("outer"), 0);
-    // The one that was written last is taken: what it has changed is read.
+    // The most recently written index is copied, so its differences are read.
     assert_eq!(files_read("app/trees/inner"), 2);
-    // What is of another repository is read.
+    // Files of another repository are read.
     assert_eq!(files_read("library"), 1);
 }

@@ -1,7 +1,8 @@
-//! Every answer of every tool, as an agent gets it: a page per tool in `snapshots/`, over one tree, to be read as text.
+//! Every answer of every tool, as an agent gets it: one page per tool in `snapshots/`, over one tree, to be
+//! read as text.
 //!
-//! A state that is new has to be on a page: the last test fails for a variant of an error, of a limit or of a verdict that no
-//! page shows and that is not named with its reason.
+//! A new state must be on a page: the last test fails for a variant of an error, a limit or a verdict that no
+//! page shows and that is not listed with a reason.
 
 mod coverage;
 mod grep_search;
@@ -26,7 +27,7 @@ use serde_json::{Value, json};
 use self::coverage::Seen;
 use crate::support::call;
 
-/// The answers of a tool, one after the other.
+/// The answers of a tool, one after another.
 struct Page {
     tool: &'static str,
     text: String,
@@ -38,30 +39,30 @@ impl Page {
         Self { tool, text: String::new(), seen: Seen::default() }
     }
 
-    /// A chapter.
+    /// Begins a chapter.
     fn chapter(&mut self, title: &str) {
         let _ = writeln!(self.text, "# {title}\n");
     }
 
-    /// Answers to requests, each behind what it shows.
+    /// Adds answers to requests, each with a heading.
     fn states<const N: usize>(&mut self, context: &Context, states: [(&str, Value); N]) {
         for (what, request) in states {
             self.state(what, context, request);
         }
     }
 
-    /// One answer; where it can be gone on from, the cursor.
+    /// Adds one answer, and returns its cursor if it can be continued.
     fn state(&mut self, what: &str, context: &Context, request: Value) -> Value {
         self.take(what, context, request, |_| true, false)
     }
 
-    /// One answer with its records.
+    /// Adds one answer with its records.
     fn records(&mut self, what: &str, context: &Context, request: Value) {
         self.take(what, context, request, |_| true, true);
     }
 
-    /// One answer that has a bound of its own on time, which a busy machine may exceed: it is asked for again until it is
-    /// as `is_it` says.
+    /// Adds one answer that has its own time limit, which a busy machine may exceed. The request is repeated
+    /// until `is_it` accepts the answer.
     fn in_time(&mut self, what: &str, context: &Context, request: Value, is_it: impl Fn(&str) -> bool) {
         self.take(what, context, request, is_it, false);
     }
@@ -118,22 +119,22 @@ impl Page {
         cursor
     }
 
-    /// An error that no call has given.
+    /// Adds an error that was not returned by a call.
     fn refused(&mut self, what: &str, error: &ToolError) {
         self.seen.add_error(error);
         let _ = writeln!(self.text, "## {what}\n\nERROR ({}): {error}\n", code(error));
     }
 
-    /// The page without what differs from run to run.
+    /// Returns the page without values that differ between runs.
     fn finished(&self) -> String {
         let mut text = self.text.clone();
         for (varies, instead) in [
-            // Where another root is.
+            // The path of another root.
             (r"[^\s`]*/\.tmp[A-Za-z0-9]{6}/root", "/other"),
-            // The check of a cursor is of the root's path too.
+            // The hash in a cursor also depends on the root's path.
             (r#"(?x)(cursor=\\?"|"next_cursor":\ ?"|"cursor":\ ?")[A-Za-z0-9+/]{16}"#, "${1}CURSOR"),
             (r", \d+\.\d s\]", ", 0.0 s]"),
-            // How many lines there is room for in evidence, whose paths are absolute.
+            // The number of lines that fit into evidence, whose paths are absolute.
             (r"\(\d+ of 800 lines, in \d of 4 files\)", "(N of 800 lines, in N of 4 files)"),
         ] {
             text = Regex::new(varies).unwrap().replace_all(&text, instead).into_owned();
@@ -142,7 +143,7 @@ impl Page {
     }
 }
 
-/// What programs know an error by.
+/// Returns the error code for programs.
 fn code(error: &ToolError) -> String {
     json!(error.code()).as_str().unwrap().to_owned()
 }
@@ -158,7 +159,7 @@ fn told_to_reader(tool: &str, context: &Context, result: &Result<forage_tools::A
     }
 }
 
-/// A front that has other names for all tools and arguments.
+/// A front end with other names for all tools and arguments.
 #[derive(Debug)]
 struct Marked;
 
@@ -186,7 +187,7 @@ impl Manner for Marked {
     }
 }
 
-/// Whether the message is about JSON, which only callers with JSON read.
+/// Returns true if the message is about JSON, which only callers that write JSON read.
 fn is_of_json(result: &Result<forage_tools::Answer, ToolError>) -> bool {
     match result {
         Ok(answer) => {
@@ -196,7 +197,7 @@ fn is_of_json(result: &Result<forage_tools::Answer, ToolError>) -> bool {
     }
 }
 
-/// Returns the names of tools and arguments in a text that are not the front's, but those of JSON.
+/// Returns the built-in names of tools and arguments in a text, which this front end should have replaced.
 fn bare_names(text: &str) -> Vec<String> {
     let mut names: Vec<String> = TOOLS.iter().map(|tool| tool.id().to_owned()).collect();
     for tool in TOOLS {
@@ -207,14 +208,14 @@ fn bare_names(text: &str) -> Vec<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let is_word = |name: &String| match name.contains('_') {
         true => text.split(|c| !is_part(c)).any(|word| word == name),
-        // Other words are of the language, too.
+        // Other names are also ordinary words.
         false => text.contains(&format!("`{name}`")),
     };
     names.retain(is_word);
     names
 }
 
-/// A request of which long texts are cut: what they say is in the heading.
+/// Returns a request with shortened long texts; the heading describes them.
 fn shortened(request: &Value) -> Value {
     match request {
         Value::String(text) if text.len() > 200 => json!(format!("{}… ({} bytes)", &text[..20], text.len())),
@@ -227,7 +228,7 @@ fn shortened(request: &Value) -> Value {
     }
 }
 
-/// Records without times and without bytes that count the root's own path.
+/// Returns records without times and without byte counts that depend on the root's path.
 fn steady(mut records: Value) -> Value {
     match &mut records {
         Value::Object(fields) => {
@@ -244,7 +245,7 @@ fn steady(mut records: Value) -> Value {
     records
 }
 
-/// A context whose calls have ended before they begin.
+/// Returns a context whose calls are cancelled before they begin.
 fn cancelled(context: &Context) -> Context {
     let mut context = context.clone();
     context.stop = forage_base::Stop::never();
@@ -252,7 +253,7 @@ fn cancelled(context: &Context) -> Context {
     context
 }
 
-/// A context with an index of the root that is looked for, and not there, when the call is cancelled.
+/// Indexes that cancel the call when it asks for the index of a root, and have none.
 struct CancelsWhenAsked(forage_base::Stop);
 
 impl forage_tools::Indexes for CancelsWhenAsked {
@@ -270,7 +271,7 @@ impl forage_tools::Indexes for CancelsWhenAsked {
     }
 }
 
-/// A context whose calls are cancelled when they have begun.
+/// Returns a context whose calls are cancelled after they have begun.
 fn cancelled_later(context: &Context) -> Context {
     with(context, |context| {
         context.stop = forage_base::Stop::never();
@@ -278,7 +279,7 @@ fn cancelled_later(context: &Context) -> Context {
     })
 }
 
-/// A tree and a pattern that no machine searches it for within the context's time.
+/// Returns a tree and a pattern for which a search takes longer than the context's time limit on any machine.
 fn slow() -> (crate::support::Tree, Context, String) {
     let tree = crate::support::Tree::new();
     tree.write("a.txt", vec![b'a'; 7 << 20]);
@@ -286,20 +287,20 @@ fn slow() -> (crate::support::Tree, Context, String) {
     (tree, context, format!("(?i){}b?c", "a".repeat(16_000)))
 }
 
-/// A context with changes.
+/// Returns a context with changes.
 fn with(context: &Context, change: impl FnOnce(&mut Context)) -> Context {
     let mut context = context.clone();
     change(&mut context);
     context
 }
 
-/// A context that leaves out what its glob says, as a configuration does.
+/// Returns a context that excludes a glob, as a configuration does.
 fn excluding(context: &Context, glob: &str) -> Context {
     let globs = forage_fs::Globs::new(&[glob]).unwrap().labelled("search.exclude of the configuration");
     with(context, |context| context.excludes = Some(globs))
 }
 
-/// A context with a second root.
+/// Returns a context with a second root.
 fn with_another_root(context: &Context, other: &crate::support::Tree) -> Context {
     with(context, |context| {
         let all = [&*context, &other.context()].map(|context| Arc::clone(context.roots.main()));

@@ -1,4 +1,4 @@
-//! Trees to attack, and calls of which everything is kept that a caller or a model would see.
+//! Trees to attack, and calls that record everything that a caller or a model would see.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ use forage_tools::registry::find;
 use forage_tools::{Answer, Context, EngineSetting, FilterMode, Program, ToolError};
 use serde_json::{Value, json};
 
-/// The real program of this name, `rg` or `ugrep`. It must be installed, or named by a variable.
+/// Returns the path of the real program, `rg` or `ugrep`. It must be installed, or named by an environment
+/// variable.
 pub(crate) fn installed(name: &str) -> PathBuf {
     let variable = format!("FORAGE_TEST_{}", name.to_ascii_uppercase());
     let named = std::env::var_os(variable).map(PathBuf::from);
@@ -23,7 +24,7 @@ pub(crate) fn installed(name: &str) -> PathBuf {
         .unwrap_or_else(|| panic!("{name} is needed by this test (see CONTRIBUTING.md)"))
 }
 
-/// A context whose `Search` is answered by these programs, in this order of preference.
+/// Returns a context whose `Search` uses these programs, in this order of preference.
 pub(crate) fn with_engine(mut context: Context, programs: &[&Path]) -> Context {
     let roots = [context.roots.main().path()];
     let programs =
@@ -32,14 +33,14 @@ pub(crate) fn with_engine(mut context: Context, programs: &[&Path]) -> Context {
     context
 }
 
-/// What the searches look for.
+/// The text that searches look for.
 pub(crate) const NEEDLE: &str = "needle";
-/// Contents that nobody may see. It stands next to the needle and is part of no request.
+/// Contents that no answer may show. They are next to the needle and not part of any request.
 pub(crate) const CANARY: &str = "7f3a-canary";
 /// The name of a file outside of the root that no link names.
 pub(crate) const OUTSIDE_NAME: &str = "9c1e-outside-name.txt";
 
-/// A root with a directory beside it: `root` and `outside`.
+/// A root with a sibling directory: `root` and `outside`.
 pub(crate) struct Tree {
     directory: tempfile::TempDir,
 }
@@ -52,7 +53,7 @@ impl Tree {
         tree
     }
 
-    /// With files outside of the root that hold the canary.
+    /// Creates a tree with files outside of the root that contain the canary.
     pub(crate) fn with_outside_secrets() -> Self {
         let tree = Self::new();
         fs::write(tree.outside().join("data.txt"), secret_text()).unwrap();
@@ -68,7 +69,7 @@ impl Tree {
         self.directory.path().join("outside")
     }
 
-    /// Writes a file below the root, parents included.
+    /// Writes a file below the root, and creates its parents.
     pub(crate) fn write(&self, path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> PathBuf {
         let path = self.root().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -76,7 +77,7 @@ impl Tree {
         path
     }
 
-    /// Makes a link below the root.
+    /// Creates a link below the root.
     pub(crate) fn link(&self, target: impl AsRef<Path>, path: impl AsRef<Path>) {
         let link = self.root().join(path);
         #[cfg(unix)]
@@ -97,17 +98,17 @@ impl Tree {
     }
 }
 
-/// Lines that hold the needle and the canary.
+/// Returns lines that contain the needle and the canary.
 pub(crate) fn secret_text() -> String {
     format!("first\n{NEEDLE} {CANARY}\nlast\n")
 }
 
-/// A context whose `keyword_search` needs no model.
+/// Returns a context whose `keyword_search` needs no model.
 pub(crate) fn context_at(root: &Path, secrets: SecretPolicy) -> Context {
     let root = Root::open(root, &RootPolicy::default(), secrets).unwrap();
     let mut context = Context::new(Roots::new(vec![root], RelPath::root()).unwrap());
     context.filter.mode = FilterMode::Lexical;
-    // What an answer has depends on no machine's load; tests of deadlines set their own.
+    // Answers must not depend on the machine's load; tests of deadlines set their own.
     context.timeout = std::time::Duration::from_secs(120);
     context
 }
@@ -129,12 +130,12 @@ pub(crate) fn refusal(context: &Context, tool: &str, request: Value) -> String {
     }
 }
 
-/// How many files an answer says were left out for a reason.
+/// Returns how many files an answer reports as skipped for a reason.
 pub(crate) fn skipped(answer: &Answer, reason: &str) -> u64 {
     answer.records()["skipped"][reason].as_u64().unwrap_or(0)
 }
 
-/// A model that keeps what it was sent and calls every file relevant.
+/// A model that records its requests and calls every file relevant.
 #[derive(Default)]
 pub(crate) struct Recorder {
     sent: Mutex<String>,
@@ -154,7 +155,7 @@ impl ChatModel for Recorder {
     }
 }
 
-/// Runs `keyword_search` with a model; the answer, and what the model was sent.
+/// Runs `keyword_search` with a model. Returns the answer, and the text sent to the model.
 pub(crate) fn ask_model(context: &Context, request: Value) -> (Result<Answer, ToolError>, String) {
     let recorder = Arc::new(Recorder::default());
     let mut context = context.clone();
@@ -165,16 +166,16 @@ pub(crate) fn ask_model(context: &Context, request: Value) -> (Result<Answer, To
     (result, sent)
 }
 
-/// What came of one call.
+/// The result of one call.
 pub(crate) struct Seen {
     pub(crate) tool: &'static str,
     pub(crate) result: Result<Answer, ToolError>,
-    /// What went to the model.
+    /// The text sent to the model.
     pub(crate) sent: String,
 }
 
 impl Seen {
-    /// Everything that anybody got to see.
+    /// Returns everything that was visible to anyone.
     pub(crate) fn everything(&self) -> String {
         match &self.result {
             Ok(answer) => format!("{}\n{}\n{}", answer.text, answer.records().clone(), self.sent),
@@ -183,7 +184,8 @@ impl Seen {
     }
 }
 
-/// Requests that aim every tool at a path; `keyword_search` takes none and searches the whole root.
+/// Returns requests that aim every tool at a path; `keyword_search` takes no path and searches the whole
+/// root.
 pub(crate) fn probes(path: &str) -> Vec<(&'static str, Value)> {
     vec![
         ("grep_search", json!({"pattern": NEEDLE, "path": path})),
@@ -213,7 +215,7 @@ pub(crate) fn attack(context: &Context, path: &str) -> Vec<Seen> {
     seen
 }
 
-/// Aims every tool at a path and fails if anybody saw the canary or the outside name.
+/// Aims every tool at a path and fails if the canary or the outside name was visible to anyone.
 pub(crate) fn assert_sealed(context: &Context, path: &str) -> Vec<Seen> {
     let seen = attack(context, path);
     for one in &seen {
@@ -229,7 +231,7 @@ pub(crate) fn assert_sealed(context: &Context, path: &str) -> Vec<Seen> {
     seen
 }
 
-/// The tools, without repetition, that show the canary when aimed at a path.
+/// Returns the tools, without repetition, that show the canary when aimed at a path.
 pub(crate) fn leaking(context: &Context, path: &str) -> Vec<&'static str> {
     let mut tools: Vec<&str> = attack(context, path)
         .iter()
@@ -241,7 +243,7 @@ pub(crate) fn leaking(context: &Context, path: &str) -> Vec<&'static str> {
     tools
 }
 
-/// Runs `work` on a thread of its own; a call that hangs fails the test instead of hanging it.
+/// Runs `work` on a separate thread, so that a call that hangs fails the test instead of hanging it.
 pub(crate) fn within<T: Send + 'static>(
     limit: Duration,
     what: &str,
@@ -259,8 +261,8 @@ pub(crate) fn within<T: Send + 'static>(
 /// Names the test that a child process runs.
 const CHILD: &str = "FORAGE_TEST_CHILD";
 
-/// Runs `body` in a process of its own: the memory that it takes, or the signal that ends it, is this test's alone.
-/// `test` is the path of the calling test.
+/// Runs `body` in a separate process, so that its memory, or the signal that kills it, belongs only to this
+/// test. `test` is the path of the calling test.
 pub(crate) fn in_child(test: &str, body: impl FnOnce()) {
     if std::env::var_os(CHILD).is_some_and(|name| name == test) {
         return body();
@@ -275,23 +277,23 @@ pub(crate) fn in_child(test: &str, body: impl FnOnce()) {
     assert!(stdout.contains("1 passed"), "no test is called {test}:\n{stdout}");
 }
 
-/// A line of `/proc/self/status` in bytes.
+/// Returns a field of `/proc/self/status` in bytes.
 fn memory(field: &str) -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
     line.trim_matches(|c: char| !c.is_ascii_digit()).parse::<u64>().unwrap() * 1024
 }
 
-/// How far memory rose above what was in use before, at its highest.
+/// Returns how far the peak of memory use rose above the use before.
 pub(crate) fn memory_growth<T>(work: impl FnOnce() -> T) -> (T, u64) {
-    // Sets the peak back to what is in use now.
+    // Resets the peak to the current use.
     fs::write("/proc/self/clear_refs", "5").unwrap();
     let before = memory("VmRSS:");
     let result = work();
     (result, memory("VmHWM:").saturating_sub(before))
 }
 
-/// What the real ripgrep prints, for controls. It must be installed.
+/// Returns the output of the real ripgrep, for controls. It must be installed.
 pub(crate) fn ripgrep(directory: &Path, arguments: &[&str]) -> Vec<u8> {
     let mut command = Command::new("rg");
     command.arg("--no-config").args(arguments).current_dir(directory).stdin(std::process::Stdio::null());

@@ -12,7 +12,7 @@ use crate::support::{Tree, answer, refusal, ripgrep};
 /// This repository: many files of one language, and some of others.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// Lines with a whole word, as ripgrep finds them.
+/// Returns lines with a whole word, according to ripgrep.
 fn by_ripgrep(name: &str) -> BTreeSet<(String, u64)> {
     let found = ripgrep(Path::new(SOURCES), &["--no-heading", "-n", "-F", "-w", "-e", name, "crates"]);
     let line = |line: &str| {
@@ -23,7 +23,7 @@ fn by_ripgrep(name: &str) -> BTreeSet<(String, u64)> {
     String::from_utf8_lossy(&found).lines().filter_map(line).collect()
 }
 
-/// All pages of a request.
+/// Returns all pages of a request.
 fn pages(workspace: &Workspace, request: GrepRequest) -> Vec<GrepResponse> {
     let mut pages = Vec::new();
     let mut request = request;
@@ -70,7 +70,8 @@ fn every_use_is_there_once_whatever_the_page() {
     }
 }
 
-/// They come after more lines than the first page has, in files of four languages and in a test.
+/// The implementations come after more lines than the first page has, in files of four languages and in a
+/// test.
 #[test]
 fn implementations_are_listed_whatever_the_page() {
     let tree = Tree::new();
@@ -119,7 +120,7 @@ fn implementations_are_listed_whatever_the_page() {
     ] {
         assert!(text.contains(line), "{line}\n{text}");
     }
-    // What goes on does not list them again.
+    // A continued page does not list them again.
     let further = workspace.grep(request.cursor(outcome.next_cursor.unwrap())).unwrap();
     assert!(further.response.implementations.is_empty() && further.response.implementation_count == 0);
 }
@@ -187,7 +188,7 @@ fn inverted_lines_are_those_that_ripgrep_prints() {
         assert_eq!(counts, expected, "{pattern}");
     }
     let tree = Tree::new();
-    // Longer than a piece that is looked at at once, and than what is held of a file.
+    // Longer than a chunk that is searched at once, and than the lines kept of a file.
     let line =
         |nth: usize| if nth.is_multiple_of(3) { format!("other {nth}\n") } else { format!("match {nth}\n") };
     tree.write("long.txt", (0..400_000).map(line).collect::<String>());
@@ -324,7 +325,7 @@ fn files_are_found_by_names_that_are_nearly_theirs() {
     }
 }
 
-/// What is kept for further pages of a watched tree is forgotten with every change.
+/// Cached files for further pages of a watched tree must be discarded with every change.
 #[test]
 fn pages_of_a_tree_that_changes_are_those_of_the_tree_as_it_is() {
     let tree = Tree::new();
@@ -388,8 +389,8 @@ fn a_definition_that_the_list_has_no_room_for_stands_among_the_uses() {
     assert_eq!(shown, [([(1, 1)].as_slice(), 1); 16]);
 }
 
-/// Compares the lines of a file that are left of a qualified name with their marks: `+` for those of the qualifier, `?`
-/// where the receiver is unknown, `-` for those that are left out. Returns what differs.
+/// Compares the lines of a file that remain for a qualified name with their marks: `+` for those of the
+/// qualifier, `?` if the receiver is unknown, `-` for excluded lines. Returns the differences.
 fn narrowed_otherwise(pattern: &str, path: &str, source: &[(&str, &str)]) -> String {
     let tree = Tree::new();
     tree.write(path, source.iter().map(|(line, _)| format!("{line}\n")).collect::<String>());
@@ -611,7 +612,7 @@ fn pages_of_a_qualified_name_have_each_line_or_count_it() {
     let left_out: u64 = pages.iter().map(|page| page.left_out_count).sum();
     assert_eq!((pages[0].match_count, shown, left_out), (172, 52, 120));
     assert!(pages.iter().all(|page| page.qualifier.as_deref() == Some("Frontier")));
-    // Files that write the qualifier come first, and a page goes on behind what it leaves out.
+    // Files that contain the qualifier come first, and a page continues after the lines that it excludes.
     let first: Vec<(&str, bool)> =
         lines(&pages[0]).map(|(path, line)| (path, line.receiver.is_some())).collect();
     assert_eq!(first, [("b.py", false); 15]);

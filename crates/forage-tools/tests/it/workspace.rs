@@ -1,4 +1,4 @@
-//! The tools as a program calls them, in their own types: the same answers as those of JSON, and as fast.
+//! The tools called by a program through their typed methods: the same answers as with JSON, and as fast.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -23,7 +23,7 @@ fn shop() -> (Tree, Workspace) {
     (tree, workspace)
 }
 
-/// The records of a typed response stand in those of the JSON answer, field by field.
+/// The records of the JSON answer must contain those of the typed response, field by field.
 fn assert_same<R: Serialize>(workspace: &Workspace, tool: &str, request: Value, typed: &ToolOutcome<R>) {
     let answer = answer(workspace.context(), tool, request);
     let Value::Object(fields) = serde_json::to_value(&typed.response).unwrap() else { panic!("{tool}") };
@@ -76,7 +76,7 @@ fn a_typed_answer_has_passed_the_border_too() {
     let found = grep(&workspace);
     assert!(found.response.files[0].lines[0].text.contains("[redacted:github-token]"), "{found:?}");
     assert_eq!(found.hidden.total(), 1);
-    // The control.
+    // Positive control.
     workspace.context_mut().redactor = std::sync::Arc::new(forage_llm::Redactor::off());
     assert!(grep(&workspace).response.files[0].lines[0].text.contains("ghp_0123"));
 }
@@ -118,15 +118,15 @@ fn a_stream_hands_over_each_file_in_order_and_ends_when_nobody_wants_more() {
     let (seen, outcome) = each(usize::MAX);
     assert_eq!((seen.len(), outcome.response.match_count), (300 * 50, 300 * 50));
     assert!(seen.is_sorted() && outcome.response.matches.is_empty());
-    // More than any answer of a call has room for; and what is not wanted is not searched.
+    // This is more than any answer of a call can contain, and unwanted results are not searched for.
     assert!(seen.len() as u64 > forage_tools::limits::SEARCH_RESULTS_MAX);
     let (seen, outcome) = each(60);
     assert_eq!((seen.len(), outcome.response.match_count), (100, 100));
     assert!(outcome.response.files_searched < 300, "{}", outcome.response.files_searched);
 }
 
-/// The pages of a grep, put together, are what a stream hands over; a file of many matches comes in pieces, of which no line is
-/// lost and none comes twice, context included.
+/// The pages of a grep together must equal the stream. A file with many matches comes in several parts, in
+/// which no line is lost or repeated, including context.
 #[test]
 fn a_grep_hands_over_all_there_is_as_its_pages_do() {
     let tree = Tree::new();
@@ -166,7 +166,7 @@ fn a_grep_hands_over_all_there_is_as_its_pages_do() {
                 break;
             }
         }
-        // Where a page ends, lines between two matches can be the context of either.
+        // At the end of a page, lines between two matches can be context of either.
         paged.sort();
         paged.dedup();
         let mut sorted = streamed.clone();
@@ -190,7 +190,7 @@ fn a_grep_hands_over_all_there_is_as_its_pages_do() {
     assert!(matches!(paged, Err(ToolError::Argument { .. })));
 }
 
-/// A program gets the same index that the command line keeps, and one that goes on makes it by itself.
+/// A program uses the same index as the command line, and a long-running one builds it itself.
 #[test]
 fn indexes_are_kept_and_used() {
     let (tree, plain) = shop();
@@ -209,8 +209,8 @@ fn indexes_are_kept_and_used() {
         let index = context.indexes.as_ref().unwrap().of(context.roots.main());
         index.map(|index| index.layers().iter().map(|layer| u64::from(layer.len())).sum::<u64>())
     };
-    // The control: what ends with its search makes none.
-    // Below directories that are made with it, as in a home that has no cache yet.
+    // Positive control: a short-lived program builds none. The directories do not exist yet, as in a home
+    // without a cache.
     let place = PrivatePlace::below(tree.outside()).join("forage").join("index");
     let brief = plain.clone().keep_indexes(place.clone()).unwrap();
     same(&brief);

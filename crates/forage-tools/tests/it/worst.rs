@@ -1,8 +1,8 @@
-//! The worst that is known to be asked of each tool. Whatever it is, the call ends by its deadline with what it found and
-//! says so, and once it is cancelled it is over.
+//! The worst known input for each tool. In any case the call must end by its deadline, return its results and
+//! say so, and after cancellation it must stop.
 //!
-//! What counts is the time of processors, not that on the wall, which on a busy machine is anybody's. The margins are
-//! wide; `bench/worst.py` prints the figures.
+//! We measure processor time, because wall time is unreliable on a busy machine. The margins are wide;
+//! `bench/worst.py` prints the figures.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,10 +18,10 @@ use crate::support::{Tree, call, in_child};
 
 /// The deadline of each call.
 const DEADLINE: Duration = Duration::from_millis(300);
-/// Processor time that a call may take beyond its deadline, one thread's. The promise is 0.3 s; without it some of these
-/// take from five seconds to minutes.
+/// Processor time of one thread that a call may take beyond its deadline. The promise is 0.3 s; without it
+/// some of these take from five seconds to minutes.
 const MARGIN: Duration = Duration::from_millis(1_500);
-/// When a call is cancelled.
+/// Time after which a call is cancelled.
 const CANCELLED_AFTER: Duration = Duration::from_millis(50);
 /// Processor time that a call may take after it was cancelled. The promise is 0.1 s.
 const CANCEL_MARGIN: Duration = Duration::from_millis(500);
@@ -29,9 +29,9 @@ const CANCEL_MARGIN: Duration = Duration::from_millis(500);
 /// How a call with a deadline ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ends {
-    /// The work is more than any machine does in time: it is cut, and says so.
+    /// The work is too much for any machine: it is truncated, and the answer says so.
     Cut,
-    /// It may be done in time.
+    /// It may finish in time.
     Any,
 }
 
@@ -43,12 +43,12 @@ struct Worst {
     ends: Ends,
 }
 
-/// 2 MB that are one line of one letter.
+/// Writes 2 MB that are one line of one letter.
 fn one_letter(tree: &Tree) {
     tree.write("a.txt", vec![b'a'; 2 << 20]);
 }
 
-/// The same with letters beyond ASCII, where automata can't tell words.
+/// The same with letters beyond ASCII, for which automata can't detect words.
 fn one_letter_and_others(tree: &Tree) {
     tree.write("a.txt", "aé".repeat(700_000));
 }
@@ -57,7 +57,7 @@ fn long_literal(last: &str) -> String {
     format!("{}{last}", "a".repeat(16_000))
 }
 
-/// What compiles, each to a few megabytes.
+/// Returns patterns that compile to a few megabytes each.
 fn large_patterns() -> Vec<String> {
     (0..64).map(|number| format!(r"\w{{{}}}", 150 + number)).collect()
 }
@@ -268,13 +268,13 @@ const WORST: &[Worst] = &[
     },
 ];
 
-/// Time that processors spent on this process.
+/// Returns the processor time of this process.
 fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap())
 }
 
-/// Runs a row with a context made of its tree.
+/// Runs a row with a context for its tree.
 fn with_row<T>(row: &Worst, run: impl FnOnce(Context, Value) -> T) -> T {
     let tree = Tree::new();
     (row.tree)(&tree);
@@ -301,14 +301,14 @@ fn every_tool_has_a_worst_input() {
     assert_eq!(rows, tools);
 }
 
-/// P4: by the deadline, with what was found, and labelled so.
+/// P4: the call ends by the deadline, with its results, and labelled as partial.
 #[test]
 fn the_worst_ends_by_its_deadline() {
     in_child("worst::the_worst_ends_by_its_deadline", || {
         for row in WORST {
             with_row(row, |mut context, request| {
                 context.timeout = DEADLINE;
-                // A ranking may be given more than a call, which is not what is measured.
+                // A ranking may get more time than a call, which is not measured here.
                 context.indexing_time = DEADLINE;
                 let (started, before) = (Instant::now(), processor_time());
                 let result = call(&context, row.tool, request);
@@ -340,13 +340,13 @@ fn the_worst_ends_by_its_deadline() {
     });
 }
 
-/// P4: what nobody waits for takes no processor.
+/// P4: a cancelled call must not use the processor.
 #[test]
 fn the_worst_is_over_once_it_is_cancelled() {
     in_child("worst::the_worst_is_over_once_it_is_cancelled", || {
         for row in WORST {
             with_row(row, |mut context, mut request| {
-                // What is cut here is cut by the wish to end alone.
+                // Here only cancellation should end the call.
                 if request["timeout_ms"].is_number() {
                     request["timeout_ms"] = json!(60_000);
                 }

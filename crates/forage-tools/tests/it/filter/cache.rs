@@ -1,4 +1,4 @@
-//! Answers of models that are kept for requests that come again.
+//! Cached answers of models for repeated requests.
 
 use forage_tools::{AnswerCache, CacheKey, CachedAnswer};
 
@@ -53,10 +53,10 @@ fn the_same_request_is_answered_from_the_cache_and_another_is_not() {
         context.filter.evidence = EvidenceForm::Requirement;
         assert_eq!(asked(&context, "q", &["needle"]), 1);
         context.filter.evidence = EvidenceForm::Compact;
-        // A line that the model sees changes: nothing has to be told to forget.
+        // A line that the model sees changes: the cache needs no invalidation.
         tree.write("a.txt", numbered(30, &[2]).replace("line 3\n", "line three\n"));
         assert_eq!(asked(&context, "q", &["needle"]), 1);
-        // One that it does not see.
+        // A line changes that the model does not see.
         tree.write(
             "a.txt",
             numbered(30, &[2]).replace("line 3\n", "line three\n").replace("line 29", "line xxix"),

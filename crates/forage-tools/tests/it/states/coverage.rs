@@ -1,4 +1,4 @@
-//! That the pages show every variant of an error, of a limit and of a verdict.
+//! Checks that the pages show every variant of an error, a limit and a verdict.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,15 @@ use forage_tools::registry::{TOOLS, find};
 use forage_tools::{Answer, Limit, ToolError};
 use serde_json::Value;
 
-/// The page that tells programs of the codes of errors.
+/// The docs page with the error codes for programs.
 const CODES: &str = include_str!("../../../../../docs/errors.md");
 
-/// What answers were, as `kind variant`; of limits also with the tool.
+/// The observed states as `kind variant`; for limits also with the tool.
 #[derive(Default)]
 pub(super) struct Seen(BTreeSet<String>);
 
-/// The names of all variants, and that of a value. A variant that is not listed does not compile.
+/// Defines the names of all variants, and a function that returns the name of a value. A missing variant is a
+/// compile error.
 macro_rules! variants {
     ($all:ident, $name:ident, $kind:ident: $($variant:ident),* $(,)?) => {
         const $all: &[&str] = &[$(stringify!($variant)),*];
@@ -42,11 +43,11 @@ variants!(LIMITS, limit, Limit:
 variants!(SKIPPED, skipped, SkipReason:
     Ignored, Hidden, Pruned, Binary, TooLarge, Unreadable, Denied, OutsideRoot, Symlink, Special, TooDeep, LineTooLong,
     TooSlow, KernelFileSystem, NotebookOutputs);
-variants!(FATES, fate, TermStatus: Kept, NoHits, TooBroad, Dropped, Invalid);
-/// What `keyword_search` was filtered by; words of its records.
+variants!(FATES, fate, TermFate: Kept, NoHits, TooBroad, Dropped, Invalid);
+/// The values of `filter` in the records of `keyword_search`.
 const FILTERS: [&str; 4] = ["model", "lexical", "lexical_after_model_failure", "model_in_part"];
 
-/// As records call a variant.
+/// Returns the name of a variant in records.
 fn snake(variant: &str) -> String {
     let mut name = String::new();
     for character in variant.chars() {
@@ -107,7 +108,8 @@ impl Seen {
     }
 }
 
-/// Values of a field of records, by its schema: enumerations that are no types of this crate's interface.
+/// Collects the values of a field of records from its schema, for enumerations that are not public types of
+/// this crate.
 fn words(schema: &Value, field: &str, found: &mut BTreeSet<String>) {
     fn collect(schema: &Value, found: &mut BTreeSet<String>) {
         let words = schema["enum"].as_array().into_iter().flatten().chain(schema.get("const"));
@@ -126,7 +128,7 @@ fn words(schema: &Value, field: &str, found: &mut BTreeSet<String>) {
     }
 }
 
-/// States that no page shows, and why.
+/// States that no page shows, with the reason.
 const NOT_SHOWN: &[(&str, &str)] = &[
     ("path Io", "takes a file that may not be read, and root may: files.rs"),
     ("path KernelFileSystem", "takes a mount: kernel.rs"),
@@ -136,7 +138,7 @@ const NOT_SHOWN: &[(&str, &str)] = &[
     ("skipped unreadable", "takes a file that may not be read, and root may: files.rs"),
 ];
 
-/// Limits that a tool does not have, or that no page shows, and why.
+/// Limits that a tool does not have, or that no page shows, with the reason.
 const LIMITS_NOT_SHOWN: &[(&str, &[&str], &str)] = &[
     ("max_results", &["keyword_search", "read_file", "keyword_lookup"], "has no pages"),
     (
@@ -177,7 +179,8 @@ const LIMITS_NOT_SHOWN: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
-/// Verdicts, `complete` and whether something hides matches, that a tool can't come to or no page shows, and why.
+/// Verdicts (`complete`, and whether something hides matches) that a tool can't reach or no page shows, with
+/// the reason.
 const VERDICTS_NOT_SHOWN: &[(&str, &[&str], &str)] = &[(
     "false true",
     &["keyword_search", "grep_search", "Search"],
@@ -227,7 +230,7 @@ fn every_variant_is_on_a_page_or_has_a_reason() {
     assert!(lacking.is_empty(), "on no page, and without a reason: {lacking:#?}");
     let stale: Vec<_> = named.iter().filter(|state| seen.contains(*state) || !all.contains(*state)).collect();
     assert!(stale.is_empty(), "has a reason, and is on a page or is no state: {stale:#?}");
-    // What is seen is known: a word of records that no list has is a new state.
+    // Everything observed must be known: a value in records that is in no list is a new state.
     let unknown: Vec<_> = seen.difference(&all).collect();
     assert!(unknown.is_empty(), "in no list: {unknown:#?}");
 }

@@ -1,4 +1,4 @@
-//! `keyword_lookup`, in a collection in memory and without one.
+//! `keyword_lookup`, with a collection in memory and without one.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! `keyword_search`, without a model and with models that say what is written here.
+//! `keyword_search`, without a model and with scripted models.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::support::Tree;
 
 type Reply = dyn Fn(&str) -> Result<ChatAnswer, ChatError> + Send + Sync;
 
-/// A model that answers by what it is shown.
+/// A model whose answer depends on what it is shown.
 struct Model(&'static str, Box<Reply>);
 
 impl ChatModel for Model {
@@ -25,7 +25,7 @@ impl ChatModel for Model {
     }
 
     fn provider(&self) -> String {
-        // What rules one out leaves the other.
+        // A failure that rules out one provider leaves the other.
         self.0.to_owned()
     }
 
@@ -56,7 +56,7 @@ fn asking(context: &Context, models: Vec<Arc<dyn ChatModel>>) -> Context {
     })
 }
 
-/// The ids by which evidence names these files, in an answer by ids.
+/// Returns an answer by ids for these files, with the ids from the evidence.
 fn by_ids(evidence: &str, files: &[(&str, u8, &str)]) -> String {
     let entry = |(path, grade, why): &(&str, u8, &str)| {
         let id = evidence.lines().find_map(|line| {
@@ -193,7 +193,7 @@ fn with_model(page: &mut Page, context: &Context) {
     in_part(page);
 }
 
-/// Of two requests one is answered.
+/// One of two requests is answered.
 fn in_part(page: &mut Page) {
     let tree = Tree::new();
     for nth in 0..8 {
@@ -241,7 +241,7 @@ fn breadth(page: &mut Page) {
     page.state("broad, without a model", &tree.context(), ask(&["common", "rare"]));
 }
 
-/// Files that a ranking puts beside those with a match.
+/// Files that a ranking adds to those with a match.
 fn ranked(page: &mut Page) {
     page.chapter("Candidates of a ranking");
     let tree = Tree::new();

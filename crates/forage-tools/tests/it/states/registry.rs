@@ -1,4 +1,4 @@
-//! What the registry answers where no tool does.
+//! The answers of the registry if there is no tool.
 
 use forage_tools::registry::{ToolSelection, advertised};
 use serde_json::json;

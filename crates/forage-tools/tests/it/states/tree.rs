@@ -1,4 +1,4 @@
-//! The tree that all pages are about: a small shop in several languages, with what real trees have.
+//! The tree for all pages: a small shop in several languages, with the usual contents of real trees.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -79,7 +79,7 @@ A request is retried three times. See `src/retry.rs`.
 - Each further retry waits twice as long.
 ";
 
-/// The tree.
+/// Returns the tree.
 pub(super) fn shop() -> Tree {
     let tree = Tree::new();
     tree.write(".git/HEAD", "ref: refs/heads/main\n");
@@ -96,7 +96,7 @@ pub(super) fn shop() -> Tree {
     tree.write("docs/windows.txt", "one\r\nretry two\r\n");
     let utf16 = "\u{feff}name,retry\nmug,1\n".encode_utf16().flat_map(u16::to_le_bytes);
     tree.write("docs/export.csv", utf16.collect::<Vec<u8>>());
-    // A line of minified code, and one of data that is longer than anybody reads.
+    // A line of minified code, and one of data that is too long to read.
     let filler = "function a(b){return b+1}".repeat(20);
     tree.write("web/bundle.js", format!("{filler}retryLater(){filler}\n"));
     tree.write("web/data.json", format!("{{\"rows\":[{}1]}}\n", "1,".repeat(1_500)));
@@ -104,7 +104,7 @@ pub(super) fn shop() -> Tree {
         "config/settings.yaml",
         "host: shop.example\ntoken: ghp_R4nd0mT0kenF0rTh1sTest1234567890abcd\n",
     );
-    // What no search looks at by itself.
+    // Files that searches skip by default.
     tree.write("build/retry.rs", "fn only_in_build() { retry() }\n");
     tree.write("server.log", "only_in_log: retry 1 failed\n");
     tree.write(".config/notes.md", "only_in_hidden: retry less\n");
