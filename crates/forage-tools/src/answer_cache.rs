@@ -1,9 +1,9 @@
 //! Cache of model answers.
 //!
-//! A cached answer may replace a call only if everything that determines it is the same. The key is therefore
-//! a hash of model, prompt, evidence, schema and limits. If a file changes in a way that shows in the
-//! evidence, the key changes too, so nothing has to be invalidated. This crate does not decide where answers
-//! are stored.
+//! We may use a cached answer in place of a call only if everything that determines it is the same. The key
+//! is therefore a hash of model, prompt, evidence, schema and limits. If a file changes in a way that shows
+//! in the evidence, the key changes too, so nothing has to be invalidated. This crate does not decide where
+//! answers are stored.
 
 use std::fmt;
 use std::time::Duration;

@@ -135,7 +135,7 @@ fn coerce(definition: &ArgumentDefinition<'_>, request: Value) -> Result<(Value,
     Ok((Value::Object(out), notes))
 }
 
-/// Converts a value to the property's type if it has only one possible meaning.
+/// Converts a value to the property's type if it has only one possible meaning. For example, `"5"` becomes 5.
 pub(crate) fn convert(tool: &str, name: &str, property: &Value, value: Value) -> Result<Value, ToolError> {
     let wanted = property["type"].as_str().unwrap_or_default();
     let wrong = |value: &Value| {

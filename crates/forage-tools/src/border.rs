@@ -2,9 +2,9 @@
 //!
 //! A line alone may not show that it contains a secret: the name of a value may be in the line before it, or
 //! the beginning of a key fifty lines above. We therefore check the lines of a file together, with
-//! [`limits::BORDER_LINES`] lines around them that are not shown. Lines in a private key are detected in the
-//! whole file (`forage_search::KeyBlocks`). Lines are neither joined nor dropped, and a match within a secret
-//! becomes a match of the mark that replaces it. Long lines are cut only after redaction, because no rule
+//! [`limits::BORDER_LINES`] lines around them that are not shown. We detect lines of a private key in the
+//! whole file (`forage_search::KeyBlocks`). We neither join nor drop lines, and a match within a secret
+//! becomes a match of the mark that replaces it. We cut long lines only after redaction, because no rule
 //! recognizes half a secret.
 //!
 //! We check only what is shown, never everything that was searched.
@@ -274,7 +274,7 @@ impl<'a> Border<'a> {
         chosen.iter().map(shown).collect()
     }
 
-    /// Redacts a text without context, such as a message or a name in a file.
+    /// Redacts a text without context, for example a message or a name in a file.
     pub(crate) fn text(&mut self, text: &mut String) {
         if !self.redactor.is_active() || !may_hold_a_secret(text) {
             return;

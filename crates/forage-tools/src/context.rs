@@ -411,7 +411,7 @@ impl Context {
         }
     }
 
-    /// Redacts a message that is not an answer, such as an error.
+    /// Redacts a message that is not an answer, for example an error.
     pub fn without_secrets(&self, message: &str) -> String {
         self.redactor.redact(message).as_str().to_owned()
     }

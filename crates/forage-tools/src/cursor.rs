@@ -2,11 +2,11 @@
 //! the request that they came from.
 //!
 //! A cursor is the Base64 of 12 bytes: the distance (1), the line (4, big-endian) and a hash (7) of the
-//! request, the root's path, the distance, the line and the path of the file. The path itself is not stored.
-//! We look for it among the files of the tree and accept only the one for which the hash is correct. A cursor
-//! that was altered or that belongs to another request is therefore rejected, and no results are lost between
-//! two pages. There is no secret key in the hash: a caller that computes its own hash sees nothing that a
-//! request without a cursor does not show.
+//! request, the root's path, the distance, the line and the path of the file. The cursor does not contain the
+//! path itself. We look for it among the files of the tree and accept only the one for which the hash is
+//! correct. A cursor that was altered or that belongs to another request is therefore rejected, and no
+//! results are lost between two pages. There is no secret key in the hash: a caller that computes its own
+//! hash sees nothing that a request without a cursor does not show.
 
 use std::hash::{Hash, Hasher};
 use std::ops::ControlFlow;

@@ -30,7 +30,7 @@ pub(crate) enum Nearness {
     Stem,
     /// The name begins with it.
     Beginning,
-    /// A part of the name begins with it.
+    /// A part of the name begins with it, for example `file` in `read_file.rs`.
     Part,
     /// The name contains it.
     Within,
@@ -161,8 +161,8 @@ pub(crate) fn near(
     Ok((found, report))
 }
 
-/// Returns a message for a glob that matches no file from where it begins, if it matches files below other
-/// directories. In `fnmatch`, such a glob matches the end of a path.
+/// Returns a message for a glob, for example `tools/*.py`, that matches no file from where it begins, if it
+/// matches files below other directories. In `fnmatch`, such a glob matches the end of a path.
 pub(crate) fn fits_elsewhere(
     context: &Context,
     path: Option<&str>,

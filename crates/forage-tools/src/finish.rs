@@ -1,4 +1,4 @@
-//! Adds the facts that every answer contains, whether it is returned whole or streamed.
+//! Adds the facts that every answer contains, both for whole and for streamed answers.
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -26,7 +26,7 @@ pub(crate) struct Counts<'a> {
     pub(crate) verdict: Option<&'a CallVerdict>,
     /// True if the text omits lines that an earlier answer of the same session displayed.
     pub(crate) depends_on_session: bool,
-    /// The roots, for a tool that handles several roots by itself.
+    /// The roots, for a tool that handles several roots together.
     pub(crate) roots: &'a [String],
 }
 

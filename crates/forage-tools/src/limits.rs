@@ -86,7 +86,7 @@ pub const GREP_DIRECTORIES_SHOWN: usize = 8;
 /// Maximum directories for which these matches are counted.
 pub const GREP_DIRECTORIES_COUNTED: usize = 10_000;
 
-/// Maximum characters of a line of an outline: enough for a signature to show what is defined. Large outlines
+/// Maximum characters of a line of an outline: enough for a signature to show the definition. Large outlines
 /// use the smaller values.
 pub const OUTLINE_CHARACTERS: [usize; 3] = [100, 60, 40];
 
@@ -122,13 +122,13 @@ pub const GREP_WITHIN_BYTES: usize = 100;
 /// Maximum types and modules in the counts of lines that a qualified name excludes.
 pub const GREP_RECEIVERS: usize = 8;
 
-/// Names per caller whose files are cached for further pages.
+/// Names per caller whose files we cache for further pages.
 pub const GREP_USES_KEPT: usize = 4;
 
-/// Maximum files whose text and outline are cached for an answer of uses, and bytes of all of them.
+/// Maximum files whose text and outline we cache for an answer of uses, and bytes of all of them.
 pub const GREP_USES_HELD: (usize, usize) = (64, 32 << 20);
 
-/// Maximum definitions of a name that are listed, and types that implement or extend it.
+/// Maximum definitions of a name that we list, and types that implement or extend it.
 pub const GREP_DEFINITIONS: usize = 20;
 
 /// Time limit for finding types that implement or extend a name.
@@ -179,7 +179,7 @@ pub const CODE_TOKENS_FOR_MANY: u64 = 2_000;
 /// Maximum tokens of code that a call of `search_index` may request.
 pub const CODE_TOKENS_MAX: u64 = 32_000;
 
-/// Default files that are considered for an answer with code.
+/// Default files that we consider for an answer with code.
 pub const CODE_FILES: u64 = 20;
 
 /// Default files without code that an answer with code names.
@@ -196,7 +196,7 @@ pub const CODE_FURTHER_BYTES: usize = 112;
 /// Maximum part of the tokens of an answer with code for file names, as a divisor.
 pub const CODE_NAMED_PART: usize = 3;
 
-/// Files that are ranked for each file considered in an answer with code, because tests, translations and the
+/// Files that we rank for each file considered in an answer with code, because tests, translations and the
 /// like are skipped.
 pub const CODE_CANDIDATES: usize = 3;
 
@@ -282,7 +282,7 @@ pub const EVIDENCE_TOKENS_MAX: usize = 32_000;
 /// mistake.
 pub const PROMPT_BYTES: u64 = 64 << 10;
 
-/// Maximum requests that evidence is split into. They run in parallel, and providers limit concurrency.
+/// Maximum requests that we split evidence into. They run in parallel, and providers limit concurrency.
 pub const FILTER_SHARDS_MAX: usize = 4;
 
 /// Lines of context on each side of a match in compact evidence.
@@ -317,7 +317,7 @@ pub const COMPACT_TERM_BYTES: usize = 40;
 /// others fewer.
 pub const SCHEMA_IDS: usize = 500;
 
-/// Maximum line ranges per file that are taken from a model's answer.
+/// Maximum line ranges per file that we take from a model's answer.
 pub const ANSWER_RANGES: usize = 8;
 
 /// Maximum failed attempts to parse JSON that begins in a line of a model's text. Links and list markers look
@@ -365,7 +365,7 @@ pub const LIST_SYMBOLS: usize = 12;
 /// Maximum bytes of such a name.
 pub const LIST_SYMBOL_BYTES: usize = 60;
 
-/// Maximum paths with similar names that are sorted by similarity.
+/// Maximum paths with similar names that we sort by similarity.
 pub const NEAR_PATHS: usize = 100_000;
 
 /// Characters of a name per allowed edit.
@@ -388,7 +388,7 @@ pub const READ_DECODE_BYTES: usize = 16 << 20;
 /// Maximum bytes that `read_file` reads to count the lines of a file; for longer files it says «at least».
 pub const READ_COUNT_BYTES: u64 = 256 << 20;
 
-/// Maximum files with matches in the check of what a search without hits did not search.
+/// Maximum files with matches in the check of skipped files after a search without hits.
 pub const VERDICT_FILES: u64 = 20_000;
 
 /// Time limit for this check.
@@ -422,7 +422,7 @@ pub const FILTER_ANSWER_TOKENS: u32 = 8_192;
 /// Maximum files in an answer of `keyword_search --filter lexical`.
 pub const LEXICAL_FILES: usize = 20;
 
-/// Maximum files of a `keyword_search` that are read whole for ranking without a model. Further files are
+/// Maximum files of a `keyword_search` that we read whole for ranking without a model. Further files are
 /// seldom looked at.
 pub const LEXICAL_RANKED: usize = 300;
 
@@ -430,7 +430,7 @@ pub const LEXICAL_RANKED: usize = 300;
 /// their matching lines.
 pub const LEXICAL_TIME: Duration = Duration::from_secs(5);
 
-/// Maximum ranked files that are added to the files found by the terms of a `keyword_search`.
+/// Maximum ranked files that we add to the files found by the terms of a `keyword_search`.
 pub const UNION_FILES: usize = 30;
 
 /// Maximum parts of each such file, and lines of each part, that are shown with context.
@@ -477,11 +477,11 @@ pub const LOOKUP_LINES: usize = 3;
 /// Bytes of a lookup's result lines that are compared with words between deadline checks: a few milliseconds.
 pub const LOOKUP_COMPARED_BYTES: u64 = 256 << 10;
 
-/// Lines around those shown that are checked for signs of a secret: a name above its value, which formatters
-/// put one line apart, and people with a comment in between.
+/// Lines around those shown that we check for signs of a secret: a name above its value, which formatters put
+/// one line apart, and people with a comment in between.
 pub const BORDER_LINES: usize = 3;
 
-/// Bytes of a line before and after the part shown that are checked for the same reason: the longest common
+/// Bytes of a line before and after the part shown that we check for the same reason: the longest common
 /// tokens have about 2,000, plus a name before them.
 pub const BORDER_LINE_BYTES: usize = 4 << 10;
 
@@ -495,7 +495,7 @@ pub const BORDER_WORD_BYTES: usize = 16;
 /// Minimum bytes of a root's part of a text answer about several roots; further roots are only named.
 pub const ROOT_BYTES_MIN: usize = 1_500;
 
-/// Maximum ranked indexes that are updated in parallel for one call: each may take a hundred megabytes
+/// Maximum ranked indexes that we update in parallel for one call: each may take a hundred megabytes
 /// meanwhile.
 pub const RANKED_AT_ONCE: usize = 3;
 

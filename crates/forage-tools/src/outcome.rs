@@ -220,8 +220,8 @@ impl Answer {
             true => R::render(&outcome, budget),
             false => several::render(&outcome, budget),
         };
-        // Every renderer keeps to its budget. This is a hard limit in case a repository contains something
-        // unexpected.
+        // Every renderer should keep to its budget. This is a hard limit in case a repository contains
+        // something unexpected.
         if text.len() > limits::TEXT_BYTES_MAX {
             text =
                 clip(&text, limits::TEXT_BYTES_MAX - 100) + "\n[the answer was too long and is cut here]\n";

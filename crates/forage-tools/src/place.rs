@@ -99,7 +99,8 @@ impl Context {
     }
 
     /// Resolves a root's name followed by a path in that root. The name is the last component of the root's
-    /// path, or as many of the last components as are needed to distinguish it from the others.
+    /// path, or as many of the last components as are needed to distinguish it from the others, for example
+    /// `billing` or `old/billing`.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! Calls about several roots.
 //!
-//! A call that names no root is about all of them. The roots are searched in parallel, so that a slow or
-//! failing root does not affect the others. The number of results and the bytes of the text are distributed,
-//! and what one root does not need goes to the others.
+//! A call that names no root is about all of them. We search the roots in parallel, so that a slow or failing
+//! root does not affect the others. We distribute the number of results and the bytes of the text, and what
+//! one root does not need goes to the others.
 
 use std::sync::Arc;
 use std::time::Instant;

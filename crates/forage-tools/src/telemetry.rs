@@ -81,7 +81,7 @@ pub fn printed(tool: &str, context: &Context, began: Instant, (found, partial): 
     record(tool, &context.observers, outcome, began.elapsed(), &[], Map::new());
 }
 
-/// Records an event for a caller of models that is not a tool, such as an agent; `models` are created by
+/// Records an event for a caller of models that is not a tool, for example an agent; `models` are created by
 /// [`of_model`].
 pub fn asked(name: &str, to: &CallObservers, status: &str, latency: Duration, models: &[Value]) {
     record(name, to, vec![("status", json!(status))], latency, models, Map::new());

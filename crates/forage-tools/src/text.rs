@@ -86,7 +86,8 @@ pub fn clip(text: &str, limit: usize) -> String {
     format!("{}…", &text[..end])
 }
 
-/// Returns the lower-case words of a name in snake, kebab or camel case.
+/// Returns the lower-case words of a name in snake, kebab or camel case. For example, `retryLimit` gives
+/// `retry` and `limit`.
 pub(crate) fn words_of_name(name: &str) -> Vec<String> {
     let (mut words, mut was_lower) = (vec![String::new()], false);
     for c in name.chars() {

@@ -1,4 +1,4 @@
-//! Reports what a search without hits did not search; zero hits are meaningful only with this information.
+//! Reports the files that a search without hits skipped. Zero hits are meaningful only with this information.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

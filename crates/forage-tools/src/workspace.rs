@@ -56,7 +56,7 @@ pub enum WorkspaceError {
 /// # }
 /// ```
 ///
-/// Secrets are removed from answers, because programs pass them on to agents; see [`Context::redactor`].
+/// We remove secrets from answers, because programs pass them on to agents; see [`Context::redactor`].
 #[derive(Clone)]
 pub struct Workspace {
     context: Context,
@@ -64,10 +64,10 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// Opens the project around a directory. This is the enclosing git repository, so that a part of a
-    /// repository is never searched as if it were the whole, or else the directory itself. A repository at or
-    /// above the user's home directory is ignored. To open one directory whatever encloses it, open a
-    /// [`Root`] and use [`Workspace::of`].
+    /// Opens the project around a directory. This is the enclosing git repository, so that we never search a
+    /// part of a repository as if it were the whole, or else the directory itself. A repository at or above
+    /// the user's home directory is ignored. To open one directory whatever encloses it, open a [`Root`] and
+    /// use [`Workspace::of`].
     ///
     /// Nothing is written to disk. Without [`Workspace::keep_indexes`], each search reads every file and each
     /// ranking builds its index in memory.
@@ -80,7 +80,7 @@ impl Workspace {
         Self::open_all([directory])
     }
 
-    /// Opens the projects around several directories, such as sibling repositories. A call without a path
+    /// Opens the projects around several directories, for example sibling repositories. A call without a path
     /// applies to all of them: a ranking ranks all their files together, and for other tools the first
     /// directory's outcome contains the others in [`ToolOutcome::others`]. In answers, paths below the first
     /// directory are relative, and all others are absolute.

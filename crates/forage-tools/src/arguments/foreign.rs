@@ -178,7 +178,7 @@ pub(crate) fn says_something(value: &Value) -> bool {
     }
 }
 
-/// Parses a flag as callers write it.
+/// Parses a flag as callers write it, for example `"yes"` or 1.
 pub(crate) fn flag(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(flag) => Some(*flag),

@@ -26,7 +26,7 @@ pub(super) fn tell(mut file: File, files: Arc<AtomicU64>) -> Background {
     })
 }
 
-/// Returns the number of files done by a running build. The lock shows whether one is running.
+/// Returns the number of files done by a running build. A build is running if its lock is held.
 pub(super) fn files(mut lock: File) -> Option<u64> {
     match lock.try_lock_shared() {
         Err(TryLockError::WouldBlock) => {

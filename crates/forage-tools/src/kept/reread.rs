@@ -1,5 +1,5 @@
-//! Rereads indexed files slowly in the background of a server. An index that has become wrong for any reason
-//! therefore does not stay wrong.
+//! Rereads indexed files slowly in the background of a server. This way an index that has become wrong, for
+//! any reason, does not stay wrong.
 
 use std::path::Path;
 use std::sync::{Arc, Weak};

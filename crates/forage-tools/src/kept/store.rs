@@ -6,7 +6,7 @@
 //! The lock only prevents processes from doing the same work at the same time. The ranked index is a
 //! directory whose files belong to the engine.
 //!
-//! Everything is opened through a [`PrivateDirectory`], so that only this user can have created it.
+//! We open everything through a [`PrivateDirectory`], so that only this user can have created it.
 
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
@@ -41,7 +41,7 @@ const REREAD: &str = "reread";
 const ROOT: &str = "root";
 /// Exists while the ranked index is a copy of another worktree's and has not been compared with this tree.
 const RANKED_BEGUN: &str = "ranked-begun";
-/// Contains the path of the repository of which the root is a worktree.
+/// Contains the path of the repository that the root is a worktree of.
 const REPOSITORY: &str = "repository";
 pub(super) const LOCK: &str = "lock";
 /// The prefix of the ranked index's directory. Its format version follows, so that two versions never share
@@ -206,13 +206,13 @@ impl IndexStore {
         directory.directory(ranked_name()).map(drop)
     }
 
-    /// Opens the index. Returns `None` if there is none, or none that can be used.
+    /// Opens the index. Returns `None` if it does not exist or can't be used.
     pub fn open(&self) -> Option<Index> {
         self.with_directories(self.layers(StoreReading::Lasting).0)
     }
 
-    /// Returns the index for a process that ends after its search. Opening starts in the background, before the
-    /// index is needed. Returns `None` if there is none.
+    /// Returns the index for a process that ends after its search. Opening starts early, in the background.
+    /// Returns `None` if it does not exist.
     pub fn opening(&self) -> Option<Arc<Index>> {
         let store = self.clone();
         self.exists().then(|| {
@@ -553,7 +553,7 @@ impl IndexStore {
         wait_for(stop, lock)?
     }
 
-    /// Returns the bytes of the ranked index on disk; `None` if there is none.
+    /// Returns the bytes of the ranked index on disk, or `None` if it does not exist.
     pub fn ranked_size(&self) -> Option<u64> {
         let directory = self.opened()?.directory(ranked_name()).ok().flatten()?;
         Some(directory.entries().ok()?.iter().map(|entry| entry.size).sum())

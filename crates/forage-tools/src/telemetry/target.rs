@@ -125,7 +125,7 @@ pub(super) fn milliseconds(time: Duration) -> Value {
     json!(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Cleans the name of a model or provider. Local servers name a model by the path of its file, of which we
+/// Cleans the name of a model or provider. Local servers name a model by the path of its file; we
 /// keep only the last component.
 fn plain(name: &str) -> String {
     let is_path = name.starts_with(['/', '~', '.']) || name.contains('\\') || name.ends_with(".gguf");

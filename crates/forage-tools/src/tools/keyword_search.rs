@@ -422,7 +422,7 @@ fn unseen(
     let options = PatternOptions { case: Case::Insensitive, ..PatternOptions::default() };
     let silent: Vec<String> =
         gathered.with_fate(&TermFate::NoHits).map(|term| format!("(?:{})", term.term)).collect();
-    // All terms are searched at once. If they are too long for one pattern, separate walks are not worth it.
+    // We search all terms at once. If they are too long for one pattern, separate walks are not worth it.
     match Pattern::new_within(&silent.join("|"), &options, stop) {
         Ok(pattern) => unseen_matches(context, root, start, &context.walk_options(), &pattern, None, stop),
         Err(_) => CallVerdict { is_partial: true, ..CallVerdict::none() },

@@ -281,7 +281,7 @@ impl<'a> LineSearch<'a> {
             after_context: self.asked.around.1,
             max_file_matches: match limit {
                 _ if is_of_files => usize::MAX,
-                // One more result than requested shows whether there are more.
+                // We ask for one more result than requested to see if there are more.
                 Some(limit) if !self.asked.best_first => usize::try_from(limit + 1).unwrap_or(usize::MAX),
                 _ => self.asked.piece,
             },

@@ -280,7 +280,7 @@ impl Tool for SearchIndex {
         let bound = scope.bound();
         let bound = fingerprint::<Self>(&request, &first_place.root, &first_place.start, bound.as_deref());
         let cursor = request.cursor.as_deref().map(|text| SealedCursor::parse(text, bound)).transpose()?;
-        // One more than requested shows whether there are more. For a further page we need the whole ranking
+        // We ask for one more than requested to see if there are more. For a further page we need the whole ranking
         // to find its last file.
         let candidates =
             limit_for(wanted_tokens) * if wanted_tokens > 0 { limits::CODE_CANDIDATES } else { 1 };
@@ -510,7 +510,7 @@ fn left_out(hits: &[FileHit], is_kept: impl Fn(&FileHit) -> bool) -> Vec<FilesLe
     kinds.into_iter().map(|(kind, files)| FilesLeftOut { kind: kind.name(), files }).collect()
 }
 
-/// Returns true if a word is a number, such as a line number in a report: it means nothing if no file
+/// Returns true if a word is a number, for example a line number in a report: it means nothing if no file
 /// contains it.
 fn is_number(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit())

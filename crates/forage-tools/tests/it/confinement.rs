@@ -224,7 +224,7 @@ fn a_walk_that_follows_links_ends() {
     assert!(report.warnings.iter().any(|warning| warning.contains("out ")), "{:?}", report.warnings);
 }
 
-/// Returns the longest line of this process's environment, which stands for a server's API key.
+/// Returns the longest line of this process's environment, which represents a server's API key.
 fn environment_canary() -> String {
     let bytes = fs::read("/proc/self/environ").unwrap();
     let lines = bytes.split(|&b| b == 0).filter_map(|line| std::str::from_utf8(line).ok());

@@ -297,7 +297,7 @@ fn fr_ls_07_what_was_found_by_the_deadline_is_returned() {
         "{}",
         found.text
     );
-    // A search that did not finish does not know whether there is more.
+    // A search that did not finish does not know if there is more.
     assert_eq!(found.records()["truncated"], false);
     assert_eq!(found.records()["matches"][0]["data"]["path"]["text"], "a.txt");
 }

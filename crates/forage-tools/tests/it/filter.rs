@@ -311,7 +311,7 @@ fn files_that_were_not_sent_are_not_believed_in_any_form() {
     }
 }
 
-/// Many files of which not all fit: every one must be accounted for.
+/// If many files do not all fit, every one must be accounted for.
 #[test]
 fn the_budget_is_kept_and_what_it_leaves_out_is_counted() {
     let tree = Tree::new();

@@ -1,8 +1,8 @@
 //! `grep_search` for a name: its definitions, then the lines that use it, grouped by enclosing definition.
 //!
-//! Names are compared as whole words, and nothing is resolved. All lines with the name are found, whatever
-//! they are; the definitions around them come from `forage_rank`'s outline of their files. [`qualifier`]
-//! narrows the lines by the qualifier of the name.
+//! We compare names as whole words and resolve nothing. We find all lines with the name, whatever they are;
+//! the definitions around them come from `forage_rank`'s outline of their files. [`qualifier`] narrows the
+//! lines by the qualifier of the name.
 
 mod qualifier;
 mod render;
@@ -640,7 +640,7 @@ impl<'a> UseReader<'a> {
                 .map_or(0, |cursor| cursor.line);
             let room = max_results - page.matches;
             if room == 0 || page.is_cut || self.stop.check().is_some() {
-                // Some lines of the cursor's file are before the page, or it ended there.
+                // If this is the cursor's file, some of its lines may follow the cursor, or it ended there.
                 page.is_cut = true;
                 page.elsewhere.add(path, self.start_depth, *matches);
                 continue;

@@ -3,8 +3,8 @@
 //! Two formats are supported: JSON, as requested by the schema ([`super::json`]), and a plain list, as
 //! requested by the requirement's prompt ([`super::list`]). We don't interpret the words of any other text.
 //! An answer counts only if it is the only one in its text. If there are two different answers, or none, we
-//! don't guess, and the model counts as failed. Files that are named in the text around an answer are
-//! reported, so that none is lost silently.
+//! don't guess, and the model counts as failed. We report files that are named in the text around an answer,
+//! so that none is lost silently.
 //!
 //! `tests/data/answers` has an answer in the style of each model family, with the source for its habits.
 

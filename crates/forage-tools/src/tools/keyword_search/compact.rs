@@ -70,9 +70,9 @@ impl Coverage {
 
 /// Packs the files into at most `shards` requests of `budget` bytes of evidence each.
 ///
-/// Files are processed in lexical order. A file gets up to four windows while there is room for it and for
-/// the entries of the following files. In the last request we then try two windows, one window, and one line.
-/// Files that still do not fit are counted.
+/// We process files in lexical order. A file gets up to four windows while there is room for it and for the
+/// entries of the following files. In the last request we then try two windows, one window, and one line. We
+/// count files that still do not fit.
 pub(super) fn pack(
     found: &OrderedMatches<'_>,
     redactor: &Redactor,

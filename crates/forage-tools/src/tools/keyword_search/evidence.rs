@@ -75,7 +75,7 @@ fn heading(root: &Root, id: usize, evidence: &FileEvidence, with_ids: bool) -> S
     if with_ids { format!("\nFILE F{id} {path}\n") } else { format!("\nFILE {path}\n") }
 }
 
-/// Returns a block of a file of which only some lines are shown. As in compact evidence, redaction sees the
+/// Returns a block of a file that is shown in part. As in compact evidence, redaction sees the
 /// other lines too, because they may show that a line contains a secret.
 fn chosen(
     root: &Root,

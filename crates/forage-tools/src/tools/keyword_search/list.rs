@@ -1,9 +1,9 @@
 //! Parses an answer that is a plain list, as requested by the requirement's prompt: one line per file, with
 //! its path or id first.
 //!
-//! Markers of lists, headings, tables, links and code around a path are removed, and line numbers after it.
-//! We do not interpret the words of other lines. They may come before and after the list, or below a path as
-//! its reason. Anywhere else they could change the meaning of the lines around them, and the answer is
+//! We remove markers of lists, headings, tables, links and code around a path, and line numbers after it. We
+//! do not interpret the words of other lines. They may come before and after the list, or below a path as its
+//! reason. Anywhere else they could change the meaning of the lines around them, and the answer is
 //! [`Unclear`].
 
 use super::answer::{KeptAnswerFile, Reading, Unclear};
@@ -155,7 +155,7 @@ fn without_mark(text: &str) -> Option<&str> {
     text.strip_prefix("FILE ")
 }
 
-/// Returns the text after a tag such as `<answer>` or `<|begin_of_box|>`.
+/// Returns the text after a tag, for example `<answer>` or `<|begin_of_box|>`.
 fn without_tag(text: &str) -> Option<&str> {
     let end = text.bytes().take(limits::ANSWER_TAG_BYTES).position(|byte| byte == b'>')?;
     text.starts_with('<').then(|| &text[end + 1..])

@@ -101,7 +101,7 @@ impl<'a> FileNames<'a> {
             c => ends_path(c),
         });
         let whole = (most == text.len()).then_some(most);
-        // Only a path contains so many end characters, and the last of them is the end of the whole path.
+        // Only a path contains that many end characters, and the last of them is the end of the whole path.
         let ends = ends.map(|(at, _)| at).take(ENDS_TRIED).chain(whole);
         let found = ends.filter_map(|end| Some((self.file(&text[..end])?, end))).last();
         found.map(|(file, end)| (file, &text[end..]))
@@ -120,7 +120,7 @@ impl<'a> FileNames<'a> {
         })
     }
 
-    /// Returns the files that a text names anywhere, in order. A name that may be a word, such as
+    /// Returns the files that a text names anywhere, in order. A name that may be a word, for example
     /// `configure`, counts only as a whole path.
     pub(super) fn mentioned(&self, text: &str) -> Vec<usize> {
         let is_longer = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
@@ -155,7 +155,7 @@ impl<'a> FileNames<'a> {
     }
 }
 
-/// Returns true if a name has the form of an id, such as `F7`.
+/// Returns true if a name has the form of an id, for example `F7`.
 pub(super) fn is_id(name: &str) -> bool {
     name.strip_prefix('F').is_some_and(|number| number.parse::<u64>().is_ok())
 }

@@ -107,8 +107,8 @@ impl Framing<'_> {
     }
 }
 
-/// Returns the schema of an answer by id, in the subset of JSON schema that every provider supports. Other
-/// constraints, such as the range of a grade, are checked when the answer is parsed.
+/// Returns the schema of an answer by id, in the subset of JSON schema that every provider supports. We check
+/// other constraints, for example the range of a grade, when we parse the answer.
 fn ids_schema(blocks: &[EvidenceBlock]) -> Value {
     let mut id = json!({"type": "string"});
     if blocks.len() <= limits::SCHEMA_IDS {

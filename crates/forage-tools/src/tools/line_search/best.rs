@@ -1,4 +1,4 @@
-//! Results in order of distance. All files are searched, but only the best results are kept in memory.
+//! Results in order of distance. We search all files, but keep only the best results in memory.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

@@ -143,7 +143,8 @@ fn words(query: &str) -> Vec<String> {
     words
 }
 
-/// Returns a word without its usual ending, so that its other forms match.
+/// Returns a word without its usual ending, so that its other forms match. For example, `retries` becomes
+/// `retr`.
 fn stem(word: &str) -> &str {
     ["ing", "ies", "ed", "es", "s"]
         .iter()
@@ -152,7 +153,7 @@ fn stem(word: &str) -> &str {
         .unwrap_or(word)
 }
 
-/// Words that occur in most questions.
+/// Words that occur in most questions. We don't search for them.
 const COMMON: &[&str] = &[
     "and", "are", "but", "can", "code", "does", "file", "find", "for", "from", "get", "handl", "has", "have",
     "how", "into", "its", "not", "that", "the", "then", "there", "this", "use", "used", "what", "when",

@@ -1,7 +1,7 @@
 //! Narrows uses by the qualifier of a name: decides which lines with `objects` may be uses of
 //! `MailRule.objects`.
 //!
-//! Nothing is resolved. A line is excluded if the syntax tree shows that the name belongs to another type or
+//! We resolve nothing, but exclude a line if the syntax tree shows that the name belongs to another type or
 //! module. If the receiver is a variable or an expression, the line stays.
 
 use std::collections::HashSet;
@@ -242,7 +242,7 @@ impl<'f> Narrowing<'f> {
     }
 }
 
-/// Returns true if a name is written like a module's, not like a type's.
+/// Returns true if a name is written like a module's, for example `queue`, and not like a type's.
 fn is_module_name(name: &str) -> bool {
     !name.starts_with(char::is_uppercase)
 }
