@@ -1,4 +1,4 @@
-//! One call of a tool: its place in the queue, its context, its progress, its end.
+//! Runs one tool call: admission, context, progress, cancellation and result.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
@@ -30,23 +30,24 @@ use super::profiles::Profile;
 use super::rounds::Rounds;
 use super::server::{CallOrigin, McpServer, Served, Shared};
 
-/// In place of a name that is none of ours: of tools there would be as many as somebody writes.
+/// Stands for names that are not tools. Metrics must not have a label for every name that a client makes up.
 const UNKNOWN: &str = "unknown";
 
-/// What became of a call on its thread.
+/// The result of a call on its thread.
 enum CallEnd {
     Answered(Answer),
     Failed(CallFailure),
 }
 
-/// Why there is no answer, in words for the model, and for programs.
+/// The reason why a call has no answer: a message for the model and a code for programs.
 struct CallFailure {
     problem: String,
     code: ErrorCode,
 }
 
 impl McpServer {
-    /// A call from its beginning to its answer; its end, whatever brings it, is the end of its work.
+    /// Runs a call from request to answer. When this future ends for any reason, the call's work is
+    /// cancelled.
     pub(super) async fn call(
         &self,
         request: CallToolRequestParams,
@@ -71,7 +72,7 @@ impl McpServer {
         answer.map(|answer| if has_records { answer } else { without_record(answer) })
     }
 
-    /// A call of which nothing but that can be told.
+    /// Records a call that was refused before its tool was known.
     pub(super) fn refuses(&self, context: &RequestContext<RoleServer>) {
         let caller = client::caller(context);
         self.watch(UNKNOWN, caller.as_deref(), client::profile(context)).end("refused", 0);
@@ -88,7 +89,7 @@ impl McpServer {
         context: RequestContext<RoleServer>,
         is_entered: &Arc<AtomicBool>,
     ) -> Result<CallToolResponse, ErrorData> {
-        // It was counted when the request came, whatever it asks for.
+        // The HTTP layer counted this turn when the request arrived, whatever the request asks for.
         let turn = match client::turn(&context).transpose() {
             Ok(turn) => turn,
             Err(limit) => return Ok(failure(&limit.to_string(), ErrorCode::RateLimited)),
@@ -149,7 +150,7 @@ async fn answer(
     };
 
     let profile = client::profile(context);
-    // As this client writes them.
+    // The tool names as this client writes them.
     let names = Arc::new(shared.names(profile));
     let questions = Questions::default();
     let (model, asked) = ClientModel::of(context, rounds.said(), &questions);
@@ -158,13 +159,14 @@ async fn answer(
         let (shared, known, stop) = (Arc::clone(shared), Arc::clone(known), stop.0.clone());
         let (names, questions) = (Arc::clone(&names), rounds.may_ask().then(|| Arc::clone(&questions)));
         let text_bytes = profile.text_bytes(tool);
-        // Requests without a connection may be anybody's.
+        // Requests without a connection may come from different clients, so they share no memory of shown
+        // code.
         let shown = (!is_stateless(context)).then(|| Arc::clone(&known.shown));
         let gathered = Arc::clone(&known.gathered);
         let (trace, is_entered) = (journal::trace(context), Arc::clone(is_entered));
         let arguments = Value::Object(request.arguments.unwrap_or_default());
         move || {
-            // The place is free only when the work has really ended, whoever still waits for it.
+            // We hold the permit until the work has really ended, even if the client no longer waits for it.
             let (place, turn) = (CallPermit::new(place, &shared.gate), turn);
             let caller = turn.as_ref().map(CallerTurn::caller);
             let origin = CallOrigin { client_roots: &roots.found, caller, tool };
@@ -209,7 +211,7 @@ async fn answer(
             }
         }
     };
-    // The client is asked from here: what a server asks belongs to the request that it is answering.
+    // We ask the client from here because a server's question belongs to the request that it is answering.
     let done = tokio::select! {
         done = run(shared, served.cost, work) => done,
         never = client_model::ask(&context.peer, asked) => match never {},
@@ -236,7 +238,7 @@ async fn answer(
     })
 }
 
-/// Runs the work of a call on a thread on which it may block; `None` when it panicked.
+/// Runs a call's work on a thread that may block. Returns `None` if the work panicked.
 async fn run<T: Send + 'static>(
     shared: &Shared,
     cost: Cost,
@@ -244,24 +246,26 @@ async fn run<T: Send + 'static>(
 ) -> Option<T> {
     if let Some(threads) = shared.workspace.threads() {
         let (tell, told) = oneshot::channel();
-        // Nobody waits for work that was cancelled, and work that panics tells nothing.
+        // The receiver is gone if the call was cancelled. If the work panics, the sender is dropped without a
+        // value.
         threads.begin(Box::new(move || drop(tell.send(work()))));
         return told.await.ok();
     }
-    // Not every runtime that this handler is served in can hand its messages to another thread.
+    // Only a multi-threaded runtime can hand its messages to another thread, and this handler may be served
+    // in a runtime of another kind.
     let hands_over = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
     let task = match cost {
-        // On this very thread: another one takes over the messages meanwhile, and is not waited for. A call that is
-        // done before that one has woken is answered without any thread having been woken for it. A task of its own,
-        // so that what ends the call is seen while it runs.
+        // We run the work on this thread while another thread takes over the messages. If the call ends
+        // before that thread has woken up, no thread switch was needed to answer it. The work is a separate
+        // task so that we notice a cancellation while it runs.
         Cost::Quick if hands_over => tokio::spawn(async { tokio::task::block_in_place(work) }),
-        // For a search it costs more to be on the processor of the messages than to wake another thread.
+        // For a search, sharing the processor with the messages costs more than waking another thread.
         Cost::Quick | Cost::Search => tokio::task::spawn_blocking(work),
     };
     task.await.ok()
 }
 
-/// Ends the work when nobody waits for it any more.
+/// Cancels the work on drop, when nothing waits for it any more.
 struct StopOnDrop(Stop);
 
 impl Drop for StopOnDrop {
@@ -270,7 +274,7 @@ impl Drop for StopOnDrop {
     }
 }
 
-/// Waits for the answer, and tells of its progress to a client that asked for that.
+/// Waits for the answer and sends progress notifications if the client asked for them.
 async fn told<T>(answer: impl Future<Output = T>, report: Option<ProgressReport>) -> T {
     let Some(report) = report else { return answer.await };
     let mut answer = std::pin::pin!(answer);
@@ -290,17 +294,18 @@ struct ProgressReport {
 }
 
 impl ProgressReport {
-    /// Progress is told in seconds: they always increase, also while a model is thinking.
+    /// Sends the elapsed time in seconds as progress, because it always increases, even while a model is
+    /// thinking.
     async fn tell(&self) {
         let seconds = (self.started.elapsed().as_secs_f64() * 10.0).round() / 10.0;
         let message = format!("{}, {seconds} s", self.progress.said("searching"));
         let progress = ProgressNotificationParam::new(self.token.clone(), seconds).with_message(message);
-        // A client that has gone ends the call by other ways.
+        // If the client has gone, the transport ends the call.
         let _ = self.peer.notify_progress(progress).await;
     }
 }
 
-/// Calls a tool; an error says what the call would have to look like.
+/// Calls a tool. An error message describes how the call should look.
 fn called(tool: &dyn AnyTool, context: &Context, arguments: Value) -> Result<Answer, CallFailure> {
     telemetry::call(tool, context, arguments.clone()).map_err(|error| CallFailure {
         problem: registry::refusal(tool, context, arguments, &error),
@@ -308,7 +313,7 @@ fn called(tool: &dyn AnyTool, context: &Context, arguments: Value) -> Result<Ans
     })
 }
 
-/// How a call has ended, in a word, and how many bytes its text has.
+/// Returns the outcome of a call as one word, and the size of its text in bytes.
 fn outcome(answer: &Result<CallToolResponse, ErrorData>) -> (String, usize) {
     let result = match answer {
         Ok(CallToolResponse::Complete(result)) => result,
@@ -325,7 +330,7 @@ fn outcome(answer: &Result<CallToolResponse, ErrorData>) -> (String, usize) {
     (outcome.to_owned(), texts.map(|text| text.text.len()).sum())
 }
 
-/// An answer for a client that gets no records.
+/// Removes the record from an answer for a client that gets text only.
 fn without_record(mut answer: CallToolResponse) -> CallToolResponse {
     if let CallToolResponse::Complete(result) = &mut answer {
         result.structured_content = None;
@@ -333,7 +338,7 @@ fn without_record(mut answer: CallToolResponse) -> CallToolResponse {
     answer
 }
 
-/// An error that the model is to read and act on, with its record beside the text.
+/// Builds an error result with a message for the model to act on, and the record as structured content.
 fn failure(problem: &str, code: ErrorCode) -> CallToolResponse {
     let problem = clip(problem, ERROR_BYTES);
     let mut result = CallToolResult::error(vec![ContentBlock::text(problem.clone())]);
@@ -341,7 +346,7 @@ fn failure(problem: &str, code: ErrorCode) -> CallToolResponse {
     result.into()
 }
 
-/// The answer to a call that was cancelled, or whose client has gone.
+/// Returns the answer to a call that was cancelled or whose client has gone.
 fn nobody_reads() -> ErrorData {
     ErrorData::internal_error("the call was cancelled", None)
 }

@@ -1,4 +1,4 @@
-//! Who calls, and how much of that each may do.
+//! Rate limits per access token.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::gate::TokenShare;
 
-/// The holder of a token, among whose calls its limits are counted.
+/// The holder of a token. Its calls count towards the token's limits.
 #[derive(Debug)]
 pub struct Caller {
     name: String,
@@ -17,38 +17,38 @@ pub struct Caller {
     share: OnceLock<TokenShare>,
 }
 
-/// How many requests the holder of a token may make; `None` for as many as the server has room for.
+/// The request limits of a token's holder. `None` means limited only by the server's capacity.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CallerLimits {
-    /// Calls that run, or wait to run, at the same time.
+    /// Calls that may run or wait to run at the same time.
     pub at_once: Option<usize>,
-    /// Requests that come within any minute: calls of tools and all others, such as lists of them.
+    /// Requests that may arrive within any 60 seconds: tool calls and all others, for example `tools/list`.
     pub per_minute: Option<usize>,
 }
 
-/// What a request asks for, as far as its limits are concerned.
+/// The kind of a request, for rate limiting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RequestKind {
-    /// A call of a tool. Its refusal is an answer for the model.
+    /// A tool call. If it is refused, the answer is a message for the model.
     Call,
-    /// Another request that is answered.
+    /// Any other request with an answer.
     Other,
-    /// A stream on which a client only listens; it is open for as long as its session.
+    /// A stream on which a client only listens; it stays open as long as its session.
     Stream,
 }
 
 #[derive(Debug, Default)]
 struct CallerCalls {
     running: usize,
-    /// Requests that are no calls, until their answers were taken.
+    /// Requests other than calls whose answers have not been sent completely.
     others: usize,
-    /// When the requests of the last minute came; empty where they are not counted.
+    /// Arrival times of the requests within the last minute; empty if there is no `per_minute` limit.
     begun: VecDeque<Instant>,
-    /// When requests were refused within the last minute, as many at most as may come.
+    /// Times of refusals within the last minute, at most as many as the `per_minute` limit.
     refused: VecDeque<Instant>,
 }
 
-/// The reasons for which a request may not be answered now, in words for the model that made it.
+/// The reasons for refusing a request, as messages for the model that made it.
 #[derive(Debug, Error, PartialEq, Eq)]
 pub(super) enum CallerLimit {
     #[error(
@@ -62,7 +62,7 @@ pub(super) enum CallerLimit {
 }
 
 impl CallerLimit {
-    /// Seconds after which a request may be tried again.
+    /// Returns the seconds after which the request may be retried.
     pub(super) fn seconds(&self) -> u64 {
         match self {
             Self::AtOnce(_) => 1,
@@ -73,12 +73,13 @@ impl CallerLimit {
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Requests that are no calls and may be answered at once, however few calls may: a client says that it has come and asks
-/// for the list of tools while the answer before is on its way.
+/// Minimum of requests other than calls that may be answered at the same time, even if the limit on calls is
+/// lower. A client sends `notifications/initialized` and `tools/list` while the previous answer is still on
+/// its way.
 const OTHERS_MIN: usize = 2;
 
 impl Caller {
-    /// The holder of a token that has this name in records and metrics.
+    /// Creates the holder of a token. `name` identifies the token in records and metrics.
     pub fn new(name: &str, limits: CallerLimits) -> Self {
         Self { name: name.to_owned(), limits, calls: Mutex::default(), share: OnceLock::new() }
     }
@@ -88,12 +89,12 @@ impl Caller {
         &self.name
     }
 
-    /// Returns the places of the server that its calls may have at the same time; `new` makes them first.
+    /// Returns the token's share of the server's capacity. The first use creates it with `new`.
     pub(super) fn share(&self, new: impl FnOnce() -> TokenShare) -> &TokenShare {
         self.share.get_or_init(new)
     }
 
-    /// Begins a request, which ends when its turn is dropped.
+    /// Begins a request, which ends when the returned turn is dropped.
     pub(super) fn begin(self: &Arc<Self>, kind: RequestKind) -> Result<CallerTurn, CallerLimit> {
         self.begin_at(kind, Instant::now())
     }
@@ -128,8 +129,8 @@ impl Caller {
         Ok(CallerTurn { caller: Arc::clone(self), kind })
     }
 
-    /// Returns the limit of a caller that was refused as often within the last minute as it may ask: no request of it is read
-    /// any more, so that the refusals cost next to nothing.
+    /// Returns the limit of a caller whose refusals within the last minute have reached its `per_minute`
+    /// limit. The server then stops reading its requests so that further refusals cost almost nothing.
     pub(super) fn exhausted(&self) -> Option<CallerLimit> {
         self.exhausted_at(Instant::now())
     }
@@ -152,7 +153,7 @@ impl Caller {
 }
 
 impl CallerCalls {
-    /// Forgets what was more than a minute ago.
+    /// Removes the times that are more than a minute old.
     fn forget(&mut self, now: Instant) {
         for times in [&mut self.begun, &mut self.refused] {
             while times.front().is_some_and(|time| now.duration_since(*time) >= MINUTE) {
@@ -162,7 +163,7 @@ impl CallerCalls {
     }
 }
 
-/// A request of a caller's that is being answered.
+/// A request that is being answered, counted until it is dropped.
 #[derive(Debug)]
 pub(super) struct CallerTurn {
     caller: Arc<Caller>,
@@ -186,7 +187,7 @@ impl Drop for CallerTurn {
     }
 }
 
-/// The turn of a call, on its way with the request from where it was counted to where it is made.
+/// The turn of a call, passed with the request from the HTTP layer, which counted it, to the tool call.
 #[derive(Clone, Debug)]
 pub(super) struct HandedTurn(Arc<Mutex<Option<Result<CallerTurn, CallerLimit>>>>);
 
@@ -195,7 +196,7 @@ impl HandedTurn {
         Self(Arc::new(Mutex::new(Some(turn))))
     }
 
-    /// Takes the turn, or the limit that refused it. `None` if it was taken before.
+    /// Takes the turn, or the limit that refused it. Returns `None` if it was taken before.
     pub(super) fn take(&self) -> Option<Result<CallerTurn, CallerLimit>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -229,7 +230,7 @@ mod tests {
         let at = |seconds| caller.begin_at(RequestKind::Call, began + Duration::from_secs(seconds)).map(drop);
         assert!(at(0).is_ok() && at(30).is_ok());
         assert_eq!(at(40), Err(CallerLimit::PerMinute { calls: 2, seconds: 21 }));
-        // What was refused does not count.
+        // A refused request does not count.
         assert!(at(60).is_ok());
         assert_eq!(at(61), Err(CallerLimit::PerMinute { calls: 2, seconds: 30 }));
         assert!(at(90).is_ok());

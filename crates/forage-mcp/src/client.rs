@@ -1,4 +1,4 @@
-//! What a client says of itself: how much text it shows, and its roots.
+//! Facts about a client: its profile, its token and its roots.
 #![expect(deprecated, reason = "roots are deprecated since 2026-07-28 and still what most clients have")]
 
 use std::path::PathBuf;
@@ -16,83 +16,89 @@ use super::caller::{Caller, CallerLimit, CallerTurn, HandedTurn};
 use super::limits;
 use super::profiles::Profile;
 
-/// The key of the roots among the answers that a client was asked for.
+/// The key of the roots among a client's answers.
 const ROOTS: &str = "roots";
 
-/// What is known of the client of a request.
+/// Returns the profile of the client that sent a request.
 pub(super) fn profile(request: &RequestContext<RoleServer>) -> Profile {
     request.client_info().map_or_else(Profile::unknown, |client| Profile::of(&client.name))
 }
 
-/// The turn of a call that came with a token of limits, or the limit; of each call once.
+/// Takes the turn of a call that came with a rate-limited token, or the limit that refused it. Each turn can
+/// be taken once.
 pub(super) fn turn(request: &RequestContext<RoleServer>) -> Option<Result<CallerTurn, CallerLimit>> {
     request.extensions.get::<Parts>()?.extensions.get::<HandedTurn>()?.take()
 }
 
-/// The holder of the token that a request came with.
+/// Returns the holder of the token that a request came with.
 pub(super) fn caller(request: &RequestContext<RoleServer>) -> Option<Arc<Caller>> {
     request.extensions.get::<Parts>()?.extensions.get::<Arc<Caller>>().cloned()
 }
 
-/// Whether the client's model can be asked, and its silence has an end: with a handshake a question of the server's has a
-/// deadline, without one the client alone decides how long it takes.
+/// Returns true if the client's model can be asked and the question has a deadline. After a handshake, the
+/// server's question has a deadline. Without one, the client alone decides how long it takes.
 pub(super) fn answers_for_its_model(request: &RequestContext<RoleServer>) -> bool {
     !is_stateless(request)
         && !profile(request).sampling_hangs()
         && request.client_capabilities().is_some_and(|client| client.sampling.is_some())
 }
 
-/// Whether the request belongs to a revision without a handshake, in which a server asks by its answer.
+/// Returns true if the request uses a revision without a handshake, in which a server asks the client through
+/// its answers.
 pub(super) fn is_stateless(request: &RequestContext<RoleServer>) -> bool {
     request.protocol_version().is_some_and(|version| !version.has_initialize())
 }
 
 /// The client's roots.
 pub(super) enum ClientRoots {
-    /// It offers none, or named none.
+    /// The client offers none, or named none.
     None,
-    /// It offers them and does not name them: what the answer says of that, once.
+    /// The client offers roots but did not name them. The message is shown once, in the answer.
     Silent(String),
-    /// Their directories.
+    /// The directories that the roots name.
     Directories(NamedRoots),
-    /// It must be asked, by this answer.
+    /// The client must be asked by answering the call with these questions.
     Ask(InputRequests),
 }
 
-/// What is remembered of a connection.
+/// State that is kept for a connection.
 #[derive(Debug, Default)]
 pub(super) struct ConnectionMemory {
-    /// The client offers roots and has not named them when it was asked: it is not waited for again.
+    /// True if the client offers roots but did not name them when asked. It is not asked again until it
+    /// reports that its roots have changed.
     is_silent: AtomicBool,
-    /// The roots that an answer has named last.
+    /// The roots that the most recent answer named.
     told: Mutex<Vec<PathBuf>>,
-    /// The code that its answers have shown.
+    /// The code that earlier answers have shown.
     pub(super) shown: Arc<ShownEarlier>,
-    /// The files with names whose uses it has asked for.
+    /// The files with names whose uses the client has asked for.
     pub(super) gathered: Arc<GatheredUses>,
 }
 
 impl ConnectionMemory {
-    /// The client says that its roots have changed: so it can say which they are.
+    /// Handles a notification that the client's roots have changed. A client that sends it can also name its
+    /// roots.
     pub(super) fn has_changed(&self) {
         self.is_silent.store(false, Ordering::Relaxed);
     }
 
-    /// Whether the client knows that answers are about these roots.
+    /// Returns true if the most recent answer named these roots.
     pub(super) fn is_told(&self, roots: &[PathBuf]) -> bool {
         *self.told.lock().unwrap_or_else(PoisonError::into_inner) == roots
     }
 
-    /// An answer has named these roots.
+    /// Records that an answer has named these roots.
     pub(super) fn tell(&self, roots: Vec<PathBuf>) {
         *self.told.lock().unwrap_or_else(PoisonError::into_inner) = roots;
     }
 }
 
-/// Asks a client that offers roots for them. One that does not answer is asked once, and has none.
+/// Asks a client that offers roots for them. A client that does not answer is asked only once and treated as
+/// if it had no roots.
 ///
 /// # Errors
-/// In words for the caller: the roots are named, and can't be used.
+///
+/// Returns a message for the caller if the client named roots and none of them can be used.
 pub(super) async fn roots(
     request: &RequestContext<RoleServer>,
     answers: &InputResponses,
@@ -126,7 +132,7 @@ pub(super) async fn roots(
 
 const ADVICE: &str = "to choose others, start it with --root DIR";
 
-/// The client's roots that are directories here, and a remark on those that are not.
+/// The client's roots that are directories on this machine, and a remark about the others.
 #[derive(Default)]
 pub(super) struct NamedRoots {
     pub(super) found: Vec<PathBuf>,
@@ -152,7 +158,7 @@ fn directories<'a>(uris: impl Iterator<Item = &'a str>) -> Result<ClientRoots, S
     }
 }
 
-/// The directory of a `file:` URI on this machine; `None` for every other.
+/// Returns the directory that a `file:` URI names on this machine, or `None` for any other URI.
 fn directory(uri: &str) -> Option<PathBuf> {
     let path = uri.strip_prefix("file://")?;
     let path = path.strip_prefix("localhost").unwrap_or(path);

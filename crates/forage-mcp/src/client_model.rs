@@ -1,4 +1,4 @@
-//! The client's own model, asked through the protocol's sampling: the last of all that can be had.
+//! Asks the client's own model through the protocol's sampling. It is the last fallback among the models.
 #![expect(deprecated, reason = "sampling is deprecated since 2026-07-28, and some clients have nothing else")]
 
 use std::hash::{Hash as _, Hasher as _};
@@ -20,10 +20,10 @@ use tokio::sync::mpsc;
 use super::client::{self, is_stateless};
 use super::limits;
 
-/// The provider's name, by which it stands in notes and errors.
+/// The provider's name in notes and errors.
 const NAME: &str = "client";
 
-/// What a client is still to be asked before a call can be answered.
+/// Questions that the client must answer before the call can be completed.
 pub(super) type Questions = Arc<Mutex<InputRequests>>;
 
 /// A client that lets servers ask its model.
@@ -32,15 +32,16 @@ pub(super) struct ClientModel {
 }
 
 enum SamplingRoute {
-    /// With a handshake: the server sends a request of its own and waits.
+    /// After a handshake: the server sends a request and waits for the response.
     Request(mpsc::UnboundedSender<SamplingRequest>),
-    /// Without: the call is answered with the questions, and comes again with what was said to them.
+    /// Without a handshake: the call is answered with the questions, and the client repeats it with its
+    /// answers.
     Answer { said: InputResponses, questions: Questions },
 }
 
 impl ClientModel {
-    /// The model of this request's client, if it offers one. `said` is what it has answered to earlier questions,
-    /// `questions` takes those that are new.
+    /// Creates the model of this request's client, if it offers one. `said` holds the client's answers to
+    /// earlier questions; new questions are added to `questions`.
     pub(super) fn of(
         request: &RequestContext<RoleServer>,
         said: &InputResponses,
@@ -57,13 +58,13 @@ impl ClientModel {
     }
 }
 
-/// A question for the client, and where its answer goes.
+/// A question for the client, and the channel for its answer.
 pub(super) struct SamplingRequest {
     question: CreateMessageRequestParams,
     answer: SyncSender<Result<Value, String>>,
 }
 
-/// Asks the client what the call wants to know, one after the other, for as long as it is awaited.
+/// Sends the call's questions to the client one at a time, for as long as this future is polled.
 pub(super) async fn ask(
     peer: &Peer<RoleServer>,
     mut asked: mpsc::UnboundedReceiver<SamplingRequest>,
@@ -74,7 +75,7 @@ pub(super) async fn ask(
             Err(ServiceError::McpError(error)) => Err(format!("the client says: {}", error.message)),
             Err(error) => Err(error.to_string()),
         };
-        // A call that has ended meanwhile needs no answer.
+        // The receiver is gone if the call has ended meanwhile.
         let _ = answer.try_send(said);
     }
     std::future::pending().await
@@ -149,7 +150,8 @@ impl ClientModel {
     }
 }
 
-/// The request as a client takes it. Tools are not passed on: only `keyword_search` asks here, without any.
+/// Converts the request to sampling parameters. Tools are not passed on because only `keyword_search` asks
+/// here, and it has none.
 fn params(request: &ChatRequest) -> CreateMessageRequestParams {
     let mut texts = request.texts();
     let system = texts.next().unwrap_or_default().to_owned();
@@ -157,14 +159,15 @@ fn params(request: &ChatRequest) -> CreateMessageRequestParams {
     CreateMessageRequestParams::new(messages, request.max_output_tokens).with_system_prompt(system)
 }
 
-/// Names the question in the call that brings the answer: the same search asks the same.
+/// Returns the key that identifies the question when the call is repeated. The same search asks the same
+/// question.
 fn key(request: &ChatRequest) -> String {
     let mut hasher = Hash64::default();
     request.texts().for_each(|text| text.hash(&mut hasher));
     format!("model-{:016x}", hasher.finish())
 }
 
-/// The text of a message that a client's model made: all its text blocks.
+/// Returns the text of a model's message: all its text blocks, joined.
 fn text_of(message: &Value) -> String {
     match &message["content"] {
         Value::Array(blocks) => blocks.iter().filter_map(|block| block["text"].as_str()).collect(),

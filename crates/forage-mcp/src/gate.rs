@@ -1,4 +1,4 @@
-//! How many calls run at the same time, and who is next.
+//! Admission control: how many calls run at the same time, and in which order.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,21 +9,21 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::caller::Caller;
 use super::limits;
 
-/// What a call costs.
+/// The cost class of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cost {
-    /// One file or one directory.
+    /// Reads one file or one directory.
     Quick,
-    /// A walk over a tree.
+    /// Walks a tree.
     Search,
 }
 
-/// Two queues, first come first served each: what is quick never waits behind searches, and a client that asks for
-/// many searches at once delays the next one by those only that were asked for before.
+/// Two queues, each first come, first served. Quick calls never wait for searches, and a client that asks for
+/// many searches at once delays another search only by those that came before it.
 pub(super) struct Gate {
     quick: Lane,
     search: Lane,
-    /// For calls that wait for a model.
+    /// Permits for calls that wait for a model.
     asking: Arc<Semaphore>,
 }
 
@@ -36,7 +36,7 @@ struct Lane {
     most_waiting: usize,
 }
 
-/// There is no room even to wait.
+/// The queue is full.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Busy;
 
@@ -50,8 +50,12 @@ impl Gate {
         }
     }
 
-    /// Waits for a place, which is free again when the permit is dropped. The calls of a token wait for each other first:
-    /// however many it makes, one place of each kind is left to others.
+    /// Waits for a permit. Dropping it makes room for another call. The calls of one token wait for each
+    /// other first: however many there are, one permit of each kind is left to others.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`Busy`] if the queue is full.
     pub(super) async fn enter(&self, cost: Cost, caller: Option<&Caller>) -> Result<GatePermit, Busy> {
         let lane = self.lane(cost);
         let share = match caller {
@@ -73,13 +77,13 @@ impl Gate {
     }
 }
 
-/// A place in a queue, and in that of the token.
+/// A permit of a queue, together with one of the token's share.
 pub(super) struct GatePermit {
     _place: OwnedSemaphorePermit,
     _share: Option<OwnedSemaphorePermit>,
 }
 
-/// The places that calls of one token may have at the same time.
+/// The permits that calls of one token may hold at the same time.
 #[derive(Debug)]
 pub(super) struct TokenShare {
     quick: Lane,
@@ -105,7 +109,7 @@ impl Lane {
         }
     }
 
-    /// The lane of one token: all places but one.
+    /// Creates the lane of one token, with one permit fewer than this lane, but at least one.
     fn share(&self) -> Self {
         Self::new((self.count - 1).max(1), limits::WAITING_CALLS_OF_TOKEN)
     }
@@ -115,12 +119,12 @@ impl Lane {
             return Ok(permit);
         }
         let _waiting = QueuedCall::among(&self.waiting, self.most_waiting)?;
-        // Nobody closes the semaphore.
+        // The semaphore is never closed, so this does not fail.
         Arc::clone(&self.places).acquire_owned().await.map_err(|_| Busy)
     }
 }
 
-/// Counts a waiting call until it goes on or is dropped.
+/// Counts a waiting call until this is dropped.
 struct QueuedCall<'a>(&'a AtomicUsize);
 
 impl<'a> QueuedCall<'a> {
@@ -136,11 +140,11 @@ impl Drop for QueuedCall<'_> {
     }
 }
 
-/// The place of a call that is running. Waiting for a model takes no processor, so that the place is given to the next
-/// call then.
+/// The permit of a running call. A call that waits for a model needs no processor, so its permit is given to
+/// the next call meanwhile.
 pub(super) struct CallPermit {
     permit: Mutex<Option<GatePermit>>,
-    /// Places of those who wait for a model.
+    /// Permits for calls that wait for a model.
     asking: Arc<Semaphore>,
 }
 
@@ -149,7 +153,7 @@ impl CallPermit {
         Self { permit: Mutex::new(Some(permit)), asking: Arc::clone(&gate.asking) }
     }
 
-    /// Takes a place among those who wait for a model instead, where there is one.
+    /// Exchanges the permit for one of the calls that wait for a model, if one is free.
     fn leave(&self) {
         if let Ok(asking) = Arc::clone(&self.asking).try_acquire_owned() {
             let place = GatePermit { _place: asking, _share: None };
@@ -158,7 +162,7 @@ impl CallPermit {
     }
 }
 
-/// A model before which a call leaves its place.
+/// A model whose callers give up their permit before they ask it.
 pub(super) struct WithoutPlace {
     pub(super) model: Arc<dyn ChatModel>,
     pub(super) place: Arc<CallPermit>,
@@ -205,10 +209,10 @@ mod tests {
                 held.push(place.unwrap());
             }
             assert_eq!(held.len(), gate.lane(cost).count - 1, "{cost:?}");
-            // What waits, waits among its own.
+            // A further call waits for calls of the same token.
             assert!(at_once(gate.enter(cost, Some(&bob))).is_none(), "{cost:?}");
             let of_alice = at_once(gate.enter(cost, Some(&alice))).unwrap().unwrap();
-            // The control: with all places taken, the next one waits.
+            // Control: when all permits are taken, the next call waits.
             assert!(at_once(gate.enter(cost, None)).is_none(), "{cost:?}");
             drop(of_alice);
             assert!(at_once(gate.enter(cost, None)).is_some(), "{cost:?}");

@@ -1,8 +1,10 @@
-//! Streamable HTTP at `/mcp`: stateless unless sessions are asked for, for this machine alone unless there is a token.
+//! Streamable HTTP at `/mcp`: stateless unless sessions are enabled, and limited to this machine unless a
+//! token is set.
 //!
-//! Whoever can connect is a stranger until a request of theirs is let in. One thread takes all connections, reads of each
-//! the first head and no more, and refuses or hands on ([`door`]); the runtime serves those that were handed on
-//! ([`clients`]). So strangers compete with each other only, for the places of strangers and for that one thread.
+//! Every connection is unauthenticated until one of its requests is admitted. One thread accepts all
+//! connections, reads only the first request head of each, and refuses the connection or hands it on
+//! ([`door`]). The runtime serves the admitted connections ([`clients`]). Unauthenticated connections
+//! therefore compete only with each other, for their own permits and for that one thread.
 
 mod answer;
 mod clients;
@@ -57,27 +59,29 @@ const METRICS: &str = "/metrics";
 const READINESS: &str = "/readyz";
 const SESSION: &str = "mcp-session-id";
 
-/// The address at which the server listens, and the clients that it listens to.
+/// Settings of the HTTP server: its address, and the clients that it accepts.
 #[derive(Clone, Debug)]
 pub struct HttpSettings {
-    /// The address. Port 0 takes a free one.
+    /// The address to listen on. Port 0 picks a free port.
     pub address: SocketAddr,
-    /// The tokens of which every request must bear one; without any, only this machine is listened to.
+    /// The tokens, one of which every request must carry. Without tokens, the server must listen on a
+    /// loopback address.
     pub tokens: Vec<AccessToken>,
-    /// Names of hosts, beside those of this machine, by which clients may call the server.
+    /// Host names by which clients may address the server, in addition to those of this machine.
     pub hosts: Vec<String>,
-    /// Sessions at the same time, for clients of older revisions that let the server ask them; 0 for none.
+    /// Maximum number of sessions at the same time, for clients of older revisions that let the server ask
+    /// them; 0 disables sessions.
     pub sessions: usize,
-    /// What tells at `/readyz` whether calls can be answered; without it, as long as the server listens.
+    /// The check behind `/readyz`. Without one, the server is ready as long as it listens.
     pub ready: Option<ReadyCheck>,
-    /// The numbers in which what is not let in is counted.
+    /// The metrics in which refused requests are counted.
     pub metrics: ServerMetrics,
-    /// Whether those numbers are shown at `/metrics`.
+    /// True if the metrics are served at `/metrics`.
     pub shows_metrics: bool,
 }
 
 impl HttpSettings {
-    /// For this machine alone, without sessions.
+    /// Creates settings without tokens and without sessions, which only allow a loopback address.
     pub fn at(address: SocketAddr) -> Self {
         Self {
             address,
@@ -91,10 +95,10 @@ impl HttpSettings {
     }
 }
 
-/// The reasons for which the server does not listen.
+/// The reasons for which the server can't start or has stopped.
 #[derive(Debug, Error)]
 pub enum HttpError {
-    /// Anybody could reach it.
+    /// The address can be reached from other machines and there is no token.
     #[error(
         "{address} can be reached from other machines, so clients must show a token: set FORAGE_MCP_TOKEN, \
          give --tokens, or listen on 127.0.0.1"
@@ -103,23 +107,25 @@ pub enum HttpError {
         /// The address.
         address: SocketAddr,
     },
-    /// The address can't be had.
+    /// Listening on the address failed.
     #[error("can't listen on {address}: {source}")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// Why.
+        /// The system error.
         source: io::Error,
     },
-    /// The runtime can't be started, or listening failed later.
+    /// The runtime could not be started, or accepting connections failed later.
     #[error("the HTTP server failed: {0}")]
     Io(#[from] io::Error),
 }
 
-/// Serves clients until Ctrl-C, a request to terminate, or `shutdown`. `listening` is told the address.
+/// Serves clients until Ctrl-C, a request to terminate, or `shutdown`. `listening` is called with the bound
+/// address.
 ///
 /// # Errors
-/// [`HttpError`].
+///
+/// Returns [`HttpError`] if the address needs a token, can't be bound, or the server fails.
 pub fn serve<H: ServerHandler + Clone>(
     handler: H,
     settings: &HttpSettings,
@@ -141,11 +147,12 @@ pub fn serve<H: ServerHandler + Clone>(
         listening(address);
         tokio::select! {
             () = requests.next() => {
-                // New clients go elsewhere; those whose calls run are answered, unless whoever asked does not wait.
+                // New clients should go elsewhere. Running calls are still answered unless a second signal
+                // asks us to stop at once.
                 front.ending.cancel();
                 let answered = async {
                     front.clients.answered().await;
-                    // One that only listens stays for as long as it may.
+                    // Connections that only listen are closed after this timeout.
                     let _ = tokio::time::timeout(limits::LINGER, front.clients.gone()).await;
                 };
                 tokio::select! {
@@ -154,7 +161,7 @@ pub fn serve<H: ServerHandler + Clone>(
                     () = requests.next() => {}
                 }
             }
-            // Also when the door has ended.
+            // `shutdown` is also cancelled when the accepting thread ends.
             () = shutdown.cancelled() => {}
         }
         Ok::<_, HttpError>(door)
@@ -168,37 +175,37 @@ pub fn serve<H: ServerHandler + Clone>(
     }
 }
 
-/// Listens as [`TcpListener::bind`] does, with a longer queue.
+/// Listens like [`TcpListener::bind`], but with a longer queue of pending connections.
 fn listen(address: SocketAddr) -> io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // On Windows it would mean that others may listen there, too.
+    // We don't set this on Windows, where it would allow other programs to listen on the same port.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(limits::BACKLOG)
 }
 
-/// Returns how many connections of a kind can be held: `most`, or less where the process may open few files. There are
-/// three kinds: strangers, clients, and clients that are just leaving.
+/// Returns how many connections of a kind can be held: `most`, or fewer if the process may open only few
+/// files. There are three kinds: unauthenticated, authenticated, and evicted ones that have not closed yet.
 fn places(most: usize) -> usize {
     let share =
         |files: u64| usize::try_from(files.saturating_sub(limits::FILES_RESERVED) / 3).unwrap_or(most);
     files().map_or(most, share).clamp(limits::PLACES_MIN, most)
 }
 
-/// File descriptors that the process may have; `None` when there is no bound.
+/// Returns the maximum number of file descriptors of the process, or `None` if there is no limit.
 #[cfg(unix)]
 fn files() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::Nofile).current
 }
 
-/// File descriptors that the process may have; `None` when there is no bound.
+/// Returns the maximum number of file descriptors of the process, or `None` if there is no limit.
 #[cfg(not(unix))]
 fn files() -> Option<u64> {
     None
 }
 
-/// Ctrl-C, and requests to terminate: listened for from now on.
+/// Listens for Ctrl-C and requests to terminate from the moment it is created.
 #[cfg(unix)]
 struct RequestsToEnd {
     interrupt: tokio::signal::unix::Signal,
@@ -220,7 +227,7 @@ impl RequestsToEnd {
     }
 }
 
-/// Ctrl-C.
+/// Listens for Ctrl-C.
 #[cfg(not(unix))]
 struct RequestsToEnd;
 
@@ -239,20 +246,22 @@ impl RequestsToEnd {
 
 type Body = BoxBody<Bytes, Infallible>;
 
-/// What stands before the protocol: path, host, token, sizes and times.
+/// Checks a request's path, host, token, sizes and timeouts before the protocol layer sees it.
 struct HttpGuard<H: ServerHandler + Clone> {
     clients: Clients,
     service: StreamableHttpService<H, LocalSessionManager>,
     sessions: Arc<LocalSessionManager>,
     most_sessions: usize,
     most_sessions_of_token: usize,
-    /// The tokens with which sessions were opened. Held while a session is opened, so that they are counted.
+    /// The tokens with which sessions were opened. Locked while a session is opened so that the limits on
+    /// sessions hold.
     holders: Mutex<HashMap<SessionId, Option<Arc<Caller>>>>,
     tokens: KnownTokens,
     readiness: Readiness,
     metrics: ServerMetrics,
     shows_metrics: bool,
-    /// The server was asked to end: it takes nobody any more, and answers who is there.
+    /// Cancelled when the server is asked to shut down. It then accepts no new connections, and answers the
+    /// existing ones.
     ending: CancellationToken,
 }
 
@@ -270,14 +279,14 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
             .with_allowed_origins(own)
             .enforce_origin_validation()
             .with_legacy_session_mode(settings.sessions > 0)
-            // Only calls that have something to tell before their answer are streamed.
+            // Only calls that have something to send before their answer are streamed.
             .with_json_response(true)
             .with_cancellation_token(shutdown.child_token());
         config.max_request_body_bytes = limits::REQUEST_BYTES;
         let sessions = Arc::<LocalSessionManager>::default();
         let service = StreamableHttpService::new(move || Ok(handler.clone()), Arc::clone(&sessions), config);
         let ending = CancellationToken::new();
-        // Half of what there is, where there are others.
+        // If there are several tokens, each gets at most half of the capacity.
         let share_of = |most: usize| if settings.tokens.len() > 1 { most.div_ceil(2) } else { most };
         let most = places(limits::CLIENTS);
         Self {
@@ -295,7 +304,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         }
     }
 
-    /// Counts an answer by which a request is refused.
+    /// Counts the answer in the metrics if it refuses a request.
     fn counted(&self, answer: ShortAnswer) -> ShortAnswer {
         if let Some(reason) = answer.reason() {
             self.metrics.refuses(reason);
@@ -303,7 +312,8 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         answer
     }
 
-    /// Whether a request may come in, by its head alone, and whose token it has; else what it is answered.
+    /// Decides by its head alone if a request is admitted. Returns the token's holder, or the answer that
+    /// refuses the request.
     async fn admits(&self, head: &Parts) -> Result<Option<Arc<Caller>>, ShortAnswer> {
         let path = head.uri.path();
         let is_of_metrics = self.shows_metrics && path == METRICS;
@@ -346,8 +356,8 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         Ok(holder.cloned())
     }
 
-    /// What rmcp says of `Host` and `Origin`. It looks at them before anything else, so a method that it does not have
-    /// asks for nothing but that.
+    /// Returns the status with which rmcp judges `Host` and `Origin`. rmcp checks them first, so we send it a
+    /// request with an unsupported method, which makes it check nothing else.
     async fn host(&self, head: &Parts) -> StatusCode {
         let mut question = Request::new(Full::<Bytes>::default());
         *question.method_mut() = Method::TRACE;
@@ -360,7 +370,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         self.service.handle(question).await.status()
     }
 
-    /// Serves a connection of which `read` was read already, and whose first request may come in.
+    /// Serves a connection whose first request was admitted. `read` holds the bytes read so far.
     async fn serve(self: Arc<Self>, stream: std::net::TcpStream, read: Vec<u8>, place: ConnectionPermit) {
         let Ok(stream) = TcpStream::from_std(stream) else { return };
         let _ = stream.set_nodelay(true);
@@ -377,11 +387,12 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
             .serve_connection(TokioIo::new(stream), service_fn(answer));
         let mut connection = std::pin::pin!(connection);
         tokio::select! {
-            // A connection that breaks concerns its client alone.
+            // A broken connection concerns only its client.
             _ = connection.as_mut() => return,
             () = place.evicted() => {}
             () = self.ending.cancelled() => {
-                // One that has just come has its first request answered, and with that the end.
+                // A connection that has just been admitted gets its first request answered, and is then
+                // closed.
                 if place.has_asked() {
                     connection.as_mut().graceful_shutdown();
                 }
@@ -389,7 +400,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
                 return;
             }
         }
-        // What came in or was answered in this moment is finished.
+        // We finish a request that has just arrived or an answer that is being sent.
         connection.as_mut().graceful_shutdown();
         let _ = tokio::time::timeout(limits::EVICTION, connection).await;
     }
@@ -398,7 +409,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         place.asks();
         let response = self.respond(request, place).await;
         let mut response = response.unwrap_or_else(|answer| self.counted(answer).into_response());
-        // Who may not come in does not stay, and who asks for what is not there can ask again.
+        // A refused connection must not stay open, and after a 404 the client can connect again.
         if self.ending.is_cancelled()
             || matches!(
                 response.status(),
@@ -413,7 +424,7 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         response
     }
 
-    /// Refuses a session that was opened with another token, as if it were not there.
+    /// Refuses a session that was opened with another token, with the same answer as for an unknown session.
     async fn is_its_own(
         &self,
         session: &HeaderValue,
@@ -427,7 +438,8 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
         }
     }
 
-    /// Returns what is held while a session is opened, where there is room for one more, and of its token.
+    /// Returns the lock to hold while a session is opened, if neither the server nor the token has reached
+    /// its limit.
     async fn opening(
         &self,
         caller: Option<&Arc<Caller>>,
@@ -493,7 +505,8 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
             None => {}
         }
         let (ends_session, is_json) = (head.method == Method::DELETE, is_json(&head.headers));
-        // A stream that only listens for what the server may have to say is no call, and may have to make room for one.
+        // A stream that only listens for messages of the server is not a call, so it can be evicted to make
+        // room for one.
         let is_call = head.method != Method::GET;
         let call = is_call.then(|| place.call());
         let request = Request::from_parts(head, Full::new(body.clone()));
@@ -503,9 +516,10 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
             holders.insert(session.into(), caller);
         }
         match response.status() {
-            // rmcp says "accepted"; the Python SDK takes that for a session that could not be ended, and warns of it.
+            // rmcp answers "202 Accepted"; the Python SDK takes that for a failure to end the session and
+            // warns about it.
             StatusCode::ACCEPTED if ends_session => *response.status_mut() = StatusCode::NO_CONTENT,
-            // rmcp says the same of a body that is no message as of one that is no JSON by its own account.
+            // rmcp gives this status also to a body that is declared as JSON but is not a message.
             StatusCode::UNSUPPORTED_MEDIA_TYPE if is_json => return Err(ShortAnswer::no_message(&body)),
             _ => {}
         }
@@ -514,8 +528,8 @@ impl<H: ServerHandler + Clone> HttpGuard<H> {
     }
 }
 
-/// Returns whether a request names one host, and nothing but a host and a port: what stands in front of a server may take
-/// another one of several for the host that is meant.
+/// Returns true if the request names exactly one host, consisting only of a host and a port. A proxy in front
+/// of the server may choose a different one from several hosts.
 fn has_one_host(head: &Parts) -> bool {
     let mut hosts = head.headers.get_all(HOST).iter();
     let (Some(host), None) = (hosts.next(), hosts.next()) else { return false };
@@ -523,7 +537,7 @@ fn has_one_host(head: &Parts) -> bool {
         return false;
     }
     let is_port = |authority: &Authority| match authority.as_str().rsplit_once(':') {
-        // The brackets of an address are around its last colon.
+        // In an IPv6 address, the last colon is inside the brackets.
         Some((_, port)) if !port.ends_with(']') => authority.port_u16().is_some(),
         _ => true,
     };
@@ -534,20 +548,21 @@ fn has_one_host(head: &Parts) -> bool {
     })
 }
 
-/// Returns the method of a message. `None` if it has none or can't be read as a message.
+/// Returns the method of a message. Returns `None` if it has none or can't be read as a message.
 fn method_of(body: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct HttpMessage<'a> {
         #[serde(borrow)]
         method: std::borrow::Cow<'a, str>,
     }
-    // What is not read of a message need not be text, and what is no text is no message.
+    // The parser does not validate skipped parts as UTF-8, but a body that is not UTF-8 must not count as a
+    // message.
     let message =
         std::str::from_utf8(body).ok().and_then(|body| serde_json::from_str::<HttpMessage<'_>>(body).ok());
     message.map(|message| message.method.into_owned())
 }
 
-/// Returns whether two holders are the same.
+/// Returns true if both holders are the same, or both are `None`.
 fn is_same(one: Option<&Arc<Caller>>, other: Option<&Arc<Caller>>) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => Arc::ptr_eq(one, other),
@@ -560,7 +575,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Whether a body is JSON by its own account, as rmcp reads that.
+/// Returns true if the body is declared as JSON, judged the same way as in rmcp.
 fn is_json(headers: &HeaderMap) -> bool {
     let named = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     named.is_some_and(|named| {

@@ -1,18 +1,19 @@
-//! What the model reads of the server as a whole.
+//! The server's instructions for the model.
 
 use forage_tools::ToolNames;
 use forage_tools::registry::AnyTool;
 
 use super::profiles::Profile;
 
-/// The text about all tools, a template for [`forage_tools::ToolNames::fill`]. Its first paragraph is all that some clients show.
+/// The text about all tools, a template for [`forage_tools::ToolNames::fill`]. Some clients show only its
+/// first paragraph.
 const TEMPLATE: &str = include_str!("instructions.md");
 
-/// The first paragraph where one of the tools that it is about is off.
+/// The first paragraph to use when one of the tools named in the template's first paragraph is off.
 const SHORT: &str = "Forage searches this code base: read-only, fast, and it says what it left out. Take its tools before grep, \
                      rg, find or reading files one by one.";
 
-/// The instructions for a client that these tools are offered to.
+/// Returns the instructions for a client that is offered `tools`.
 pub fn instructions(tools: &[&'static dyn AnyTool], profile: Profile) -> String {
     let text = ToolNames::written(tools, |tool| profile.written(tool)).fill(TEMPLATE);
     let text = text.trim();
@@ -40,7 +41,7 @@ mod tests {
                 }
                 assert!(text.chars().count() <= limits::INSTRUCTIONS, "{}", text.chars().count());
                 let first = text.split("\n\n").next().unwrap();
-                // Codex with tools that it defers shows 247 characters.
+                // Codex shows 247 characters when it defers tools.
                 assert!(first.starts_with("Forage") && first.chars().count() <= 247, "{first}");
                 assert!(!text.contains("[[") && !text.contains("\n\n\n"), "{text}");
             }

@@ -1,4 +1,4 @@
-//! The heads of calls that come to no tool.
+//! Journal entries for calls that reach no tool.
 
 use std::time::SystemTime;
 
@@ -12,12 +12,13 @@ use serde_json::Value;
 use super::client;
 use super::limits;
 
-/// Reads W3C's Trace Context from the metadata of a request.
+/// Reads the W3C trace context (`traceparent`) from a request's metadata.
 pub(super) fn trace(context: &RequestContext<RoleServer>) -> Option<TraceParent> {
     context.meta.get("traceparent").and_then(Value::as_str).and_then(TraceParent::parse)
 }
 
-/// Begins the head of a call. Its arguments were read by no tool, so they are not kept: they may hold anything.
+/// Begins the journal entry of a call. It does not keep the arguments: no tool has validated them, so they
+/// may contain anything.
 pub(super) fn begun(
     tool: &str,
     request: &CallToolRequestParams,
@@ -32,7 +33,7 @@ pub(super) fn begun(
     }
 }
 
-/// Ends the head of a call with its answer.
+/// Completes a call's journal entry with its answer.
 pub(super) fn ended(head: CallHead, answer: &Result<CallToolResponse, ErrorData>, outcome: &str) -> CallHead {
     let problem = match answer {
         Ok(CallToolResponse::Complete(result)) => {

@@ -1,12 +1,14 @@
-//! The tools as a server of the Model Context Protocol, over stdio and HTTP, for clients with and without a handshake
-//! (revisions 2024-11-05 to 2026-07-28).
+//! Serves the tools over the Model Context Protocol, on stdio and HTTP, to clients with and without a
+//! handshake (revisions 2024-11-05 to 2026-07-28).
 //!
-//! The protocol itself is `rmcp`'s. What it leaves open, or answers in a way that a client could wait for or stumble
-//! over, is settled here: a panic, the end of input, lines that are no message, methods that are not there, arguments
-//! that do not fit, more calls than the machine has room for. Everything is decided per call; nothing is remembered
-//! of a connection but what its handshake said.
+//! `rmcp` implements the protocol itself. This crate handles the cases that the protocol leaves open, or that
+//! `rmcp` answers in a way that could make a client wait or fail: panics, end of input, lines that are not
+//! messages, missing methods, malformed arguments, and more calls than the machine can run. Every decision is
+//! made per call. A connection keeps only the facts of its handshake and a short memory of its answers, for
+//! example the roots that the last one named.
 //!
-//! A program says where calls run and serves, here the directory `src` to whoever has started it:
+//! A program supplies the workspace in which calls run and starts a transport. This example serves the
+//! directory `src` to its parent process:
 //!
 //! ```no_run
 //! use forage_fs::{RelPath, Root, RootPolicy, Roots, SecretPolicy};
@@ -67,12 +69,12 @@ pub use profiles::Profile;
 pub use server::{CallOrigin, McpServer, McpSettings, McpWorkspace, OutputForm, ToolSet};
 pub use stdio::serve as serve_stdio;
 
-/// Returns the revisions of the protocol that the server speaks, the oldest first.
+/// Returns the supported revisions of the protocol, oldest first.
 pub fn revisions() -> Vec<&'static str> {
     rmcp::model::ProtocolVersion::KNOWN_VERSIONS.iter().map(|version| version.as_str()).collect()
 }
 
-/// Two threads carry all messages; the work of calls never keeps them from it.
+/// Builds the runtime for messages. Two threads are enough because calls run on other threads.
 fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()
 }

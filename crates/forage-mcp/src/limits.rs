@@ -1,117 +1,128 @@
-//! The bounds of the server, with unit and reason.
+//! Limits of the server, each with its unit and reason.
 
 use std::time::Duration;
 
-/// Bytes of one line on stdin, and of the body of one HTTP request. The largest arguments are a few kilobytes, what a
-/// client's model says some more; parsed, a hostile line takes a hundred times its size.
+/// Maximum bytes of one line on stdin, and of the body of one HTTP request. The largest arguments are a few
+/// kilobytes, and the answers of a client's model a little more. Parsing a hostile line takes a hundred times
+/// its size.
 pub const REQUEST_BYTES: usize = 1 << 20;
 
-/// Bytes of answers that a client on pipes has not read, from which on it is taken for gone.
+/// Bytes of unread answers after which we treat a client on pipes as gone.
 pub const UNREAD_BYTES: usize = 64 << 20;
 
-/// Lines in a row that are no message and are answered; a client that sends our own errors back would otherwise be
-/// answered for ever.
+/// Consecutive lines that are not messages and still get an answer. Without this limit, a client that echoes
+/// our errors would be answered forever.
 pub const BAD_LINES_ANSWERED: u32 = 32;
 
-/// Calls that read one file or list one directory and may run at the same time. They have a queue of their own, so
-/// that they never wait behind searches.
+/// Calls that read one file or list one directory and may run at the same time. They have their own queue so
+/// that they never wait for searches.
 pub const QUICK_CALLS: usize = 8;
 
-/// Searches that may run at the same time at the least; more where there are more processors. Each uses all of them.
+/// Minimum of searches that may run at the same time; more on machines with more processors. Each search uses
+/// all processors.
 pub const SEARCHES_MIN: usize = 2;
 
-/// Calls that may wait for a model's answer at the same time without holding a place among the searches.
+/// Calls that may wait for a model's answer at the same time without occupying a search permit.
 pub const ASKING_CALLS: usize = 64;
 
-/// Calls that may wait for a place in each queue; those beyond are told that the server is busy.
+/// Calls that may wait in each queue; further calls get an error that says that the server is busy.
 pub const WAITING_CALLS: usize = 1_000;
 
-/// The same of one token, whose calls wait for each other before they wait for those of others.
+/// Calls of one token that may wait in each queue. They wait for each other before they compete with the
+/// calls of other tokens.
 pub const WAITING_CALLS_OF_TOKEN: usize = 250;
 
-/// Time after which a call that runs on tells of its progress, and between two such messages.
+/// Time until the first progress notification of a running call, and between two of them.
 pub const PROGRESS_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Time for a client to name its roots, the first time that it is asked. It knows them; a client that does not answer
-/// never will.
+/// Time that a client has to name its roots when it is first asked. A client knows its roots, so one that
+/// does not answer in this time never will.
 pub const ROOTS_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Roots that are taken from a client.
+/// Maximum number of roots taken from a client.
 pub const CLIENT_ROOTS: usize = 32;
 
-/// Time that running calls have to end when the client has gone; they see it within milliseconds.
+/// Grace period for running calls after the client has gone; calls notice the cancellation within
+/// milliseconds.
 pub const SHUTDOWN: Duration = Duration::from_millis(800);
 
-/// Time that running calls have to be answered when an HTTP server is asked to end; a search has 20 s. Kubernetes and systemd kill
-/// after 30 and 90.
+/// Grace period for running calls when an HTTP server is asked to shut down; a search has a deadline of 20 s.
+/// Kubernetes and systemd kill the process after 30 s and 90 s.
 pub const DRAIN: Duration = Duration::from_secs(25);
 
-/// The pause between two looks for calls that still run.
+/// Interval at which we check for calls that are still running.
 pub const ANSWERED_PAUSE: Duration = Duration::from_millis(20);
 
-/// Time to find out whether calls can be answered, and how long that holds.
+/// Timeout of a readiness check.
 pub const READINESS_TIME: Duration = Duration::from_secs(3);
-/// See [`READINESS_TIME`].
+/// Time for which the result of a readiness check is reused.
 pub const READINESS_KEPT: Duration = Duration::from_secs(2);
 
-/// Time that a client on pipes waits for its last answers after it has closed its end: a search's 20 s and a model's 60 s,
-/// and some more. The calls have deadlines of their own, and what they do not hold ends here.
+/// Time that a client on pipes waits for its last answers after it has closed stdin: 20 s for a search and 60
+/// s for a model, plus a margin. Calls have their own deadlines; this limit covers anything that those miss.
 pub const LAST_ANSWERS: Duration = Duration::from_secs(90);
 
-/// Time for which a list of tools waits until it is known whether there is a model, and between two looks after that.
+/// Time that `tools/list` waits until we know whether a model is available, and the interval between later
+/// checks.
 pub const MODEL_LOOK: Duration = Duration::from_millis(300);
 
-/// Time after which a client is no longer told that there is a model.
+/// Maximum time that we wait for a model to become available in order to notify the client of it.
 pub const MODEL_WAIT: Duration = Duration::from_secs(60);
 
-/// Bytes of what a client sent that are shown to it again.
+/// Bytes of a client's input that are quoted in messages to it.
 pub const SHOWN_BYTES: usize = 100;
 
-/// Characters of the instructions, as many as Claude Code keeps.
+/// Maximum characters of the instructions; Claude Code keeps this many.
 pub const INSTRUCTIONS: usize = 2_048;
 
-/// Milliseconds for which a client may keep the list of tools; it changes with the configuration only.
+/// Milliseconds for which a client may cache the list of tools; it changes only with the configuration.
 pub const LIST_TTL_MS: u64 = 300_000;
 
-/// HTTP connections at the same time of which a request was let in; the next takes the place of the longest idle.
+/// Maximum number of authenticated HTTP connections. When all are in use, the next one evicts the connection
+/// that has been idle longest.
 pub const CLIENTS: usize = 256;
 
-/// HTTP connections at the same time of which none was let in yet; the next takes the place of the oldest. A client's
-/// request comes with its connection or a round trip later: at a thousand new strangers a second it has a quarter of one.
+/// Maximum number of unauthenticated HTTP connections; the next one evicts the oldest. A client's request
+/// arrives with its connection or one round trip later. At a thousand new unauthenticated connections per
+/// second, each has a quarter of a second.
 pub const STRANGERS: usize = 256;
 
-/// File descriptors that HTTP connections leave to calls: their roots, directories and files, indexes, and what listens
-/// for changes.
+/// File descriptors that HTTP connections leave to calls: for roots, directories, files, indexes and file
+/// watchers.
 pub const FILES_RESERVED: u64 = 128;
 
-/// Connections of each kind that are held at the least, however few file descriptors there are.
+/// Minimum number of connections of each kind, however few file descriptors are available.
 pub const PLACES_MIN: usize = 8;
 
-/// Connections that the kernel keeps until they are taken. More than strangers bring while the thread that takes them
-/// waits for a processor; those beyond are tried again by their side after a second.
+/// Length of the kernel's queue of connections that are not accepted yet. It is larger than the number of
+/// unauthenticated connections that arrive while the accepting thread waits for a processor. Clients whose
+/// connection does not fit retry after a second.
 pub const BACKLOG: u32 = 4_096;
 
-/// Pause before a connection is taken again when there were no file descriptors for it.
+/// Pause before the next accept after one failed because no file descriptors were left.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(20);
 
-/// Bytes of the head of an HTTP request. Clients send some hundred, proxies that add cookies some thousand.
+/// Maximum bytes of the head of an HTTP request. Clients send some hundred bytes, proxies that add cookies
+/// some thousand.
 pub const HEAD_BYTES: usize = 16 << 10;
 
-/// Headers of an HTTP request, as many as hyper takes.
+/// Maximum number of headers in an HTTP request, the same as in hyper.
 pub const HEAD_FIELDS: usize = 100;
 
-/// Time that a connection with a refused request is kept open for its answer to be read.
+/// Time that a connection with a refused request stays open so that the client can read the answer.
 pub const LINGER: Duration = Duration::from_secs(1);
 
-/// Time that an idle connection which makes room has to finish what came in or was answered in that moment.
+/// Time that an evicted idle connection has to finish a request that just arrived or an answer that is being
+/// sent.
 pub const EVICTION: Duration = Duration::from_millis(100);
 
-/// Seconds after which a client that found no place may try again.
+/// Seconds after which a client that found the server busy may retry.
 pub const RETRY_AFTER_SECONDS: u64 = 1;
 
-/// Time for the head of an HTTP request, and for its body.
+/// Timeout for receiving the head of an HTTP request, and for its body.
 pub const HTTP_READ: Duration = Duration::from_secs(10);
 
-/// Rounds in which a client is asked for its roots and for what its model says to one call. Each repeats the search,
-/// and a tree that changes faster than the client answers would be asked about for ever.
+/// Maximum rounds in which a client is asked for its roots and its model's answers during one call. Each
+/// round repeats the search. Without this limit, a tree that changes faster than the client answers would
+/// lead to endless questions.
 pub const SAMPLING_ROUNDS: usize = 4;

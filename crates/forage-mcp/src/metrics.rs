@@ -1,4 +1,4 @@
-//! What a server tells of its work: numbers for Prometheus, and each call that has ended.
+//! Metrics for Prometheus, and a report of each call that has ended.
 
 use std::fmt;
 use std::sync::Arc;
@@ -15,34 +15,34 @@ use prometheus_client::registry::Registry;
 
 use super::server::Shared;
 
-/// A call that has ended, without anything of what was asked or answered.
+/// A call that has ended, without its arguments or its answer.
 #[derive(Clone, Copy, Debug)]
 pub struct EndedCall<'a> {
-    /// The tool by its built-in name; `unknown` for one that there is not.
+    /// The built-in name of the tool, or `unknown` if the tool does not exist.
     pub tool: &'a str,
-    /// The name of the token that the call came with; `None` where tokens have none.
+    /// The name of the token that came with the call; `None` if tokens have no names.
     pub token: Option<&'a str>,
-    /// The client by its own account.
+    /// The client, by the name of its profile; `unknown` if it has none.
     pub client: &'a str,
-    /// `answered`, the code of an error, `asked` where the client is to answer first, `refused` as the protocol does it, or
-    /// `cancelled`.
+    /// `answered`, the code of an error, `asked` if the client has to answer a question first, `refused` by
+    /// the protocol, or `cancelled`.
     pub outcome: &'a str,
-    /// Bytes of the text of the answer.
+    /// Size of the answer's text in bytes.
     pub bytes: usize,
-    /// From the request to its answer.
+    /// Time from the request to its answer.
     pub elapsed: Duration,
 }
 
-/// Is told of each call, on the thread that has answered it.
+/// Receives a report of each call, on the thread that answered it.
 pub trait CallObserver: Send + Sync {
-    /// A call has ended.
+    /// Called when a call has ended.
     fn ended(&self, call: &EndedCall<'_>);
 }
 
-/// Names and values.
+/// Label names and values.
 type Labels<const N: usize> = [(&'static str, String); N];
 
-/// The numbers of a server; a clone counts the same ones.
+/// The metrics of a server. Clones share the same values.
 #[derive(Clone)]
 pub struct ServerMetrics(Arc<MetricFamilies>);
 
@@ -54,11 +54,11 @@ struct MetricFamilies {
     refused: Family<Labels<1>, Counter<u64, AtomicU64>>,
 }
 
-/// From what a file takes to what a model takes.
+/// Bucket bounds in seconds, from the time of a file read to the time of a model's answer.
 const SECONDS: [f64; 12] = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0];
 
 impl ServerMetrics {
-    /// All at 0.
+    /// Creates metrics with all values at 0.
     pub fn new() -> Self {
         let mut registry = Registry::with_prefix("forage");
         let (calls, running, refused) = (Family::default(), Gauge::default(), Family::default());
@@ -73,10 +73,10 @@ impl ServerMetrics {
         Self(Arc::new(MetricFamilies { registry, calls, seconds, running, refused }))
     }
 
-    /// Returns them as OpenMetrics has it, which Prometheus reads.
+    /// Returns the metrics in the OpenMetrics format, which Prometheus reads.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
-        // Writing to a text does not fail.
+        // Writing to a `String` does not fail.
         let _ = encode(&mut text, &self.0.registry);
         text
     }
@@ -106,7 +106,7 @@ impl fmt::Debug for ServerMetrics {
     }
 }
 
-/// A call from its beginning to its end, which is reported even if its caller has disconnected.
+/// A running call. It is reported when this is dropped, even if its caller has disconnected.
 pub(super) struct WatchedCall<'a> {
     shared: &'a Shared,
     began: Instant,

@@ -1,30 +1,32 @@
-//! What is known of clients: how long a text they show whole, how they write the names of tools, what they have
-//! themselves.
+//! Profiles of known clients: how much text they show in full, how they write tool names, and which tools
+//! they have themselves.
 //!
-//! Measured with the real clients, in the versions that stand beside each, against a scripted model, in November 2026.
+//! We measured the values in November 2026 with the real clients, in the versions given below, against a
+//! scripted model.
 
 use forage_tools::registry::AnyTool;
 
-/// The facts that are known of a client.
+/// The known properties of a client.
 #[derive(Clone, Copy, Debug)]
 pub struct Profile {
-    /// Part of the name by which it introduces itself, in lower case.
+    /// Lower-case part of the name by which the client introduces itself.
     client: &'static str,
-    /// Bytes of a text answer that it shows its model whole.
+    /// Maximum bytes of a text answer that the client shows its model in full.
     text_bytes: usize,
-    /// What it puts in front of the names of a server's tools, if the server is called `forage`.
+    /// The prefix that the client adds to tool names of a server called `forage`.
     written_prefix: &'static str,
-    /// It reads files and lists directories itself.
+    /// True if the client reads files and lists directories itself.
     has_files: bool,
-    /// Records reach a program there whatever the model, which pays nothing for them: it calls tools from code. Who shows a
-    /// model the records in place of the text, or counts both towards a limit, gets text alone. None is known yet: Codex
-    /// 0.169.0 hands both to the code of models that write some (gpt-6-sol), and to others (gpt-5.5) the records in place of
-    /// the text, which a server can't tell apart.
+    /// True if the client passes records to a program, whatever the model, so that they cost no tokens
+    /// because it calls tools from code. A client that shows the model records instead of the text, or counts
+    /// both towards a limit, gets only text. No client qualifies yet. Codex 0.169.0 passes both to the code
+    /// of models that write code (gpt-6-sol) but shows other models (gpt-5.5) the records instead of the
+    /// text, and a server can't tell which model is used.
     reads_records: bool,
-    /// It asks its user for what a server wants its model to say, or never answers.
+    /// True if the client asks its user before its model answers a server's question, or never answers.
     sampling_hangs: bool,
-    /// It reads the `_meta` of Anthropic's clients: which tools are in front of the model from the start, and how long a
-    /// result may be.
+    /// True if the client reads the `_meta` fields of Anthropic's clients: which tools the model sees from
+    /// the start, and how long a result may be.
     reads_anthropic_meta: bool,
 }
 
@@ -38,13 +40,13 @@ const UNKNOWN: Profile = Profile {
     reads_anthropic_meta: false,
 };
 
-/// Bytes of an answer of `read_file` for a client that is not known.
+/// Maximum bytes of an answer of `read_file` for an unknown client.
 const FILE_BYTES: usize = 40_000;
 
-/// An agent for code: it has a shell, and tools of its own for files.
+/// A coding agent with a shell and its own file tools.
 const AGENT: Profile = Profile { has_files: true, ..UNKNOWN };
 
-/// The first that fits is taken.
+/// The known clients. The first entry that matches is used.
 const PROFILES: &[Profile] = &[
     // Claude Code 2.1.330: 46,994 characters passed, 54,100 became a file.
     Profile {
@@ -54,46 +56,47 @@ const PROFILES: &[Profile] = &[
         reads_anthropic_meta: true,
         ..AGENT
     },
-    // Codex 0.169.0: 10,000 tokens, 48,018 characters with the models of OpenAI. With models that it does not know it cuts
-    // beyond 12,018 in the middle, which a server can't tell.
+    // Codex 0.169.0: 10,000 tokens, 48,018 characters with OpenAI's models. With models that it does not
+    // know, it cuts the middle beyond 12,018 characters, which a server can't detect.
     Profile { client: "codex", text_bytes: 40_000, written_prefix: "mcp__forage__", ..AGENT },
-    // Gemini CLI 0.61.0: 40,000 characters with its own words around them. Its own tools are called `grep_search`,
-    // `read_file` and `list_directory`, too.
+    // Gemini CLI 0.61.0: 40,000 characters, including the text that it adds. Its own tools are also called
+    // `grep_search`, `read_file` and `list_directory`.
     Profile { client: "gemini-cli", text_bytes: 39_000, written_prefix: "mcp_forage_", ..AGENT },
     // Qwen Code 0.24.4: 26,844 passed, 29,500 became a file.
     Profile { client: "qwen-cli", text_bytes: 26_000, written_prefix: "mcp__forage__", ..AGENT },
     // opencode 1.18.33: 51,200.
     Profile { client: "opencode", text_bytes: 50_000, written_prefix: "forage_", ..AGENT },
-    // Copilot CLI 1.0.102: 20,414 passed, 21,300 became a file. Without a user it waits for the answer to a question to its
-    // model without end.
+    // Copilot CLI 1.0.102: 20,414 passed, 21,300 became a file. Without a user, it waits forever for the
+    // answer to a question to its model.
     Profile { client: "copilot", written_prefix: "forage-", sampling_hangs: true, ..AGENT },
     // Cline 3.0.65: 7,999 characters.
     Profile { client: "cline", text_bytes: 7_500, written_prefix: "forage__", ..AGENT },
-    // Continue 1.5.47: no bound was found; names are as they are.
+    // Continue 1.5.47: we found no limit. It shows names without a prefix.
     Profile { client: "continue", text_bytes: 40_000, ..AGENT },
     // fast-agent 0.10.46: 16,221.
     Profile { client: "fast-agent", text_bytes: 16_000, written_prefix: "forage__", ..UNKNOWN },
 ];
 
-/// Tools whose names the official filesystem server has too. openai-agents 0.24.0 and Pydantic AI 2.68.0 refuse to start
-/// with two tools of one name, LangChain's adapters 0.3.2 hand on both, and mcp-use 1.7.1 the first. Three of the four
-/// introduce themselves by the name that the Python SDK has for everyone (`mcp`), so that nothing tells them from others.
+/// Tool names that the official filesystem server also has. openai-agents 0.24.0 and Pydantic AI 2.68.0
+/// refuse to start with two tools of one name, LangChain's adapters 0.3.2 pass on both, and mcp-use 1.7.1 the
+/// first. Three of the four introduce themselves by the Python SDK's default name (`mcp`), so we can't
+/// distinguish them from other clients.
 const TAKEN: [&str; 2] = ["list_directory", "read_file"];
 
 impl Profile {
-    /// The client's name as it is known here; `None` for one that is not.
+    /// Returns the client's name in this table, or `None` for an unknown client.
     pub(super) fn name(&self) -> Option<&'static str> {
         Some(self.client).filter(|name| !name.is_empty())
     }
 
-    /// That of a client by the name with which it introduces itself.
+    /// Returns the profile for the name by which a client introduces itself.
     pub fn of(client: &str) -> Self {
         let client = client.to_ascii_lowercase();
         PROFILES.iter().find(|profile| client.contains(profile.client)).copied().unwrap_or(UNKNOWN)
     }
 
-    /// Bytes of an answer of a tool. A client that is not known gets more of a file that it asks for: the call names its size, and
-    /// of the nine clients above six show that much.
+    /// Returns the maximum bytes of a tool's answer. An unknown client gets more from `read_file` because the
+    /// call itself names the size, and six of the nine clients above show that much.
     pub fn text_bytes(&self, tool: &dyn AnyTool) -> usize {
         match (self.name(), tool.id()) {
             (None, "read_file") => FILE_BYTES,
@@ -101,13 +104,13 @@ impl Profile {
         }
     }
 
-    /// That of a client which is not known.
+    /// Returns the profile of unknown clients.
     pub fn unknown() -> Self {
         UNKNOWN
     }
 
-    /// The name by which the client is told of a tool. Where the client puts nothing in front of names, a name that another
-    /// server may have gets what others put there, unless the user chose it.
+    /// Returns the name under which a tool is listed for the client. If the client adds no prefix, a name
+    /// that another server may also have gets the usual `forage_` prefix, unless the user chose the name.
     pub fn listed(&self, tool: &dyn AnyTool) -> String {
         let name = tool.name();
         match self.written_prefix.is_empty() && TAKEN.contains(&name) && !tool.is_named() {
@@ -116,17 +119,17 @@ impl Profile {
         }
     }
 
-    /// A tool's name as the client's model sees it.
+    /// Returns a tool's name as the client's model sees it.
     pub fn written(&self, tool: &dyn AnyTool) -> String {
         self.prefixed(&self.listed(tool))
     }
 
-    /// The same of a name by which the client was told of a tool.
+    /// Returns a listed name as the client's model sees it.
     pub fn prefixed(&self, listed: &str) -> String {
         format!("{}{listed}", self.written_prefix)
     }
 
-    /// Returns whether the client reads files and lists directories itself.
+    /// Returns true if the client reads files and lists directories itself.
     pub fn has_files(&self) -> bool {
         self.has_files
     }
@@ -191,7 +194,7 @@ mod tests {
                 (listed.to_owned(), written.to_owned())
             );
             assert_eq!(find(written).unwrap().id(), "read_file");
-            // A name that the user chose is that name, its own included.
+            // A name that the user chose is used unchanged, even if it is the default.
             let chosen = advertised(&ToolSelection::default().call("read_file", "read_file")).unwrap();
             let chosen = find_among(&chosen, "read_file").unwrap();
             assert_eq!(profile.written(chosen), profile.prefixed("read_file"));

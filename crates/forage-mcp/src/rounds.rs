@@ -1,27 +1,30 @@
-//! The rounds of a call in revisions without a handshake, in which a server asks by its answer and is called again.
+//! The rounds of a call in revisions without a handshake, in which the server asks by its answer and the
+//! client repeats the call.
 
 use rmcp::model::{CallToolResponse, ErrorData, InputRequests, InputRequiredResult, InputResponses};
 use serde::{Deserialize, Serialize};
 
 use super::limits;
 
-/// What a client has said in all rounds of a call so far.
+/// A client's answers in all rounds of a call so far.
 ///
-/// A client sends what it was asked for last, and nothing of earlier rounds: that comes back in the state, which the
-/// client only keeps. It is not sealed, because nothing stands in it that the client could not say anyway.
+/// A client sends its answers to the latest questions only. Those of earlier rounds come back in the state,
+/// which the client returns unchanged. We don't sign the state because everything in it could also come from
+/// the client directly.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Rounds {
-    /// Rounds that were asked for.
+    /// Rounds in which the client was asked.
     asked: usize,
     said: InputResponses,
 }
 
 impl Rounds {
-    /// The rounds up to this call.
+    /// Reads the state and the new answers of a call.
     ///
     /// # Errors
-    /// The state is none that this server gives.
+    ///
+    /// Returns an error if the state does not come from this server.
     pub(super) fn of(state: Option<&str>, responses: Option<InputResponses>) -> Result<Self, ErrorData> {
         let mut rounds: Self = match state.map(serde_json::from_str) {
             None => Self::default(),
@@ -41,15 +44,16 @@ impl Rounds {
         &self.said
     }
 
-    /// Whether the client may be asked once more.
+    /// Returns true if the client may be asked once more.
     pub(super) fn may_ask(&self) -> bool {
         self.asked < limits::SAMPLING_ROUNDS
     }
 
-    /// The answer that asks for more.
+    /// Returns the answer that asks the client for more.
     ///
     /// # Errors
-    /// In words for the caller: there were too many rounds.
+    ///
+    /// Returns a message for the caller if there were too many rounds.
     pub(super) fn ask(mut self, questions: InputRequests) -> Result<CallToolResponse, String> {
         if !self.may_ask() {
             return Err("the files change faster than the client's model answers; try again, or configure a model for \

@@ -1,4 +1,4 @@
-//! What the server says of itself, and which method leads where.
+//! The server's description of itself, and the dispatch of methods.
 
 use std::borrow::Cow;
 use std::path::PathBuf;
@@ -34,46 +34,49 @@ use forage_sandbox::Starter;
 
 /// The workspace in which calls run.
 pub trait McpWorkspace: Send + Sync + 'static {
-    /// Whether clients that offer roots are asked for them.
+    /// Returns true if clients that offer roots are asked for them.
     fn asks_clients(&self) -> bool;
 
-    /// Whether the bytes of a text answer are what the user has chosen, and not to be fitted to the client.
+    /// Returns true if the user has set the size of text answers, so that it must not be adapted to the
+    /// client.
     fn has_text_bytes(&self) -> bool {
         false
     }
 
-    /// Whether results of `keyword_search` can be filtered without the client's model; `None` while that is being found out.
+    /// Returns true if the results of `keyword_search` can be filtered without the client's model, or `None`
+    /// if that is not known yet.
     fn can_filter(&self) -> Option<bool> {
         Some(true)
     }
 
-    /// What keeps every call from running. It is what each is answered with, and the first that a client's model reads of
-    /// the server.
+    /// Returns the problem that prevents every call. It is the answer to each call and replaces the server's
+    /// instructions.
     fn problem(&self) -> Option<&str> {
         None
     }
 
-    /// Starts the threads of calls where each call needs one of its own, as [`Self::open`] restricts it to what the call
-    /// may read; `None` where calls may share threads.
+    /// Returns the starter of call threads if each call needs a thread of its own, because [`Self::open`]
+    /// restricts the thread to the files that the call may read. Returns `None` if calls may share threads.
     fn threads(&self) -> Option<&Starter> {
         None
     }
 
-    /// The context of one call: beneath the directories of the client's, or beneath the server's own when there are
-    /// none, as far as the holder of the token may see them. It is opened anew for every call, because a directory that was
-    /// replaced is another one.
+    /// Opens the context of one call: the client's directories, or the server's own roots if the client named
+    /// none, as far as the token's holder may see them. It is opened again for every call because a directory
+    /// may have been replaced by another one of the same name.
     ///
     /// # Errors
-    /// Why there is no root, in words for the caller.
+    ///
+    /// Returns a message for the caller that says why there is no root.
     fn open(&self, origin: &CallOrigin<'_>) -> Result<Context, String>;
 }
 
-/// What decides which roots a call has.
+/// The facts that determine the roots of a call.
 #[derive(Clone, Copy)]
 pub struct CallOrigin<'a> {
-    /// Directories that the client has named; empty where it has named none.
+    /// Directories that the client has named; empty if it has named none.
     pub client_roots: &'a [PathBuf],
-    /// The holder of the token that the call came with, where tokens have names.
+    /// The holder of the token that came with the call, if tokens have names.
     pub caller: Option<&'a Caller>,
     /// The tool that is called.
     pub tool: &'a dyn AnyTool,
@@ -108,7 +111,7 @@ pub enum ToolSet {
 }
 
 impl ToolSet {
-    /// Those of a server's tools that a client is shown.
+    /// Returns the tools that a client is shown.
     fn of(
         self,
         tools: impl Iterator<Item = &'static dyn AnyTool>,
@@ -127,7 +130,7 @@ impl ToolSet {
         tools.filter(is_offered).collect()
     }
 
-    /// Returns the names by which answers to a client name the tools of a server.
+    /// Returns the tool names to use in answers to a client.
     pub fn names(
         self,
         tools: &[&'static dyn AnyTool],
@@ -139,29 +142,29 @@ impl ToolSet {
     }
 }
 
-/// The tools, the workspace and the settings of a server.
+/// Settings of an [`McpServer`].
 pub struct McpSettings {
     /// The tools, in the order in which they are listed.
     pub tools: Vec<&'static dyn AnyTool>,
-    /// Tools, by their own names, that are on and can't be offered, each with the reason.
+    /// Tools that are enabled but can't be offered, each with its built-in name and the reason.
     pub left_out: Vec<(&'static str, String)>,
     /// The workspace in which calls run.
     pub workspace: Box<dyn McpWorkspace>,
-    /// The choice of those tools that are listed.
+    /// Selects the tools that are listed.
     pub tool_set: ToolSet,
-    /// The form in which answers come.
+    /// The form of answers.
     pub output: OutputForm,
-    /// The words in which agents are told of what can be done about an error.
+    /// The wording of advice to agents about errors.
     pub manner: &'static dyn Manner,
-    /// The numbers in which its calls are counted.
+    /// The metrics in which calls are counted.
     pub metrics: ServerMetrics,
-    /// What is told of each call.
+    /// Receives a report of each call.
     pub observer: Option<Box<dyn CallObserver>>,
-    /// What keeps the heads of calls.
+    /// Stores the journal entries of calls.
     pub journal: Option<Arc<dyn CallJournal>>,
 }
 
-/// The server of one connection; its clone is the same server for another one.
+/// The server of one connection. A clone shares everything except the memory of the connection.
 pub struct McpServer {
     pub(super) shared: Arc<Shared>,
     pub(super) known: Arc<ConnectionMemory>,
@@ -178,11 +181,11 @@ pub(super) struct Shared {
     pub(super) observer: Option<Box<dyn CallObserver>>,
     pub(super) journal: Option<Arc<dyn CallJournal>>,
     pub(super) gate: Gate,
-    /// Ends every call.
+    /// Cancelling this ends every call.
     pub(super) shutdown: CancellationToken,
 }
 
-/// A tool and what its calls cost.
+/// A tool and the cost class of its calls.
 pub(super) struct Served {
     pub(super) tool: &'static dyn AnyTool,
     pub(super) cost: Cost,
@@ -195,10 +198,12 @@ impl Clone for McpServer {
 }
 
 impl McpServer {
-    /// A server.
+    /// Creates a server.
     ///
     /// # Errors
-    /// Two tools have one name, or a definition is none that the protocol takes.
+    ///
+    /// Returns a message if two tools have the same name, or a tool's definition is not valid in the
+    /// protocol.
     pub fn new(settings: McpSettings) -> Result<Self, String> {
         let mut tools: Vec<Served> = Vec::new();
         for tool in settings.tools {
@@ -239,19 +244,20 @@ impl McpServer {
         Ok(server)
     }
 
-    /// Cancelled, it ends every call of every connection.
+    /// Returns the token that, when cancelled, ends every call of every connection.
     pub fn shutdown(&self) -> &CancellationToken {
         &self.shared.shutdown
     }
 }
 
 impl Shared {
-    /// The tool with this name or alias.
+    /// Returns the tool with this name or alias.
     pub(super) fn tool(&self, name: &str) -> Option<&Served> {
         registry::named(&self.tools, name, |served| served.tool)
     }
 
-    /// Says that there is no tool of this name, and which ones a client is shown, as its model sees them.
+    /// Returns an error for an unknown tool name. It lists the tools that the client is shown, by the names
+    /// that its model sees.
     pub(super) fn unknown_tool(&self, name: &str, profile: Profile, can_filter: bool) -> ErrorData {
         let offered = self.offered(profile, can_filter);
         let known: Vec<String> = offered.iter().map(|tool| profile.written(*tool)).collect();
@@ -273,25 +279,26 @@ impl Shared {
     }
 }
 
-/// Tools that an agent for code has itself.
+/// Tools that coding agents have themselves.
 const FILES: [&str; 2] = ["list_directory", "read_file"];
 
-/// Tools that are in front of a model from the start where a client would hide them behind a search.
+/// Tools that a model should see from the start, even in a client that would otherwise reveal tools only
+/// through a search.
 const IN_FRONT: [&str; 3] = ["grep_search", "keyword_search", "search_index"];
 
 impl Shared {
-    /// The tools that a client is shown.
+    /// Returns the tools that a client is shown.
     pub(super) fn offered(&self, profile: Profile, can_filter: bool) -> Vec<&'static dyn AnyTool> {
         self.tool_set.of(self.tools.iter().map(|served| served.tool), profile, can_filter)
     }
 
-    /// The names by which answers to a client name the tools.
+    /// Returns the tool names to use in answers to a client.
     pub(super) fn names(&self, profile: Profile) -> ToolNames {
         let tools: Vec<_> = self.tools.iter().map(|served| served.tool).collect();
         self.tool_set.names(&tools, profile, self.manner)
     }
 
-    /// Whether a client gets the records of an answer beside its text.
+    /// Returns true if a client gets an answer's records in addition to its text.
     pub(super) fn has_records(&self, profile: Profile) -> bool {
         match self.output {
             OutputForm::ByClient => profile.reads_records(),
@@ -300,7 +307,7 @@ impl Shared {
         }
     }
 
-    /// The definition of a tool for a client, beside others.
+    /// Returns the definition of a tool for a client. `others` are the tools that its description may name.
     fn definition(
         &self,
         tool: &'static dyn AnyTool,
@@ -326,7 +333,8 @@ impl Shared {
         })
     }
 
-    /// Whether the results of `keyword_search` can be filtered for the client of this request, and whether that is certain.
+    /// Returns two values: true if `keyword_search` can filter its results for the client of this request,
+    /// and true if that is certain.
     pub(super) async fn can_filter(&self, request: &RequestContext<RoleServer>) -> (bool, bool) {
         if client::answers_for_its_model(request) {
             return (true, true);
@@ -341,7 +349,7 @@ impl Shared {
         }
     }
 
-    /// Tells a client that the list has changed, when it turns out that there is a model.
+    /// Notifies a client that the list of tools has changed once a model turns out to be available.
     async fn tell_of_model(self: Arc<Self>, peer: Peer<RoleServer>) {
         let began = Instant::now();
         while self.workspace.can_filter().is_none() && began.elapsed() < limits::MODEL_WAIT {
@@ -353,10 +361,10 @@ impl Shared {
         }
     }
 
-    /// What the server says of itself to a client.
+    /// Returns the server's description of itself for a client.
     fn info(&self, profile: Profile, can_filter: bool) -> ServerConfig {
         let text = match self.workspace.problem() {
-            // How to choose among the tools says nothing where none works.
+            // Advice on choosing among the tools is useless if none of them works.
             Some(problem) => clip(problem, limits::INSTRUCTIONS),
             None => instructions(&self.offered(profile, can_filter), profile),
         };
@@ -366,7 +374,8 @@ impl Shared {
     }
 }
 
-/// A call whose arguments are no object: JSON in a text, or the empty list of a language that knows no other object.
+/// Reads a call whose arguments are not an object: JSON in a string, or an empty array from a language that
+/// can't express an empty object.
 fn with_read_arguments(params: &Value) -> Option<CallToolRequestParams> {
     let arguments = match params.get("arguments")? {
         Value::String(text) => read_arguments(text).ok()?,
@@ -378,7 +387,7 @@ fn with_read_arguments(params: &Value) -> Option<CallToolRequestParams> {
     serde_json::from_value(params).ok()
 }
 
-/// What identifies the server to clients.
+/// Returns the server's name, version and title.
 pub(super) fn implementation() -> Implementation {
     Implementation::new("forage", env!("CARGO_PKG_VERSION")).with_title("Forage code search")
 }
@@ -396,7 +405,8 @@ impl ServerHandler for McpServer {
         context.peer.set_peer_info(request.clone());
         let (can_filter, _) = self.shared.can_filter(&context).await;
         let mut info = self.negotiate_initialize(&request)?;
-        // Without a handshake there are subscriptions in its place; there, a list that may change is to be kept for no time.
+        // In revisions without a handshake, subscriptions replace this capability, and a list that may change
+        // gets a cache time of 0.
         info.capabilities = ServerCapabilities::builder().enable_tools().enable_tool_list_changed().build();
         info.instructions = self.shared.info(Profile::of(&request.client_info.name), can_filter).instructions;
         Ok(info)
@@ -426,13 +436,13 @@ impl ServerHandler for McpServer {
         if !is_certain && !is_stateless(&context) {
             tokio::spawn(Arc::clone(&self.shared).tell_of_model(context.peer.clone()));
         }
-        // The list of a server that is put right and started again may be another.
+        // After the problem is fixed and the server restarted, its list may be different.
         let is_lasting = is_certain && self.shared.workspace.problem().is_none();
         let offered = self.shared.offered(profile, can_filter);
         let definitions = offered.iter().map(|tool| self.shared.definition(*tool, &offered, profile));
         let tools = definitions.collect::<Result<_, _>>()?;
         let list = ListToolsResult::with_all_items(tools);
-        // Older revisions do not know how long a list may be kept.
+        // Older revisions have no field for the cache time.
         Ok(match is_stateless(&context) {
             true => list
                 .with_ttl_ms(if is_lasting { limits::LIST_TTL_MS } else { 0 })
@@ -452,7 +462,8 @@ impl ServerHandler for McpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        // On the heap at once: a future of this size is copied again at every level that it goes up before it starts.
+        // We box the future at once because a future of this size would be copied at every level that returns
+        // it before it starts.
         Box::pin(self.call(request, context)).await
     }
 
@@ -460,7 +471,8 @@ impl ServerHandler for McpServer {
         self.known.has_changed();
     }
 
-    // What is not declared is not there: rmcp would answer with empty lists.
+    // We don't declare these methods, so they must be unknown. By default, rmcp would answer with empty
+    // lists.
 
     async fn list_prompts(
         &self,
@@ -494,7 +506,7 @@ impl ServerHandler for McpServer {
         Err(ErrorData::method_not_found::<CompleteRequestMethod>())
     }
 
-    /// A known method whose parameters do not fit comes here as well, and is not an unknown one.
+    /// Also receives known methods with malformed parameters, which must not be reported as unknown methods.
     async fn on_custom_request(
         &self,
         request: CustomRequest,

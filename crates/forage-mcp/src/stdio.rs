@@ -1,11 +1,14 @@
-//! One client on stdin and stdout, a message on each line.
+//! Serves one client on stdin and stdout, one message per line.
 //!
-//! rmcp's own transport drops lines that are too long or no JSON without a word, and a client that sent a request in
-//! them waits for ever; a notification before the first request ends its session; a client that does not read keeps the
-//! server from ending. Here such lines are answered, with the id of the request where it can still be read, reading and
-//! writing wait for nobody, and the end of input is the end: what was asked before it is still answered, as scripts expect
-//! that write their requests and close the pipe, unless nobody reads any more. (Of the official SDKs' servers that of
-//! TypeScript does so without a bound, that of Rust for five seconds, and that of Python cancels.)
+//! rmcp's own transport has three problems. It silently drops lines that are too long or not JSON, so a
+//! client that sent a request in one waits forever. A notification before the first request ends the session.
+//! A client that does not read keeps the server from ending.
+//!
+//! This transport answers such lines, with the request's id if it can still be read, and ignores such
+//! notifications. Neither reading nor writing waits for the other side. At the end of input the server still
+//! answers all earlier requests unless the client no longer reads, because scripts that write their requests
+//! and close the pipe expect this. (Among the official SDKs, the TypeScript server does this without a limit,
+//! the Rust server for five seconds, and the Python server cancels the calls.)
 
 use std::collections::{HashSet, VecDeque};
 use std::io;
@@ -30,25 +33,27 @@ use tokio_util::sync::CancellationToken;
 
 use super::limits;
 
-/// Bytes at each end of a line that is too long in which its id is looked for.
+/// Bytes at each end of an overlong line that are searched for its id.
 const END_BYTES: usize = 4 << 10;
 
-/// Ids of cancelled requests that can't be used again yet.
+/// Maximum number of cancelled request ids that are kept so that they can't be reused yet.
 const CANCELLED_KEPT: usize = 256;
 
-/// Lines that are read ahead.
+/// Maximum number of lines that are read ahead.
 const LINES_AHEAD: usize = 64;
 
-/// Time between two looks at what is still to be answered, or written, at the end.
+/// Interval at which we check for pending answers and output at the end.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Serves the client on stdin and stdout until it closes stdin and has its answers. `shutdown` is cancelled then, and ends
-/// every call that is still running.
+/// Serves the client on stdin and stdout until it closes stdin and has its answers. Then `shutdown` is
+/// cancelled, which ends every call that is still running.
 ///
 /// # Errors
-/// The runtime can't be started, or the client spoke another protocol.
+///
+/// Returns an error if the runtime can't be started or the client spoke another protocol.
 pub fn serve(handler: impl ServerHandler, shutdown: &CancellationToken) -> io::Result<()> {
-    // One thread at a time carries the messages of one client: each further one is a wake-up that the answer waits for.
+    // One thread carries the messages of one client. With more threads, an answer would also wait for
+    // wake-ups.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let served = runtime.block_on(async {
         let (reader, writer) = stdio_pipes();
@@ -56,7 +61,7 @@ pub fn serve(handler: impl ServerHandler, shutdown: &CancellationToken) -> io::R
         let session = async {
             match handler.serve(transport).await {
                 Ok(running) => running.waiting().await.map(|_| ()).map_err(io::Error::other),
-                // The client has gone before it said anything.
+                // The client has gone before it sent anything.
                 Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
                 Err(error) => Err(io::Error::other(error)),
             }
@@ -83,13 +88,14 @@ struct StdinLines {
     unwritten: Arc<AtomicUsize>,
     /// Requests without an answer.
     open: HashSet<RequestId>,
-    /// Those of them that are not answered before the session ends.
+    /// Open requests that stay unanswered until the session ends, for example subscriptions.
     lasting: HashSet<RequestId>,
-    /// The last of those that were cancelled: what is left of their handlers must not answer another request.
+    /// The most recently cancelled requests. The remains of their handlers must not answer a new request with
+    /// the same id.
     cancelled: VecDeque<RequestId>,
-    /// Lines in a row that were no message and have no id.
+    /// Consecutive lines that were not messages and had no id.
     bad_lines: u32,
-    /// The client has chosen how it talks; what is no request belongs to nothing before that.
+    /// True once the client has chosen a lifecycle. Messages other than requests are ignored before that.
     opened: bool,
     ending: Option<GracePeriod>,
     shutdown: CancellationToken,
@@ -98,18 +104,18 @@ struct StdinLines {
 /// The time after the end of input.
 struct GracePeriod {
     since: Instant,
-    /// Bytes that were not written at the last look, and since when there are so many.
+    /// Unwritten bytes at the last check, and the time at which that number last changed.
     unwritten: (usize, Instant),
 }
 
 enum StdinLine {
     Whole(Vec<u8>),
-    /// Longer than allowed; with the id that its ends show.
+    /// Longer than allowed; with the id if either end of the line shows it.
     TooLong(Option<RequestId>),
 }
 
 impl StdinLines {
-    /// Reads and writes on tasks of their own: neither the end of input nor an answer waits for the other.
+    /// Starts separate tasks for reading and writing so that neither waits for the other.
     fn new(
         reader: impl AsyncRead + Unpin + Send + 'static,
         mut writer: impl AsyncWrite + Unpin + Send + 'static,
@@ -135,7 +141,7 @@ impl StdinLines {
                     writer.flush().await
                 };
                 if result.await.is_err() {
-                    // Nothing that is still to come would reach it.
+                    // No later output would reach the client.
                     gone.cancel();
                     return;
                 }
@@ -161,13 +167,13 @@ impl StdinLines {
         line.push(b'\n');
         let unwritten = self.unwritten.fetch_add(line.len(), Ordering::Relaxed);
         if unwritten > limits::UNREAD_BYTES {
-            // It asks and does not read: nothing that is still to come would reach it.
+            // The client sends requests but does not read, so no later output would reach it.
             self.shutdown.cancel();
         }
         self.output.send(line).map_err(|_| io::ErrorKind::NotConnected.into())
     }
 
-    /// Waits, at the end of input, until all that was asked is answered and written, or the client has gone.
+    /// After the end of input, waits until all requests are answered and written, or the client has gone.
     async fn answered(&mut self) {
         while self.is_waited_for() {
             tokio::select! {
@@ -189,7 +195,7 @@ impl StdinLines {
         !(is_answered && is_written) && now - ending.since < limits::LAST_ANSWERS && !nobody_reads()
     }
 
-    /// What to hand on of a whole line.
+    /// Parses a complete line. Returns the message to pass on, if any.
     fn parse(&mut self, line: &[u8]) -> Option<RxJsonRpcMessage<RoleServer>> {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
@@ -209,7 +215,7 @@ impl StdinLines {
                 if !self.open.insert(request.id.clone()) {
                     let error =
                         ErrorData::invalid_request("another request with this id has no answer yet", None);
-                    // The id is that of the other, whose answer is still to come.
+                    // The id belongs to the earlier request, whose answer is still to come.
                     let _ = self.write(&JsonRpcMessage::error(error, None));
                     return None;
                 }
@@ -240,7 +246,7 @@ impl StdinLines {
         let text = std::str::from_utf8(line);
         let is_json = text.is_ok_and(|text| serde_json::from_str::<IgnoredAny>(text).is_ok());
         let value = serde_json::from_slice::<Value>(line).unwrap_or_default();
-        // What has a method and no id is a notification, and notifications are never answered.
+        // A line with a method but without an id is a notification, and notifications are never answered.
         if value["method"].is_string() && value.get("id").is_none() {
             return;
         }
@@ -251,7 +257,8 @@ impl StdinLines {
         self.answer_error(error, request_id(line));
     }
 
-    /// Without an id only so often: a client that sends our own errors back would be answered for ever.
+    /// Answers with an error. Answers without an id are limited in number because a client that echoes our
+    /// errors would be answered forever.
     fn answer_error(&mut self, error: ErrorData, id: Option<RequestId>) {
         self.bad_lines += u32::from(id.is_none());
         if id.is_some() || self.bad_lines <= limits::BAD_LINES_ANSWERED {
@@ -260,7 +267,7 @@ impl StdinLines {
     }
 }
 
-/// Whether rmcp goes from waiting for a handshake to serving with this request.
+/// Returns true if this request makes rmcp change from waiting for a handshake to serving.
 fn chooses_lifecycle(request: &ClientRequest) -> bool {
     match request {
         ClientRequest::InitializeRequest(_) => true,
@@ -275,7 +282,7 @@ fn chooses_lifecycle(request: &ClientRequest) -> bool {
     }
 }
 
-/// Whether the other end of stdout is closed, which otherwise only writing to it tells.
+/// Returns true if the other end of stdout is closed, which we could otherwise only notice by writing.
 #[cfg(unix)]
 fn nobody_reads() -> bool {
     use rustix::event::{PollFd, PollFlags, poll};
@@ -290,7 +297,8 @@ fn nobody_reads() -> bool {
     false
 }
 
-/// The next line, without its end; `None` at the end of input. What has no end of line is no message.
+/// Reads the next line without its line feed. Returns `None` at the end of input. An unterminated last line
+/// is not a message.
 async fn read_line(reader: &mut (impl AsyncBufReadExt + Unpin)) -> Option<StdinLine> {
     let (mut line, mut tail, mut too_long) = (Vec::new(), Vec::new(), false);
     loop {
@@ -337,7 +345,7 @@ impl Transport<RoleServer> for StdinLines {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            // Nothing is lost when this is dropped here: a line is either in the queue or taken.
+            // This is safe to cancel: a line is either still in the queue or taken.
             let Some(line) = self.lines.recv().await else {
                 self.answered().await;
                 self.shutdown.cancel();
@@ -359,7 +367,7 @@ impl Transport<RoleServer> for StdinLines {
         }
     }
 
-    /// Gives what was said last the time to be written.
+    /// Gives pending output time to be written.
     async fn close(&mut self) -> io::Result<()> {
         let written = async {
             while self.unwritten.load(Ordering::Relaxed) > 0 {
@@ -371,8 +379,8 @@ impl Transport<RoleServer> for StdinLines {
     }
 }
 
-/// The id in the end of a request, where some clients write it: the last member of the whole object, or the last but
-/// the version.
+/// Returns the id at the end of a request, where some clients write it: the last member of the outermost
+/// object, or the last but the version.
 fn last_id(tail: &[u8]) -> Option<RequestId> {
     let text = std::str::from_utf8(&tail[tail.iter().position(|&byte| byte == b',')?..]).ok()?;
     let at = text.rfind("\"id\"")?;
@@ -381,7 +389,7 @@ fn last_id(tail: &[u8]) -> Option<RequestId> {
     is_end.then(|| serde_json::from_value(members["id"].clone()).ok()).flatten()
 }
 
-/// The id of a request of which only the beginning may be there, or only that may be right.
+/// Returns the id of a request that may be incomplete or invalid after the id.
 fn request_id(text: &[u8]) -> Option<RequestId> {
     struct FindId<'a>(&'a mut Option<RequestId>);
 
@@ -406,7 +414,7 @@ fn request_id(text: &[u8]) -> Option<RequestId> {
     }
 
     let mut id = None;
-    // Where the text ends or goes wrong does not matter: the id is found before that, or not at all.
+    // An error does not matter: the id is found before the text ends or becomes invalid, or not at all.
     let _ = serde_json::Deserializer::from_slice(text).deserialize_map(FindId(&mut id));
     id
 }
@@ -481,7 +489,8 @@ mod tests {
             }
             assert!(answers.len() <= usize::from(message.is_none()), "{message:?} {answers:?}");
             assert!(answers.iter().all(|answer| answer["error"]["code"].is_i64()), "{answers:?}");
-            // What has an id and is no message is answered under it, as far as there is JSON to read it from.
+            // A line that has an id but is not a message is answered under that id, if the JSON before the id
+            // is valid.
             if message.is_none()
                 && let Some(id) = request_id(line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line))
             {

@@ -1,4 +1,4 @@
-//! How long a call runs that is answered.
+//! The body of an answer, which determines how long its call counts as running.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -10,13 +10,14 @@ use super::Body;
 use super::clients::{ClientCall, ConnectionPermit};
 use crate::caller::CallerTurn;
 
-/// The body of an answer. The call runs while there is something to wait for: an answer that nobody reads is none.
+/// The body of an answer. The call counts as running while we wait for the next frame, but not while the
+/// client has frames to read.
 pub(super) struct AnswerBody {
     pub(super) body: Body,
-    /// The place of the connection, if it answers a call.
+    /// The permit of the connection, if this answers a call.
     pub(super) place: Option<ConnectionPermit>,
     pub(super) call: Option<ClientCall>,
-    /// The turn of its token, which lasts until the answer was taken.
+    /// The token's turn, held until the answer has been sent completely.
     pub(super) _turn: Option<CallerTurn>,
 }
 
@@ -55,7 +56,7 @@ mod tests {
     use super::super::clients::Clients;
     use super::*;
 
-    /// A body whose frames come from somewhere.
+    /// A body whose frames come from a channel.
     struct Stream(mpsc::Receiver<Bytes>);
 
     impl hyper::body::Body for Stream {
@@ -70,7 +71,7 @@ mod tests {
         }
     }
 
-    /// Who calls, and never reads what it is answered, would otherwise hold its place for ever.
+    /// A client that never reads its answers must not hold its permit forever.
     #[test]
     fn an_answer_that_is_not_read_is_no_call() {
         let clients = Clients::new(1, 1);
@@ -84,7 +85,7 @@ mod tests {
         };
         assert!(!poll() && is_busy());
         tell.try_send(Bytes::from_static(b"progress")).unwrap();
-        // It is sent, and there is more to wait for.
+        // The frame was sent, and more are to come.
         assert!(poll() && !poll() && is_busy());
         tell.try_send(Bytes::from_static(b"answer")).unwrap();
         assert!(poll() && !is_busy());

@@ -1,4 +1,4 @@
-//! Connections of which a request was let in, counted among themselves.
+//! Limits on authenticated connections.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,14 +9,14 @@ use tokio_util::sync::CancellationToken;
 use crate::caller::Caller;
 use crate::limits;
 
-/// The places of clients. When all are taken, the connection that has been idle for longest makes room for the next;
-/// one with a call that runs never does.
+/// The permits of authenticated connections. When all are taken, the connection that has been idle longest is
+/// evicted for the next one. A connection with a running call is never evicted.
 #[derive(Clone)]
 pub(super) struct Clients(Arc<Table>);
 
 struct Table {
     most: usize,
-    /// Places that the holder of one token may have.
+    /// Maximum permits for the holder of one token.
     share: usize,
     connections: Mutex<ClientConnections>,
 }
@@ -28,13 +28,13 @@ struct ClientConnections {
 }
 
 struct Connection {
-    /// Whose token its first request had, if that has a name.
+    /// The holder of the first request's token, if that token has a name.
     holder: Option<Arc<Caller>>,
-    /// Calls that run, or whose answers are being sent.
+    /// Calls that are running or whose answers are being sent.
     calls: usize,
-    /// A request has begun to arrive.
+    /// True once a request has begun to arrive.
     has_asked: bool,
-    /// Since when there has been none, or when a request began to arrive.
+    /// When the last call ended, or a request last began to arrive.
     idle_since: Instant,
     evicted: CancellationToken,
 }
@@ -50,13 +50,13 @@ impl Connection {
 }
 
 impl Clients {
-    /// `share` of `most` places are the most that one token gets.
+    /// Creates `most` permits, of which one token gets at most `share`.
     pub(super) fn new(most: usize, share: usize) -> Self {
         Self(Arc::new(Table { most, share, connections: Mutex::default() }))
     }
 
-    /// Returns a place, or nothing when every connection has a call that runs, or as many are just leaving. The holder of a
-    /// token that has its share makes room for itself.
+    /// Returns a permit, or `None` if every connection has a running call or `most` connections are being
+    /// evicted. If the holder of a token has used its share, one of its own connections is evicted.
     pub(super) fn admit(&self, holder: Option<&Arc<Caller>>) -> Option<ConnectionPermit> {
         let evicted = CancellationToken::new();
         let mut connections = self.0.lock();
@@ -91,7 +91,7 @@ impl Clients {
 }
 
 impl Clients {
-    /// Waits until no call runs, and nobody is about to make the first.
+    /// Waits until no call is running and every connection has sent its first request.
     pub(super) async fn answered(&self) {
         let is_asking = |connection: &Connection| connection.calls > 0 || !connection.has_asked;
         while self.0.lock().open.values().any(is_asking) {
@@ -99,7 +99,7 @@ impl Clients {
         }
     }
 
-    /// Waits until all connections are closed: what was answered is under way until then.
+    /// Waits until all connections are closed, because answers may still be on their way until then.
     pub(super) async fn gone(&self) {
         while !self.0.lock().open.is_empty() {
             tokio::time::sleep(limits::ANSWERED_PAUSE).await;
@@ -113,7 +113,7 @@ impl Table {
     }
 }
 
-/// The place of a connection, free again when the last of its clones is dropped.
+/// The permit of a connection, returned when its last clone is dropped.
 #[derive(Clone)]
 pub(super) struct ConnectionPermit(Arc<HeldPlace>);
 
@@ -124,7 +124,8 @@ struct HeldPlace {
 }
 
 impl ConnectionPermit {
-    /// A request begins to arrive. That is no call yet: who sends its end never must not be safe for that.
+    /// Records that a request has begun to arrive. It does not count as a call yet: a client that never sends
+    /// the end of a request must not be safe from eviction.
     pub(super) fn asks(&self) {
         self.0.change(|connection| {
             connection.has_asked = true;
@@ -132,18 +133,18 @@ impl ConnectionPermit {
         });
     }
 
-    /// Whether a request has begun to arrive.
+    /// Returns true if a request has begun to arrive.
     pub(super) fn has_asked(&self) -> bool {
         self.0.table.lock().open.get(&self.0.id).is_some_and(|connection| connection.has_asked)
     }
 
-    /// A call begins, and lasts until this is dropped.
+    /// Begins a call, which ends when the returned value is dropped.
     pub(super) fn call(&self) -> ClientCall {
         self.0.change(|connection| connection.calls += 1);
         ClientCall(self.clone())
     }
 
-    /// Waits until the place is another's.
+    /// Waits until this connection is evicted.
     pub(super) async fn evicted(&self) {
         self.0.evicted.cancelled().await;
     }
@@ -163,7 +164,7 @@ impl Drop for HeldPlace {
     }
 }
 
-/// A call that runs.
+/// A running call.
 pub(super) struct ClientCall(ConnectionPermit);
 
 impl Drop for ClientCall {
@@ -190,7 +191,7 @@ mod tests {
         let (first, second, third) =
             (clients.admit(None).unwrap(), clients.admit(None).unwrap(), clients.admit(None).unwrap());
         let call = first.call();
-        // It asks for something that never arrives whole, later than the third.
+        // This request never arrives completely, but begins later than the third connection.
         second.asks();
         let fourth = clients.admit(None).unwrap();
         assert!(leaves(&third) && !leaves(&first) && !leaves(&second));
@@ -198,10 +199,10 @@ mod tests {
         assert!(leaves(&second) && !leaves(&first) && !leaves(&fourth));
         drop(call);
         let calls = [fourth.call(), fifth.call()];
-        // The call has ended just now, but the others run.
+        // The first connection's call has just ended, but the others are running.
         let sixth = clients.admit(None).unwrap();
         assert!(leaves(&first) && !leaves(&fourth) && !leaves(&fifth));
-        // As many as there are places are leaving and have not gone.
+        // As many connections as there are permits are being evicted and have not closed.
         assert!(clients.admit(None).is_none());
         drop((first, second, third));
         let last = sixth.call();

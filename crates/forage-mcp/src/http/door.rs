@@ -1,7 +1,8 @@
-//! Connections of which nothing is known yet.
+//! Accepts unauthenticated connections.
 //!
-//! They cost as little as can be: one thread for all of them, one head each, no parsing of bodies, one small answer to
-//! those that may not come in, and the end. To take a connection never waits for anything.
+//! We spend as little on them as possible: one thread for all of them, one request head each, no parsing of
+//! bodies, one short answer to those that are refused, then the end. Accepting a connection never waits for
+//! anything else.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,7 +23,8 @@ use tokio_util::sync::CancellationToken;
 use super::super::limits;
 use super::{HttpGuard, ShortAnswer};
 
-/// Takes connections on a thread of its own until `shutdown`, which happens when that thread ends, too.
+/// Accepts connections on a separate thread until `shutdown`. If that thread ends early, it cancels
+/// `shutdown`.
 pub(super) fn open<H: ServerHandler + Clone>(
     listener: std::net::TcpListener,
     front: Arc<HttpGuard<H>>,
@@ -35,19 +37,21 @@ pub(super) fn open<H: ServerHandler + Clone>(
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let ended = runtime.block_on(async {
             let listener = TcpListener::from_std(listener)?;
-            // A task among those of the strangers: each of them has its turn before the next ones are taken.
+            // This task is scheduled like those of the connections, so each of them gets a turn before we
+            // accept more.
             let ending = front.ending.clone();
             let mut accepting = tokio::spawn(accept(listener, front, clients));
             tokio::select! {
                 ended = &mut accepting => return ended.map_err(io::Error::other),
-                // The listener goes with the task, and those that are here already are answered.
+                // Aborting the task closes the listener. Connections that are already open are still
+                // answered.
                 () = ending.cancelled() => accepting.abort(),
                 () = shutdown.cancelled() => return Ok(()),
             }
             shutdown.cancelled().await;
             Ok(())
         });
-        // A question of readiness that hangs is not waited for.
+        // This does not wait for a readiness check that hangs.
         runtime.shutdown_background();
         ended
     })
@@ -64,14 +68,15 @@ async fn accept<H: ServerHandler + Clone>(listener: TcpListener, front: Arc<Http
                 let (front, clients) = (Arc::clone(&front), clients.clone());
                 strangers.admit(|place| stranger(stream, place, front, clients));
             }
-            // Most likely there are no file descriptors left: a stranger's is the first to be given up.
+            // Most likely there are no file descriptors left. Unauthenticated connections are the first to be
+            // evicted.
             Err(_) if strangers.evict() => tokio::task::yield_now().await,
             Err(_) => tokio::time::sleep(limits::ACCEPT_PAUSE).await,
         }
     }
 }
 
-/// Reads the first head of a connection, and hands it on or ends it.
+/// Reads the first request head of a connection, and hands the connection on or ends it.
 async fn stranger<H: ServerHandler + Clone>(
     mut stream: TcpStream,
     mut place: StrangerPermit,
@@ -82,7 +87,7 @@ async fn stranger<H: ServerHandler + Clone>(
     let head = match timeout(limits::HTTP_READ, first_head(&mut stream, &mut read)).await {
         Ok(Some(head)) => head,
         Ok(None) => return,
-        // One that has said nothing is told nothing.
+        // A client that has sent nothing gets no answer.
         Err(_) if read.is_empty() => return,
         Err(_) => Err(ShortAnswer::new(StatusCode::REQUEST_TIMEOUT, "the request took too long to arrive")),
     };
@@ -107,7 +112,8 @@ async fn stranger<H: ServerHandler + Clone>(
     }
 }
 
-/// Reads up to the end of the first head, and maybe beyond. `None` when the connection has ended before.
+/// Reads to the end of the first head, and possibly beyond it. Returns `None` if the connection ends before
+/// that.
 async fn first_head(stream: &mut TcpStream, read: &mut Vec<u8>) -> Option<Result<Parts, ShortAnswer>> {
     loop {
         let before = read.len();
@@ -119,7 +125,8 @@ async fn first_head(stream: &mut TcpStream, read: &mut Vec<u8>) -> Option<Result
             let message = "the head of the request is too large";
             return Some(Err(ShortAnswer::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, message)));
         }
-        // What is no HTTP is seen at once; who sends single bytes is not parsed for each of them.
+        // The first bytes already show if this is not HTTP. After that we only parse when a head may be
+        // complete so that a client that sends single bytes costs little.
         if before == 0 || ends_head(&read[before.saturating_sub(2)..]) {
             match head(read) {
                 Ok(None) => {}
@@ -130,12 +137,12 @@ async fn first_head(stream: &mut TcpStream, read: &mut Vec<u8>) -> Option<Result
     }
 }
 
-/// Whether an empty line ends here, which a head does.
+/// Returns true if `bytes` contain the end of an empty line, which ends every head.
 fn ends_head(bytes: &[u8]) -> bool {
     bytes.windows(2).any(|pair| pair == b"\n\n") || bytes.windows(3).any(|three| three == b"\n\r\n")
 }
 
-/// The head that begins here; `None` while it has no end.
+/// Parses the head at the start of `bytes`. Returns `Ok(None)` if it is incomplete.
 fn head(bytes: &[u8]) -> Result<Option<Parts>, ShortAnswer> {
     let mut fields = [httparse::EMPTY_HEADER; limits::HEAD_FIELDS];
     let mut parsed = httparse::Request::new(&mut fields);
@@ -159,8 +166,8 @@ fn head(bytes: &[u8]) -> Result<Option<Parts>, ShortAnswer> {
     }
 }
 
-/// Sends an answer, and waits a little for the other side to have read it: to close while it still sends would take the
-/// answer away from it.
+/// Sends an answer and gives the other side time to read it. If we closed the connection while it is still
+/// sending, the answer would be lost.
 async fn end_with(answer: &[u8], mut stream: TcpStream, mut buffer: Vec<u8>) -> io::Result<()> {
     stream.write_all(answer).await?;
     stream.shutdown().await?;
@@ -175,8 +182,8 @@ async fn end_with(answer: &[u8], mut stream: TcpStream, mut buffer: Vec<u8>) -> 
     Ok(())
 }
 
-/// The places of strangers, in the order in which they make room for others: first those that have had their answer,
-/// then those that have been here for longest.
+/// The permits of unauthenticated connections, in order of eviction: first those that have got their answer,
+/// then the oldest.
 #[derive(Default)]
 struct Strangers(Mutex<OpenConnections>);
 
@@ -201,7 +208,7 @@ impl Strangers {
         self.lock().open.len()
     }
 
-    /// Begins a task with a place.
+    /// Starts a task with a permit.
     fn admit<F: Future<Output = ()> + Send + 'static>(
         self: &Arc<Self>,
         task: impl FnOnce(StrangerPermit) -> F,
@@ -209,26 +216,27 @@ impl Strangers {
         let mut connections = self.lock();
         let key = (Stage::Asking, connections.next);
         connections.next += 1;
-        // However soon it ends, its place is free again after it was taken: it waits for the lock.
+        // The task may end at once, but it needs our lock to return its permit, so the entry is always
+        // inserted first.
         let task = tokio::spawn(task(StrangerPermit { strangers: Arc::clone(self), key }));
         connections.open.insert(key, task.abort_handle());
     }
 
-    /// Ends the first; false when there is none.
+    /// Evicts the first connection. Returns false if there is none.
     fn evict(&self) -> bool {
         let first = self.lock().open.pop_first();
         first.inspect(|(_, task)| task.abort()).is_some()
     }
 }
 
-/// The place of a stranger, free again when it is dropped.
+/// The permit of an unauthenticated connection, returned when it is dropped.
 struct StrangerPermit {
     strangers: Arc<Strangers>,
     key: (Stage, u64),
 }
 
 impl StrangerPermit {
-    /// It has its answer, and stays only to read it.
+    /// Marks the connection as answered; it stays open only so that the client can read the answer.
     fn answered(&mut self) {
         let mut connections = self.strangers.lock();
         if let Some(task) = connections.open.remove(&self.key) {
@@ -260,7 +268,7 @@ mod tests {
             let shown = |head: &Parts| format!("{head:?}");
             for end in [input.len() / 2, input.len().saturating_sub(1), input.len() * 3 / 4] {
                 match (head(&input[..end]), &whole) {
-                    // What was read of a part is read of all.
+                    // A head that parses in a prefix must parse to the same in the whole input.
                     (Ok(Some(part)), Ok(Some(whole))) => assert_eq!(shown(&part), shown(whole)),
                     (Ok(Some(part)), _) => panic!("{part:?} was read of a part alone"),
                     (Err(_), Ok(Some(whole))) => panic!("{whole:?} was refused in part"),
@@ -269,7 +277,7 @@ mod tests {
             }
             if let Ok(Some(parts)) = whole {
                 assert!(parts.headers.len() <= limits::HEAD_FIELDS);
-                // It was taken for whole where a reader looks whether it is.
+                // A complete head must end where `ends_head` looks for its end.
                 assert!((1..=input.len()).any(|end| ends_head(&input[end.saturating_sub(3)..end])));
             }
         });

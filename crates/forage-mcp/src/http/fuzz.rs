@@ -1,4 +1,4 @@
-//! Bodies of strangers.
+//! Fuzzes bodies of unauthenticated requests.
 
 use forage_fuzz::target;
 use serde_json::Value;
@@ -12,7 +12,7 @@ fn the_method_of_a_body_is_read_from_json_alone() {
         r#"{"method":"init\u0069alize","method2":"initialize"}"#,
         r#"[{"method":"initialize"}]"#,
     ]);
-    // Found: what is no text opened a session, and was JSON.
+    // Found by fuzzing: a body that was not UTF-8 opened a session and counted as JSON.
     let seeds =
         [seeds, vec![b"{\"jsonrpc\":\"2\xff\xfe.0\",\"id\":1,\"method\":\"initialize\"}".to_vec()]].concat();
     target!(&seeds, |body| {
@@ -25,7 +25,7 @@ fn the_method_of_a_body_is_read_from_json_alone() {
         let refusal = String::from_utf8(ShortAnswer::no_message(body).to_bytes(false)).unwrap();
         let (_, answer) = refusal.split_once("\r\n\r\n").unwrap();
         let code = &serde_json::from_str::<Value>(answer).unwrap()["error"]["code"];
-        // A number that no `f64` holds is JSON by its grammar alone.
+        // A number that does not fit an `f64` is JSON by its grammar alone.
         assert!(value.is_none() || *code == -32600, "{refusal}");
         assert!(std::str::from_utf8(body).is_ok() || *code == -32700, "{refusal}");
     });

@@ -1,4 +1,4 @@
-//! Whether calls can be answered: what whoever sends clients here asks all the time.
+//! Readiness checks, which load balancers and orchestrators send all the time.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,12 +10,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::limits;
 
-/// Tells whether calls can be answered, else why not, in words for whoever runs the server. It may block.
+/// A check that calls can be answered. Its error is a reason for the server's operator. It may block.
 #[derive(Clone)]
 pub struct ReadyCheck(Arc<dyn Fn() -> Result<(), String> + Send + Sync>);
 
 impl ReadyCheck {
-    /// Asked again every few seconds at the most.
+    /// Creates a check. It runs at most once every [`limits::READINESS_KEPT`].
     pub fn new(check: impl Fn() -> Result<(), String> + Send + Sync + 'static) -> Self {
         Self(Arc::new(check))
     }
@@ -27,7 +27,7 @@ impl fmt::Debug for ReadyCheck {
     }
 }
 
-/// What was last found out. Anybody may ask, so that one asks for all.
+/// The cached result of the check. Anyone may ask, so one check answers all requests.
 pub(super) struct Readiness {
     check: Option<ReadyCheck>,
     ending: CancellationToken,
@@ -37,7 +37,7 @@ pub(super) struct Readiness {
 #[derive(Default)]
 struct LastFound {
     found: Option<(Instant, Result<(), String>)>,
-    /// The check that runs; it may go on when nobody waits for it any more.
+    /// The running check; it may continue after its request has gone.
     running: Option<JoinHandle<Result<(), String>>>,
 }
 
@@ -62,7 +62,7 @@ impl LastFound {
 }
 
 impl Readiness {
-    /// Not ready from the moment on when the server is to end.
+    /// Creates the readiness state. It is not ready from the moment `ending` is cancelled.
     pub(super) fn new(check: Option<ReadyCheck>, ending: CancellationToken) -> Self {
         Self { check, ending, found: Arc::default() }
     }
@@ -73,7 +73,8 @@ impl Readiness {
         }
         let Some(check) = self.check.clone() else { return Ok(()) };
         let mut found = Arc::clone(&self.found).lock_owned().await;
-        // A task of its own: who asked and left must not leave another check behind.
+        // A separate task continues if the request is dropped, so that the next request does not start
+        // another check.
         let asked = tokio::spawn(async move { found.state(check).await });
         asked.await.unwrap_or_else(|_| Err("the check failed inside; please report it".to_owned()))
     }

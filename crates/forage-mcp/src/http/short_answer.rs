@@ -1,4 +1,4 @@
-//! What is told to those whose request is not let in, is none, or is about the server itself.
+//! Short answers to requests that are refused, malformed, or about the server itself.
 
 use std::borrow::Cow;
 
@@ -13,7 +13,7 @@ use super::super::caller::CallerLimit;
 use super::super::limits;
 use super::Body;
 
-/// What a person sees who opens the server's address in a browser.
+/// The page that a person sees who opens the server's address in a browser.
 const FRONT_PAGE: &str = "\
 This is Forage: code search for agents, over the Model Context Protocol.
 
@@ -24,26 +24,27 @@ This is Forage: code search for agents, over the Model Context Protocol.
 https://github.com/forage-search/forage says what it is, and how clients are set up.
 ";
 
-/// An answer to what is not let in: to what nobody asks an MCP server for, and to what everyone may ask.
+/// A short answer to a request that does not reach the protocol layer: a refusal, or a page that anyone may
+/// read.
 #[derive(Debug)]
 pub(super) struct ShortAnswer {
     status: StatusCode,
     content: ShortContent,
-    /// Seconds after which the request may be tried again.
+    /// Seconds after which the request may be retried.
     retry_after: Option<u64>,
 }
 
 #[derive(Debug)]
 enum ShortContent {
-    /// A JSON-RPC error without id, which clients of the protocol can show.
+    /// A JSON-RPC error without id, which protocol clients can display.
     Error {
-        /// As JSON-RPC has it.
+        /// The JSON-RPC error code.
         code: i32,
         message: &'static str,
     },
-    /// For a person, or for a program that wants the status alone.
+    /// Text for a person, or for a program that needs only the status.
     Text(Cow<'static, str>),
-    /// For Prometheus.
+    /// Metrics for Prometheus.
     Metrics(String),
 }
 
@@ -53,7 +54,7 @@ impl ShortAnswer {
         Self { status, content: ShortContent::Error { code: -32600, message }, retry_after }
     }
 
-    /// For a token that has made as many requests as it may.
+    /// Answers a token that has reached its rate limit.
     pub(super) fn limited(limit: &CallerLimit) -> Self {
         let message = match limit {
             CallerLimit::AtOnce(_) => "as many requests of this token run as it may make at once",
@@ -62,7 +63,7 @@ impl ShortAnswer {
         Self { retry_after: Some(limit.seconds()), ..Self::new(StatusCode::TOO_MANY_REQUESTS, message) }
     }
 
-    /// For a body that is no message.
+    /// Answers a body that is not a message.
     pub(super) fn no_message(body: &[u8]) -> Self {
         let status = StatusCode::BAD_REQUEST;
         match std::str::from_utf8(body).map(serde_json::from_str::<IgnoredAny>) {
@@ -77,7 +78,7 @@ impl ShortAnswer {
         }
     }
 
-    /// For who asks for something else than the protocol: what the server is, and whether it serves.
+    /// Answers a request for a path outside the protocol: the front page, or the health check.
     pub(super) fn beside(method: &Method, path: &str) -> Self {
         let text = match path {
             "/" => FRONT_PAGE,
@@ -87,7 +88,7 @@ impl ShortAnswer {
         Self::page(method, StatusCode::OK, ShortContent::Text(text.into()))
     }
 
-    /// For who decides whether the server gets calls.
+    /// Answers the readiness check of a load balancer or orchestrator.
     pub(super) fn readiness(method: &Method, state: Result<(), String>) -> Self {
         match state {
             Ok(()) => Self::page(method, StatusCode::OK, ShortContent::Text("ready\n".into())),
@@ -98,7 +99,7 @@ impl ShortAnswer {
         }
     }
 
-    /// For who counts calls.
+    /// Answers a request for metrics.
     pub(super) fn metrics(method: &Method, text: String) -> Self {
         Self::page(method, StatusCode::OK, ShortContent::Metrics(text))
     }
@@ -112,7 +113,7 @@ impl ShortAnswer {
         }
     }
 
-    /// Why a request was refused, in a word; `None` where it was answered.
+    /// Returns the reason of a refusal as one word for the metrics, or `None` if the request was answered.
     pub(super) fn reason(&self) -> Option<&'static str> {
         match (self.status, &self.content) {
             (_, ShortContent::Text(_) | ShortContent::Metrics(_)) => None,
@@ -148,7 +149,7 @@ impl ShortAnswer {
         }
     }
 
-    /// Headers beside those that all of them have.
+    /// Returns the header that this answer has in addition to the common ones.
     fn header(&self) -> Option<(HeaderName, Cow<'static, str>)> {
         if let Some(seconds) = self.retry_after {
             return Some((RETRY_AFTER, seconds.to_string().into()));
@@ -163,18 +164,18 @@ impl ShortAnswer {
     }
 
     pub(super) fn into_response(self) -> Response<Body> {
-        // Of an answer to `HEAD` hyper sends the length alone.
+        // For `HEAD`, hyper sends only the length.
         let mut response = Response::new(Full::new(Bytes::from(self.body())).boxed());
         *response.status_mut() = self.status;
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type()));
         if let Some((name, value)) = self.header() {
-            // They are all ASCII.
+            // All values are ASCII, so this does not fail.
             response.headers_mut().extend(HeaderValue::from_str(&value).map(|value| (name, value)).ok());
         }
         response
     }
 
-    /// The whole answer, for a connection that ends with it; to `HEAD` without its content.
+    /// Returns the complete answer, for a connection that ends with it. An answer to `HEAD` has no content.
     pub(super) fn to_bytes(&self, is_to_head: bool) -> Vec<u8> {
         let (body, status) = (self.body(), self.status);
         let reason = status.canonical_reason().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The tokens that let clients in.
+//! Access tokens of clients.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::caller::Caller;
 
-/// A secret that lets its holder in. Of the secret itself nothing is kept but its hash.
+/// A secret that admits its holder. Only its hash is kept.
 #[derive(Clone)]
 pub struct AccessToken {
     digest: TokenDigest,
@@ -16,18 +16,19 @@ pub struct AccessToken {
     reads_metrics: bool,
 }
 
-/// SHA-256 of a token.
+/// The SHA-256 hash of a token.
 pub type TokenDigest = [u8; 32];
 
 impl AccessToken {
-    /// The token of everybody; `None` when the text can't be one.
+    /// Creates the token that all clients share. Returns `None` if the text is empty or has characters other
+    /// than visible ASCII.
     pub fn of_all(text: &str) -> Option<Self> {
         let text = text.trim();
         let is_token = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
         is_token.then(|| Self { digest: digest(text), holder: None, reads_metrics: true })
     }
 
-    /// The token that has this hash.
+    /// Creates the token of one holder from its hash.
     pub fn of(holder: Caller, digest: TokenDigest, reads_metrics: bool) -> Self {
         Self { digest, holder: Some(Arc::new(holder)), reads_metrics }
     }
@@ -56,7 +57,7 @@ fn digest(text: &str) -> TokenDigest {
     Sha256::digest(text).into()
 }
 
-/// All tokens, by their hashes: how long it takes to find none says nothing of what is in a token.
+/// All tokens, keyed by their hashes, so the time of a lookup reveals nothing about the text of a token.
 #[derive(Debug)]
 pub(super) struct KnownTokens(HashMap<TokenDigest, AccessToken>);
 
@@ -88,7 +89,7 @@ mod tests {
         assert!(tokens.find("all").is_some_and(|token| token.holder().is_none()));
         assert!(tokens.find("ab").is_none() && tokens.find("").is_none());
         assert!(!format!("{tokens:?}").contains("abc"));
-        // As sha256sum prints it.
+        // The hash as `sha256sum` prints it.
         let hex: String = digest("abc").iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hex, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     }
