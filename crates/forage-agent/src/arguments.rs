@@ -1,8 +1,9 @@
-//! Telling equal calls.
+//! Detects equal calls.
 
 use serde_json::Value;
 
-/// The same text for the same call, whatever the order of its fields and whatever is given as `null`.
+/// Returns the same text for equal calls, whatever the order of their fields. Fields that are `null` count as
+/// absent.
 pub(super) fn canonical(tool: &str, arguments: &Value) -> String {
     fn sorted(value: &Value) -> Value {
         match value {

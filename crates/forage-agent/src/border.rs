@@ -1,4 +1,5 @@
-//! What leaves the machine: text of tools and people, redacted, in a fence that files can't forge.
+//! The border between this machine and the model: redacts the text of tools and people, and fences it so that
+//! files can't forge the end of the data.
 
 use std::collections::hash_map::RandomState;
 use std::hash::{BuildHasher as _, Hasher as _};
@@ -15,45 +16,47 @@ pub(super) struct ResultBorder {
 }
 
 impl ResultBorder {
-    /// A border whose fence nobody knows before the conversation begins: its number comes from the system's source of
-    /// randomness, and `seed` only adds to it.
+    /// Creates a border whose fence can't be known before the conversation begins. Its number comes from the
+    /// system's source of randomness; `seed` only adds to it.
     pub(super) fn new(redactor: Redactor, seed: &str) -> Self {
         let fence = format!("{:016x}", RandomState::new().hash_one(seed));
         Self { redactor, fence, hidden: Hidden::default() }
     }
 
-    /// A border whose fence follows from the seed, which no file holds unless its author knows the question.
+    /// Creates a border whose fence is computed from the seed. A file can only contain it if its author knows
+    /// the question.
     pub(super) fn repeatable(redactor: Redactor, seed: &str) -> Self {
         let mut hasher = Hash64::default();
         hasher.write(seed.as_bytes());
         Self { redactor, fence: format!("{:016x}", hasher.finish()), hidden: Hidden::default() }
     }
 
-    /// The number by which data and the program's own remarks are told from what they look like.
+    /// Returns the number that marks genuine data fences and remarks of the program, as opposed to
+    /// imitations.
     pub(super) fn fence(&self) -> &str {
         &self.fence
     }
 
-    /// Secrets taken out so far, by the tools and here.
+    /// Returns the secrets redacted so far, by the tools and by this border.
     pub(super) fn hidden(&self) -> &Hidden {
         &self.hidden
     }
 
-    /// Text as it is, without its secrets.
+    /// Redacts text without fencing it.
     pub(super) fn plain(&mut self, text: &str) -> Redacted {
         let redacted = self.redactor.redact(text);
         self.hidden.add_counts(redacted.counts());
         redacted
     }
 
-    /// The answer of a tool, which has taken the secrets out before it cut anything.
+    /// Fences a tool's answer. The tool has already redacted it before it cut anything.
     pub(super) fn answer(&mut self, title: &str, answer: &Answer) -> Redacted {
         self.hidden.add_all(&answer.hidden);
         self.data(title, &answer.text)
     }
 
-    /// Text that may come from files, between two lines that it can't hold itself. Marks that stand in it are not counted
-    /// again.
+    /// Redacts text that may come from files, and fences it between two lines that it can't contain itself.
+    /// Redaction marks that it already contains are not counted again.
     pub(super) fn data(&mut self, title: &str, text: &str) -> Redacted {
         let body = self.plain(text);
         let fence = &self.fence;
@@ -68,7 +71,7 @@ impl ResultBorder {
         Redacted::concat([begin, body, end])
     }
 
-    /// A remark of the program, marked as such.
+    /// Formats a remark of the program, marked as such.
     pub(super) fn remark(&mut self, text: &str) -> Redacted {
         self.redactor.redact(&format!("[forage {}: {text}]\n", self.fence))
     }

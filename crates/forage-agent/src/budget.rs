@@ -1,4 +1,4 @@
-//! What is left of turns, calls and time.
+//! The remaining budget of turns, calls and time.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ pub enum LastTurn {
 }
 
 impl LastTurn {
-    /// For the model and for people.
+    /// Returns the reason in words, for the model and for people.
     pub(super) fn reason(self) -> &'static str {
         match self {
             Self::Turns => "no turns are left",
@@ -38,9 +38,9 @@ impl LastTurn {
 pub(super) struct Budget {
     pub(super) limits: Limits,
     pub(super) deadline: Instant,
-    /// The turn that is under way, counted from 1.
+    /// The current turn, counted from 1.
     pub(super) turn: usize,
-    /// Calls that were run.
+    /// Calls that have run.
     pub(super) calls: usize,
 }
 
@@ -49,37 +49,37 @@ impl Budget {
         Self { limits, deadline: started + limits.total, turn: 1, calls: 0 }
     }
 
-    /// Time left.
+    /// Returns the remaining time.
     pub(super) fn time(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
 
-    /// The part of the time that tools may not use.
+    /// Returns the part of the total time that is reserved for the answer.
     fn reserve(&self) -> Duration {
         self.limits.total / ANSWER_SHARE
     }
 
-    /// Time left for tools.
+    /// Returns the remaining time for tools.
     pub(super) fn time_for_tools(&self) -> Duration {
         self.time().saturating_sub(self.reserve())
     }
 
-    /// Turns left, the one that is under way included.
+    /// Returns the remaining turns, including the current one.
     pub(super) fn turns_left(&self) -> usize {
         (self.limits.turns + 1).saturating_sub(self.turn)
     }
 
-    /// Calls left.
+    /// Returns the remaining calls.
     pub(super) fn calls_left(&self) -> usize {
         self.limits.calls.saturating_sub(self.calls)
     }
 
-    /// Bytes that the result of each of so many calls of one turn may have.
+    /// Returns the maximum bytes of each result if a turn has this many calls.
     pub(super) fn bytes_per_call(&self, calls: usize, least: usize, most: usize) -> usize {
         (self.limits.bytes / TURN_SHARE / calls.max(1)).clamp(least, most.max(least))
     }
 
-    /// Why the turn that is about to begin is the last one, if it is.
+    /// Returns the reason why the next turn is the last one, if it is.
     pub(super) fn last_turn(&self, is_circling: bool) -> Option<LastTurn> {
         [
             (self.turn >= self.limits.turns, LastTurn::Turns),
@@ -91,7 +91,8 @@ impl Budget {
         .find_map(|(is_last, why)| is_last.then_some(why))
     }
 
-    /// What is left, for the model, at the beginning of a turn; `bytes` are those that results take at present.
+    /// Describes the remaining budget for the model at the beginning of a turn. `bytes` is the current size
+    /// of all results.
     pub(super) fn describe(&self, bytes: usize, with_time: bool) -> String {
         let Limits { turns, calls, bytes: all, .. } = self.limits;
         let left = format!(

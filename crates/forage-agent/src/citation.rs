@@ -1,4 +1,4 @@
-//! The places that an answer cites, and whether they are there.
+//! Finds the citations in an answer and checks that they exist.
 
 use std::collections::HashMap;
 
@@ -24,27 +24,28 @@ pub struct Citation {
     pub wrong: Option<String>,
 }
 
-/// An answer whose citations were checked.
+/// An answer with its citations checked.
 #[derive(Debug)]
 pub(super) struct CheckedAnswer {
-    /// The text with a mark behind each citation that is wrong.
+    /// The text, with a mark after each wrong citation.
     pub(super) text: String,
     pub(super) citations: Vec<Citation>,
-    /// Citations that were not checked, because there are too many or no time is left.
+    /// Citations that were not checked because there are too many or no time is left.
     pub(super) unchecked: usize,
 }
 
-/// What is known of a cited file.
+/// The state of a cited file.
 enum CitationTarget {
-    /// It has so many lines.
+    /// The file has this many lines.
     Count(u64),
-    /// It can't be cited.
+    /// The file can't be cited.
     Wrong(&'static str),
-    /// There was no time to count them.
+    /// There was no time to count the lines.
     Unknown,
 }
 
-/// Checks the citations of a text against the disk, each file within the roots and by the rules of every read.
+/// Checks the citations of a text against the disk. Each file is opened within the roots and under the same
+/// rules as any other read.
 pub(super) fn check(text: &str, context: &Context) -> CheckedAnswer {
     let stop = context.stop.within(CITATION_TIME);
     let mut files = HashMap::new();
@@ -58,7 +59,8 @@ pub(super) fn check(text: &str, context: &Context) -> CheckedAnswer {
         }
         let lines = files.entry(found.path).or_insert_with(|| lines_of(found.path, context, &stop));
         let wrong = match lines {
-            // A name with a number behind it, such as `localhost:8080`, is a citation only if there is such a file.
+            // A name followed by a number, such as `localhost:8080`, is a citation only if there is such a
+            // file.
             CitationTarget::Wrong(_) if !looks_like_path(found.path) => continue,
             CitationTarget::Wrong(problem) => Some((*problem).to_owned()),
             _ if found.start == 0 || found.end < found.start => Some("no such range of lines".to_owned()),
@@ -119,7 +121,8 @@ fn lines_of(path: &str, context: &Context, stop: &Stop) -> CitationTarget {
         }
         Ok(Contents::TooLarge) => {}
     }
-    // Only line feeds count from here on; a piece may end within a line, and the last line may have none.
+    // From here on only line feeds count. A piece may end within a line, and the last line may have no line
+    // feed.
     let feeds = |piece: &[u8]| piece.iter().filter(|byte| **byte == b'\n').count() as u64;
     let mut count = feeds(&bytes);
     let mut ended = bytes.last() == Some(&b'\n');
@@ -139,18 +142,18 @@ fn lines_of(path: &str, context: &Context, stop: &Stop) -> CitationTarget {
     }
 }
 
-/// What stands in a text like a citation.
+/// A part of a text that looks like a citation.
 #[derive(Debug, PartialEq, Eq)]
 struct CitationMatch<'t> {
     path: &'t str,
     start: u64,
     end: u64,
-    /// Where it ends in the text, a code mark behind it included.
+    /// The end of the citation in the text, including a backtick after it.
     at: usize,
 }
 
-/// `path:12`, `path:12-40`, and the forms `path#L12-L40` and `path:L12` of web pages. Looks at each character once: an
-/// answer may be one line of a mebibyte.
+/// Finds `path:12`, `path:12-40`, and the web forms `path#L12-L40` and `path:L12`. It visits each character
+/// once because an answer may be a single line of a mebibyte.
 fn find(text: &str) -> Vec<CitationMatch<'_>> {
     let (mut found, mut word): (Vec<CitationMatch<'_>>, PathStart) = (Vec::new(), PathStart::default());
     for (at, mark) in text.char_indices() {
@@ -160,7 +163,7 @@ fn find(text: &str) -> Vec<CitationMatch<'_>> {
             continue;
         }
         let Some((start, end, length)) = range(&text[at + 1..], mark) else { continue };
-        // An address is no path, and neither is a time of day.
+        // A URL is not a path, and neither is a time of day.
         if path.is_empty()
             || path.len() > CITED_PATH_BYTES
             || path.contains("://")
@@ -175,7 +178,8 @@ fn find(text: &str) -> Vec<CitationMatch<'_>> {
     found
 }
 
-/// Line numbers at the beginning of a text, and their bytes.
+/// Parses line numbers at the beginning of a text. Returns the first line, the last line and the number of
+/// bytes read.
 fn range(text: &str, mark: char) -> Option<(u64, u64, usize)> {
     let number = |text: &str, needs_l: bool| {
         let digits = match text.strip_prefix('L') {
@@ -195,18 +199,19 @@ fn range(text: &str, mark: char) -> Option<(u64, u64, usize)> {
             break;
         }
     }
-    // `10:30am` and `v1:2x` are something else.
+    // `10:30am` and `v1:2x` are not line numbers.
     let next = text[length..].chars().next();
     (!next.is_some_and(|c| c.is_alphanumeric() || c == '_')).then_some((start, end, length))
 }
 
-/// Where the path begins that may end here: between code marks it may hold anything, otherwise it is one word.
+/// Tracks the start of a path that may end at the current position. Between backticks a path may contain
+/// anything; elsewhere it is one word.
 #[derive(Default)]
 struct PathStart {
     start: usize,
-    /// Within code marks.
+    /// True between backticks.
     is_code: bool,
-    /// Nothing but space has come since the code mark.
+    /// True while only whitespace has followed the opening backtick.
     is_leading: bool,
 }
 
@@ -215,7 +220,7 @@ impl PathStart {
         &text[self.start.min(at)..at]
     }
 
-    /// Goes past a character.
+    /// Advances past a character.
     fn pass(&mut self, text: &str, at: usize, c: char) {
         let behind = at + c.len_utf8();
         match c {
@@ -226,7 +231,8 @@ impl PathStart {
             }
             c if self.is_code => {
                 self.is_leading &= c.is_whitespace();
-                // The last word of what stands there, if that alone is a citation, is found by the caller's check of names.
+                // In a list such as `a.rs:1, b.rs:2`, each entry starts a new path. The caller checks if its
+                // name looks like a file.
                 if self.is_leading || (c == ' ' && text[..at].ends_with(',') && self.start < at) {
                     self.start = behind;
                 }
@@ -237,7 +243,7 @@ impl PathStart {
     }
 }
 
-/// Whether a name looks like a file's: it has a directory, or an ending.
+/// Returns true if a name looks like a file path because it has a directory or an extension.
 fn looks_like_path(name: &str) -> bool {
     let ending = name.rsplit_once('.').map(|(_, ending)| ending);
     name.contains('/')
@@ -313,7 +319,7 @@ mod tests {
         });
     }
 
-    /// As much as an answer can have, in one line.
+    /// Tests one line as long as the longest possible answer.
     #[test]
     fn citations_in_a_line_without_end_are_found_in_time() {
         for piece in ["a/b:1 ", ":1", "`:1", "#L1", "a:1-"] {

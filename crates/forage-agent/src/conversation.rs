@@ -1,26 +1,26 @@
-//! The messages of a conversation, and how old results make room for new ones.
+//! The messages of a conversation, and the eviction of old results.
 //!
-//! Messages alternate on every wire (user, model, results, model, …), so a remark of the program is never a message of
-//! its own: it ends the one before it. History only grows at its end, which is what providers cache by; only when room
-//! is needed, the oldest results are replaced by a mark.
+//! On every wire, messages alternate (user, model, results, model, …). A remark of the program is therefore
+//! never a separate message but is appended to the previous one. The history only grows at its end because
+//! providers cache by prefix. Only when space is needed, the oldest results are replaced by a placeholder.
 
 use forage_llm::{ChatMessage, ChatRequest, ModelTurn, Redacted, ToolDefinition, ToolResult};
 
 use super::limits::ANSWER_TOKENS;
 
-/// A result in the place of one that was taken out.
+/// The placeholder for an evicted result.
 const TAKEN_OUT: &str =
     "[this result was taken out to make room; make the call again if it is still needed]\n";
 
-/// The conversation of one question.
+/// The conversation about one question.
 pub(super) struct Conversation {
     system: Redacted,
     messages: Vec<ChatMessage>,
-    /// Results that are whole, oldest first.
+    /// Results that are still complete, oldest first.
     results: Vec<ResultPlace>,
 }
 
-/// Where the result of a call is.
+/// The location of a call's result in the messages.
 struct ResultPlace {
     message: usize,
     slot: usize,
@@ -32,8 +32,8 @@ impl Conversation {
         Self { system, messages: vec![ChatMessage::User(opening)], results: Vec::new() }
     }
 
-    /// The request for the next turn. The tools stay declared in the last turn, too: Anthropic's protocol refuses
-    /// results of tools that are not, and all providers cache by what stands before the messages.
+    /// Builds the request for the next turn. Tools stay declared in the last turn, because Anthropic's
+    /// protocol rejects results of undeclared tools and all providers cache the part before the messages.
     pub(super) fn request(&self, tools: &[ToolDefinition], last: bool) -> ChatRequest {
         ChatRequest {
             system: self.system.clone(),
@@ -45,7 +45,7 @@ impl Conversation {
         }
     }
 
-    /// Adds a turn of the model and the results of its calls, each with the number of its call.
+    /// Adds a turn of the model and the results of its calls, each with its call number.
     pub(super) fn add(&mut self, turn: ModelTurn, results: Vec<(usize, ToolResult)>) {
         self.messages.push(ChatMessage::Model(turn));
         let message = self.messages.len();
@@ -55,7 +55,7 @@ impl Conversation {
         self.messages.push(ChatMessage::ToolResults(results.into_iter().map(|(_, result)| result).collect()));
     }
 
-    /// Ends what the model reads next with a remark.
+    /// Appends a remark to the last message before the model's next turn.
     pub(super) fn remark(&mut self, remark: &Redacted) {
         match self.messages.last_mut() {
             Some(ChatMessage::User(text)) => text.push(remark),
@@ -68,7 +68,7 @@ impl Conversation {
         }
     }
 
-    /// Bytes of the results.
+    /// Returns the total bytes of the results.
     pub(super) fn bytes(&self) -> usize {
         let results = self.messages.iter().filter_map(|message| match message {
             ChatMessage::ToolResults(results) => Some(results),
@@ -77,8 +77,8 @@ impl Conversation {
         results.flatten().map(|result| result.text.as_str().len()).sum()
     }
 
-    /// Takes out the oldest results until all together have at most so many bytes; those of the newest turn stay, for
-    /// the model has not seen them. Gives the numbers of their calls.
+    /// Evicts the oldest results until all results together have at most `most` bytes. Results of the newest
+    /// turn stay because the model has not seen them. Returns the call numbers of the evicted results.
     pub(super) fn make_room(&mut self, most: usize) -> Vec<usize> {
         let newest = self.messages.len() - 1;
         let mut bytes = self.bytes();

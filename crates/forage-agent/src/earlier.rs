@@ -1,4 +1,4 @@
-//! What a question goes on from: questions that were asked before, and what came of them.
+//! Earlier questions and their answers, which a later question can follow.
 
 use std::fmt::Write as _;
 use std::hash::Hasher as _;
@@ -15,8 +15,8 @@ use super::limits::{
 };
 use super::transcript::{Transcript, shown};
 
-/// A question and its answer, without secrets, as the next question is told of it. Of the results of tools it holds the
-/// first lines: what is needed again is read again, as it is then.
+/// A question and its answer, redacted, in the form that the next question's model gets. Of tool results it
+/// contains only the first lines: a model that needs more reads the files again in their current state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EarlierExchange {
     /// The question.
@@ -25,22 +25,22 @@ pub struct EarlierExchange {
     pub answer: String,
     /// The models that answered.
     pub models: Vec<String>,
-    /// The calls that were made, with the first line of what came of each.
+    /// The calls that were made, each with the first line of its result.
     pub calls: Vec<String>,
     /// The files that the answer cites.
     pub files: Vec<CitedFile>,
 }
 
-/// A file that an answer cites, as it was then.
+/// A file that an answer cites, in its state at that time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CitedFile {
-    /// As the answer has it.
+    /// The path as the answer spells it.
     pub path: String,
-    /// A hash of its contents.
+    /// Hash of the contents.
     pub hash: u64,
 }
 
-/// What a cited file is now.
+/// The current state of a cited file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Same,
@@ -49,8 +49,9 @@ enum State {
 }
 
 impl Transcript {
-    /// The exchange that a later question can go on from; `None` without an answer. Its secrets are taken out whatever the
-    /// redactor of the context does: who lets a model read them has not asked for copies of them on a disk.
+    /// Returns the exchange that a later question can follow, or `None` if there is no answer. Secrets are
+    /// always redacted, whatever the context's redactor does: a user who lets a model read them has not asked
+    /// for copies on disk.
     pub fn exchange(&self, context: &Context) -> Option<EarlierExchange> {
         let redactor = Redactor::standard();
         let plain = |text: &str| redactor.redact(text).as_str().to_owned();
@@ -79,7 +80,8 @@ impl Transcript {
     }
 }
 
-/// A hash of a file's contents, beneath the roots and by the rules of every read; `None` where it can't be read.
+/// Returns a hash of a file's contents, or `None` if it can't be read. The file is opened within the roots
+/// and under the same rules as any other read.
 fn hash_of(path: &str, context: &Context) -> Option<u64> {
     let (root, path) = context.roots.find(path.strip_prefix("./").unwrap_or(path)).ok()?;
     let mut file = root.open_file(&path).ok()?;
@@ -88,7 +90,7 @@ fn hash_of(path: &str, context: &Context) -> Option<u64> {
     bytes.truncate(EXCHANGE_FILE_BYTES);
     let mut hasher = Hash64::default();
     hasher.write(&bytes);
-    // Of a longer one the beginning and the size have to tell.
+    // A longer file is identified by its beginning and its size.
     hasher.write_u64(if matches!(contents, Contents::Whole) { 0 } else { file.size() });
     Some(hasher.finish())
 }
@@ -101,8 +103,8 @@ fn state(file: &CitedFile, context: &Context) -> State {
     }
 }
 
-/// What the model is told of the earlier questions: the newest that there is room for, each fenced as data, because its
-/// answer is a model's word about files.
+/// Describes the earlier questions for the model, as many of the newest as fit. Each is fenced as data
+/// because its answer is a model's statement about files.
 pub(super) fn tell(earlier: &[EarlierExchange], context: &Context, border: &mut ResultBorder) -> Redacted {
     let mut told = Redacted::default();
     let mut room = EARLIER_BYTES;
@@ -110,7 +112,8 @@ pub(super) fn tell(earlier: &[EarlierExchange], context: &Context, border: &mut 
     for exchange in earlier.iter().rev() {
         let (mut text, not_same) = describe(exchange, context);
         if text.len() > room {
-            // The newest is what the question goes on from.
+            // The newest exchange is always included, cut if necessary, because the question follows it
+            // directly.
             if !parts.is_empty() {
                 break;
             }
@@ -142,7 +145,7 @@ pub(super) fn tell(earlier: &[EarlierExchange], context: &Context, border: &mut 
     told
 }
 
-/// An exchange in words, and how many of its files are not what they were.
+/// Describes an exchange, and returns the number of its files that have changed or are gone.
 fn describe(exchange: &EarlierExchange, context: &Context) -> (String, usize) {
     let EarlierExchange { question, answer, models, calls, files } = exchange;
     let mut text = format!(

@@ -1,71 +1,72 @@
-//! What happens in a conversation, for whoever watches.
+//! Events during a conversation, for observers.
 
 use std::time::Duration;
 
 use forage_llm::Usage;
 
-/// Something happened. Texts in it come from models and files: whoever shows them makes them fit for that.
+/// An event in a conversation. Its texts come from models and files, so observers must sanitize them before
+/// display.
 #[derive(Debug)]
 pub enum AgentEvent<'a> {
     /// A model is asked.
     Asking {
         /// The turn, counted from 1.
         turn: usize,
-        /// Most turns of the conversation.
+        /// Maximum turns of the conversation.
         turns: usize,
-        /// `provider/model`.
+        /// The model as `provider/model`.
         model: &'a str,
-        /// It is told to answer now.
+        /// True if the model must answer now.
         last: bool,
     },
-    /// A piece of its text, while it is written.
+    /// A piece of the model's text, while it is being written.
     Text(&'a str),
-    /// A model said something.
+    /// A model has responded.
     Said {
-        /// Calls that it wants made.
+        /// Number of calls that the model requests.
         calls: usize,
-        /// Tokens, where they are known.
+        /// Token usage, if known.
         usage: Option<Usage>,
-        /// US dollars, where the price is known.
+        /// Cost in US dollars, if the price is known.
         cost_usd: Option<f64>,
         /// Wall time.
         elapsed: Duration,
     },
-    /// A model failed, and what is done about it.
+    /// A model failed.
     Failed {
-        /// What went wrong.
+        /// The error.
         error: &'a str,
-        /// What is done about it.
+        /// The reaction to the error.
         then: &'a str,
     },
-    /// A tool begins.
+    /// A call has started.
     CallStarted {
         /// Number of the call in the conversation, counted from 1.
         number: usize,
         /// The tool.
         tool: &'a str,
-        /// Its arguments as JSON.
+        /// The arguments as JSON.
         arguments: &'a str,
     },
-    /// A tool has ended.
+    /// A call has ended.
     CallEnded {
         /// See [`AgentEvent::CallStarted`].
         number: usize,
         /// The tool.
         tool: &'a str,
-        /// Bytes of its result.
+        /// Size of the result in bytes.
         bytes: usize,
         /// Wall time.
         elapsed: Duration,
-        /// Why it failed, if it did.
+        /// The error, if the call failed.
         error: Option<&'a str>,
     },
-    /// The oldest results were taken out of the conversation.
+    /// The oldest results were evicted from the conversation.
     MadeRoom {
-        /// How many.
+        /// Number of evicted results.
         results: usize,
     },
 }
 
-/// A function that is told of every event. Calls that run in parallel report from their own threads.
+/// A function that receives every event. Parallel calls report from their own threads.
 pub type EventListener<'a> = &'a (dyn Fn(&AgentEvent<'_>) + Sync);

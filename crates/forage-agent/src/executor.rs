@@ -1,8 +1,9 @@
-//! Runs the calls of one turn, several at a time.
+//! Runs the calls of one turn in parallel.
 //!
-//! All tools only read, so calls can't disturb each other. Each keeps the threads that it would have alone: what makes
-//! them take turns is the system's scheduler, which leaves no processor idle while any call has work. Giving each a
-//! share of the threads would make one long call among short ones slower than it is alone.
+//! All tools only read, so calls can't disturb each other. Each call keeps the threads that it would have
+//! alone. The system's scheduler shares the processors among them, and leaves none idle while any call has
+//! work. If each call got only a share of the threads, one long call among short ones would be slower than
+//! alone.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,23 +14,23 @@ use forage_tools::registry::AnyTool;
 use forage_tools::{Answer, Context, ToolError, telemetry};
 use serde_json::Value;
 
-/// A call to be made.
+/// A call to run.
 pub(super) struct Job {
     pub(super) tool: Arc<dyn AnyTool>,
     pub(super) arguments: Value,
 }
 
-/// What became of it.
+/// The outcome of a job.
 pub(super) struct Ran {
     pub(super) result: Result<Answer, ToolError>,
     pub(super) elapsed: Duration,
 }
 
-/// Runs the jobs, at most `width` at a time, and gives what became of each in the order of the jobs. `started` and
-/// `ended` are told the index of a job from the thread that runs it.
+/// Runs the jobs, at most `width` at a time, and returns the outcomes in job order. `started` and `ended` are
+/// called with the job's index from the thread that runs it.
 ///
-/// A job that has not begun when `context.stop` says so is not run. One that fails or panics harms no other. The call
-/// returns when all have: tools keep to their stop by themselves.
+/// A job that has not started when `context.stop` fires is not run. A job that fails or panics does not
+/// affect the others. This returns only when all jobs have ended, because tools watch the stop themselves.
 pub(super) fn run(
     jobs: &[Job],
     width: usize,
@@ -49,7 +50,7 @@ fn run_one(job: &Job, context: &Context) -> Ran {
     let started = Instant::now();
     let result = match context.stop.check() {
         Some(_) => Err(ToolError::Cancelled),
-        // The registry catches panics of its tools; a tool from elsewhere may not.
+        // The registry catches panics of its own tools, but other tools may panic.
         None => {
             catch_unwind(AssertUnwindSafe(|| telemetry::call(&*job.tool, context, job.arguments.clone())))
                 .unwrap_or_else(|_| {

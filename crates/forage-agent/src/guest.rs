@@ -1,4 +1,4 @@
-//! A tool that is not ours, behind the border of those that are.
+//! Wraps tools that are not ours so that the same rules apply as to our own.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use serde_json::Value;
 
 use super::limits::GUEST_ERROR_BYTES;
 
-/// Pause between two looks at whether a call is to end.
+/// Interval at which we check for cancellation.
 const TICK: Duration = Duration::from_millis(20);
 
-/// A tool of a program's own. What it says of itself is shown like what it answers: without secrets and control characters.
+/// A program's own tool. Its description and schema are redacted and sanitized like its answers.
 pub(super) struct Guest {
     tool: Arc<dyn AnyTool>,
     description: String,
@@ -70,7 +70,8 @@ impl AnyTool for Guest {
         self.schema.clone()
     }
 
-    /// Runs it on a thread that is left alone when the time is up: nothing makes a stranger keep to it.
+    /// Runs the tool on a thread that is abandoned when the time is up, because we can't force foreign code
+    /// to stop.
     fn call(&self, context: &Context, request: Value) -> Result<Answer, ToolError> {
         let (tell, told) = channel();
         let (tool, mut own) = (Arc::clone(&self.tool), context.clone());
@@ -78,7 +79,7 @@ impl AnyTool for Guest {
         own.stop = stop.clone();
         let work = move || {
             let called = catch_unwind(AssertUnwindSafe(|| tool.call(&own, request)));
-            // Nobody may wait any more.
+            // The receiver is gone if the call has ended meanwhile.
             let _ = tell.send(called.unwrap_or_else(|_| {
                 Err(ToolError::Internal {
                     tool: tool.name().to_owned(),
@@ -109,7 +110,7 @@ impl AnyTool for Guest {
     }
 }
 
-/// Cleans all texts of a schema; names of properties are what the model has to write, and stay.
+/// Cleans all texts of a schema. Property names stay unchanged because the model must write them exactly.
 fn clean_texts(value: &mut Value, clean: &impl Fn(&str) -> String) {
     match value {
         Value::String(text) => *text = clean(text),
@@ -119,7 +120,8 @@ fn clean_texts(value: &mut Value, clean: &impl Fn(&str) -> String) {
     }
 }
 
-/// The answer as one of ours would be: without secrets, without control characters, within the bytes of an answer.
+/// Treats an answer like one of our own tools': redacts it, removes control characters, and cuts it at the
+/// maximum size of an answer.
 fn bounded(mut answer: Answer, context: &Context) -> Answer {
     let redacted = context.redactor.redact(&answer.text);
     answer.hidden.add_counts(redacted.counts());

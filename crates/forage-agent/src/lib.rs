@@ -1,14 +1,14 @@
-//! The agent: answers a question about a repository with the tools.
+//! The agent: answers questions about a repository with the tools.
 //!
-//! A model is shown the question and the tools, calls them, several at a time, reads the results and answers. Everything
-//! that it is shown from files is redacted and fenced; its budget of turns, calls, bytes and time is told to it with
-//! each request; what it cites is checked against the disk. It ends by its deadline, whatever models and tools do, with
-//! what is known by then.
+//! The model gets the question and the tools. It calls tools, several at a time, reads the results and
+//! answers. All file contents that it sees are redacted and fenced. Each request states the remaining budget
+//! of turns, calls, bytes and time, and the answer's citations are checked against the disk. The agent always
+//! ends by its deadline, whatever models and tools do, with the results known by then.
 //!
-//! - [`Agent`]: what an agent is made of, and [`Agent::ask`]. The loop itself is in `session`.
-//! - [`Limits`]: what a user may bound, with the defaults and their reasons in [`limits`].
-//! - [`AgentEvent`]: what happens on the way, for whoever watches.
-//! - [`Transcript`]: what came of it, as records and as text.
+//! - [`Agent`]: the parts of an agent, and [`Agent::ask`]. The loop itself is in `session`.
+//! - [`Limits`]: the limits that a user can set; [`limits`] has the defaults and their reasons.
+//! - [`AgentEvent`]: events during a conversation, for observers.
+//! - [`Transcript`]: the result, as records and as text.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -20,7 +20,7 @@
 //! use forage_tools::{Answer, Context, ToolError};
 //! use serde_json::{Value, json};
 //!
-//! /// A tool of this program, beside Forage's own.
+//! /// A tool of this program, in addition to Forage's own.
 //! struct Tickets;
 //!
 //! impl AnyTool for Tickets {
@@ -84,52 +84,54 @@ use guest::Guest;
 pub use limits::Limits;
 pub use transcript::{ToolCallRecord, Transcript, Turn, TurnEnd};
 
-/// An agent. One agent can be asked many questions, one after the other or at the same time.
+/// An agent. One agent can answer many questions, also at the same time.
 #[derive(Clone)]
 pub struct Agent {
-    /// The models that are asked, in order of preference. The next one goes on when one fails.
+    /// The models to ask, in order of preference. If one fails, the next one continues.
     pub models: Vec<Arc<dyn ChatModel>>,
-    /// The tools that the models may call. A program's own tools come by [`Agent::add_tool`].
+    /// The tools that the models may call. Use [`Agent::add_tool`] for a program's own tools.
     pub tools: Vec<Arc<dyn AnyTool>>,
-    /// Roots, limits and settings of the tools. Its redactor is the conversation's, too, and its `stop` ends it.
+    /// Roots, limits and settings of the tools. The conversation uses its redactor, and cancelling its `stop`
+    /// ends the conversation.
     pub context: Context,
-    /// The words in which they are told of what can be done about an error.
+    /// The wording of advice to the models about errors.
     pub manner: &'static dyn Manner,
-    /// The text that tells the models of their work in place of what is built in: a template, in which `{grep_search}`
-    /// stands for what that tool is called. What tells data from instructions stands behind it always.
+    /// The system prompt to use instead of the built-in one: a template in which `{grep_search}` stands for
+    /// that tool's name. The rules that separate data from instructions are always appended.
     pub prompt: Option<Arc<str>>,
-    /// Bounds of a conversation.
+    /// Limits of a conversation.
     pub limits: Limits,
-    /// Whether answers are read while they are written. What is answered is the same; [`AgentEvent::Text`] comes of it.
+    /// True to stream answers. The answers are the same; streaming adds [`AgentEvent::Text`] events.
     pub streams: bool,
-    /// Whether the same question about the same tree makes the same requests, so that they can be replayed: the fence
-    /// is computed from the question instead of drawn, and the model is not told the seconds that are left.
+    /// True if the same question about the same tree should make the same requests so that recordings can be
+    /// replayed. The fence is then computed from the question instead of drawn at random, and the model does
+    /// not see the remaining seconds.
     pub repeatable: bool,
 }
 
 /// The reasons for which a question is not asked at all.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
-    /// There is nobody to ask.
+    /// There is no model to ask.
     #[error("no model is configured that could answer")]
     NoModel,
-    /// There is nothing to ask.
+    /// The question is empty.
     #[error("the question is empty; say in a sentence what you want to know about the repository")]
     NoQuestion,
-    /// It is no question any more.
+    /// The question is too long.
     #[error(
         "the question has {bytes} bytes, over the limit of {most}; shorten it, and name files instead of quoting them"
     )]
     LongQuestion {
-        /// Its bytes.
+        /// Size of the question in bytes.
         bytes: usize,
-        /// The limit.
+        /// The limit in bytes.
         most: usize,
     },
 }
 
 impl Agent {
-    /// An agent with the default limits.
+    /// Creates an agent with the default limits.
     pub fn new(models: Vec<Arc<dyn ChatModel>>, tools: Vec<Arc<dyn AnyTool>>, context: Context) -> Self {
         let limits = Limits::default();
         Self {
@@ -144,12 +146,13 @@ impl Agent {
         }
     }
 
-    /// Gives the models one more tool, of the program's own. What it answers is nobody's promise: it goes through the same
-    /// border as files do, is cut at [`Context::text_bytes`], and is not waited for beyond the time of the tools, whatever
-    /// the tool does.
+    /// Adds a tool of the program's own. Its answers are untrusted: they are redacted and fenced like file
+    /// contents, cut at [`Context::text_bytes`], and not awaited beyond the time for tools, whatever the tool
+    /// does.
     ///
     /// # Errors
-    /// Its name is none that models take, or another tool has it.
+    ///
+    /// Returns an error if models don't accept the name, or another tool already has it.
     pub fn add_tool(&mut self, tool: Arc<dyn AnyTool>) -> Result<(), ToolError> {
         let name = tool.name().to_owned();
         if !is_name(&name) {
@@ -170,20 +173,22 @@ impl Agent {
         Ok(())
     }
 
-    /// Answers a question. Blocks until there is an answer, the time is up or `context.stop` is cancelled.
+    /// Answers a question. Blocks until there is an answer, the time is up, or `context.stop` is cancelled.
     ///
     /// # Errors
-    /// [`AskError`] when nothing was asked. Whatever goes wrong later is told by the transcript.
+    ///
+    /// Returns [`AskError`] if the question could not be asked. The transcript reports all later failures.
     pub fn ask(&self, question: &str, watch: EventListener<'_>) -> Result<Transcript, AskError> {
         self.ask_after(&[], question, watch)
     }
 
-    /// The same for a question that goes on from earlier ones, the oldest first. The models need not be those that
-    /// answered them: they are told in words. What files those answers cite is looked at again, and what has changed is
-    /// said.
+    /// Answers a question that follows earlier ones, given oldest first. The models read the earlier answers
+    /// as text, so they need not be the models that gave them. Files that the earlier answers cite are
+    /// checked again, and the model is notified of changes.
     ///
     /// # Errors
-    /// As [`Self::ask`].
+    ///
+    /// Returns the same errors as [`Self::ask`].
     pub fn ask_after(
         &self,
         earlier: &[EarlierExchange],
@@ -204,11 +209,12 @@ impl Agent {
     }
 }
 
-/// The tools that an agent is given: those that agents are told of, less `keyword_search` where nobody could filter its
+/// Returns the tools for an agent: the advertised ones, without `keyword_search` if no model can filter its
 /// results.
 ///
 /// # Errors
-/// Two of them have one name.
+///
+/// Returns an error if two tools have the same name.
 pub fn usable_tools(
     context: &Context,
     mut choice: ToolSelection,

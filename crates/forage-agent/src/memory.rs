@@ -1,19 +1,19 @@
-//! The calls that were made, so that none is made twice.
+//! Remembers the calls of a conversation so that none is made twice.
 
 use std::collections::HashMap;
 
 use super::limits::SAME_CALL_TURNS;
 
-/// What is known of a call.
+/// The result of looking up a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Recall {
-    /// It has to be made.
+    /// The call has to be made.
     New,
-    /// The call with this number was the same, and the conversation holds its result.
+    /// The call with this number was the same, and the conversation contains its result.
     Shown(usize),
 }
 
-/// One conversation's calls by what they ask for.
+/// The calls of one conversation, keyed by tool and arguments.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     calls: HashMap<String, Seen>,
@@ -22,14 +22,14 @@ pub(super) struct Memory {
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// The call whose result the conversation holds, or will at the end of this turn.
+    /// The call whose result the conversation contains, or will contain at the end of this turn.
     shown_by: Option<usize>,
     last_turn: usize,
     turns: usize,
 }
 
 impl Memory {
-    /// Looks a call up that is asked for in this turn, under this number.
+    /// Looks up a call that is requested in this turn under this number.
     pub(super) fn recall(&mut self, key: &str, turn: usize, number: usize) -> Recall {
         let seen = self.calls.entry(key.to_owned()).or_default();
         if seen.last_turn != turn {
@@ -45,14 +45,14 @@ impl Memory {
         }
     }
 
-    /// The result of this call is not in the conversation (any more), or may be another one next time.
+    /// Forgets a result because it is no longer in the conversation, or may differ next time.
     pub(super) fn forget(&mut self, number: usize) {
         for seen in self.calls.values_mut().filter(|seen| seen.shown_by == Some(number)) {
             seen.shown_by = None;
         }
     }
 
-    /// Whether a call was asked for in so many turns that nothing new will come of it.
+    /// Returns true if the same call was requested in so many turns that we expect nothing new.
     pub(super) fn is_circling(&self) -> bool {
         self.circling
     }

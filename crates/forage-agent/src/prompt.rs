@@ -1,4 +1,4 @@
-//! What a conversation begins with.
+//! The system prompt and the first message of a conversation.
 
 use std::fmt::Write as _;
 
@@ -12,37 +12,39 @@ use super::border::ResultBorder;
 use super::earlier::{self, EarlierExchange};
 use super::limits::{LISTING_BYTES, LISTING_TIME};
 
-/// The system prompt.
+/// The built-in system prompt.
 pub(super) const SYSTEM: &str = include_str!("prompt.md");
 
-/// The part of the system prompt by which what files say is told from what the program says: no prompt goes without it.
+/// Returns the part of the system prompt that separates file contents from the program's words. Every prompt
+/// must contain it.
 fn data_rules() -> &'static str {
     let from = SYSTEM.find("What is data and what is not:").unwrap_or_default();
     let to = SYSTEM.find("How to answer:").unwrap_or(SYSTEM.len());
     SYSTEM.get(from..to).unwrap_or(SYSTEM).trim_end()
 }
 
-/// A system prompt of the user's: a template of the names of tools, and behind it what the border needs.
+/// Builds a system prompt from the user's template, and appends the rules for the border.
 pub(super) fn system(own: &str, names: &ToolNames) -> String {
     format!("{}\n\n{}\n", names.fill(own).trim(), data_rules())
 }
 
-/// What the model is told when its turn is the last.
+/// Returns the remark that tells the model that this turn is the last one.
 pub(super) fn last_turn(reason: &str) -> String {
     format!(
         "this is the last turn, because {reason}: answer the question now, in text; calls are not run any more"
     )
 }
 
-/// What a model is told that said nothing.
+/// The remark to a model that returned neither text nor a call.
 pub(super) const NUDGE: &str =
     "the last answer held neither text nor a call; answer the question in text, or call a tool";
 
-/// What a model is told that called tools in the last turn instead of answering.
+/// The remark to a model that called tools in the last turn instead of answering.
 pub(super) const NUDGE_TO_ANSWER: &str =
     "no call is run any more; answer the question now, in text, with what is known";
 
-/// The first message: the fence, the root, what is in it, and the question last, where models read it best.
+/// Builds the first message: the fence, the roots, a listing, and the question last, where models pay most
+/// attention to it.
 pub(super) fn opening(
     question: &str,
     earlier: &[EarlierExchange],

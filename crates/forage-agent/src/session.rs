@@ -1,4 +1,4 @@
-//! The loop: the model speaks, its calls are made, until it answers or has to.
+//! The agent's loop: asks the model and makes its calls until it answers or must stop.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,10 +21,10 @@ use super::prompt;
 use super::speaker::{Silence, Speaker};
 use super::transcript::{Transcript, Turn, TurnEnd};
 
-/// Everything that one question needs.
+/// The state of one question.
 pub(super) struct AgentSession<'a> {
     pub(super) agent: &'a Agent,
-    /// What the tools are called.
+    /// The names of the tools.
     pub(super) names: Arc<ToolNames>,
     pub(super) watch: EventListener<'a>,
     pub(super) stop: &'a Stop,
@@ -32,14 +32,14 @@ pub(super) struct AgentSession<'a> {
     pub(super) border: ResultBorder,
     pub(super) conversation: Conversation,
     pub(super) memory: Memory,
-    /// Number of the call that was answered last.
+    /// Number of the most recent call.
     pub(super) calls: usize,
     pub(super) transcript: Transcript,
     speaker: Speaker<'a>,
     definitions: Vec<ToolDefinition>,
 }
 
-/// Asks a question and gives what came of it.
+/// Asks a question and returns the transcript.
 pub(super) fn run(
     agent: &Agent,
     earlier: &[EarlierExchange],
@@ -115,7 +115,7 @@ impl<'a> AgentSession<'a> {
                 }
                 Err(silence) => return silence.into(),
             };
-            // One that was told to answer and calls a tool is told once more, if there is a turn for that.
+            // A model that calls a tool although it was told to answer is told once more, if a turn is left.
             let is_over = self.budget.turns_left() <= 1 || told_to_answer;
             if answer.calls.is_empty() || (last.is_some() && is_over) {
                 return self.take_answer(answer);
@@ -132,7 +132,7 @@ impl<'a> AgentSession<'a> {
         }
     }
 
-    /// Ends what the model reads next with its budget, and with the order to answer when this turn is the last.
+    /// Appends the remaining budget to the last message, and the order to answer if this turn is the last.
     fn say_what_is_left(&mut self, last: Option<LastTurn>) {
         self.make_room(self.agent.limits.bytes);
         let mut text = self.budget.describe(self.conversation.bytes(), !self.agent.repeatable);
@@ -149,7 +149,7 @@ impl<'a> AgentSession<'a> {
         self.conversation.remark(&remark);
     }
 
-    /// Takes old results out until all have so many bytes at most. Whether any was.
+    /// Evicts old results until all together have at most `bytes` bytes. Returns true if any was evicted.
     fn make_room(&mut self, bytes: usize) -> bool {
         let taken = self.conversation.make_room(bytes);
         taken.iter().for_each(|call| self.memory.forget(*call));
@@ -160,8 +160,8 @@ impl<'a> AgentSession<'a> {
         !taken.is_empty()
     }
 
-    /// What the model says next. A conversation that is too long for it is made shorter first; then another model may
-    /// be able to read it.
+    /// Returns the model's next answer. If the conversation is too long for the model, we first make it
+    /// shorter. If that does not help, another model may be able to read it.
     fn listen(&mut self, last: bool) -> Result<ChatAnswer, Silence> {
         let mut shrinks = 0;
         loop {
@@ -209,7 +209,7 @@ impl<'a> AgentSession<'a> {
         });
     }
 
-    /// The text of the last turn as the answer. Calls that stand beside it are not made.
+    /// Takes the text of the last turn as the answer. Calls in the same turn are not made.
     fn take_answer(&mut self, answer: ChatAnswer) -> TurnEnd {
         let (finish, text) = (answer.finish, sanitize(answer.text.trim()));
         if !answer.calls.is_empty() {
@@ -251,7 +251,7 @@ impl<'a> AgentSession<'a> {
             usage.output_tokens += turn.output_tokens;
         }
         transcript.usage = usage;
-        // A sum that leaves a turn out would be a price that is too low.
+        // If one turn's cost is unknown, the sum would be too low, so it is unknown too.
         transcript.cost_usd = transcript.turns.iter().map(|turn| turn.cost_usd).sum();
         transcript.cost_usd = transcript.cost_usd.filter(|_| !transcript.turns.is_empty());
         transcript.elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);

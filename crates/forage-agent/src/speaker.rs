@@ -1,5 +1,5 @@
-//! Who answers: the first model, asked once more when it fails for a moment, then the second for the rest of the
-//! conversation.
+//! Fallback among the models: a model is retried once after a temporary failure, then the next one continues
+//! for the rest of the conversation.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,20 +11,20 @@ use forage_llm::{CallBudget, ChatAnswer, ChatError, ChatModel, ChatRequest, Fini
 use super::event::{AgentEvent, EventListener};
 use super::limits::MODEL_SILENCE;
 
-/// Why there is no answer.
+/// The reasons why there is no answer.
 #[derive(Debug)]
 pub(super) enum Silence {
-    /// The caller gave up.
+    /// The caller cancelled the call.
     Interrupted,
-    /// The time for everything is up.
+    /// The total time is up.
     Time,
-    /// The model said nothing at all.
+    /// The model returned an empty answer.
     Empty,
-    /// The model, or a guard in front of it, refused.
+    /// The model, or a filter in front of it, refused.
     Refused,
-    /// The conversation is longer than the model can read.
+    /// The conversation is longer than the model's context.
     TooLong(ChatError),
-    /// The models failed.
+    /// All models failed.
     Failed,
 }
 
@@ -32,14 +32,14 @@ pub(super) enum Silence {
 pub(super) struct Speaker<'a> {
     models: &'a [Arc<dyn ChatModel>],
     at: usize,
-    /// Providers none of whose models will answer.
+    /// Providers that won't answer with any of their models.
     ruled_out: Vec<String>,
     stop: &'a Stop,
     watch: EventListener<'a>,
     streams: bool,
-    /// What went wrong on the way, a sentence each.
+    /// Failures along the way, one sentence each.
     pub(super) failures: Vec<String>,
-    /// What the model had written when its call was ended.
+    /// The text that the model had written when its call was ended.
     pub(super) unfinished: String,
 }
 
@@ -62,12 +62,13 @@ impl<'a> Speaker<'a> {
         }
     }
 
-    /// The name of the model that is asked next.
+    /// Returns the name of the model that is asked next.
     pub(super) fn name(&self) -> String {
         self.models.get(self.at).map(|model| model.name()).unwrap_or_default()
     }
 
-    /// Asks until a model answers: each once more if its failure may be over in a moment, then the next. No call takes longer than `most`, nor beyond `deadline`.
+    /// Asks until a model answers. Each model is retried once if its failure may be temporary, then the next
+    /// one is asked. No call takes longer than `most` or continues after `deadline`.
     pub(super) fn ask(
         &mut self,
         request: &ChatRequest,
@@ -112,8 +113,8 @@ impl<'a> Speaker<'a> {
         }
     }
 
-    /// Lets the next model go on with the conversation; one of another provider where the error says that no model of
-    /// this one will answer.
+    /// Switches to the next model, or to the next provider if the error affects all models of this one.
+    /// Returns false if none is left.
     pub(super) fn change(&mut self, error: &ChatError) -> bool {
         if error.rules_out_provider() {
             self.ruled_out.extend(self.models.get(self.at).map(|model| model.provider()));
@@ -128,7 +129,7 @@ impl<'a> Speaker<'a> {
         true
     }
 
-    /// Old results were taken out because of the error, and the same model is asked again.
+    /// Records an error after which old results were evicted and the same model is asked again.
     pub(super) fn made_room(&mut self, error: &ChatError) {
         self.failures.push(error.to_string());
     }
@@ -169,8 +170,9 @@ impl<'a> Speaker<'a> {
     }
 }
 
-/// Whether the same request may succeed shortly after. Beside what the client says, an answer that is not what its
-/// protocol says: in the middle of a conversation the model has shown that it can do better.
+/// Returns true if the same request may soon succeed. In addition to the client's retryable errors, this
+/// covers answers that violate the protocol, because the model has answered correctly earlier in the
+/// conversation.
 fn is_momentary(error: &ChatError) -> bool {
     error.is_retryable() || matches!(error, ChatError::BadAnswer { .. })
 }

@@ -1,4 +1,4 @@
-//! What happened, for programs and for people.
+//! The record of a conversation, for programs and for people.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -171,20 +171,22 @@ impl Transcript {
         }
     }
 
-    /// The transcript as JSON.
+    /// Returns the transcript as JSON.
     ///
     /// # Errors
-    /// Never: there is nothing in it that JSON can't hold.
+    ///
+    /// This never fails in practice because JSON can represent everything in a transcript.
     pub fn records(&self) -> Result<Value, serde_json::Error> {
         serde_json::to_value(self)
     }
 
-    /// Calls that were run.
+    /// Returns the number of calls that were run.
     pub fn calls_run(&self) -> usize {
         self.turns.iter().flat_map(|turn| &turn.calls).filter(|call| call.run).count()
     }
 
-    /// The answer, or what is known without one, for people; notes come last and only we write them.
+    /// Returns the answer as text for people. Without an answer, returns the known facts. The notes come
+    /// last, and only we write them.
     pub fn text(&self) -> String {
         let mut text = match &self.answer {
             Some(answer) => answer.trim_end().to_owned(),
@@ -197,9 +199,9 @@ impl Transcript {
         text
     }
 
-    /// Returns what stands behind the answer, for whoever has read what the models wrote while they did: the citations
-    /// that are wrong, which nothing marks there, and the notes. Without an answer, why there is none, and what is
-    /// known.
+    /// Returns the text that follows an answer, for readers who have seen the model's text as a stream: the
+    /// wrong citations, which the stream does not mark, and the notes. Without an answer, returns the reason
+    /// and the known facts.
     pub fn text_behind_answer(&self) -> String {
         let mut text = match &self.answer {
             Some(_) => String::new(),
@@ -221,7 +223,7 @@ impl Transcript {
         text
     }
 
-    /// Returns why there is no answer, in a sentence; `None` when there is one.
+    /// Returns a sentence that says why there is no answer, or `None` if there is one.
     pub fn why_no_answer(&self) -> Option<String> {
         let why = match self.stop_reason {
             TurnEnd::Answered => return None,
@@ -238,12 +240,13 @@ impl Transcript {
         Some(format!("{why}{last}"))
     }
 
-    /// What a model said in the last turn in which it said something.
+    /// Returns the model's text from the last turn that had any.
     fn said_last(&self) -> Option<&str> {
         self.turns.iter().rev().map(|turn| turn.text.as_str()).find(|said| !said.is_empty())
     }
 
-    /// Why there is no answer, and what is known: of what models wrote, these, the unfinished and the last.
+    /// Returns the reason why there is no answer and the known facts. `written` holds the models' unfinished
+    /// text and their last text, if any.
     fn without_answer(&self, written: &[Option<&str>; 2]) -> String {
         let mut text = format!("No answer: {}.\n", self.why_no_answer().unwrap_or_default());
         for (title, said) in ["What the model had written", "What the model said last"].iter().zip(written) {
@@ -319,7 +322,7 @@ impl Transcript {
     }
 }
 
-/// One line of bounded length, fit for a terminal.
+/// Returns the first line, cut to a bounded length and safe for a terminal.
 pub(super) fn shown(text: &str) -> String {
     let line = sanitize_line(text.lines().next().unwrap_or_default().trim()).into_owned();
     match line.char_indices().nth(SHOWN_BYTES) {

@@ -1,4 +1,4 @@
-//! The calls of one turn: which are made, what the others are told, and the results in the order of the calls.
+//! The calls of one turn: decides which are made, and returns all results in call order.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -15,11 +15,11 @@ use super::memory::Recall;
 use super::session::AgentSession;
 use super::transcript::{ToolCallRecord, shown};
 
-/// What is done with a call.
+/// The way in which a call is answered.
 enum CallPlan {
-    /// The job with this index answers it.
+    /// By the job with this index.
     Run(usize),
-    /// It is answered with a remark.
+    /// By a remark.
     Remark { text: String, is_error: bool, same_as: Option<usize> },
 }
 
@@ -30,8 +30,8 @@ impl CallPlan {
 }
 
 impl AgentSession<'_> {
-    /// Makes the calls of a turn, as far as they are new and within the limits, and adds the turn with one result per
-    /// call to the conversation. In the last turn none is made.
+    /// Makes the calls of a turn that are new and within the limits, and adds the turn to the conversation
+    /// with one result per call. In the last turn, no call is made.
     pub(super) fn make_calls(&mut self, answer: ChatAnswer, last: bool) {
         let started = Instant::now();
         let calls = answer.calls.clone();
@@ -115,7 +115,7 @@ impl AgentSession<'_> {
         CallPlan::Run(jobs.len() - 1)
     }
 
-    /// One of the agent's own tools. What it was not given it can't call, whatever the registry holds.
+    /// Returns one of the agent's own tools. Other tools can't be called even if the registry has them.
     fn tool(&self, name: &str) -> Option<Arc<dyn AnyTool>> {
         registry::named(&self.agent.tools, name, |tool| &**tool).cloned()
     }
@@ -145,7 +145,8 @@ impl AgentSession<'_> {
         executor::run(jobs, self.agent.limits.parallel, &context, &started, &ended)
     }
 
-    /// The context of the calls of a turn: they end before the time that is the answer's, and share the turn's bytes.
+    /// Builds the context for the calls of a turn. They end before the time that is reserved for the answer,
+    /// and share the turn's bytes.
     fn context_of_calls(&self, calls: usize) -> Context {
         let mut context = self.agent.context.clone();
         let time = self.budget.time_for_tools();
@@ -157,7 +158,7 @@ impl AgentSession<'_> {
         context
     }
 
-    /// The result of a call that was made.
+    /// Returns the result of a call that was made.
     fn result(
         &mut self,
         call: &ToolCall,
@@ -176,7 +177,7 @@ impl AgentSession<'_> {
         };
         let whole = result.as_ref().is_ok_and(|answer| !answer.partial());
         if !whole {
-            // It may go better next time.
+            // The next attempt may return more, so we allow the same call again.
             self.memory.forget(number);
         }
         let title = format!("call {number}, {}:", forage_tools::sanitize_line(&call.name));
@@ -192,7 +193,7 @@ impl AgentSession<'_> {
         record.bytes = data.as_str().len();
         record.elapsed_ms = milliseconds(elapsed);
         match ended {
-            // Other programs' tools tell of nothing.
+            // Tools of other programs report no results.
             Ok(head) => record.answer = Some(head).filter(|head| !head.results_of.is_empty()),
             Err(error) => record.error = Some(forage_tools::sanitize(&error)),
         }

@@ -1,4 +1,4 @@
-//! The executor with tools that wait, fail and panic.
+//! Tests the executor with tools that wait, fail and panic.
 
 use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::*;
 
-/// A tool made of a function.
+/// A tool made from a closure.
 struct Fake<F>(F);
 
 impl<F: Fn(&Context, &Value) -> Result<String, ToolError> + Send + Sync> AnyTool for Fake<F> {
@@ -59,7 +59,7 @@ fn run_all(
         .collect()
 }
 
-/// The barrier opens only when four calls are in flight at the same time: with fewer, this test would never end.
+/// The barrier opens only if four calls are running at the same time. With fewer, this test would hang.
 #[test]
 fn calls_of_one_turn_overlap() {
     let barrier = Arc::new(Barrier::new(4));
@@ -86,7 +86,7 @@ fn a_width_of_one_is_sequential_on_the_callers_thread() {
     assert_eq!(*seen.lock().unwrap(), expected);
 }
 
-/// The calls end in the reverse of their order, each one only after the one behind it.
+/// The calls end in reverse order because each one waits for the next.
 #[test]
 fn results_are_in_call_order_whatever_ends_first() {
     type Line = (Mutex<Option<Receiver<()>>>, Mutex<Option<Sender<()>>>);
