@@ -1,9 +1,9 @@
-//! A connector for ureq whose every wait ends early when the call's budget says so.
+//! A connector for ureq whose waits all end early if the call has to end.
 //!
-//! ureq's own time-outs end a call at a set time, but nothing in it can ask «is the caller still there?» while
-//! a read blocks. So the TCP layer is ours: it connects, reads and writes in slices of [`WAIT_SLICE`] and looks
-//! at the call's state between them. TLS is ureq's rustls layer on top, whose handshake goes through the same
-//! slices.
+//! ureq's own timeouts end a call at a set time, but ureq has no way to check for cancellation while a read
+//! blocks. We therefore implement the TCP layer ourselves: it connects, reads and writes in slices of
+//! [`WAIT_SLICE`] and checks the call's state between them. TLS is ureq's rustls layer on top, whose
+//! handshake uses the same slices.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -23,7 +23,7 @@ use crate::limits::MAX_ADDRESSES;
 use crate::line::CallSlot;
 use crate::resolve::addresses;
 
-/// State that the layers of one call share, with its outcome.
+/// State and outcome of one call, shared by its layers.
 #[derive(Debug, Default)]
 pub struct CallState {
     stop: Stop,
@@ -36,13 +36,13 @@ pub struct CallState {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum ConnectStage {
-    /// The call uses the connection of the call before, or has not begun one.
+    /// The call uses the connection of the previous call, or has not opened one yet.
     Reused,
     /// Resolving the server's name.
     Resolving,
-    /// Trying its addresses.
+    /// Trying the server's addresses.
     Connecting,
-    /// Connected, in the TLS handshake if there is one.
+    /// Connected, and in the TLS handshake if there is one.
     Securing,
     /// The request may have been sent.
     Connected,
@@ -51,9 +51,9 @@ pub enum ConnectStage {
 /// Reason why a call has to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectHalt {
-    /// Its deadline passed, or its caller cancelled.
+    /// The deadline passed, or the caller cancelled the call.
     Stopped(Stopped),
-    /// No byte moved for this long.
+    /// No byte was transferred for this long.
     Idle(Duration),
 }
 
@@ -62,8 +62,8 @@ pub enum ConnectHalt {
 struct Idle {
     limit: Duration,
     begun: Instant,
-    /// Time of the last byte either way, in milliseconds since `begun`; [`Self::NOT_YET`] while connecting, which has
-    /// a limit of its own.
+    /// Time of the last byte in either direction, in milliseconds since `begun`. [`Self::NOT_YET`] while
+    /// connecting, which has its own limit.
     moved: AtomicU64,
 }
 
@@ -87,12 +87,12 @@ impl Idle {
 }
 
 impl CallState {
-    /// `idle` is the maximum pause on the connection, if any.
+    /// Creates the state of a call. `idle` is the maximum pause on the connection, if any.
     pub(crate) fn new(stop: Stop, idle: Option<Duration>) -> Self {
         Self { stop, idle: idle.map(Idle::new), ..Self::default() }
     }
 
-    /// Returns the progress of its connection.
+    /// Returns the progress of the call's connection.
     pub fn stage(&self) -> ConnectStage {
         use ConnectStage::{Connected, Connecting, Resolving, Reused, Securing};
         let stage = self.stage.load(Ordering::Acquire);
@@ -104,7 +104,7 @@ impl CallState {
         self.stage.store(stage as u8, Ordering::Release);
     }
 
-    /// Returns why the call has to end, if it has to. The first reason stays.
+    /// Returns the reason why the call has to end, if it has to. Later calls return the same reason.
     pub fn halt(&self) -> Option<ConnectHalt> {
         if let Some(halt) = self.stopped.get() {
             return Some(*halt);
@@ -119,7 +119,7 @@ impl CallState {
         Some(*self.stopped.get_or_init(|| halt))
     }
 
-    /// Records that a byte went either way.
+    /// Records that a byte was transferred in either direction.
     fn touch(&self) {
         if let Some(idle) = &self.idle {
             idle.touch();
@@ -132,10 +132,12 @@ impl CallState {
         self.stop.deadline().map_or(Duration::MAX, left)
     }
 
-    /// Turns [`Self::halt`] into an error for ureq's layers. They only carry it; the reason is read from here.
+    /// Converts [`Self::halt`] to an error for ureq's layers. The error has no reason; read it from this
+    /// state.
     ///
     /// # Errors
-    /// The call has to end.
+    ///
+    /// Returns an error if the call has to end.
     pub fn check(&self) -> Result<(), Error> {
         match self.halt() {
             Some(_) => Err(Error::Timeout(Timeout::Global)),
@@ -172,7 +174,8 @@ impl Connector<()> for BudgetConnector {
     }
 }
 
-/// Connects to the first address that accepts. Each gets half of the remaining time, the last one all of it.
+/// Connects to the first address that accepts. Each address gets half of the remaining time, the last one all
+/// of it.
 fn connect_any(addresses: &[SocketAddr], most: Duration, state: &CallState) -> Result<TcpStream, Error> {
     let addresses = &addresses[..addresses.len().min(MAX_ADDRESSES)];
     let mut last = Error::HostNotFound;
@@ -205,15 +208,16 @@ fn connect_one(address: SocketAddr, until: Instant, state: &CallState) -> io::Re
     Ok(socket.into())
 }
 
-/// `EINPROGRESS` has no stable [`io::ErrorKind`]; Windows reports the same state as «would block».
+/// Returns true if connecting continues in the background. `EINPROGRESS` has no stable [`io::ErrorKind`];
+/// Windows reports the same state as "would block".
 fn is_in_progress(error: &io::Error) -> bool {
     const EINPROGRESS: [i32; 2] = [115, 36];
     error.kind() == io::ErrorKind::WouldBlock
         || (cfg!(unix) && error.raw_os_error().is_some_and(|code| EINPROGRESS.contains(&code)))
 }
 
-/// Waits until the socket is connected. std and socket2 offer no poll, so the socket is asked for its peer at
-/// growing intervals; the longest is a slice.
+/// Waits until the socket is connected. Neither std nor socket2 has a poll function, so we ask for the peer
+/// address at growing intervals of up to one slice.
 fn await_connected(socket: &Socket, until: Instant, state: &CallState) -> io::Result<()> {
     let mut pause = Duration::from_micros(200);
     loop {
@@ -247,7 +251,7 @@ impl BudgetTransport {
     }
 }
 
-/// Returns whether only the slice is over, not the stream.
+/// Returns true if only the slice has ended, not the stream.
 fn is_pause(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::Interrupted)
 }
@@ -258,7 +262,7 @@ impl Transport for BudgetTransport {
     }
 
     fn transmit_output(&mut self, amount: usize, _: NextTimeout) -> Result<(), Error> {
-        // Not `write_all`: after a time-out it does not say how much was written.
+        // We can't use `write_all` because after a timeout it does not report how much was written.
         let (mut sent, state) = (0, self.slot.state());
         state.touch();
         while sent < amount {
@@ -277,7 +281,7 @@ impl Transport for BudgetTransport {
     }
 
     fn await_input(&mut self, _: NextTimeout) -> Result<bool, Error> {
-        // Only time spent here counts as idle, not the time that a caller takes for a piece.
+        // Only time spent here counts as idle, not the time that a caller takes to process a piece.
         let state = self.slot.state();
         state.touch();
         loop {
@@ -293,7 +297,7 @@ impl Transport for BudgetTransport {
         }
     }
 
-    /// Returns whether the connection can be reused: it is open and has no unread bytes.
+    /// Returns true if the connection can be reused because it is open and has no unread bytes.
     fn is_open(&mut self) -> bool {
         let probe = self.stream.set_nonblocking(true).and_then(|()| self.stream.peek(&mut [0]));
         let is_silent = probe.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock);

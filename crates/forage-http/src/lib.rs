@@ -1,9 +1,10 @@
-//! HTTP requests within a deadline.
+//! HTTP requests with a deadline.
 //!
-//! A [`Line`] holds one connection to a server and makes one call at a time. Every wait of a call (for a name, a
-//! connection, TLS, a byte either way) ends with its [`Stop`](forage_base::Stop). Redirects are not followed, so that a key
-//! never reaches a host that the user did not name, and proxies are not used. Names are resolved when a connection is made.
-//! Certificates are checked against the authorities that browsers trust, or the system's if the settings say so.
+//! A [`Line`] holds one connection to a server and makes one call at a time. Every wait of a call (for name
+//! resolution, the connection, TLS, and each read or write) ends with its [`Stop`](forage_base::Stop).
+//! Redirects are not followed, so a key never reaches a host that the user did not name. Proxies are not
+//! used. Names are resolved whenever a connection is opened. Certificates are verified against the
+//! authorities that browsers trust, or those of the system if the settings say so.
 //!
 //! ```no_run
 //! use std::time::Duration;

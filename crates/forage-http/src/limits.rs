@@ -1,14 +1,14 @@
-//! Every limit of this crate, with its unit and its reason.
+//! Limits of this crate, each with its unit and reason.
 
 use std::time::Duration;
 
-/// Longest time to connect to one address, in seconds, unless the settings say otherwise. A host that has not accepted by
-/// then is unreachable for an interactive search, and the next address or server is the better use of the deadline.
+/// Default of the maximum time to connect to one address. A host that has not accepted by then is unreachable
+/// for an interactive search, and the remaining time is better spent on the next address or server.
 pub(crate) const MAX_CONNECT: Duration = Duration::from_secs(10);
 
-/// Most addresses of one host that are tried. Beyond a few the deadline is gone anyway.
+/// Maximum addresses of one host that are tried. After a few addresses, the deadline has usually passed.
 pub(crate) const MAX_ADDRESSES: usize = 8;
 
-/// Most name look-ups that may be under way in this process. The system's look-up cannot be interrupted, so a
-/// given-up one lives on until the system ends it; this bounds how many can.
+/// Maximum name look-ups in progress in this process. The system's look-up can't be interrupted, so an
+/// abandoned one continues until the system ends it. This limits their number.
 pub(crate) const MAX_LOOKUPS: usize = 8;

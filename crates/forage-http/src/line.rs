@@ -1,4 +1,4 @@
-//! A connection to a server, and the agent that makes requests over it.
+//! A connection to a server, and the agent that sends requests over it.
 
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,18 +17,19 @@ use crate::resolve::LateResolver;
 /// Settings of connections.
 #[derive(Debug, Clone)]
 pub struct LineSettings {
-    /// Certificates of the servers' authorities.
+    /// Trusted root certificates.
     pub roots: RootCerts,
-    /// TLS state. Lines to one server share it, so that certificates are loaded once and sessions resume.
+    /// TLS state. Lines to the same server should share it so that certificates are loaded once and sessions
+    /// resume.
     pub tls: Arc<RustlsConnector>,
-    /// Maximum time to connect to one address, without TLS.
+    /// Maximum time to connect to one address, excluding TLS.
     pub connect_timeout: Duration,
-    /// Whether the connection stays open for the next call.
+    /// True if the connection stays open for the next call.
     pub keep_alive: bool,
 }
 
 impl Default for LineSettings {
-    /// Trusts the authorities that browsers trust, and opens a connection for each call.
+    /// Trusts the authorities that browsers trust, and opens a new connection for each call.
     fn default() -> Self {
         Self {
             roots: RootCerts::WebPki,
@@ -43,7 +44,8 @@ impl LineSettings {
     /// Trusts the authorities of the operating system, or those in the file that `SSL_CERT_FILE` names.
     ///
     /// # Errors
-    /// There are none.
+    ///
+    /// Returns an error if there are no such authorities or they can't be read.
     pub fn with_system_roots(self) -> io::Result<Self> {
         let found = rustls_native_certs::load_native_certs();
         let roots: Vec<_> = found.certs.iter().map(|root| Certificate::from_der(root).to_owned()).collect();
@@ -55,14 +57,14 @@ impl LineSettings {
     }
 }
 
-/// One connection at a time, for one call at a time.
+/// Holds one connection at a time, for one call at a time.
 #[derive(Debug)]
 pub struct Line {
     agent: Agent,
     slot: Arc<CallSlot>,
 }
 
-/// Current call of a line. A connection outlives its calls, so its layers look here.
+/// The current call of a line. A connection outlives its calls, so its layers look up the call here.
 #[derive(Debug, Default)]
 pub(crate) struct CallSlot(Mutex<Arc<CallState>>);
 
@@ -90,8 +92,8 @@ impl Line {
         Self { agent: Agent::with_parts(config, connector, LateResolver), slot }
     }
 
-    /// Begins a call and ends the one before. Every wait is bounded by `stop`, and by `idle`, the maximum pause on the
-    /// connection, if any. Returns the state of the call.
+    /// Begins a call and replaces the previous one. Every wait is limited by `stop`, and by `idle`, the
+    /// maximum pause on the connection, if given. Returns the state of the call.
     pub fn begin(&self, stop: &Stop, idle: Option<Duration>) -> Arc<CallState> {
         let state = Arc::new(CallState::new(stop.clone(), idle));
         *self.slot.0.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&state);
@@ -101,7 +103,8 @@ impl Line {
     /// Sends a request and reads the head of its response.
     ///
     /// # Errors
-    /// There is no response. The state of the call says whether it was ended early.
+    ///
+    /// Returns an error if there is no response. The state of the call shows if the call was ended early.
     pub fn run(&self, request: Request<impl AsSendBody>) -> Result<Response<Body>, ureq::Error> {
         self.agent.run(request)
     }

@@ -16,15 +16,15 @@ use crate::connect::CallState;
 use crate::host::{is_localhost, literal_address};
 use crate::limits::{MAX_ADDRESSES, MAX_LOOKUPS};
 
-/// Number of look-ups in progress in this process, abandoned ones included.
+/// Number of look-ups in progress in this process, including abandoned ones.
 static LOOKUPS: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns the addresses of a server, within the budget of one call.
 ///
-/// Addresses and `localhost` need no look-up; that `localhost` is this machine is what permits plain http to
-/// it. Any other name goes to the system's resolver, the one wait that nothing can interrupt: it runs on a
-/// thread of its own, which a call that ends early leaves behind until the system gives up (by default some
-/// seconds). [`MAX_LOOKUPS`] bounds how many there can be.
+/// IP addresses and `localhost` need no look-up. We permit plain http to `localhost` because it always means
+/// this machine. Any other name goes to the system's resolver, the only wait that nothing can interrupt. The
+/// resolver therefore runs on a separate thread. If the call ends early, this thread continues until the
+/// system gives up, by default after some seconds. [`MAX_LOOKUPS`] limits the number of such threads.
 pub(crate) fn addresses(uri: &Uri, state: &CallState) -> Result<Vec<SocketAddr>, Error> {
     state.check()?;
     let host = uri.host().ok_or_else(|| Error::BadUri("no host".to_owned()))?;
@@ -42,7 +42,8 @@ pub(crate) fn addresses(uri: &Uri, state: &CallState) -> Result<Vec<SocketAddr>,
     if addresses.is_empty() { Err(Error::HostNotFound) } else { Ok(addresses) }
 }
 
-/// Defers resolution to the connector: ureq resolves for every request, even if it needs no new connection.
+/// Leaves resolution to the connector, because ureq resolves for every request even if it needs no new
+/// connection.
 #[derive(Debug)]
 pub(crate) struct LateResolver;
 
@@ -52,7 +53,7 @@ impl Resolver for LateResolver {
     }
 }
 
-/// Decrements the count of look-ups, however the look-up ends.
+/// Counts one look-up until it is dropped, however the look-up ends.
 struct LookupPermit;
 
 impl LookupPermit {
