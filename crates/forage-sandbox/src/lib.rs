@@ -1,10 +1,11 @@
-//! The second wall: on Linux, Landlock keeps the process itself from what no call may touch, whatever goes wrong above
-//! it: files, TCP, abstract sockets, signals.
+//! The sandbox: on Linux, Landlock restricts the process itself, so that even a bug in the layers above can't
+//! reach files, TCP ports, abstract sockets or signals that no call may use.
 //!
-//! The first wall, which holds everywhere, is `forage_fs`: every file is opened beneath a root's handle. This one is
-//! the kernel's. It binds the calling thread and the threads and processes that it starts afterwards, so that it has to
-//! stand before any of them, and it can't be taken down again. What a command has to do in front of it is given to a
-//! thread that was started before ([`Outside`]).
+//! This is the second layer of defense. The first, which exists on all systems, is `forage_fs`: it opens
+//! every file beneath a root's handle. The kernel enforces this second layer for the calling thread and for
+//! all threads and processes that it starts afterwards. The sandbox must therefore be set up before any of
+//! them starts, and it can't be removed again. Work that a command must do outside of the sandbox is given to
+//! a thread that was started earlier ([`Outside`]).
 //!
 //! ```no_run
 //! use forage_sandbox::{Access, restrict};
@@ -24,30 +25,31 @@ use std::path::{Path, PathBuf};
 pub use outside::{Outside, Starter};
 use program::Loader;
 
-/// The accesses that are left to the process. Everything else is refused; what does not exist is passed over.
+/// The accesses that the process keeps. Everything else is refused. Paths that don't exist are skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
-    /// Files and directories to read.
+    /// Files and directories that may be read.
     pub read: Vec<PathBuf>,
-    /// Directories to read and write, and devices.
+    /// Directories that may be read and written, and devices.
     pub write: Vec<PathBuf>,
-    /// Programs to run, and what loads them.
+    /// Programs that may be run, and their loaders.
     execute: Vec<PathBuf>,
-    /// TCP ports to connect to, whatever the address: the kernel knows no more.
+    /// TCP ports that may be connected to, on any address, because the kernel can't restrict addresses.
     connect: Vec<u16>,
-    /// Unix sockets to connect to, where the kernel can tell them (from Linux 7.1 on).
+    /// Unix sockets that may be connected to. The kernel can restrict them only since Linux 7.1.
     sockets: Vec<PathBuf>,
-    /// TCP ports to listen at; 0 for one that the kernel chooses.
+    /// TCP ports that may be listened on; 0 for a port that the kernel chooses.
     pub listen: Vec<u16>,
 }
 
 impl Access {
-    /// Returns what any process needs, which is little: nothing is loaded or run any more.
+    /// Returns the minimal accesses of any process. They don't include loading libraries or running programs.
     pub fn of_the_system() -> Self {
         Self { read: paths(PROCESSORS), write: paths(DEVICES), ..Self::default() }
     }
 
-    /// Adds connections to these TCP ports, wherever they are: names of hosts and certificates with them.
+    /// Allows connections to these TCP ports on any host, and the files that name resolution and certificates
+    /// need.
     pub fn allow_ports(&mut self, ports: impl IntoIterator<Item = u16>) {
         let before = self.connect.len();
         self.connect.extend(ports);
@@ -59,13 +61,13 @@ impl Access {
         }
     }
 
-    /// Adds running a program: the file itself, what loads it, and libraries to read.
+    /// Allows running a program: the program itself, its loader, and reading its libraries.
     pub fn allow_program(&mut self, program: &Path) {
         self.execute.push(program.to_owned());
         match program::loader(program) {
             Loader::None => return,
             Loader::At(loader) => self.execute.push(loader),
-            // It is the user's own, and lies in no root.
+            // The script is the user's own and outside of every root.
             Loader::OfScript => self.execute.extend(paths(&[LIBRARIES, PROGRAMS].concat())),
         }
         self.read.extend(paths(&[LOADER, LIBRARIES].concat()));
@@ -77,7 +79,7 @@ fn paths(paths: &[&str]) -> Vec<PathBuf> {
     paths.iter().map(PathBuf::from).collect()
 }
 
-/// Where shared libraries are.
+/// Directories of shared libraries.
 const LIBRARIES: &[&str] = &[
     "/lib",
     "/lib32",
@@ -91,13 +93,13 @@ const LIBRARIES: &[&str] = &[
     "/home/linuxbrew/.linuxbrew",
 ];
 
-/// Where programs are that scripts run.
+/// Directories of programs that scripts run.
 const PROGRAMS: &[&str] = &["/bin", "/usr/bin", "/usr/local/bin"];
 
-/// What the loader of libraries reads itself.
+/// Files that the loader of shared libraries reads.
 const LOADER: &[&str] = &["/etc/ld.so.cache", "/etc/ld.so.preload"];
 
-/// Certificates of authorities in the bundles that systems have, and no directory in which private keys are kept, too.
+/// Bundles of authorities' certificates. Directories that also contain private keys are not included.
 const CERTIFICATES: &[&str] = &[
     "/etc/ssl/certs",
     "/etc/ssl/cert.pem",
@@ -110,7 +112,7 @@ const CERTIFICATES: &[&str] = &[
     "/usr/local/share/ca-certificates",
 ];
 
-/// Names of hosts. The directories are those into which /etc/resolv.conf usually leads.
+/// Files for resolving host names. The directories are the usual targets of the link /etc/resolv.conf.
 const HOSTS: &[&str] = &[
     "/etc/resolv.conf",
     "/run/systemd/resolve",
@@ -124,15 +126,15 @@ const HOSTS: &[&str] = &[
     "/etc/protocols",
 ];
 
-/// Sockets of services that resolve names.
+/// Sockets of name resolution services.
 const NAME_SERVICES: &[&str] =
     &["/run/nscd/socket", "/run/systemd/resolve/io.systemd.Resolve", "/run/avahi-daemon/socket"];
 
-/// Answers of name servers that do not fit a datagram come over TCP.
+/// The DNS port. Answers of name servers that don't fit a datagram come over TCP.
 const DNS_PORT: u16 = 53;
 
-/// How many threads make sense, and how many directories may be watched. Single files of `/proc`: others hold the
-/// environment, with keys in it.
+/// Files that give the useful number of threads and the maximum of watched directories. We allow single files
+/// of `/proc` because others contain the environment, which may include keys.
 const PROCESSORS: &[&str] = &[
     "/proc/self/cgroup",
     "/proc/self/mountinfo",
@@ -143,7 +145,7 @@ const PROCESSORS: &[&str] = &[
 
 const DEVICES: &[&str] = &["/dev/null"];
 
-/// What the wall refuses, and since which version of Landlock it can.
+/// The accesses that the sandbox refuses, each with the Landlock version that introduced the restriction.
 const REFUSALS: &[(i32, &str)] = &[
     (
         1,
@@ -157,7 +159,7 @@ const REFUSALS: &[(i32, &str)] = &[
     (9, "Unix sockets by path"),
 ];
 
-/// What no version refuses.
+/// The accesses that no Landlock version refuses.
 const NEVER_REFUSED: &[&str] = &[
     "UDP, and protocols other than TCP",
     "other machines at a port that is allowed",
@@ -165,20 +167,21 @@ const NEVER_REFUSED: &[&str] = &[
     "changing modes, owners, times and extended attributes of the user's own files",
 ];
 
-/// The extent to which the wall stands.
+/// The extent to which the sandbox is in effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Not at all, and why.
+    /// It is not in effect.
     None {
-        /// A clause that can stand behind a colon.
+        /// The reason, as a clause that can follow a colon.
         reason: String,
     },
-    /// The kernel knows some of the restrictions only: older ones can't refuse TCP, signals, or cutting files short.
+    /// The kernel supports only some of the restrictions. Older kernels can't refuse TCP, signals, or
+    /// truncating files.
     Partial {
         /// The version of the kernel's Landlock.
         abi: i32,
     },
-    /// Everything that is promised is refused.
+    /// Every promised restriction is in effect.
     Full {
         /// The version of the kernel's Landlock.
         abi: i32,
@@ -186,7 +189,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// One word for records.
+    /// Returns the level as one word for records.
     pub fn name(&self) -> &'static str {
         match self {
             Self::None { .. } => "none",
@@ -195,22 +198,22 @@ impl Level {
         }
     }
 
-    /// Returns whether everything is enforced that is promised.
+    /// Returns true if every promised restriction is enforced.
     pub fn is_full(&self) -> bool {
         matches!(self, Self::Full { .. })
     }
 
-    /// Returns whether there is a wall.
+    /// Returns true if at least some restrictions are enforced.
     pub fn stands(&self) -> bool {
         !matches!(self, Self::None { .. })
     }
 
-    /// Returns what the wall refuses here.
+    /// Returns the accesses that the sandbox refuses on this system.
     pub fn refuses(&self) -> Vec<&'static str> {
         REFUSALS.iter().filter(|(since, _)| *since <= self.abi()).map(|(_, what)| *what).collect()
     }
 
-    /// Returns what it does not refuse here, of what a hostile process would try.
+    /// Returns the accesses useful to a hostile process that the sandbox does not refuse on this system.
     pub fn leaves_open(&self) -> Vec<&'static str> {
         let newer = REFUSALS.iter().filter(|(since, _)| *since > self.abi()).map(|(_, what)| *what);
         newer.chain(NEVER_REFUSED.iter().copied()).collect()
@@ -234,13 +237,13 @@ impl fmt::Display for Level {
     }
 }
 
-/// Restricts the calling thread, and what it starts from now on, to `access`, for good. Called again, it can only take
-/// more away.
+/// Permanently restricts the calling thread, and everything that it starts afterwards, to `access`. A second
+/// call can only restrict further.
 pub fn restrict(access: &Access) -> Level {
     system::restrict(access)
 }
 
-/// Returns what [`restrict`] would give here: a thread of its own tries it.
+/// Returns the level that [`restrict`] would reach on this system. A temporary thread tries it.
 pub fn probe() -> Level {
     let access = Access::of_the_system();
     std::thread::spawn(move || restrict(&access))
@@ -257,10 +260,10 @@ mod system {
 
     use super::{Access, Level};
 
-    /// The last version whose restrictions are known here. Kernels with an older one enforce what they know of them.
+    /// The latest Landlock version that we know. Older kernels enforce the restrictions that they support.
     const RIGHTS: ABI = ABI::V9;
 
-    /// The version from which on everything holds that is promised.
+    /// The first version that enforces every promised restriction.
     const WHOLE: i32 = 6;
 
     pub(super) fn restrict(access: &Access) -> Level {
@@ -273,7 +276,8 @@ mod system {
     fn try_restrict(access: &Access) -> Result<RestrictionStatus, RulesetError> {
         let read = AccessFs::ReadFile | AccessFs::ReadDir;
         let execute = AccessFs::Execute | AccessFs::ReadFile;
-        // All but running what was written, and talking to what listens there.
+        // Write access includes everything except running files that were written and connecting to sockets
+        // there.
         let others = AccessFs::Execute | AccessFs::ResolveUnix;
         let write: BitFlags<AccessFs> = AccessFs::from_all(RIGHTS) & !others;
         let ports = |ports: &[u16], right: AccessNet| {
@@ -312,7 +316,7 @@ mod system {
                 };
             }
         };
-        // The status of the rules is "in part" on every kernel that is older than the last version that is known here.
+        // The ruleset status is "partial" on every kernel older than the latest version that we know.
         match status.ruleset {
             RulesetStatus::NotEnforced => Level::None { reason: "Landlock enforces nothing here".to_owned() },
             _ if status.no_new_privs && abi >= WHOLE => Level::Full { abi },
@@ -338,7 +342,7 @@ mod tests {
     fn each_version_says_what_it_refuses_and_what_not() {
         let none = Level::None { reason: "none".to_owned() };
         assert!(none.refuses().is_empty());
-        // Each has what the one before has: files first, TCP with Linux 6.7, signals with 6.12.
+        // Each version adds to the previous one: files first, TCP with Linux 6.7, signals with 6.12.
         let news = [(1, "files"), (3, "cutting"), (4, "TCP"), (5, "devices"), (6, "signals"), (9, "by path")];
         let all = none.leaves_open();
         for abi in 1..=9 {

@@ -1,23 +1,24 @@
-//! What has to be run and read to run a program.
+//! Finds the files that are needed to run a program.
 
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-/// Bytes at the beginning of a program in which its headers and the path of its loader are: linkers put them first.
+/// Maximum bytes at the start of a program that are searched for its headers and the path of its loader.
+/// Linkers put them first.
 const HEAD_BYTES: u64 = 8 << 10;
 
-/// What loads a program's shared libraries.
+/// The loader of a program's shared libraries.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Loader {
-    /// It needs none.
+    /// The program needs no loader.
     None,
     At(PathBuf),
-    /// It is no program in the format of this machine, of which there is no telling what it runs: a script.
+    /// The file is not a program in this machine's format, so it is a script and may run any other program.
     OfScript,
 }
 
-/// Returns what has to be run with a program.
+/// Returns the loader that must be run with a program.
 #[expect(clippy::disallowed_methods, reason = "a program of the user's, outside of every root")]
 pub(super) fn loader(program: &Path) -> Loader {
     let mut head = Vec::new();
@@ -25,7 +26,7 @@ pub(super) fn loader(program: &Path) -> Loader {
     read.ok().and_then(|_| loader_in(&head)).unwrap_or(Loader::OfScript)
 }
 
-/// The segment `PT_INTERP` of an ELF file of 64 bits, least significant byte first; `None` for any other file.
+/// Reads the `PT_INTERP` segment of a 64-bit little-endian ELF file. Returns `None` for any other file.
 fn loader_in(head: &[u8]) -> Option<Loader> {
     const PT_INTERP: u64 = 3;
     if !head.starts_with(b"\x7fELF\x02\x01") {
@@ -48,7 +49,8 @@ fn loader_in(head: &[u8]) -> Option<Loader> {
     Some(Loader::None)
 }
 
-/// Returns the directories of libraries that belong to a program in a tree of its own: `../lib` of where it really lies.
+/// Returns the library directories of a program with its own directory tree: `../lib`, relative to its path
+/// and to its real location.
 #[expect(clippy::disallowed_methods, reason = "a program of the user's, outside of every root")]
 pub(super) fn libraries_beside(program: &Path) -> Vec<PathBuf> {
     let real = std::fs::canonicalize(program).ok();
@@ -82,7 +84,7 @@ mod tests {
         program.resize(64, 0);
         assert_eq!(loader_in(&program), Some(Loader::None), "no segments");
         assert_eq!(loader_in(b"#!/bin/sh\n"), None);
-        // A table that lies behind the end, and one whose place overflows.
+        // Tests a table after the end of the file, and one whose offset overflows.
         for table in [1 << 20, u64::MAX] {
             program[0x20..0x28].copy_from_slice(&u64::to_le_bytes(table));
             program[0x36..0x3A].copy_from_slice(&[56, 0, 2, 0]);
