@@ -1,10 +1,12 @@
-//! What it costs a call that its head is kept: the same calls with and without, turn by turn, in one process.
+//! Measures the cost of keeping a call's journal entry: the same calls with and without, alternating in one
+//! process.
 //!
 //! ```sh
 //! cargo run --release --package forage-ui --example journal_cost -- DIRECTORY
 //! ```
 //!
-//! Prints, for a few calls, the median time without, the median of the differences of pairs, and how many pairs there were.
+//! Prints for each of a few calls the median time without a journal, the median difference of the pairs, and
+//! the number of pairs.
 #![expect(clippy::disallowed_macros, reason = "a program for developers that prints figures")]
 
 use std::error::Error;
@@ -18,7 +20,7 @@ use forage_tools::{Context, registry, telemetry};
 use forage_ui::{CallRecord, CallSink, KeptCalls};
 use serde_json::{Value, json};
 
-/// As the file of a journal takes calls: a thread looks for them every two milliseconds, and writes them.
+/// Receives calls like a journal file: a thread collects them every two milliseconds and serializes them.
 #[derive(Clone, Default)]
 struct Handed(Arc<Mutex<Vec<Arc<CallRecord>>>>);
 
@@ -66,7 +68,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         let (mut plain, mut differences) = (Vec::new(), Vec::new());
         for nth in 0..pairs {
-            // Who is first changes, as the second has warmer caches.
+            // The order alternates because the second call has warmer caches.
             let (off, on) = match nth % 2 {
                 0 => (time(&without, &arguments)?, time(&with, &arguments)?),
                 _ => {

@@ -1,4 +1,4 @@
-//! What the page asks, answered as records.
+//! Answers the page's requests with records.
 
 mod cost;
 mod ranking;
@@ -14,18 +14,18 @@ use super::look::PageHost;
 use super::query::Query;
 use super::seen::SeenCalls;
 
-/// What is looked at, and with what.
+/// The state that requests need: the calls, and the host program.
 pub(crate) struct Api {
     pub(crate) gathered: Arc<SeenCalls>,
     pub(crate) look: Arc<dyn PageHost>,
 }
 
-/// Why a question has no answer.
+/// The reason why a request has no answer.
 #[derive(Debug)]
 pub(crate) struct Refusal {
     pub(crate) problem: String,
     pub(crate) code: ErrorCode,
-    /// The status of HTTP.
+    /// The HTTP status.
     pub(crate) status: u16,
 }
 
@@ -46,7 +46,7 @@ impl Refusal {
 type Answered = Result<Value, Refusal>;
 
 impl Api {
-    /// Answers a question that may take a while: about files.
+    /// Answers a request that may take some time because it reads files.
     pub(crate) fn answer(&self, path: &str, query: &Query) -> Answered {
         match path {
             "text" => self.text(query),
@@ -65,7 +65,7 @@ impl Api {
         }
     }
 
-    /// The text of an answer, made again.
+    /// Returns the text of an answer by making its call again.
     fn text(&self, query: &Query) -> Answered {
         let id = query.needed("id")?;
         let call = self.gathered.call(id).ok_or_else(|| Refusal::missing("this call is no longer kept"))?;
@@ -95,7 +95,7 @@ impl Api {
         tree.map(|tree| json!(tree)).map_err(|error| Refusal::failed(error.told("", &context.names)))
     }
 
-    /// A call of a tool, made for the page: its records.
+    /// Calls a tool for the page and returns its records.
     fn tool(&self, name: &str, query: &Query) -> Answered {
         let tool = tool(name)?;
         if tool.egress() != forage_tools::Egress::None {
@@ -114,7 +114,8 @@ impl Api {
         Ok(answer.records().clone())
     }
 
-    /// Only roots that calls were about, or that the page was started in, are looked into.
+    /// Opens a context beneath the requested root. Only roots that calls were about, or in which the page was
+    /// started, are allowed.
     fn beneath(&self, query: &Query) -> Result<Context, Refusal> {
         let own = self.look.own_root();
         let root = match query.get("root") {
@@ -132,7 +133,8 @@ fn tool(name: &str) -> Result<&'static dyn registry::AnyTool, Refusal> {
     registry::find(name).map_err(|error| Refusal::missing(error.to_string()))
 }
 
-/// Whether a text is the one that was answered, and why that can't be told.
+/// Compares a repeated answer with the original. The first value is true if they are equal, and `None` if
+/// this can't be determined. The second value then says why.
 fn likeness(head: &CallHead, text: &str) -> (Option<bool>, Option<&'static str>) {
     match () {
         () if head.digest.is_empty() => (None, Some("nothing is kept by which it could be compared")),

@@ -1,4 +1,4 @@
-//! Journals, transcripts and recordings, read from files.
+//! Reads calls from journals, transcripts and recordings.
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
@@ -13,10 +13,11 @@ use super::limits;
 use super::record::{CallRecord, ProcessRecord, timestamp};
 use super::seen::{CallSource, SeenCalls};
 
-/// Reads a file that somebody named, whatever it is of those.
+/// Reads a file that the user named, and detects its format.
 ///
 /// # Errors
-/// It is none of them, or can't be read.
+///
+/// Returns a sentence if the file has no known format or can't be read.
 pub(crate) fn read(gathered: &SeenCalls, mut file: File, name: &str) -> Result<(), String> {
     let told = |error: io::Error| format!("{name} can't be read: {error}");
     let mut text = String::new();
@@ -27,7 +28,7 @@ pub(crate) fn read(gathered: &SeenCalls, mut file: File, name: &str) -> Result<(
     add_text(gathered, &text, name)
 }
 
-/// Takes what a file holds.
+/// Adds the calls of a file's text.
 pub(crate) fn add_text(gathered: &SeenCalls, text: &str, name: &str) -> Result<(), String> {
     let first: Option<Value> =
         serde_json::Deserializer::from_str(text).into_iter().next().and_then(Result::ok);
@@ -59,16 +60,16 @@ pub(crate) fn add_text(gathered: &SeenCalls, text: &str, name: &str) -> Result<(
     Err(format!("{name} is no transcript of `ask --json`, no recording and no journal"))
 }
 
-/// The file of a journal, or the one before it.
+/// A part of a journal: the current file or the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JournalPart {
-    /// What was full, and made room.
+    /// The previous file, moved away when it was full.
     Before,
-    /// What is written now.
+    /// The file that is being written.
     Now,
 }
 
-/// Reads a journal while others write it.
+/// Reads a journal while other processes write it.
 pub(crate) fn follow(
     gathered: &Arc<SeenCalls>,
     mut open: impl FnMut(JournalPart) -> Option<File> + Send + 'static,
@@ -86,12 +87,12 @@ pub(crate) fn follow(
     }
 }
 
-/// The file that is read, and how far it was.
+/// The file being read, and the offset reached.
 #[derive(Default)]
 struct FollowedJournal(Option<(Handle, u64)>);
 
 impl FollowedJournal {
-    /// Takes what has come since it looked last.
+    /// Adds the lines that have been written since the last look.
     fn look(&mut self, gathered: &SeenCalls, open: &mut impl FnMut(JournalPart) -> Option<File>) {
         let Some(mut now) = open(JournalPart::Now).and_then(|file| Handle::from_file(file).ok()) else {
             return;
@@ -99,7 +100,8 @@ impl FollowedJournal {
         let size = now.as_file().metadata().map_or(0, |facts| facts.len());
         let at = match &mut self.0 {
             Some((last, at)) if *last == now && *at <= size => *at,
-            // Another file has taken its place. It may have got lines before that, and not be the one before.
+            // Another file has replaced ours. Ours may have got more lines before that, and the previous file
+            // may be a different one.
             last => {
                 if let Some((last, at)) = last {
                     read_from(gathered, last.as_file_mut(), *at);
@@ -115,7 +117,7 @@ impl FollowedJournal {
     }
 }
 
-/// Takes the whole lines from a place on; returns where they end.
+/// Adds the complete lines from offset `at` on. Returns the offset after the last one.
 fn read_from(gathered: &SeenCalls, file: &mut File, mut at: u64) -> u64 {
     if file.seek(SeekFrom::Start(at)).is_err() {
         return at;
@@ -124,7 +126,7 @@ fn read_from(gathered: &SeenCalls, file: &mut File, mut at: u64) -> u64 {
     loop {
         line.clear();
         match reader.read_until(b'\n', &mut line) {
-            // One that is just being written is read when it is whole.
+            // An incomplete line is read later, when it is complete.
             Ok(read) if line.last() == Some(&b'\n') => {
                 at += read as u64;
                 gathered.take_line(String::from_utf8_lossy(&line).trim(), CallSource::Journal);
@@ -134,7 +136,7 @@ fn read_from(gathered: &SeenCalls, file: &mut File, mut at: u64) -> u64 {
     }
 }
 
-/// Adds a call of a file, whose status follows from its error and its bytes.
+/// Adds a call from a file. Its status is derived from its error and its size.
 fn add(gathered: &SeenCalls, process: &str, sequence: u64, mut head: CallHead) {
     head.status = match (&head.error, head.bytes) {
         (Some(_), _) => CallStatus::Error,
@@ -150,7 +152,8 @@ fn process_of(gathered: &SeenCalls, name: &str) -> String {
     process
 }
 
-/// A transcript tells how long each turn took and not when: its calls stand one turn behind the other from 1970 on.
+/// Adds the calls of a transcript. It has the durations of turns but no times, so we place the turns one
+/// after another from 1970 on.
 fn add_transcript(gathered: &SeenCalls, transcript: &Value, name: &str) {
     let process = process_of(gathered, name);
     let root: Vec<String> = transcript["root"].as_str().map(str::to_owned).into_iter().collect();
@@ -180,7 +183,8 @@ fn add_transcript(gathered: &SeenCalls, transcript: &Value, name: &str) {
     }
 }
 
-/// Of a recording the requests tell what the model called: the longest holds the whole conversation.
+/// Adds the calls of a recording. They are in its requests; the longest request contains the whole
+/// conversation.
 fn add_recording(gathered: &SeenCalls, text: &str, name: &str) -> Result<(), String> {
     let process = process_of(gathered, name);
     let mut sequence = 0;
@@ -209,7 +213,7 @@ fn add_recording(gathered: &SeenCalls, text: &str, name: &str) -> Result<(), Str
 
 type Called = (String, String, Value);
 
-/// Calls and the bytes of their results, as the wire protocols write them, wherever they stand in a request.
+/// Collects calls and the sizes of their results anywhere in a request, in the formats of all wire protocols.
 fn called(value: &Value, calls: &mut Vec<Called>, results: &mut Vec<(String, u64)>) {
     let text = |value: &Value| value.as_str().map(str::to_owned);
     let read = |value: &Value| match value {
@@ -249,7 +253,7 @@ fn called(value: &Value, calls: &mut Vec<Called>, results: &mut Vec<(String, u64
     }
 }
 
-/// Bytes of the texts in a result.
+/// Returns the bytes of all texts in a result.
 fn length(value: &Value) -> u64 {
     match value {
         Value::String(text) => text.len() as u64,
@@ -263,7 +267,7 @@ fn length(value: &Value) -> u64 {
 mod tests {
     use super::*;
 
-    /// Adds a call to the file of a name.
+    /// Appends a call to the journal file at `path`.
     fn write(path: &std::path::Path, sequence: u64) {
         let mut line = json!({
             "type": "call", "id": format!("p-{sequence}"), "process": "p", "sequence": sequence, "began": "",
@@ -298,7 +302,7 @@ mod tests {
             write(&now, call);
         }
         seen(&[1, 2, 3, 4, 5, 6, 7, 8]);
-        // Twice at once: what was read is none of the two that are there.
+        // Two rotations at once: the file that was read is neither of the two that exist.
         write(&now, 9);
         for call in 10..12 {
             std::fs::rename(&now, &before).unwrap();

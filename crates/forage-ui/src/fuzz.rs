@@ -1,4 +1,4 @@
-//! Files that anybody may have written, and questions that a page of anybody's may ask.
+//! Fuzzes untrusted files, and requests that any page might send.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ fn any_file_is_shown_or_refused() {
     });
 }
 
-/// A program that lets nobody look at anything.
+/// A host program that gives no access to files.
 struct Blind;
 
 impl PageHost for Blind {

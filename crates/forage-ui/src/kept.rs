@@ -1,4 +1,4 @@
-//! The last calls of this process, in memory.
+//! Keeps the last calls of this process in memory.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ use forage_tools::{CallHead, CallJournal};
 use super::limits::KEPT_CALLS;
 use super::record::{CallRecord, ProcessRecord};
 
-/// Keeps the last calls, and hands each on to a journal on the disk if there is one.
+/// Keeps the last calls, and passes each to a persistent journal if there is one.
 pub struct KeptCalls {
     process: ProcessRecord,
     ring: Mutex<Ring>,
@@ -18,37 +18,37 @@ pub struct KeptCalls {
     file: Option<Box<dyn CallSink>>,
 }
 
-/// Takes calls to where they last. It must not wait.
+/// A persistent journal of calls. [`CallSink::take`] must not block.
 pub trait CallSink: Send + Sync {
     /// Takes a call.
     fn take(&self, call: Arc<CallRecord>);
 
-    /// There will be no more: waits a little until what was taken is where it lasts.
+    /// Waits a short time until all calls taken so far are persistent. No calls follow.
     fn finish(&self);
 }
 
 #[derive(Default)]
 struct Ring {
     calls: VecDeque<Arc<CallRecord>>,
-    /// Calls that there have been.
+    /// Number of calls so far.
     all: u64,
     is_closed: bool,
 }
 
 impl KeptCalls {
-    /// Keeps the calls of this process.
+    /// Creates the store for the calls of this process.
     pub fn new(surface: &str, version: &str, file: Option<Box<dyn CallSink>>) -> Self {
         let process = ProcessRecord::own(surface, version);
         Self { process, ring: Mutex::default(), changed: Condvar::new(), file }
     }
 
-    /// What is told of this process.
+    /// Returns the record of this process.
     pub fn process(&self) -> &ProcessRecord {
         &self.process
     }
 
-    /// The calls behind the first `after`, once there are any; an empty list when the time is over, `None` when there will
-    /// be no more.
+    /// Returns the calls after the first `after`, as soon as there are any. Returns an empty list if `wait`
+    /// is over, and `None` if no more calls will come.
     #[cfg(unix)]
     pub(crate) fn next(&self, after: u64, wait: Duration) -> Option<Vec<Arc<CallRecord>>> {
         let until = Instant::now() + wait;
@@ -68,7 +68,7 @@ impl KeptCalls {
         }
     }
 
-    /// There will be no more.
+    /// Closes the store; no more calls will come.
     pub fn close(&self) {
         self.ring().is_closed = true;
         self.changed.notify_all();

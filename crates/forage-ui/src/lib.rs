@@ -1,9 +1,10 @@
-//! What agents asked and what they were shown: kept in memory by the process that answers, handed to the same user, and shown by
-//! a page on this machine.
+//! Records agents' calls and shows them on a local page. The process that answers a call keeps it in memory
+//! and passes it to other processes of the same user.
 //!
-//! A process that answers calls has a [`KeptCalls`] as the journal of its contexts, and a [`CallSocket`] from which the same user
-//! reads them. [`serve`] is the page over all processes that run, and over files. No text of files is kept or handed on: what a
-//! call has shown is made again when somebody asks for it.
+//! A process that answers calls sets a [`KeptCalls`] as the journal of its contexts, and opens a
+//! [`CallSocket`] from which the same user reads the calls. [`serve`] serves the page for all running
+//! processes and for files. No text of files is kept or passed on. When a user asks for the text of an
+//! answer, the call is made again.
 
 mod api;
 mod files;
@@ -38,7 +39,7 @@ pub use self::server::PageError;
 #[cfg(unix)]
 pub use self::socket::{CallSocket, SocketError};
 
-/// What is shown.
+/// The calls that the page shows.
 pub struct Shown(Arc<SeenCalls>);
 
 impl Default for Shown {
@@ -48,15 +49,16 @@ impl Default for Shown {
 }
 
 impl Shown {
-    /// The calls of a transcript, a recording or a journal.
+    /// Adds the calls of a transcript, a recording or a journal.
     ///
     /// # Errors
-    /// In a sentence, why it can't be shown.
+    ///
+    /// Returns a sentence that says why the file can't be shown.
     pub fn file(&self, file: File, name: &str) -> Result<(), String> {
         files::read(&self.0, file, name)
     }
 
-    /// The calls of processes that run, from now on.
+    /// Adds the calls of all running processes, from now on.
     pub fn processes(&self, place: PrivatePlace) {
         #[cfg(unix)]
         processes::watch(&self.0, place);
@@ -68,28 +70,29 @@ impl Shown {
         }
     }
 
-    /// The calls of a journal, as long as others write it; `open` opens it each time, as another file may have taken its place,
-    /// or the file before it.
+    /// Adds the calls of a journal while other processes write it. `open` opens the requested part each time,
+    /// because rotation may have replaced the file.
     pub fn journal(&self, open: impl FnMut(JournalPart) -> Option<File> + Send + 'static) {
         files::follow(&self.0, open);
     }
 
-    /// Something that whoever looks should know.
+    /// Adds a note for the reader of the page.
     pub fn note(&self, note: String) {
         self.0.note(note);
     }
 
-    /// All calls that are known now, in the order in which they came.
+    /// Returns all calls known so far, in order of arrival.
     pub fn calls(&self) -> Vec<Arc<CallRecord>> {
         self.0.calls()
     }
 }
 
-/// Serves the page on a port of this machine, 0 for a free one; `listening` is told its address, with the token. It ends with
-/// `ended`.
+/// Serves the page on a port of this machine (0 picks a free port) until `ended` completes. `listening` is
+/// called with the address, which includes the token.
 ///
 /// # Errors
-/// [`PageError`].
+///
+/// Returns [`PageError`] if the port, a token or the server is not available.
 pub fn serve(
     shown: &Shown,
     look: Arc<dyn PageHost>,

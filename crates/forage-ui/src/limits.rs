@@ -1,59 +1,59 @@
-//! Bounds of what is kept and of what the page may ask.
+//! Limits of kept calls and of the page's requests.
 
 use std::time::Duration;
 
-/// Calls that a process keeps.
+/// Maximum calls that a process keeps in memory.
 pub const KEPT_CALLS: usize = 500;
 
-/// Calls that the page has of one file, the last ones.
+/// Maximum calls that the page reads from one file; these are the last ones.
 pub(crate) const FILE_CALLS: usize = 20_000;
 
-/// Bytes of a line of a socket; a longer one is none of ours.
+/// Maximum bytes of a line from a socket. Our own lines are never longer.
 #[cfg(unix)]
 pub(crate) const LINE_BYTES: usize = 4 << 20;
 
-/// How long a socket that was read to its end is left alone.
+/// Time after which a socket that was read to its end may be read again.
 #[cfg(unix)]
 pub(crate) const SOCKET_PAUSE: Duration = Duration::from_millis(500);
 
-/// Calls that the page knows.
+/// Maximum calls on the page.
 pub(crate) const ALL_CALLS: usize = 50_000;
 
-/// Bytes of a file that is shown.
+/// Maximum bytes of a file that is shown.
 pub(crate) const FILE_BYTES: u64 = 256 << 20;
 
-/// Readers of one process's calls at the same time.
+/// Maximum readers of one process's calls at the same time.
 #[cfg(unix)]
 pub(crate) const READERS: usize = 8;
 
-/// How long a reader may take for what it is sent.
+/// Timeout for sending to a reader.
 #[cfg(unix)]
 pub(crate) const WRITE_TIME: Duration = Duration::from_secs(5);
 
-/// How often a reader that waits is looked after.
+/// Interval at which we check that a waiting reader is still connected.
 #[cfg(unix)]
 pub(crate) const READER_WAIT: Duration = Duration::from_secs(2);
 
-/// How often new processes are looked for.
+/// Interval at which we look for new processes.
 pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How long the page's question for news may wait.
+/// Maximum time that the page's request for new calls waits.
 pub(crate) const NEWS_WAIT: Duration = Duration::from_secs(20);
 
-/// Connections of the page at the same time.
+/// Maximum connections of the page at the same time.
 pub(crate) const CONNECTIONS: usize = 64;
 
-/// Time for the head of a request.
+/// Timeout for receiving the head of a request.
 pub(crate) const HEAD_TIME: Duration = Duration::from_secs(10);
 
-/// Bytes of the head of a request: arguments stand in it.
+/// Maximum bytes of the head of a request. It contains the arguments.
 pub(crate) const HEAD_BYTES: usize = 256 << 10;
 
-/// Files of a map.
+/// Maximum files of a map.
 pub(crate) const MAP_FILES: usize = 300_000;
 
-/// Paths that a map lists of what is not searched.
+/// Maximum unsearched paths that a map lists.
 pub(crate) const MAP_UNSEARCHED: usize = 5_000;
 
-/// Calls whose cost is asked at once.
+/// Maximum calls in one cost request.
 pub(crate) const COST_CALLS: usize = 100;

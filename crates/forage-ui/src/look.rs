@@ -1,28 +1,30 @@
-//! What the page asks the program for: roots, settings and the state of everything.
+//! The interface between the page and its host program: roots, settings and health.
 
 use forage_tools::{CallHead, Context};
 use serde_json::Value;
 
-/// The program around the page.
+/// The host program of the page.
 pub trait PageHost: Send + Sync + 'static {
-    /// The context in which a call was made, as it would be made now.
+    /// Returns the context in which a call was made, with the current state of files and settings.
     ///
     /// # Errors
-    /// In a sentence, why there is none.
+    ///
+    /// Returns a sentence that says why there is no context.
     fn again(&self, call: &CallHead) -> Result<Context, String>;
 
-    /// The context of calls of the page's own, beneath a root.
+    /// Returns the context for the page's own calls beneath a root.
     ///
     /// # Errors
-    /// In a sentence, why there is none.
+    ///
+    /// Returns a sentence that says why there is no context.
     fn beneath(&self, root: &str) -> Result<Context, String>;
 
-    /// The root that is looked at where no call has named one.
+    /// Returns the default root, for use if no call has named one.
     fn own_root(&self) -> Option<String>;
 
-    /// What is well and what is not, as a record.
+    /// Returns the health of the installation as a record.
     fn health(&self) -> Value;
 
-    /// The schema of a record, by its name.
+    /// Returns the schema of a record by its name.
     fn schema(&self, name: &str) -> Option<Value>;
 }

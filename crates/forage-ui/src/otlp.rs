@@ -1,4 +1,5 @@
-//! Calls as spans, in OTLP's JSON, by OpenTelemetry's semantic conventions for generative AI and MCP.
+//! Converts calls to spans in OTLP's JSON format, following OpenTelemetry's semantic conventions for
+//! generative AI and MCP.
 
 use forage_base::Hash64;
 use forage_tools::CallStatus;
@@ -6,20 +7,21 @@ use serde_json::{Value, json};
 
 use super::record::CallRecord;
 
-/// OpenTelemetry's kinds of spans.
+/// OpenTelemetry's span kinds.
 const INTERNAL: u8 = 1;
 const SERVER: u8 = 2;
 
 /// `STATUS_CODE_ERROR`.
 const FAILED: u8 = 2;
 
-/// `SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK`: whether the parent is of another process is known, and said by the next one.
+/// `SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK`: it is known if the parent belongs to another process; the next
+/// flag says so.
 const KNOWS_ITS_PARENT: u32 = 0x100;
 
 /// `SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK`.
 const PARENT_IS_REMOTE: u32 = 0x200;
 
-/// Returns calls as one `TracesData`.
+/// Returns calls as one `TracesData` object.
 pub fn traces(calls: &[&CallRecord], version: &str) -> Value {
     let resource = attributes(&[("service.name", json!("forage")), ("service.version", json!(version))]);
     let spans: Vec<Value> = calls.iter().map(|call| span(call)).collect();
@@ -57,9 +59,9 @@ fn span(call: &CallRecord) -> Value {
     if let Some(limit) = head.head.truncated_by {
         told.push(("forage.truncated_by", json!(limit)));
     }
-    // A call that a tool refuses is answered by the protocol all the same.
+    // A tool error is still a successful answer at the protocol level.
     let failed = match head.status {
-        // What the conventions for MCP call the answer of a tool that is an error.
+        // The MCP conventions use this value for a tool's error result.
         CallStatus::Error if is_mcp => Some("tool_error"),
         CallStatus::Error => Some(head.code.as_deref().unwrap_or("_OTHER")),
         CallStatus::Cancelled => Some("cancelled"),
@@ -74,7 +76,7 @@ fn span(call: &CallRecord) -> Value {
     let hash = |salt: &str, of: &str| format!("{:016x}", Hash64::of(&[salt.as_bytes(), of.as_bytes()]));
     let (trace_id, parent, flags) = match &head.trace {
         Some(trace) => (trace.trace_id.clone(), trace.parent_id.clone(), KNOWS_ITS_PARENT | PARENT_IS_REMOTE),
-        // All calls of one process are one trace where nobody says what they belong to.
+        // If no caller has given a trace, all calls of one process form one trace.
         None => (hash("trace", &call.process) + &hash("of", &call.process), String::new(), KNOWS_ITS_PARENT),
     };
     let end = head.began_us.saturating_add(head.elapsed_us);
@@ -92,7 +94,7 @@ fn span(call: &CallRecord) -> Value {
     })
 }
 
-/// OTLP's JSON has numbers of 64 bits as texts.
+/// Formats a time in nanoseconds. OTLP's JSON represents 64-bit numbers as strings.
 fn nanoseconds(us: u64) -> String {
     (u128::from(us) * 1000).to_string()
 }

@@ -1,4 +1,4 @@
-//! The processes that run and hand on their calls.
+//! Follows the running processes that publish their calls.
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use forage_fs::PrivatePlace;
 use super::seen::{CallSource, SeenCalls};
 use super::{limits, socket};
 
-/// Sockets that are being read, or were a moment ago.
+/// Sockets that are being read or were read a moment ago.
 #[derive(Clone, Default)]
 struct ReadSockets(Arc<Mutex<HashSet<PathBuf>>>);
 
@@ -20,13 +20,13 @@ impl ReadSockets {
     }
 }
 
-/// Looks for processes for as long as this one runs, and reads what they tell.
+/// Looks for processes for as long as this process runs, and reads their calls.
 pub(crate) fn watch(gathered: &Arc<SeenCalls>, place: PrivatePlace) {
     let (inner, read) = (Arc::clone(gathered), ReadSockets::default());
     let look = move || {
         let mut has_complained = false;
         loop {
-            // Nobody has kept calls before there is a directory.
+            // As long as the directory does not exist, no process has kept calls.
             match place.open() {
                 Ok(Some(directory)) => {
                     for path in socket::all(&directory) {
@@ -54,7 +54,7 @@ fn begin(gathered: &Arc<SeenCalls>, path: PathBuf, read: &ReadSockets) {
     let (gathered, reading, own) = (Arc::clone(gathered), read.clone(), path.clone());
     let follow = move || {
         follow(&gathered, &own);
-        // One that was busy may answer the next time.
+        // A process that was busy may answer at the next attempt.
         thread::sleep(limits::SOCKET_PAUSE);
         reading.all().remove(&own);
     };
@@ -63,7 +63,7 @@ fn begin(gathered: &Arc<SeenCalls>, path: PathBuf, read: &ReadSockets) {
     }
 }
 
-/// Reads what one process tells until it ends.
+/// Reads the calls of one process until it ends.
 fn follow(gathered: &SeenCalls, path: &Path) {
     let mut process = None;
     let _ = socket::read(path, |line| {

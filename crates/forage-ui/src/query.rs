@@ -1,10 +1,10 @@
-//! The query of an address.
+//! Parses the query of a URL.
 
 use percent_encoding::percent_decode_str;
 
 use super::api::Refusal;
 
-/// Names and values, decoded.
+/// Decoded names and values.
 #[derive(Debug, Default)]
 pub(crate) struct Query(Vec<(String, String)>);
 

@@ -1,4 +1,4 @@
-//! What is told of processes and of their calls: the lines of a socket and of a journal, and what the page gets.
+//! Records of processes and their calls: the lines of sockets and journals, and the data of the page.
 
 use std::sync::LazyLock;
 use std::time::SystemTime;
@@ -30,7 +30,7 @@ pub struct ProcessRecord {
 impl ProcessRecord {
     pub(crate) const KIND: &str = "process";
 
-    /// Of this very process, which has one name for as long as it runs.
+    /// Creates the record of this process. Its name stays the same for as long as the process runs.
     pub fn own(surface: &str, version: &str) -> Self {
         static BEGAN: LazyLock<u64> = LazyLock::new(|| since_1970(SystemTime::now()));
         let (pid, us) = (std::process::id(), *BEGAN);
@@ -38,7 +38,7 @@ impl ProcessRecord {
         Self { pid: Some(pid), version: version.to_owned(), ..Self::new(&process, surface, timestamp(us)) }
     }
 
-    /// Creates the record of a process of which only its calls are known.
+    /// Creates the record of a process if nothing but its calls is known.
     pub(crate) fn new(process: &str, surface: &str, began: String) -> Self {
         Self {
             kind: Self::KIND.to_owned(),
@@ -73,7 +73,7 @@ pub struct CallRecord {
 impl CallRecord {
     pub(crate) const KIND: &str = "call";
 
-    /// Creates the record of a call that is the `sequence`th of its process.
+    /// Creates the record of a process's call number `sequence`.
     pub(crate) fn new(process: &str, sequence: u64, head: CallHead) -> Self {
         Self {
             kind: Self::KIND.to_owned(),
@@ -86,14 +86,14 @@ impl CallRecord {
     }
 }
 
-/// Returns a time in microseconds since 1970 as `2026-01-11T08:30:00.123Z`.
+/// Formats a time in microseconds since 1970 as `2026-01-11T08:30:00.123Z`.
 pub fn timestamp(us: u64) -> String {
     let seconds = i64::try_from(us / 1_000_000).unwrap_or(i64::MAX);
-    // A clock beyond the year 9999 is as wrong as one before 1970.
+    // A clock after the year 9999 is as wrong as one before 1970.
     let at = OffsetDateTime::from_unix_timestamp(seconds).unwrap_or(OffsetDateTime::UNIX_EPOCH);
     let (year, month, day) = at.to_calendar_date();
     let (hour, minute, second) = at.to_hms();
-    // Put together here: the formats of `time` write a fraction as long as it happens to be, or round it.
+    // We format the time ourselves because `time` writes a fraction of variable length, or rounds it.
     let (month, milliseconds) = (u8::from(month), us / 1000 % 1000);
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milliseconds:03}Z")
 }

@@ -1,4 +1,5 @@
-//! What the page shows: calls of processes that run and of files, each once, and the news of them.
+//! The page's data: calls of running processes and of files, without duplicates, and notifications of
+//! changes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,30 +10,30 @@ use tokio::sync::watch;
 use super::limits::ALL_CALLS;
 use super::record::{CallRecord, ProcessRecord};
 
-/// Where calls of a process come from.
+/// The source of a process's calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum CallSource {
-    /// It runs, or did when the page began to look.
+    /// The socket of a process that is running, or was when the page started.
     Socket,
-    /// A journal on the disk.
+    /// A journal on disk.
     Journal,
     /// A transcript or a recording.
     File,
 }
 
-/// A process with what is known of its calls.
+/// A process and a summary of its calls.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct SeenProcess {
     #[serde(flatten)]
     process: ProcessRecord,
-    /// The client that called last.
+    /// The client of the most recent call with a client.
     client: Option<String>,
     /// The roots that its calls were about.
     roots: Vec<String>,
-    /// Whether it runs.
+    /// True while the process runs.
     live: bool,
-    /// Where its calls come from.
+    /// The source of its calls.
     from: CallSource,
     /// Calls that are no longer kept anywhere.
     forgotten: u64,
@@ -42,10 +43,10 @@ pub(crate) struct SeenProcess {
     known: u64,
 }
 
-/// All that is known.
+/// All known calls and processes.
 pub(crate) struct SeenCalls {
     known: Mutex<Known>,
-    /// Grows with whatever is new.
+    /// A version number that increases with every change.
     news: watch::Sender<u64>,
 }
 
@@ -55,14 +56,14 @@ struct Known {
     calls: Vec<Arc<CallRecord>>,
     by_id: HashMap<String, usize>,
     notes: Vec<String>,
-    /// More calls came than are shown.
+    /// True if more calls arrived than can be shown.
     is_full: bool,
 }
 
-/// What the page gets.
+/// The page's answer to a request for new calls.
 #[derive(Serialize)]
 pub(crate) struct News {
-    /// What the next question names.
+    /// The value of `after` in the next request.
     next: usize,
     processes: Vec<SeenProcess>,
     calls: Vec<Arc<CallRecord>>,
@@ -80,12 +81,12 @@ impl SeenCalls {
         Self { known: Mutex::default(), news: watch::Sender::new(0) }
     }
 
-    /// Tells when something is new.
+    /// Returns a receiver that is notified of every change.
     pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
         self.news.subscribe()
     }
 
-    /// The calls behind the first `after`.
+    /// Returns the calls after the first `after`.
     pub(crate) fn after(&self, after: usize) -> News {
         let known = self.known();
         let calls: Vec<_> = known.calls.iter().skip(after).cloned().collect();
@@ -102,12 +103,12 @@ impl SeenCalls {
         known.by_id.get(id).map(|at| Arc::clone(&known.calls[*at]))
     }
 
-    /// All calls, in the order in which they came.
+    /// Returns all calls in order of arrival.
     pub(crate) fn calls(&self) -> Vec<Arc<CallRecord>> {
         self.known().calls.clone()
     }
 
-    /// Whether calls were about a root.
+    /// Returns true if any call was about this root.
     pub(crate) fn has_root(&self, root: &str) -> bool {
         self.known().processes.iter().any(|process| process.roots.iter().any(|known| known == root))
     }
@@ -117,7 +118,7 @@ impl SeenCalls {
         self.tell();
     }
 
-    /// A process, and whether it runs.
+    /// Adds or updates a process. A process read from a socket is running.
     pub(crate) fn add_process(&self, process: ProcessRecord, from: CallSource) {
         {
             let mut known = self.known();
@@ -178,7 +179,7 @@ impl SeenCalls {
         self.tell();
     }
 
-    /// The process has ended.
+    /// Marks a process as ended.
     #[cfg(unix)]
     pub(crate) fn ended(&self, process: &str) {
         for seen in &mut self.known().processes {
@@ -197,7 +198,8 @@ impl SeenCalls {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes a line of a socket or a journal; returns the name of the process that it is about, `None` when it is none of ours.
+    /// Adds a line of a socket or a journal. Returns the name of its process, or `None` if the line has an
+    /// unknown format.
     pub(crate) fn take_line(&self, line: &str, from: CallSource) -> Option<String> {
         let value: serde_json::Value = serde_json::from_str(line).ok()?;
         match value["type"].as_str()? {

@@ -1,4 +1,4 @@
-//! The page's server: for this machine and for whoever has the address with its token.
+//! The page's server. It only accepts requests from this machine that carry the token of the printed address.
 
 use std::convert::Infallible;
 use std::io;
@@ -31,21 +31,21 @@ const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = include_str!("page/page.js");
 
-/// Bytes of a token.
+/// Number of random bytes in a token.
 const TOKEN_BYTES: usize = 18;
 
-/// Why the page is not served.
+/// The reasons why the page can't be served.
 #[derive(Debug, Error)]
 pub enum PageError {
-    /// The address can't be had.
+    /// Listening on the port failed.
     #[error("can't listen on 127.0.0.1:{port}: {source}")]
     Listen {
         /// The port.
         port: u16,
-        /// Why.
+        /// The system error.
         source: io::Error,
     },
-    /// The system gives no random bytes for a token.
+    /// The system provides no random bytes for a token.
     #[error("no token can be made: {0}")]
     Token(getrandom::Error),
     /// The server can't run.
@@ -53,17 +53,18 @@ pub enum PageError {
     Io(#[from] io::Error),
 }
 
-/// The page and the policy that it is shown under.
+/// The page, and the content security policy under which it is shown.
 struct PageServer {
     page: Bytes,
     policy: HeaderValue,
     token: String,
-    /// The names by which this server may be called.
+    /// The host names by which this server may be addressed.
     hosts: [String; 2],
     api: Arc<Api>,
 }
 
-/// Serves the page on a port of this machine, 0 for a free one; `listening` is told its address. It ends when `ended` does.
+/// Serves the page on a port of this machine (0 picks a free port) until `ended` completes. `listening` is
+/// called with the address.
 pub(crate) fn serve(
     api: Api,
     port: u16,
@@ -97,7 +98,7 @@ async fn accept(listener: &TcpListener, served: &Arc<PageServer>) {
     loop {
         let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
         let Ok((stream, _)) = listener.accept().await else {
-            // No file descriptor is left: one may be in a moment.
+            // No file descriptor is left, but one may be free in a moment.
             tokio::time::sleep(limits::LOOK_INTERVAL).await;
             continue;
         };
@@ -116,7 +117,7 @@ async fn connection(stream: TcpStream, served: Arc<PageServer>) {
     });
     let mut builder = http1::Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(limits::HEAD_TIME).max_buf_size(limits::HEAD_BYTES);
-    // A browser that has gone is told nothing.
+    // An error means that the browser has gone.
     let _ = builder.serve_connection(TokioIo::new(stream), service).await;
 }
 
@@ -158,7 +159,7 @@ impl PageServer {
             return self.json(&self.calls(&query).await);
         }
         let api = Arc::clone(&self.api);
-        // Files are read for it.
+        // The answer may read files, so it must not block this thread.
         let answered = tokio::task::spawn_blocking(move || api.answer(&path, &query)).await;
         match answered {
             Ok(Ok(value)) => self.json(&value),
@@ -170,7 +171,7 @@ impl PageServer {
         }
     }
 
-    /// What is new, at once or as soon as there is something.
+    /// Returns new calls and processes. Waits for a change if the request asks for that.
     async fn calls(&self, query: &Query) -> Value {
         let number = |name| query.get(name).and_then(|text| text.parse::<usize>().ok());
         let after = number("after").unwrap_or_default();
@@ -181,19 +182,20 @@ impl PageServer {
         if number("wait").is_none() || told.has_calls() {
             return json!(told);
         }
-        // A process that came or went is news, too.
+        // A process that has started or ended also counts as a change.
         let _ = tokio::time::timeout(limits::NEWS_WAIT, news.changed()).await;
         json!(gathered.after(after))
     }
 
-    /// Whoever may ask: by GET, by a name of this machine, from a page of ours or no page at all, with the token.
+    /// Admits a request if it is a GET, names this machine as its host, comes from our page or no page at
+    /// all, and carries the token.
     fn let_in(&self, request: &Request<Incoming>, query: &Query) -> Result<(), Refusal> {
         if request.method() != Method::GET {
             return Err(refusal(StatusCode::METHOD_NOT_ALLOWED, "this page is only looked at: GET"));
         }
         let headers = request.headers();
         let text = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or("?"));
-        // A page of another site that has its name point to this machine sends that name.
+        // If another site makes its name resolve to this machine, its page sends that name.
         if !text(HOST).is_some_and(|host| self.hosts.iter().any(|own| own == host)) {
             return Err(refusal(StatusCode::MISDIRECTED_REQUEST, "this server is not called so"));
         }
@@ -202,7 +204,7 @@ impl PageServer {
             return Err(refusal(StatusCode::FORBIDDEN, "pages of other sites get nothing here"));
         }
         let borne = text(AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
-        // A browser that opens an address sends no such header.
+        // A browser that opens the address sends no such header.
         let in_address = query.get("token").filter(|_| request.uri().path() == "/");
         match borne.or(in_address) {
             Some(token) if is_same(token, &self.token) => Ok(()),
@@ -259,12 +261,13 @@ fn refusal(status: StatusCode, problem: &str) -> Refusal {
     Refusal { problem: problem.to_owned(), code, status: status.as_u16() }
 }
 
-/// Browsers say so of requests that no `Origin` stands in.
+/// Returns true if the browser reports that the request comes from another site. Such requests may have no
+/// `Origin`.
 fn comes_from_another_site(headers: &HeaderMap) -> bool {
     headers.get("sec-fetch-site").is_some_and(|value| !matches!(value.as_bytes(), b"same-origin" | b"none"))
 }
 
-/// In a time that tells nothing of where they differ.
+/// Compares tokens in a time that does not reveal where they differ.
 fn is_same(given: &str, token: &str) -> bool {
     Sha256::digest(given.as_bytes()) == Sha256::digest(token.as_bytes())
 }

@@ -1,5 +1,5 @@
-//! A socket of this process's own, from which the same user reads its calls: a line of JSON for the process, and one for each
-//! call, those that are kept and then each as it ends.
+//! The socket from which processes of the same user read this process's calls. It sends one line of JSON for
+//! the process, then one for each call: first the kept ones, then each as it ends.
 
 use std::fs::Permissions;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -15,43 +15,44 @@ use thiserror::Error;
 use super::kept::KeptCalls;
 use super::limits;
 
-/// What sockets are called at the end.
+/// The extension of socket files.
 const EXTENSION: &str = "sock";
 
-/// Why there is no socket.
+/// The reasons why there is no socket.
 #[derive(Debug, Error)]
 pub enum SocketError {
-    /// Its directory is none that can be trusted, or can't be made.
+    /// The socket's directory can't be trusted or created.
     #[error(transparent)]
     Directory(#[from] PrivateError),
-    /// It can't be made.
+    /// The socket can't be created.
     #[error("no socket can be made in {directory}: {source}")]
     Bind {
-        /// Where.
+        /// The directory.
         directory: PathBuf,
-        /// Why.
+        /// The system error.
         source: io::Error,
     },
 }
 
-/// The socket, as long as it is held.
+/// The socket. Dropping this closes it.
 pub struct CallSocket {
     path: PathBuf,
     kept: Arc<KeptCalls>,
 }
 
 impl CallSocket {
-    /// Serves calls from now on, on threads of their own.
+    /// Starts to serve calls on separate threads.
     ///
     /// # Errors
-    /// [`SocketError`].
+    ///
+    /// Returns [`SocketError`] if the directory or the socket can't be created.
     pub fn open(place: &PrivatePlace, kept: Arc<KeptCalls>) -> Result<Self, SocketError> {
         let directory = place.create()?;
         let path = directory.path().join(format!("{}.{EXTENSION}", kept.process().process));
         let failed = |source| SocketError::Bind { directory: directory.path().to_owned(), source };
         let listener = UnixListener::bind(&path).map_err(failed)?;
         let socket = Self { path, kept: Arc::clone(&kept) };
-        // The directory is the user's alone, so nobody else has come in before this.
+        // The directory belongs to the user alone, so no other user can have connected before this.
         std::fs::set_permissions(&socket.path, Permissions::from_mode(0o600)).map_err(failed)?;
         std::thread::Builder::new()
             .name("calls".to_owned())
@@ -69,7 +70,8 @@ fn remove(path: &Path) -> io::Result<()> {
 impl Drop for CallSocket {
     fn drop(&mut self) {
         self.kept.close();
-        // Behind the wall it can't be: who looks then finds that nobody listens, and removes it.
+        // In the sandbox this fails. The next process that finds the socket without a listener then removes
+        // it.
         let _ = remove(&self.path);
     }
 }
@@ -84,7 +86,7 @@ fn accept(listener: &UnixListener, kept: &Arc<KeptCalls>) {
         }
         let (kept, held) = (Arc::clone(kept), Arc::clone(&readers));
         let served = std::thread::Builder::new().name("calls".to_owned()).spawn(move || {
-            // A reader that has gone misses nothing.
+            // An error means that the reader has gone.
             let _ = tell(stream, &kept);
             held.fetch_sub(1, Ordering::AcqRel);
         });
@@ -94,14 +96,14 @@ fn accept(listener: &UnixListener, kept: &Arc<KeptCalls>) {
     }
 }
 
-/// Whether the other end is a process of the same user.
+/// Returns true if the other end is a process of the same user.
 fn is_own(stream: &UnixStream) -> bool {
     #[cfg(target_os = "linux")]
     {
         let own = rustix::process::geteuid();
         rustix::net::sockopt::socket_peercred(stream).is_ok_and(|peer| peer.uid == own)
     }
-    // The rights of the directory and of the socket keep others out.
+    // The permissions of the directory and the socket keep other users out.
     #[cfg(not(target_os = "linux"))]
     {
         let _ = stream;
@@ -115,7 +117,7 @@ fn tell(mut stream: UnixStream, kept: &KeptCalls) -> io::Result<()> {
     let mut told = 0;
     while let Some(calls) = kept.next(told, limits::READER_WAIT) {
         if calls.is_empty() {
-            // Tells whether somebody still reads.
+            // Fails if the reader has gone.
             stream.write_all(b"\n")?;
         }
         for call in calls {
@@ -132,7 +134,7 @@ fn line(record: &impl serde::Serialize) -> io::Result<String> {
     Ok(line)
 }
 
-/// Returns the sockets that there are, whether somebody listens or not.
+/// Returns all sockets in the directory, including those without a listener.
 pub(crate) fn all(directory: &PrivateDirectory) -> Vec<PathBuf> {
     let Ok(entries) = directory.entries() else { return Vec::new() };
     let path = |name: &std::ffi::OsStr| directory.path().join(name);
@@ -140,10 +142,11 @@ pub(crate) fn all(directory: &PrivateDirectory) -> Vec<PathBuf> {
     sockets.filter(|path| path.extension().is_some_and(|it| it == EXTENSION)).collect()
 }
 
-/// Reads what a process tells until it ends. A socket that nobody listens to is removed.
+/// Reads the lines of a process until it ends. A socket without a listener is removed.
 ///
 /// # Errors
-/// It can't be connected to.
+///
+/// Returns an error if the connection fails or breaks, or if another user listens there.
 pub(crate) fn read(path: &Path, mut take: impl FnMut(&str)) -> io::Result<()> {
     let stream = UnixStream::connect(path).inspect_err(|error| {
         if error.kind() == io::ErrorKind::ConnectionRefused {

@@ -1,4 +1,4 @@
-//! What other ways to the same would have been, in bytes.
+//! Compares calls with alternative ways to get the same information, in bytes.
 
 use std::ops::ControlFlow;
 
@@ -12,11 +12,12 @@ use super::{Answered, Api, Refusal};
 use crate::limits;
 use crate::query::Query;
 
-/// Lines of context, as the requirement for keyword_search has them.
+/// Lines of context, as the requirement for keyword_search specifies.
 const CONTEXT_LINES: i64 = 10;
 
 impl Api {
-    /// For each call: bytes of its files read whole, and of what a search with context prints.
+    /// Returns for each call the size of its files read whole, and the output size of a line search with
+    /// context.
     pub(super) fn cost(&self, query: &Query) -> Answered {
         let ids: Vec<&str> = query.needed("ids")?.split(',').collect();
         if ids.len() > limits::COST_CALLS {
@@ -35,20 +36,21 @@ impl Api {
     }
 }
 
-/// Bytes of the files that are shown, read whole as they are now; `None` where none is shown.
+/// Returns the current size in bytes of the files that a call has shown, or `None` if it showed none.
 fn whole_bytes(context: &Context, head: &CallHead) -> Option<u64> {
     let mut bytes = None;
     for file in &head.head.shown {
         let Some(root) = context.roots.all().get(file.root) else { continue };
         let Ok(path) = RelPath::parse(&file.path, &RelPath::root()) else { continue };
-        // What is gone, or must not be read, would not be read.
+        // A file that is gone or must not be read counts as 0.
         let size = root.open_file(&path).map_or(0, |file| file.size());
         bytes = Some(bytes.unwrap_or(0) + size);
     }
     bytes
 }
 
-/// Bytes that a search for the same with context would print; `None` for what is no search for lines.
+/// Returns the bytes that a search for the same terms with context would print, or `None` if the call is not
+/// a line search.
 fn grep_bytes(context: &Context, head: &CallHead) -> Option<u64> {
     let arguments = &head.arguments;
     let patterns: Vec<&str> = match head.tool.as_str() {
@@ -60,7 +62,7 @@ fn grep_bytes(context: &Context, head: &CallHead) -> Option<u64> {
     for pattern in patterns {
         let mut request = SearchRequest::new(pattern).context(CONTEXT_LINES);
         request.path = arguments["path"].as_str().map(str::to_owned);
-        // `path:line:text`, a line for each.
+        // Each line is printed as `path:line:text`.
         each(context, request, |records| {
             for data in records.iter().map(|record| &record.data) {
                 let number = data.line_number.to_string();

@@ -1,4 +1,4 @@
-//! Why a file is where it is in a ranking.
+//! Explains the rank of a file.
 
 use forage_tools::registry;
 use forage_tools::tools::{RankRequest, RankedFile, SearchIndex};
@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use super::{Answered, Api, Refusal};
 use crate::query::Query;
 
-/// Files that are ranked for the page.
+/// Number of files that are ranked for the page.
 const FILES: i64 = 30;
 
-/// Files among which an expected one is looked for.
+/// Number of files among which an expected file is searched.
 const FURTHER_FILES: i64 = 100;
 
 impl Api {
@@ -31,14 +31,14 @@ impl Api {
         Ok(json!({
             "answer": answer.records(),
             "expected": expected(path, &ranked.response.files, alone.response.files.first()),
-            // A query of a set for `forage eval`.
+            // A query in the format of a `forage eval` set.
             "keep": json!({ "query": asked, "relevant": [path] }).to_string(),
         }))
     }
 }
 
-/// Where a file is among those that are ranked, and which rules gave the first something and it nothing. `alone` is the file as
-/// it is ranked by itself, for one that is not among them.
+/// Describes the rank of an expected file, and the rules that contribute to the first file's score but not to
+/// its own. `alone` is the file ranked by itself, for use if it is not among `files`.
 fn expected(path: &str, files: &[RankedFile], alone: Option<&RankedFile>) -> Value {
     let at = files.iter().position(|file| file.path == path);
     let note = at.is_none().then(|| format!("it is not among the first {}", files.len()));
