@@ -1,4 +1,4 @@
-//! Prints what the packages are made of, for the types that are written beside them.
+//! Prints the packages' methods and errors, for their type definitions.
 #![expect(clippy::disallowed_macros, reason = "it prints what it is asked for")]
 
 use forage_bindings::{error_codes, methods};

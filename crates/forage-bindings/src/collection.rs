@@ -19,35 +19,36 @@ use crate::settings::check_range;
 #[derive(Clone, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct CollectionSettings {
-    /// A directory of collections on this machine.
+    /// A local directory of collections.
     pub directory: Option<PathBuf>,
-    /// The address of a server; the port is that of its REST interface, 6333 by default.
+    /// The address of a server. Its port is that of the REST interface, 6333 by default.
     pub url: Option<String>,
-    /// The collection.
+    /// The name of the collection.
     pub name: String,
-    /// The key of the server.
+    /// The API key of the server.
     pub api_key: Option<String>,
-    /// Sends the key over plain `http` to another machine.
+    /// Allows sending the key over plain `http` to another machine.
     pub allow_plain_key: bool,
-    /// The payload field by which points are put into shards.
+    /// The payload field that selects the shard of a point.
     pub shard_key: Option<String>,
-    /// Time for a lookup, in milliseconds: 100 to 300000.
+    /// Timeout of a lookup in milliseconds: 100 to 300000.
     pub timeout_ms: u64,
-    /// The name of the sparse vector. Where the collection has another one alone, that is searched.
+    /// The name of the sparse vector. If the collection has only one with another name, that one is searched.
     pub vector: String,
-    /// How rare words are in a collection without the IDF modifier: with `auto` Forage asks, with `stored` all count the same.
+    /// The source of term weights for a collection without the IDF modifier: `auto` lets Forage query the
+    /// document frequencies, `stored` gives all terms equal weight.
     pub idf: String,
-    /// `code-superset`, `fastembed-bm25` or `bm42`; `auto` takes the one that the collection names.
+    /// `code-superset`, `fastembed-bm25` or `bm42`; `auto` takes the encoder that the collection names.
     pub encoder: Option<String>,
-    /// Language of the words.
+    /// The language of the texts, for stemming.
     pub language: Option<String>,
-    /// Whether words were kept as they are.
+    /// True if words were indexed without stemming.
     pub disable_stemmer: bool,
-    /// Results of a lookup that names no number: 1 to 100.
+    /// Results of a lookup that does not request a number: 1 to 100.
     pub top_k: u64,
     /// Payload fields that are shown; `*` for all.
     pub payload: Vec<String>,
-    /// The payload field that holds the text.
+    /// The payload field that contains the text.
     pub text_field: String,
 }
 
@@ -81,7 +82,7 @@ impl std::fmt::Debug for CollectionSettings {
 }
 
 impl CollectionSettings {
-    /// How words are looked up in it. Nobody is asked before something is.
+    /// Creates the lookup settings. Nothing connects to the collection before the first lookup.
     pub(crate) fn open(&self) -> Result<LookupSettings, BindingError> {
         let refused = |why: &dyn std::fmt::Display| {
             BindingError::new(ErrorCode::Argument, format_args!("`collection` can't be used: {why}"))
@@ -143,7 +144,7 @@ impl CollectionSettings {
         }
     }
 
-    /// Returns the encoder of queries; `None` for `auto`.
+    /// Returns the encoder of queries, or `None` for `auto`.
     fn encoder(&self, prose: Prose) -> Result<Option<Arc<dyn Encoder>>, String> {
         let Some(name) = self.encoder.as_deref().filter(|name| *name != "auto") else { return Ok(None) };
         encoder_named(name, prose).map(Some).ok_or_else(|| {
@@ -152,7 +153,7 @@ impl CollectionSettings {
         })
     }
 
-    /// Returns the treatment of words; `None` if neither setting is given.
+    /// Returns the treatment of words, or `None` if neither setting is given.
     fn prose(&self) -> Result<Option<Prose>, String> {
         let parsed = |name: &str| {
             Language::parse(name).map(Prose::Stemmed).ok_or_else(|| format!("there is no language {name:?}"))

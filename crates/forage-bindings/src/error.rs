@@ -14,11 +14,11 @@ pub struct BindingError {
     pub code: ErrorCode,
     /// Message of one sentence.
     pub message: String,
-    /// Next step, unless the message names it.
+    /// The next step, unless the message names it.
     pub hint: Option<String>,
-    /// Longer text for a model that wrote the call.
+    /// A longer text for the model that wrote the call.
     pub refusal: Option<String>,
-    /// The transcript of a question without an answer.
+    /// The transcript of a question that got no answer.
     pub transcript: Option<Box<Value>>,
 }
 
@@ -60,12 +60,12 @@ impl BindingError {
         )
     }
 
-    /// Returns the text for a model that wrote the call.
+    /// Returns the text for the model that wrote the call.
     pub fn text(&self) -> String {
         self.refusal.clone().unwrap_or_else(|| self.to_string())
     }
 
-    /// Returns the code as it is written, such as `pattern`.
+    /// Returns the code's serialized name, for example `pattern`.
     pub fn code_name(&self) -> String {
         serde_json::to_value(self.code)
             .ok()

@@ -1,7 +1,9 @@
-//! Common base of the packages for other languages: a workspace whose tools are called by name, with JSON in and out.
+//! Common base of the packages for other languages: a workspace whose tools are called by name, with JSON as
+//! input and output.
 //!
-//! A package adds what its language needs (objects, cancellation, iteration) and knows no tool: it generates its methods from
-//! [`methods`]. Rust programs should use `forage-tools`, which has types.
+//! A package adds what its language needs (objects, cancellation, iteration) but has no code for single
+//! tools: it generates its methods from [`methods`]. Rust programs should use `forage-tools` instead, which
+//! has typed requests and responses.
 //!
 //! ```
 //! use forage_bindings::{Toolbox, ToolboxSettings};

@@ -9,37 +9,37 @@ use serde_json::Value;
 /// A method that calls a tool.
 #[derive(Clone, Debug, Serialize)]
 pub struct Method {
-    /// Its name.
+    /// Name of the method.
     pub name: String,
-    /// The tool.
+    /// Name of the tool.
     pub tool: String,
     /// A short title.
     pub title: String,
     /// Description of the tool.
     pub description: String,
-    /// The arguments as a JSON schema.
+    /// JSON schema of the arguments.
     pub arguments: Value,
-    /// The records of an answer as a JSON schema; that of another root is `#/$defs/Answer`.
+    /// JSON schema of the answer's records. Answers of other roots refer to `#/$defs/Answer`.
     pub answer: Value,
-    /// Second method that streams all results.
+    /// The method that streams all results, if there is one.
     pub each: Option<EachMethod>,
 }
 
 /// A method that streams all results.
 #[derive(Clone, Debug, Serialize)]
 pub struct EachMethod {
-    /// The arguments as a JSON schema.
+    /// JSON schema of the arguments.
     pub arguments: Value,
-    /// One streamed result as a JSON schema.
+    /// JSON schema of one streamed result.
     pub piece: Value,
 }
 
-/// Writes calls as the methods of a package.
+/// Formats calls as the methods of a package.
 #[derive(Debug)]
 pub enum MethodCalls {
     /// `read(path="a.rs")`.
     Python,
-    /// `read({ path: "a.rs" })`, in camel case.
+    /// `read({ path: "a.rs" })`, with camel-case names.
     JavaScript,
 }
 

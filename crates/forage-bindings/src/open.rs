@@ -1,4 +1,5 @@
-//! Open workspaces with indexes. They are closed when the program ends, so that what was read for an index is written.
+//! Tracks open workspaces with indexes. They are closed when the program ends so that the files read so far
+//! are written to the index.
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,7 +19,7 @@ struct OpenWorkspace {
 
 static OPEN: Mutex<Option<HashMap<u64, OpenWorkspace>>> = Mutex::new(None);
 
-/// Registers a workspace of an owner and returns its number.
+/// Registers an owner's workspace and returns its number.
 pub(crate) fn add(workspace: &Workspace, owner: u64) -> u64 {
     static NUMBERS: AtomicU64 = AtomicU64::new(0);
     let number = NUMBERS.fetch_add(1, Ordering::Relaxed);
@@ -29,7 +30,7 @@ pub(crate) fn add(workspace: &Workspace, owner: u64) -> u64 {
     number
 }
 
-/// Closes a workspace. It stays registered until then, so that a program which ends meanwhile waits for it.
+/// Closes a workspace. It stays registered until it is closed, so a program that ends meanwhile waits for it.
 pub(crate) fn end(number: u64, workspace: Workspace) {
     workspace.close();
     if let Some(all) = lock_unless_forked(&OPEN).as_mut().and_then(|all| all.as_mut()) {
@@ -37,8 +38,8 @@ pub(crate) fn end(number: u64, workspace: Workspace) {
     }
 }
 
-/// Ends the background work of all workspaces (of an owner, if one is given) in parallel, within 1.5 seconds. Calls are
-/// still answered.
+/// Ends the background work of all workspaces (or those of one owner) in parallel, within 1.5 seconds. Calls
+/// are still answered.
 pub fn end_all(owner: Option<u64>) {
     let process = std::process::id();
     let is_own =
@@ -50,7 +51,7 @@ pub fn end_all(owner: Option<u64>) {
     thread::scope(|scope| {
         for workspace in own {
             let end = || catch_unwind(AssertUnwindSafe(|| workspace.close())).is_ok();
-            // If there is no thread for it, its index is rebuilt the next time.
+            // If no thread can be started, the index is rebuilt the next time.
             let _ = thread::Builder::new().spawn_scoped(scope, end);
         }
     });

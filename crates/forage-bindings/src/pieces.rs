@@ -16,7 +16,7 @@ use crate::workers::{guarded, run_apart};
 /// Maximum number of buffered pieces. A slow reader blocks the search.
 const AHEAD: usize = 64;
 
-/// Interval at which a reader checks whether the search was closed.
+/// Interval at which a reader checks if the search was closed.
 const LOOK: Duration = Duration::from_millis(20);
 
 enum Told {
@@ -27,7 +27,7 @@ enum Told {
 /// State of the reader.
 enum Progress {
     Open(Receiver<Told>),
-    /// A reader waits for pieces.
+    /// A reader is waiting for pieces.
     Reading,
     /// The search failed. The next read returns the error.
     Failed(BindingError),
@@ -41,20 +41,20 @@ enum Progress {
 pub struct Pieces {
     stop: Stop,
     progress: Mutex<Progress>,
-    /// Held by the reader, so that others wait.
+    /// Held by the current reader so that other readers wait.
     turn: Mutex<()>,
-    /// Process that began the search, which does not survive a fork.
+    /// The process that began the search. A search does not survive a fork.
     process: u32,
 }
 
-/// Pieces that were read at once.
+/// A batch of pieces that were read together.
 #[derive(Default)]
 pub struct PieceBatch {
-    /// Pieces in JSON.
+    /// The pieces as JSON.
     pub pieces: Vec<String>,
-    /// Final answer, after the last piece.
+    /// The final answer, if this is the last batch.
     pub answer: Option<Answer>,
-    /// More pieces may follow.
+    /// True if more pieces may follow.
     pub goes_on: bool,
 }
 
@@ -62,7 +62,8 @@ impl Pieces {
     /// Begins a call of [`Toolbox::each`] on another thread.
     ///
     /// # Errors
-    /// The system has no thread for it.
+    ///
+    /// Returns an error if the thread can't be started.
     pub fn begin(
         toolbox: &Arc<Toolbox>,
         tool: String,
@@ -84,10 +85,12 @@ impl Pieces {
         Ok(Self { stop, progress, turn: Mutex::default(), process: std::process::id() })
     }
 
-    /// Waits up to `wait` for pieces and takes all that are buffered, and the answer if it comes next.
+    /// Waits up to `wait` for pieces. Returns all buffered pieces, and the answer if it comes next.
     ///
     /// # Errors
-    /// The call failed (after its last piece), the search was closed, or it belongs to another process.
+    ///
+    /// Returns an error if the call failed (after its last piece), the search was closed, or it belongs to
+    /// another process.
     pub fn read(&self, wait: Duration) -> Result<PieceBatch, BindingError> {
         if self.process != std::process::id() {
             return Err(BindingError::forked());
@@ -114,10 +117,11 @@ impl Pieces {
         batch
     }
 
-    /// Waits for pieces or the answer. `None` after the end.
+    /// Waits for pieces or the answer. Returns `None` after the end.
     ///
     /// # Errors
-    /// Those of [`Pieces::read`].
+    ///
+    /// Returns the same errors as [`Pieces::read`].
     pub fn wait(&self) -> Result<Option<PieceBatch>, BindingError> {
         loop {
             let batch = self.read(LOOK)?;
@@ -129,7 +133,8 @@ impl Pieces {
         }
     }
 
-    /// Ends the search without waiting for a reader. A read on another thread then fails within its own waiting time.
+    /// Ends the search without waiting for a reader. A concurrent read then fails within its own waiting
+    /// time.
     pub fn close(&self) {
         if self.process != std::process::id() {
             return;
@@ -147,7 +152,7 @@ impl Pieces {
     }
 }
 
-/// Waits up to `wait` for pieces and takes all that are buffered. Also returns the new state.
+/// Waits up to `wait` for pieces. Returns all buffered pieces and the new state.
 fn take(told: Receiver<Told>, mut wait: Duration) -> (Result<PieceBatch, BindingError>, Progress) {
     let mut pieces = Vec::new();
     while pieces.len() < AHEAD {
@@ -163,7 +168,7 @@ fn take(told: Receiver<Told>, mut wait: Duration) -> (Result<PieceBatch, Binding
             }
             Err(RecvTimeoutError::Timeout) => break,
             Ok(Told::End(Err(error))) => error,
-            // Without an answer the thread has panicked outside of the call.
+            // The thread has panicked outside of the call if it ends without an answer.
             Err(RecvTimeoutError::Disconnected) => BindingError::panicked(),
         };
         return match pieces.is_empty() {

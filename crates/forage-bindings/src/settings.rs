@@ -1,4 +1,4 @@
-//! Settings of a workspace that another language opens.
+//! Settings of a workspace that is opened from another language.
 
 use std::fmt;
 use std::io::Read as _;
@@ -18,44 +18,45 @@ use serde::Deserialize;
 use crate::collection::CollectionSettings;
 use crate::error::BindingError;
 
-/// Settings of a workspace. What is left out is as the command line has it.
+/// Settings of a workspace. Omitted settings have the same defaults as on the command line.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ToolboxSettings {
-    /// Whether indexes make calls fast, and the directory in which they are kept: that of the command line unless another is
-    /// named. `false` writes nothing anywhere.
+    /// True to use indexes for faster calls, in the same directory as the command line, or the path of
+    /// another directory. With `false`, nothing is written to disk.
     pub index: IndexSetting,
-    /// Whether the tree is watched and its index kept in memory, for a program that goes on. An `index` is needed.
+    /// True to watch the tree and keep its index in memory, for long-running programs. This needs an `index`.
     pub watch: bool,
-    /// The models that `keyword_search` and `ask` use, in order of preference.
+    /// The models for `keyword_search` and `ask`, in order of preference.
     pub models: Vec<ModelSettings>,
-    /// The collection that words are looked up in.
+    /// The collection that `keyword_lookup` searches.
     pub collection: Option<CollectionSettings>,
-    /// `keyword_search` asks no model and ranks the files that it finds.
+    /// Makes `keyword_search` rank the files that it finds, without a model.
     pub without_model: bool,
-    /// How `keyword_search` filters.
+    /// The filter settings of `keyword_search`.
     pub filter: KeywordSettings,
-    /// Shows secrets, which are taken out of answers otherwise.
+    /// Shows secrets, which are otherwise redacted.
     pub show_secrets: bool,
-    /// Bytes of a text answer: 2000 to 100000.
+    /// Maximum bytes of a text answer: 2000 to 100000.
     pub text_bytes: Option<usize>,
-    /// Time for a call, in milliseconds: 100 to 300000.
+    /// Timeout of a call in milliseconds: 100 to 300000.
     pub timeout_ms: Option<u64>,
-    /// Worker threads of a call, at the most 256; one for each processor where it is 0 or not named.
+    /// Worker threads of a call, up to 256; one per processor if this is 0 or omitted.
     pub threads: Option<usize>,
-    /// Bytes of a file; larger ones are not searched.
+    /// Maximum bytes of a file; larger files are not searched.
     pub max_file_bytes: Option<u64>,
-    /// Files that are left out of everything, as globs.
+    /// Globs of files that are excluded everywhere.
     pub exclude: Vec<String>,
-    /// Permits a root as broad as a home directory.
+    /// Allows a root as broad as a home directory.
     pub allow_broad_root: bool,
 }
 
 impl ToolboxSettings {
-    /// Reads settings in JSON.
+    /// Parses settings from JSON.
     ///
     /// # Errors
-    /// They can't be read.
+    ///
+    /// Returns an error if the JSON or a setting is invalid.
     pub fn parse(json: &str) -> Result<Self, BindingError> {
         serde_json::from_str(json).map_err(|error| unreadable(&error))
     }
@@ -72,7 +73,7 @@ impl ToolboxSettings {
     }
 }
 
-/// Refuses a number out of its range.
+/// Returns an error if a number is outside of its range.
 pub(crate) fn check_range<T: PartialOrd + fmt::Display>(
     name: &str,
     number: T,
@@ -84,7 +85,7 @@ pub(crate) fn check_range<T: PartialOrd + fmt::Display>(
     }
 }
 
-/// Error of settings that can't be read. It holds no values, because one may be a key.
+/// Creates the error for settings that can't be parsed. It contains no values because one may be a key.
 fn unreadable(error: &serde_json::Error) -> BindingError {
     let told = error.to_string();
     let what = match told.split_once(", expected ") {
@@ -101,9 +102,9 @@ fn unreadable(error: &serde_json::Error) -> BindingError {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum IndexSetting {
-    /// Whether there is one.
+    /// Turns indexes on or off.
     Wanted(bool),
-    /// The directory.
+    /// The directory of the indexes.
     Directory(PathBuf),
 }
 
@@ -119,17 +120,17 @@ impl From<bool> for IndexSetting {
     }
 }
 
-/// How `keyword_search` filters, by the keys of `[filter]` in the configuration.
+/// Filter settings of `keyword_search`, with the keys of `[filter]` in the configuration.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct KeywordSettings {
-    /// Where the files come from: `terms` or `union`.
+    /// The source of candidate files: `terms` or `union`.
     pub candidates: FilterCandidates,
     /// The treatment of terms that match too much: `adaptive` or `requirement`.
     pub breadth: FilterBreadth,
-    /// Bytes of the evidence for one term.
+    /// Maximum bytes of the evidence for one term.
     pub term_bytes: Option<u64>,
-    /// Bytes of all evidence.
+    /// Maximum bytes of all evidence.
     pub evidence_bytes: Option<u64>,
     /// Lines of context around a match.
     pub context_lines: Option<u64>,
@@ -137,9 +138,9 @@ pub struct KeywordSettings {
     pub evidence: EvidenceForm,
     /// Form of the model's answer: `paths` or `ids`.
     pub answer: FilterAnswer,
-    /// Models' calls that a large body of evidence is divided among; needs `ids`.
+    /// Number of model calls among which a large body of evidence is divided; needs `ids`.
     pub shards: Option<usize>,
-    /// Tokens of compact evidence.
+    /// Maximum tokens of compact evidence.
     pub evidence_tokens: Option<usize>,
     /// A file with a system prompt that replaces the built-in one.
     pub prompt_file: Option<PathBuf>,
@@ -196,21 +197,21 @@ impl KeywordSettings {
     }
 }
 
-/// A model, and where it is asked.
+/// A model and its endpoint.
 #[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModelSettings {
-    /// A known provider such as `openai`; with `base_url`, any name for messages.
+    /// A known provider such as `openai`; with `base_url`, any name for use in messages.
     pub provider: Option<String>,
-    /// The id that the provider knows the model by.
+    /// The provider's id of the model.
     pub model: String,
-    /// The address, unless it is that of the provider.
+    /// The endpoint's address; by default that of the provider.
     pub base_url: Option<String>,
-    /// The key; by default that of the provider's environment variable.
+    /// The API key; by default the value of the provider's environment variable.
     pub api_key: Option<String>,
-    /// The protocol; by default that of the provider, or OpenAI's.
+    /// The wire protocol; by default that of the provider, or OpenAI's.
     pub wire: Option<Wire>,
-    /// Permits plain `http` to another machine.
+    /// Allows plain `http` to another machine.
     pub allow_insecure: bool,
 }
 
@@ -222,7 +223,7 @@ impl fmt::Debug for ModelSettings {
 }
 
 impl ModelSettings {
-    /// A client of the model.
+    /// Creates a client for the model.
     pub(crate) fn open(&self, table: &ProviderTable) -> Result<Arc<dyn ChatModel>, BindingError> {
         let refused = |why: &dyn fmt::Display| {
             BindingError::new(

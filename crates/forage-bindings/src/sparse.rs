@@ -1,4 +1,4 @@
-//! Sparse vectors as FastEmbed's `Qdrant/bm25` makes them.
+//! Sparse vectors that are equal to those of FastEmbed's `Qdrant/bm25`.
 
 use std::thread;
 
@@ -13,10 +13,11 @@ use crate::workers::guarded;
 pub struct Bm25(FastEmbedBm25);
 
 impl Bm25 {
-    /// Creates an encoder for a language. Without `stems`, words are left as they are.
+    /// Creates an encoder for a language. If `stems` is false, words are not stemmed.
     ///
     /// # Errors
-    /// FastEmbed does not know the language.
+    ///
+    /// Returns an error if FastEmbed does not support the language.
     pub fn open(language: &str, stems: bool) -> Result<Self, BindingError> {
         let Some(known) = Language::parse(language) else {
             let all: Vec<&str> = Language::ALL.iter().map(|language| language.name()).collect();
@@ -26,12 +27,13 @@ impl Bm25 {
         Ok(Self(FastEmbedBm25::with_prose(if stems { Prose::Stemmed(known) } else { Prose::AsWritten })))
     }
 
-    /// Encodes `texts` in order on up to `threads` threads (0: one for each processor).
+    /// Encodes `texts` in order on up to `threads` threads (0 means one per processor).
     ///
     /// # Errors
-    /// A text can't be encoded.
+    ///
+    /// Returns an error if a text can't be encoded.
     pub fn documents(&self, texts: &[String], threads: usize) -> Result<Vec<SparseVector>, BindingError> {
-        /// Texts per batch of a thread.
+        /// Texts per batch.
         const BATCH: usize = 64;
         let most = thread::available_parallelism().map_or(1, usize::from);
         let threads =
@@ -46,7 +48,8 @@ impl Bm25 {
     /// Returns the vector of a query.
     ///
     /// # Errors
-    /// Those of [`Self::documents`].
+    ///
+    /// Returns the same errors as [`Self::documents`].
     pub fn query(&self, text: &str) -> Result<SparseVector, BindingError> {
         self.0.query(text).map_err(failed)
     }

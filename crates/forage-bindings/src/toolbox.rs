@@ -26,33 +26,33 @@ use crate::open;
 use crate::settings::{IndexSetting, ToolboxSettings};
 use crate::workers::run_apart;
 
-/// Time for a call that streams all results, unless one was given: in effect no limit.
+/// Timeout of a call that streams all results, unless the settings give one. In effect, this is no limit.
 const EACH_TIMEOUT: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Directories and the tools that search them. May be called from several threads at once.
+/// Directories and the tools that search them. Calls may be made from several threads at once.
 pub struct Toolbox {
     workspace: Workspace,
-    /// Tools that are advertised to agents.
+    /// The tools that are advertised to agents.
     selection: ToolSelection,
     observers: CallObservers,
     models: Vec<Arc<dyn ChatModel>>,
-    /// Writes the calls that answers of methods name.
+    /// Formats the calls that answers of methods suggest.
     manner: &'static dyn Manner,
-    /// Whether a time for calls was given.
+    /// True if the settings give a timeout for calls.
     is_timed: bool,
-    /// Process that opened it. Its background work does not survive a fork.
+    /// The process that opened this toolbox. Background work does not survive a fork.
     process: u32,
-    /// Whether calls are refused.
+    /// True once calls are refused.
     is_closed: AtomicBool,
     /// Set once the background work has ended.
     ended: OnceLock<()>,
-    /// Number among the open workspaces with indexes.
+    /// The number among the open workspaces with indexes.
     number: Option<u64>,
 }
 
 /// The answer to a question.
 pub struct Asked {
-    /// Answer and notes, for people.
+    /// The answer and its notes, for people.
     pub text: String,
     /// The transcript.
     pub records: Value,
@@ -62,7 +62,8 @@ impl Toolbox {
     /// Opens directories. There may be none if the settings name a collection.
     ///
     /// # Errors
-    /// One of them is not a directory or too broad, or a setting is invalid.
+    ///
+    /// Returns an error if a path is not a directory or is too broad, or a setting is invalid.
     pub fn open(directories: &[PathBuf], settings: ToolboxSettings) -> Result<Self, BindingError> {
         Self::open_for(0, directories, settings)
     }
@@ -70,7 +71,8 @@ impl Toolbox {
     /// Opens directories for an owner, see [`end_all`](crate::end_all).
     ///
     /// # Errors
-    /// Those of [`Toolbox::open`].
+    ///
+    /// Returns the same errors as [`Toolbox::open`].
     pub fn open_for(
         owner: u64,
         directories: &[PathBuf],
@@ -134,7 +136,7 @@ impl Toolbox {
         })
     }
 
-    /// Names methods in the answers of methods, as this package calls them.
+    /// Makes the answers of methods suggest other methods in this package's syntax.
     pub fn naming(mut self, calls: &'static MethodCalls) -> Self {
         self.manner = calls;
         self
@@ -146,10 +148,11 @@ impl Toolbox {
         self
     }
 
-    /// Calls a tool by its name or that of its method.
+    /// Calls a tool by its name or its method's name.
     ///
     /// # Errors
-    /// The tool failed, or was ended before it found anything.
+    ///
+    /// Returns an error if the tool failed, or was stopped before it found anything.
     pub fn call(&self, tool: &str, arguments: Value, stop: &Stop) -> Result<Answer, BindingError> {
         let (tool, context) = self.begin(tool, stop)?;
         let call = |context: &Context| tool.call(context, arguments.clone());
@@ -157,11 +160,12 @@ impl Toolbox {
         finished(tool, &context, arguments, answer)
     }
 
-    /// Calls a tool for all results and streams them to `receive` until that breaks off. There is no time limit unless one
-    /// was given.
+    /// Calls a tool for all results and streams them to `receive` until that returns `Break`. There is no
+    /// time limit unless the settings give one.
     ///
     /// # Errors
-    /// Those of [`Toolbox::call`], or the time was over.
+    ///
+    /// Returns the same errors as [`Toolbox::call`], and an error if the time was over.
     pub fn each(
         &self,
         tool: &str,
@@ -170,7 +174,7 @@ impl Toolbox {
         receive: RecordReceiver<'_>,
     ) -> Result<Answer, BindingError> {
         let (tool, mut context) = self.begin(tool, stop)?;
-        // The reader sets the pace.
+        // The reader sets the pace, so the usual timeout does not fit.
         if !self.is_timed {
             limit_time(&mut context, EACH_TIMEOUT);
         }
@@ -195,7 +199,8 @@ impl Toolbox {
     /// Answers a question with an agent that uses the tools. `watch` receives its events.
     ///
     /// # Errors
-    /// There is no model, or no answer.
+    ///
+    /// Returns an error if there is no model or no answer.
     pub fn ask(
         &self,
         question: &str,
@@ -226,11 +231,12 @@ impl Toolbox {
         }
     }
 
-    /// Returns the definitions of the advertised tools, or of those in `only`, in the format of `openai`, `openai-strict`,
-    /// `anthropic`, `gemini` or `mcp`.
+    /// Returns the definitions of the advertised tools, or of those in `only`, in the format of `openai`,
+    /// `openai-strict`, `anthropic`, `gemini` or `mcp`.
     ///
     /// # Errors
-    /// The format or a tool is unknown.
+    ///
+    /// Returns an error if the format or a tool is unknown.
     pub fn definitions(&self, format: &str, only: Option<&[String]>) -> Result<Vec<Value>, BindingError> {
         let Some(shape) = SchemaFormat::ALL.iter().find(|shape| shape.name() == format) else {
             let known: Vec<&str> = SchemaFormat::ALL.iter().map(|shape| shape.name()).collect();
@@ -258,14 +264,15 @@ impl Toolbox {
     /// Builds or updates the line index.
     ///
     /// # Errors
-    /// It can't be written, or the work was stopped.
+    ///
+    /// Returns an error if the index can't be written or the work was stopped.
     pub fn build_index(&self, stop: &Stop) -> Result<(), BindingError> {
         self.check()?;
         let workspace = self.workspace.stopped_by(stop.clone());
         workspace.build_index().map_err(|error| BindingError::new(ErrorCode::Index, error))
     }
 
-    /// Returns the directories as answers name them.
+    /// Returns the directories as they appear in answers.
     pub fn roots(&self) -> Vec<String> {
         let roots = self.workspace.context().roots.all();
         roots.iter().map(|root| root.path().display().to_string()).collect()
@@ -276,7 +283,8 @@ impl Toolbox {
         self.is_closed.store(true, Ordering::Release);
     }
 
-    /// Refuses further calls, ends background work, and waits for its end: up to 1.5 seconds for an index that is being written.
+    /// Refuses further calls, and ends background work. Waits up to 1.5 seconds for an index that is being
+    /// written.
     pub fn close(&self) {
         self.refuse();
         if let Some(number) = self.own_number() {
@@ -284,7 +292,7 @@ impl Toolbox {
         }
     }
 
-    /// Returns its number, in the process that opened it only.
+    /// Returns the number of this workspace, but only in the process that opened it.
     fn own_number(&self) -> Option<u64> {
         self.number.filter(|_| self.process == std::process::id())
     }
@@ -314,7 +322,7 @@ impl Toolbox {
         Ok((tool, context))
     }
 
-    /// The context of a call.
+    /// Returns the context of a call.
     fn context(&self, stop: &Stop) -> Context {
         let mut context = self.workspace.stopped_by(stop.clone()).context().clone();
         context.observers = self.observers.clone();
@@ -332,11 +340,11 @@ impl Toolbox {
 }
 
 impl Drop for Toolbox {
-    /// Does not wait, because a garbage collector may call it.
+    /// Does not wait, because a garbage collector may call this.
     fn drop(&mut self) {
         if let (Some(number), None) = (self.own_number(), self.ended.get()) {
             let workspace = self.workspace.clone();
-            // If there is no thread for it, it ends with the program.
+            // If no thread can be started, the background work ends with the program.
             let _ = run_apart(move || open::end(number, workspace));
         }
     }
@@ -358,7 +366,7 @@ fn finished(
         }
     })?;
     match &answer.problem {
-        // A lookup fails open: without its store it has no results and says so.
+        // A failed lookup is not an error: without its store it has no results, and its answer says so.
         Some(problem) if problem.code != ErrorCode::Collection => {
             let refusal = Some(answer.text.clone());
             Err(BindingError { refusal, ..BindingError::new(problem.code, &problem.text) })
@@ -387,12 +395,12 @@ fn set(context: &mut Context, settings: &ToolboxSettings) -> Result<(), BindingE
     Ok(())
 }
 
-/// Sets the time limit of all tools; `Search` has a limit of its own.
+/// Sets the timeout of all tools, including the separate one of `Search`.
 fn limit_time(context: &mut Context, timeout: Duration) {
     (context.timeout, context.search.timeout) = (timeout, timeout);
 }
 
-/// Converts an event into a record.
+/// Converts an event to a record.
 fn told(event: &AgentEvent<'_>) -> Value {
     match event {
         AgentEvent::Asking { turn, turns, model, last } => {

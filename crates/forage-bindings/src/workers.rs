@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::BindingError;
 
-/// Maximum number of concurrent calls. Each searches with threads of its own; further calls are queued.
+/// Maximum number of concurrent calls. Each call has its own search threads; further calls are queued.
 const AT_ONCE: usize = 64;
 
 /// Maximum number of idle threads.
@@ -22,7 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Time for which an idle thread spins before it sleeps.
 const AWAKE: Duration = Duration::from_micros(100);
 
-/// Time for which a caller spins before it sleeps. A small call is answered by then, and waking up would take as long again.
+/// Time for which a caller spins before it sleeps. A small call is answered by then, and waking up would
+/// double its time.
 pub const LONE: Duration = Duration::from_micros(300);
 
 /// [`run`] or [`run_apart`].
@@ -30,16 +31,16 @@ pub type RunCall = fn(Box<dyn FnOnce() + Send>) -> Result<(), BindingError>;
 
 struct CallJob {
     work: Box<dyn FnOnce() + Send>,
-    /// Counts towards [`AT_ONCE`].
+    /// True if the job counts towards [`AT_ONCE`].
     is_counted: bool,
 }
 
 struct Workers {
-    /// Owning process. Threads don't survive a fork.
+    /// The owning process. Threads don't survive a fork.
     process: u32,
-    /// Idle threads by number.
+    /// Idle threads, by number.
     waiting: Vec<(u64, Sender<CallJob>)>,
-    /// Counted jobs in progress.
+    /// Number of counted jobs in progress.
     working: usize,
     queued: VecDeque<CallJob>,
 }
@@ -52,18 +53,20 @@ impl Workers {
 
 static WORKERS: Mutex<Workers> = Mutex::new(Workers::for_process(0));
 
-/// Runs a job on an idle thread or a new one. With `AT_ONCE` jobs in progress it is queued.
+/// Runs a job on an idle thread or a new one. If `AT_ONCE` jobs are in progress, the job is queued.
 ///
 /// # Errors
-/// The system has no thread for it.
+///
+/// Returns an error if a thread can't be started.
 pub fn run(job: impl FnOnce() + Send + 'static) -> Result<(), BindingError> {
     hand(CallJob { work: Box::new(job), is_counted: true })
 }
 
-/// Runs a job that waits for others, such as for a reader of its results. It is never queued.
+/// Runs a job that waits for others, for example for the reader of its results. It is never queued.
 ///
 /// # Errors
-/// As of [`run`].
+///
+/// Returns the same errors as [`run`].
 pub fn run_apart(job: impl FnOnce() + Send + 'static) -> Result<(), BindingError> {
     hand(CallJob { work: Box::new(job), is_counted: false })
 }
@@ -96,18 +99,20 @@ fn hand(mut job: CallJob) -> Result<(), BindingError> {
     })
 }
 
-/// Turns a panic of a call into an error.
+/// Converts a panic of a call to an error.
 ///
 /// # Errors
-/// Those of the call.
+///
+/// Returns the error of the call, or an error for its panic.
 pub fn guarded<T>(call: impl FnOnce() -> Result<T, BindingError>) -> Result<T, BindingError> {
     catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| Err(BindingError::panicked()))
 }
 
-/// Receives from another thread. Spins for `awake`, then sleeps.
+/// Receives from another thread: spins for `awake`, then sleeps.
 ///
 /// # Errors
-/// The time is over, or the sender is gone.
+///
+/// Returns an error if the time is over or the sender is gone.
 pub fn receive<T>(receiver: &Receiver<T>, awake: Duration, wait: Duration) -> Result<T, RecvTimeoutError> {
     let began = Instant::now();
     while began.elapsed() < awake {
@@ -120,7 +125,8 @@ pub fn receive<T>(receiver: &Receiver<T>, awake: Duration, wait: Duration) -> Re
     receiver.recv_timeout(wait)
 }
 
-/// Locks a mutex that is never held for long. `None` if it was locked during a fork: then it stays locked in this process.
+/// Locks a mutex that is never held for long. Returns `None` if it was locked during a fork, because it then
+/// stays locked in this process.
 pub(crate) fn lock_unless_forked<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     const TRIES: usize = 10_000;
     for _ in 0..TRIES {
@@ -137,7 +143,8 @@ fn locked() -> Option<MutexGuard<'static, Workers>> {
     lock_unless_forked(&WORKERS).map(renewed)
 }
 
-/// Locks the workers from one of their own threads, which no fork can have left locked.
+/// Locks the workers from one of their own threads. A fork can't have left the lock held, because these
+/// threads don't survive a fork.
 fn of_this_process() -> MutexGuard<'static, Workers> {
     renewed(WORKERS.lock().unwrap_or_else(PoisonError::into_inner))
 }
@@ -179,7 +186,8 @@ fn work(mut job: CallJob) {
     }
 }
 
-/// Waits for the next job. A caller that has taken this thread off the idle list always sends one, however late.
+/// Waits for the next job. If a caller has already taken this thread off the idle list, it will send one,
+/// however late.
 fn next(own: u64, jobs: &Receiver<CallJob>) -> Option<CallJob> {
     if let Ok(job) = receive(jobs, AWAKE, PATIENCE) {
         return Some(job);

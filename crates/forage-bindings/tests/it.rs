@@ -1,4 +1,4 @@
-//! The toolbox as a package of another language uses it.
+//! Tests the toolbox in the way that packages of other languages use it.
 #![expect(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -95,7 +95,7 @@ fn pieces_are_all_there_is_and_end_where_nobody_wants_more() {
     assert_eq!(refused.code, ErrorCode::Pattern);
 }
 
-/// Reads all there is, with a pause at the first piece.
+/// Reads all results, with a pause after the first one.
 fn all_with_pause(toolbox: &Toolbox, tool: &str, pause: Duration) -> Result<Answer, BindingError> {
     let mut pause = Some(pause);
     let mut receive = |_: Value| {
@@ -113,7 +113,7 @@ fn all_there_is_takes_more_time_than_a_call_has() {
         for tool in ["search", "grep"] {
             let toolbox = &toolbox;
             scope.spawn(move || {
-                // A call has 20 s.
+                // A call has a timeout of 20 s.
                 let answer = all_with_pause(toolbox, tool, Duration::from_secs(21)).unwrap();
                 assert_eq!(answer.records()["match_count"], 301, "{tool}");
                 assert_eq!(answer.text.lines().next(), Some("Found 301 matches in 2 files."), "{tool}");
@@ -192,7 +192,7 @@ fn so_many_calls_are_worked_on_at_once_and_all_end() {
     let mut all: Vec<i32> = (0..300).map(|_| ended.recv_timeout(Duration::from_secs(30)).unwrap()).collect();
     all.sort_unstable();
     assert_eq!(all, (0..300).collect::<Vec<_>>());
-    // Other tests take some of the places.
+    // Other tests use some of the threads.
     assert!((32..=64).contains(&most.load(Ordering::SeqCst)), "{most:?}");
 }
 
@@ -253,7 +253,7 @@ impl Telemetry for Events {
     }
 }
 
-/// A part of a repository is the repository, and a path is meant from either.
+/// A subdirectory of a repository opens the whole repository, and paths may be relative to either.
 #[test]
 fn a_part_of_a_repository_is_opened_as_the_whole() {
     let tree = tree();
@@ -266,7 +266,7 @@ fn a_part_of_a_repository_is_opened_as_the_whole() {
     };
     let path =
         |below: &str| vec![forage_fs::canonical(&tree.path().join(below)).unwrap().display().to_string()];
-    // Without a repository it is what it is.
+    // Without a repository, the directory itself is opened.
     assert_eq!(count("src", json!({ "pattern": "needle" })), (path("src"), 1));
     std::fs::create_dir(tree.path().join(".git")).unwrap();
     assert_eq!(count("src/deep", json!({ "pattern": "needle" })), (path("."), 301));
@@ -274,7 +274,7 @@ fn a_part_of_a_repository_is_opened_as_the_whole() {
     assert_eq!(count("src", json!({ "pattern": "needle", "path": "deep" })), (path("."), 1));
 }
 
-/// A pattern that can be meant in one way only is searched for in that way, as everywhere.
+/// An invalid pattern with only one possible meaning is searched with that meaning, as everywhere.
 #[test]
 fn a_pattern_is_taken_as_it_is_meant() {
     let tree = tree();
@@ -287,7 +287,7 @@ fn a_pattern_is_taken_as_it_is_meant() {
     assert_eq!(refused.code, ErrorCode::Pattern);
 }
 
-/// `[filter]` of the configuration, handed in.
+/// Tests the keys of `[filter]` from the configuration.
 #[test]
 fn the_filter_is_set() {
     let tree = tree();
@@ -311,7 +311,7 @@ fn the_filter_is_set() {
         let error = search(json!({ "without_model": true, "filter": filter })).err().unwrap();
         assert!(error.code == ErrorCode::Argument && error.message.contains(said), "{}", error.message);
     }
-    // What a model is sent.
+    // Checks the request that a model receives.
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());
     let asked = std::thread::spawn(move || {
@@ -329,7 +329,7 @@ fn the_filter_is_set() {
     asked.join().unwrap();
 }
 
-/// Opens a collection alone, without any directory of files.
+/// Opens only a collection, without any directory of files.
 fn open_collection(collection: Value, events: &Arc<Events>) -> Toolbox {
     let settings = serde_json::from_value(json!({ "collection": collection })).unwrap();
     Toolbox::open(&[], settings).unwrap().with_telemetry(Arc::clone(events) as _, "test")
