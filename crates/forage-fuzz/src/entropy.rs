@@ -1,42 +1,42 @@
-//! Decisions drawn from bytes: of a generator, or of a fuzzer.
+//! Decisions drawn from the bytes of a generator or a fuzzer.
 
-/// Bytes that decide, until there are none; what is decided then is the least.
+/// Bytes that determine decisions. After the last byte, every decision has its minimal value.
 #[derive(Debug)]
 pub struct Entropy<'a> {
     bytes: std::slice::Iter<'a, u8>,
 }
 
 impl<'a> Entropy<'a> {
-    /// Decisions of these bytes.
+    /// Creates decisions from these bytes.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { bytes: bytes.iter() }
     }
 
-    /// The next byte, 0 behind the last.
+    /// Returns the next byte, or 0 after the last.
     pub fn byte(&mut self) -> u8 {
         self.bytes.next().copied().unwrap_or_default()
     }
 
-    /// A number below `bound`, which is 0 for the bound 0.
+    /// Returns a number below `bound`, or 0 if the bound is 0.
     pub fn below(&mut self, bound: usize) -> usize {
-        // As many bytes as the bound has, so that little is used where little is decided.
+        // We use only as many bytes as the bound needs so that small decisions consume little.
         let wanted = (usize::BITS - bound.leading_zeros()).div_ceil(8) + u32::from(bound > 0x80);
         let number = (0..wanted.min(8)).fold(0_usize, |number, _| number << 8 | usize::from(self.byte()));
         number.checked_rem(bound).unwrap_or_default()
     }
 
-    /// One of the choices.
+    /// Returns one of the choices, or `None` if there are none.
     pub fn pick<'c, T>(&mut self, choices: &'c [T]) -> Option<&'c T> {
         choices.get(self.below(choices.len()))
     }
 
-    /// Whether there are bytes left.
+    /// Returns true if bytes are left.
     pub fn is_left(&self) -> bool {
         !self.bytes.as_slice().is_empty()
     }
 }
 
-/// Bytes that a seed gives, always the same (SplitMix64).
+/// Returns the bytes that a seed generates, always the same (SplitMix64).
 pub(crate) fn bytes_of(seed: u64, count: usize) -> Vec<u8> {
     let mut state = seed;
     let mut bytes = Vec::with_capacity(count.next_multiple_of(8));

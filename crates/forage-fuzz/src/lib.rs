@@ -1,6 +1,7 @@
-//! Fuzz targets that run as tests, on stable, for a bounded time.
+//! Fuzz targets that run as tests on stable Rust, for a bounded time.
 //!
-//! A target is a test that calls [`target!`] with valid inputs, its seeds, and with what must hold for any input:
+//! A target is a test that calls [`target!`] with valid inputs (its seeds) and a property that must hold for
+//! any input:
 //!
 //! ```
 //! let seeds = forage_fuzz::seeds(["{\"line\": 17}", "[1, 2]"]);
@@ -10,9 +11,10 @@
 //! });
 //! ```
 //!
-//! It gets the seeds as they are, then mutations of them ([`mutated`]) and bytes at random, until its time is over. An
-//! input fails when it panics, takes longer than [`limits::INPUT_TIME`], or has the thread hold more than
-//! [`limits::INPUT_BYTES`] of memory more than before. What failed is printed with the seed that gives it again.
+//! The property is checked with the unchanged seeds, then with their mutations ([`mutated`]) and random
+//! bytes, until the target's time is over. An input fails if the property panics, takes longer than
+//! [`limits::INPUT_TIME`], or makes the thread hold more than [`limits::INPUT_BYTES`] of additional memory. A
+//! failure is printed together with the seed that reproduces it.
 //!
 //! | variable | meaning | when it is not set |
 //! |---|---|---|
@@ -33,12 +35,13 @@ pub use run::{TargetDirectory, run};
 /// Valid inputs of a target.
 pub type Seeds = Vec<Vec<u8>>;
 
-/// Seeds of texts, or of bytes.
+/// Creates seeds from texts or bytes.
 pub fn seeds<S: AsRef<[u8]>>(inputs: impl IntoIterator<Item = S>) -> Seeds {
     inputs.into_iter().map(|input| input.as_ref().to_vec()).collect()
 }
 
-/// Runs a target: `target!(&seeds, |input| …)`, where `input` is `&[u8]`. The body panics where a promise is broken.
+/// Runs a target: `target!(&seeds, |input| …)`, where `input` is `&[u8]`. The body must panic if the property
+/// does not hold.
 #[macro_export]
 macro_rules! target {
     ($seeds:expr, $property:expr) => {

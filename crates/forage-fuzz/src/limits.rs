@@ -1,24 +1,24 @@
-//! The bounds of a target and of an input.
+//! Limits of a target and of an input.
 
 use std::time::Duration;
 
-/// Time of a target's inputs in an ordinary run of the tests. All targets together then add little to it, and over the
-/// runs of a year each meets its inputs many times over.
+/// Time for each target's inputs in an ordinary test run. It is short so that all targets together add little
+/// to the run. Over a year's runs, each target still sees its inputs many times.
 pub const TARGET_TIME: Duration = Duration::from_millis(1_000);
 
-/// Time of one input. Inputs are some kilobytes, which take milliseconds; this is for what never ends, or nearly so, on a
-/// machine that does much else.
+/// Maximum time of one input. Inputs are a few kilobytes and take milliseconds. This limit catches endless or
+/// nearly endless inputs, even on a busy machine.
 pub const INPUT_TIME: Duration = Duration::from_secs(20);
 
-/// Memory that an input may have its thread hold at a time. Far above what any takes that is in order, far below what a
-/// length that the input only claims would take.
+/// Maximum additional memory that a thread may hold during one input. It is far above the need of any valid
+/// input, and far below the allocation for a length that an input only claims.
 pub const INPUT_BYTES: usize = 512 << 20;
 
-/// Bytes of an input up to which mutations make it longer.
+/// Maximum bytes up to which mutations make an input longer.
 pub const MOST_INPUT_BYTES: usize = 256 << 10;
 
-/// Bytes from which the mutations of one input are drawn.
+/// Number of bytes from which the mutations of one input are drawn.
 pub const ENTROPY_BYTES: usize = 512;
 
-/// The most mutations of an input.
+/// Maximum mutations of an input.
 pub const MUTATIONS: usize = 6;

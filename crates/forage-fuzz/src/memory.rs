@@ -1,4 +1,4 @@
-//! What a thread holds: an allocator that counts, for the tests of every crate that has a target.
+//! Measures the memory of a thread: a counting allocator for the tests of every crate with a fuzz target.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -9,12 +9,13 @@ struct Counting;
 static ALLOCATOR: Counting = Counting;
 
 thread_local! {
-    /// Bytes that are held, which are less than none where another thread gave them, and the most since the last question.
+    /// Bytes currently held, and their maximum since the last measurement. The first is negative if the
+    /// thread frees memory that another thread allocated.
     static HELD: Cell<(isize, isize)> = const { Cell::new((0, 0)) };
 }
 
 fn add(bytes: isize) {
-    // Not while the thread ends.
+    // This fails while the thread ends, and then we don't count.
     let _ = HELD.try_with(|held| {
         let now = held.get().0.wrapping_add(bytes);
         held.set((now, held.get().1.max(now)));
@@ -26,11 +27,11 @@ fn signed(bytes: usize) -> isize {
 }
 
 #[expect(unsafe_code, reason = "the trait of allocators is unsafe to implement")]
-// SAFETY: every call goes to the system's allocator as it came; what is counted beside it takes no memory.
+// SAFETY: every call is passed unchanged to the system's allocator; the counting itself allocates no memory.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         add(signed(layout.size()));
-        // SAFETY: the caller's promises are those that the system's allocator asks for.
+        // SAFETY: the caller guarantees the same as the system's allocator requires.
         unsafe { System.alloc(layout) }
     }
 
@@ -53,7 +54,8 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// Runs it, and tells the most bytes that this thread held meanwhile beyond what it had.
+/// Runs `run`. Returns its result, and the maximum bytes that this thread held meanwhile in addition to its
+/// previous ones.
 pub(crate) fn most_held<T>(run: impl FnOnce() -> T) -> (T, usize) {
     let before = HELD.with(|held| {
         let (now, _) = held.get();

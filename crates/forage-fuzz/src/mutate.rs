@@ -1,9 +1,9 @@
-//! An input out of valid ones: random bytes alone would end at the first check of most parsers.
+//! Mutates valid inputs, because most parsers would reject random bytes at their first check.
 
 use crate::entropy::Entropy;
 use crate::limits::{MOST_INPUT_BYTES, MUTATIONS};
 
-/// Numbers at which lengths, counts and offsets go wrong, as they stand in bytes.
+/// Binary numbers that often break lengths, counts and offsets.
 const NUMBERS: [u64; 12] = [
     0,
     1,
@@ -19,7 +19,7 @@ const NUMBERS: [u64; 12] = [
     u64::MAX,
 ];
 
-/// The same as they stand in texts, and others that are none.
+/// Numbers in text form with the same purpose, and some texts that are not numbers.
 const NUMERALS: [&str; 12] = [
     "0",
     "-1",
@@ -35,7 +35,7 @@ const NUMERALS: [&str; 12] = [
     "",
 ];
 
-/// Pieces that mean something to one parser or another, and text that is no plain ASCII.
+/// Tokens with a meaning to some parser, and text that is not plain ASCII.
 const TOKENS: [&[u8]; 40] = [
     b"\"",
     b"\\",
@@ -79,7 +79,7 @@ const TOKENS: [&[u8]; 40] = [
     b"?",
 ];
 
-/// Makes an input of the seeds: one of them, changed in some places, or bytes at random.
+/// Creates an input from the seeds: one of them with some mutations, or random bytes.
 pub fn mutated(seeds: &[Vec<u8>], entropy: &mut Entropy<'_>, most_mutations: usize) -> Vec<u8> {
     let is_random = entropy.byte() >= 0xf0;
     let Some(seed) = entropy.pick(seeds).filter(|_| !is_random) else {
@@ -96,7 +96,7 @@ pub fn mutated(seeds: &[Vec<u8>], entropy: &mut Entropy<'_>, most_mutations: usi
 
 fn mutate(input: &mut Vec<u8>, seeds: &[Vec<u8>], entropy: &mut Entropy<'_>) {
     let at = entropy.below(input.len() + 1);
-    // Most pieces are short: long ones rarely leave anything in order.
+    // Most pieces are short because long ones rarely leave a valid structure.
     let most = if entropy.byte() < 0xc0 { 16 } else { input.len() + 1 };
     let end = (at + entropy.below(most)).min(input.len());
     let room = MOST_INPUT_BYTES.saturating_sub(input.len());
@@ -117,7 +117,7 @@ fn mutate(input: &mut Vec<u8>, seeds: &[Vec<u8>], entropy: &mut Entropy<'_>) {
             let piece = input[at..end].to_vec();
             insert(input, at, &piece, room);
         }
-        // A long run of one piece.
+        // Inserts many repetitions of one piece.
         5 => {
             let piece = match entropy.below(3) {
                 0 => input[at..end.min(at + 4)].to_vec(),
@@ -132,7 +132,7 @@ fn mutate(input: &mut Vec<u8>, seeds: &[Vec<u8>], entropy: &mut Entropy<'_>) {
                 insert(input, at, token, room);
             }
         }
-        // A piece of another input, in the place of one of this.
+        // Replaces a piece by one of another seed.
         7 => {
             if let Some(other) = entropy.pick(seeds) {
                 let from = entropy.below(other.len() + 1);
@@ -141,7 +141,7 @@ fn mutate(input: &mut Vec<u8>, seeds: &[Vec<u8>], entropy: &mut Entropy<'_>) {
                 insert(input, at.min(input.len()), &other[from..to], room);
             }
         }
-        // The beginning of this and the end of another.
+        // Joins the beginning of this input and the end of another seed.
         8 => {
             if let Some(other) = entropy.pick(seeds) {
                 let from = at.min(other.len());
@@ -151,7 +151,7 @@ fn mutate(input: &mut Vec<u8>, seeds: &[Vec<u8>], entropy: &mut Entropy<'_>) {
         }
         9 => number(input, at, entropy),
         10 => numeral(input, at, entropy),
-        // Two pieces change places.
+        // Swaps two pieces.
         11 => {
             let (length, other) = (end - at, entropy.below(input.len() + 1));
             if other >= end && other + length <= input.len() {
@@ -168,10 +168,10 @@ fn insert(input: &mut Vec<u8>, at: usize, piece: &[u8], room: usize) {
     input.splice(at..at, piece.iter().copied());
 }
 
-/// Puts a number in the place of bytes, of a width that numbers have.
+/// Overwrites bytes with a number of 1, 2, 4 or 8 bytes.
 fn number(input: &mut [u8], at: usize, entropy: &mut Entropy<'_>) {
     let width = 1_usize << entropy.below(4);
-    // Most formats hold their numbers where such a number fits.
+    // Most formats align their numbers like this.
     let at = if entropy.byte() < 0x80 { at / 4 * 4 } else { at };
     let near = entropy.byte() as i8;
     if let Some(place) = input.get_mut(at..at + width) {
@@ -184,7 +184,7 @@ fn number(input: &mut [u8], at: usize, entropy: &mut Entropy<'_>) {
     }
 }
 
-/// Puts a numeral in the place of the next one in a text.
+/// Replaces the next numeral in a text.
 fn numeral(input: &mut Vec<u8>, at: usize, entropy: &mut Entropy<'_>) {
     let Some(start) = input[at..].iter().position(u8::is_ascii_digit).map(|start| at + start) else { return };
     let length = input[start..].iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -192,7 +192,7 @@ fn numeral(input: &mut Vec<u8>, at: usize, entropy: &mut Entropy<'_>) {
     input.splice(start..start + length, numeral.bytes());
 }
 
-/// Repeats, or removes, the line around a place.
+/// Repeats or removes the line at an offset.
 fn line(input: &mut Vec<u8>, at: usize, entropy: &mut Entropy<'_>, room: usize) {
     let is_feed = |byte: &u8| *byte == b'\n';
     let start = input[..at].iter().rposition(is_feed).map_or(0, |feed| feed + 1);

@@ -1,4 +1,4 @@
-//! The inputs of a target, one after the other.
+//! Runs the inputs of a target one at a time.
 #![expect(
     clippy::disallowed_methods,
     clippy::disallowed_macros,
@@ -21,18 +21,18 @@ const SECONDS: &str = "FORAGE_FUZZ_SECONDS";
 const SEED: &str = "FORAGE_FUZZ_SEED";
 const ENTROPY: &str = "FORAGE_FUZZ_ENTROPY";
 
-/// The first seed where none is given.
+/// The first seed, if none is given.
 const FIRST_SEED: u64 = 0;
 
-/// Bytes of an input that a failure shows.
+/// Maximum bytes of an input that a failure shows.
 const SHOWN_BYTES: usize = 4 << 10;
 
-/// Where a target is.
+/// The source location of a target.
 #[derive(Clone, Copy, Debug)]
 pub struct TargetDirectory {
-    /// Its source file.
+    /// The source file.
     pub file: &'static str,
-    /// The line in it.
+    /// The line in the file.
     pub line: u32,
 }
 
@@ -44,10 +44,12 @@ fn setting<T: std::str::FromStr>(name: &str) -> Option<T> {
     }
 }
 
-/// Gives a target its seeds and then its mutated inputs, until its time is over; [`target!`](crate::target) calls it.
+/// Runs a target with its seeds and then with mutated inputs until its time is over.
+/// [`target!`](crate::target) calls this.
 ///
 /// # Panics
-/// An input fails.
+///
+/// Panics if an input fails.
 pub fn run(place: TargetDirectory, seeds: &[Vec<u8>], mut property: impl FnMut(&[u8])) {
     if let Some(file) = setting::<PathBuf>(ENTROPY) {
         return one(place, &file, seeds, &mut property);
@@ -70,7 +72,7 @@ pub fn run(place: TargetDirectory, seeds: &[Vec<u8>], mut property: impl FnMut(&
         let entropy = bytes_of(seed, ENTROPY_BYTES);
         let input = mutated(seeds, &mut Entropy::new(&entropy), MUTATIONS);
         let Err(problem) = outcome(&input, &mut property) else { continue };
-        // Fewer of its mutations may do.
+        // We retry with fewer mutations to find a smaller failing input.
         let (input, problem) = (0..MUTATIONS)
             .find_map(|most| {
                 let less = mutated(seeds, &mut Entropy::new(&entropy), most);
@@ -83,7 +85,7 @@ pub fn run(place: TargetDirectory, seeds: &[Vec<u8>], mut property: impl FnMut(&
     println!("{}:{}: {} seeds and {count} inputs, none failed", place.file, place.line, seeds.len());
 }
 
-/// The one input that a file chooses.
+/// Runs the one input that a file determines.
 fn one(place: TargetDirectory, file: &Path, seeds: &[Vec<u8>], property: &mut impl FnMut(&[u8])) {
     let entropy = std::fs::read(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let input = mutated(seeds, &mut Entropy::new(&entropy), MUTATIONS);
@@ -92,7 +94,7 @@ fn one(place: TargetDirectory, file: &Path, seeds: &[Vec<u8>], property: &mut im
     }
 }
 
-/// Why an input fails.
+/// Runs an input. Returns a description of the failure if it fails.
 fn outcome(input: &[u8], property: &mut impl FnMut(&[u8])) -> Result<(), String> {
     let started = Instant::now();
     let (ended, held) = most_held(|| catch_unwind(AssertUnwindSafe(|| property(input))));
@@ -115,7 +117,7 @@ fn shown(input: &[u8]) -> String {
     format!("b\"{}\"{more}", input[..input.len() - cut].escape_ascii())
 }
 
-/// Ends the process when an input does not end.
+/// Aborts the process if an input does not end.
 struct RunWatch {
     input: Arc<AtomicU64>,
     _ends: mpsc::Sender<()>,
@@ -131,7 +133,8 @@ impl RunWatch {
             while ended.recv_timeout(INPUT_TIME) == Err(mpsc::RecvTimeoutError::Timeout) {
                 let now = watched.load(Ordering::Relaxed);
                 before = if before.0 == now { (now, before.1 + 1) } else { (now, 0) };
-                // Twice the time that it may take at least: what ends is told better by whoever sees it end.
+                // We wait for at least twice the maximum time, because an input that does end gets a better
+                // report from the thread that runs it.
                 if before.1 > 2 {
                     eprintln!("{}:{}: the input of {SEED}={now} does not end", place.file, place.line);
                     std::process::abort();
@@ -186,7 +189,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let (file, seeds) = (directory.path().join("entropy"), crate::seeds(["valid"]));
         let mut given = Vec::new();
-        // Nothing decides for what is first.
+        // Without any bytes, the first input is determined by the minimal decisions.
         std::fs::write(&file, b"").unwrap();
         one(PLACE, &file, &seeds, &mut |input: &[u8]| given.push(input.to_vec()));
         std::fs::write(&file, bytes_of(5, ENTROPY_BYTES)).unwrap();
