@@ -1,8 +1,9 @@
-//! Answers of models, kept as files in the user's cache directory, for requests that come again.
+//! A cache of model answers, kept as files in the user's cache directory and reused when a request is
+//! repeated.
 //!
-//! An entry holds what the model said and when: file names and the model's words, no line of a file that the model
-//! did not itself repeat. Nothing is ever written elsewhere. Whatever is wrong with an entry or the directory makes a
-//! miss, because the answer can always be had from the model.
+//! An entry holds the model's answer and its time. That is file names and the model's own words, but no line
+//! of a file unless the model repeated it. We never write anything elsewhere. Any problem with an entry or
+//! the directory counts as a miss, because the model can always be asked again.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -12,41 +13,43 @@ use forage_fs::{PrivateDirectory, PrivateError, PrivatePlace};
 use forage_tools::{AnswerCache, CacheKey, CachedAnswer};
 use serde::{Deserialize, Serialize};
 
-/// Entries that are kept; the oldest go first. Some 2 MB in all.
+/// Maximum number of entries; the oldest are evicted first. This is about 2 MB in total.
 const MOST_ENTRIES: usize = 500;
 
-/// Age from which on an entry is not used. The evidence is part of the key, so an old answer is not stale; but models
-/// change behind their names, and nobody expects a trace of a search to stay for ever.
+/// Maximum age of an entry that is used. The evidence is part of the key, so an old answer is not stale. But
+/// a provider may change the model that a name refers to, and users do not expect traces of a search to stay
+/// forever.
 const MOST_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
-/// Bytes of an entry. An answer has a few hundred; a model that repeats what it was shown is not kept.
+/// Maximum bytes of an entry. An answer has a few hundred; we do not keep the output of a model that repeats
+/// its prompt.
 const MOST_BYTES: usize = 64 << 10;
 
-/// Age of a temporary file from which on it was left behind by a program that ended.
+/// Age after which a temporary file counts as abandoned by a program that has ended.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
 const VERSION: u32 = 1;
 const ENTRY: &str = "json";
 
-/// The cache.
+/// A cache of model answers in one directory.
 #[derive(Debug)]
 pub(crate) struct FileCache {
     place: PrivatePlace,
-    /// Stands for the models' settings: the key knows a model by its name alone.
+    /// A hash of the models' settings, because the key identifies a model by its name only.
     models: String,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct CacheEntry {
     version: u32,
-    /// Seconds since 1970.
+    /// The creation time in seconds since 1970.
     created: u64,
     models: String,
     text: String,
 }
 
 impl FileCache {
-    /// A cache in this directory, which need not exist.
+    /// Creates a cache in the directory `place`, which need not exist yet.
     pub(crate) fn new(place: impl Into<PrivatePlace>, models: String) -> Self {
         Self { place: place.into(), models }
     }
@@ -71,12 +74,12 @@ fn name(key: &CacheKey) -> String {
     format!("{}.{ENTRY}", key.as_str())
 }
 
-/// Removes what is too old, and the oldest of what is too much.
+/// Removes expired entries, then the oldest ones above the limit.
 fn prune(directory: &PrivateDirectory) -> Result<(), PrivateError> {
     let now = SystemTime::now();
     let mut entries = Vec::new();
     for file in directory.entries()? {
-        // A time in the future can't be judged, and makes the entry the newest.
+        // The age of a file from the future is unknown; we treat the file as the newest.
         let age = now.duration_since(file.modified).unwrap_or_default();
         let is_entry = Path::new(&file.name).extension().is_some_and(|extension| extension == ENTRY);
         match is_entry {
@@ -93,7 +96,7 @@ fn prune(directory: &PrivateDirectory) -> Result<(), PrivateError> {
 impl AnswerCache for FileCache {
     fn get(&self, key: &CacheKey) -> Option<CachedAnswer> {
         let entry = self.read(key)?;
-        // An entry from the future says that a clock was wrong, and so nothing about its age.
+        // An entry from the future shows that a clock was wrong, so its age is unknown and we do not use it.
         let age = Duration::from_secs(seconds_now().checked_sub(entry.created)?);
         (age <= MOST_AGE).then_some(CachedAnswer { text: entry.text, age })
     }
@@ -105,17 +108,17 @@ impl AnswerCache for FileCache {
             models: self.models.clone(),
             text: text.to_owned(),
         };
-        // The answer is there already; that it can't be kept costs nothing but another call.
+        // The caller has the answer already. If it can't be stored, the only cost is another model call.
         let _ = self.write(key, &entry);
     }
 }
 
 pub(crate) use forage_fs::resolved;
 
-/// Files and bytes, or why they are not used.
+/// The number of files and their bytes, or the reason why they are not used.
 pub(crate) type Size = Result<(u64, u64), PrivateError>;
 
-/// Files and bytes below a directory of ours; links are not followed.
+/// Returns the number of files and bytes in one of our directories. Does not follow links.
 pub(crate) fn size(place: &PrivatePlace) -> Size {
     place.open()?.map_or(Ok((0, 0)), |directory| size_of(&directory))
 }
@@ -163,7 +166,7 @@ mod tests {
         }
     }
 
-    /// A cache with one entry, made by a search, and a way to ask again: whether that was answered from the cache.
+    /// A cache with one entry from a real search, which can be repeated to see if the cache answers it.
     struct Fixture {
         directory: tempfile::TempDir,
         context: Context,
@@ -236,7 +239,7 @@ mod tests {
         let fixture = Fixture::new();
         fixture.change(|entry| entry.version += 1);
         assert!(!fixture.is_hit());
-        // What is no answer is not taken for one because it was in the cache.
+        // An invalid answer must not be accepted just because it was in the cache.
         fixture.change(|entry| entry.text = "I would rather not say".to_owned());
         assert!(!fixture.is_hit());
         fixture.change(|entry| entry.text = "/etc/passwd: outside".to_owned());
@@ -299,7 +302,8 @@ mod tests {
         assert!(!fixture.is_hit());
     }
 
-    /// Whatever stands in an entry, the answer is of the file that was searched, in the model's words or the entry's.
+    /// Whatever an entry contains, the answer must concern the file that was searched, in the words of the
+    /// model or of the entry.
     #[test]
     fn fuzz_an_entry_is_a_miss_or_speaks_of_what_was_asked() {
         let fixture = Fixture::new();

@@ -1,4 +1,5 @@
-//! `--verbose`: a line on standard error for each call, as telemetry tells of it: no query, no path.
+//! `--verbose`: writes one line per call to standard error. The line has the fields of telemetry: no query
+//! and no path.
 
 use std::io::{self, Write as _};
 use std::sync::Arc;
@@ -9,7 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::telemetry::timestamp;
 
-/// Writes a line, and hands the event on.
+/// An observer that writes a line and forwards the event.
 struct CallLog {
     next: Option<Arc<dyn Telemetry>>,
 }
@@ -23,13 +24,13 @@ impl Telemetry for CallLog {
     }
 }
 
-/// Returns the same observers, with a line for each call.
+/// Returns the same observers, extended by one that writes a line for each call.
 pub(crate) fn logged(mut observers: CallObservers) -> CallObservers {
     observers.telemetry = Some(Arc::new(CallLog { next: observers.telemetry }));
     observers
 }
 
-/// An event in logfmt: `name=value` for each.
+/// Formats an event in logfmt: `name=value` for each field.
 fn line(time: &str, event: &Map<String, Value>) -> String {
     let pair = |(name, value): (&String, &Value)| match value {
         Value::String(text) if !text.is_empty() && !text.contains([' ', '"', '=']) => {

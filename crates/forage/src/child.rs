@@ -1,5 +1,5 @@
-//! Programs that the user's own configuration names, and that are spoken to over their streams: each in a group of its own,
-//! with the variables that it is given alone.
+//! Child programs that the user's own configuration names and that we talk to over standard streams. Each
+//! runs in its own process group and sees only the variables that it is given.
 
 #[cfg(unix)]
 mod groups;
@@ -13,7 +13,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 pub(crate) use server::{ChildServer, NoAnswer};
 
-/// The command of a program.
+/// Builds the command for a child program.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place where what the user's own files name is run, because the user asked for that"
@@ -38,7 +38,7 @@ pub(crate) fn command(
     command
 }
 
-/// Opens an address of this program's own in the user's browser, because the user asked for that, and waits for nothing.
+/// Opens an address of this program in the user's browser, at the user's request, and does not wait for it.
 #[expect(
     clippy::disallowed_methods,
     reason = "the one place where a browser is started, because the user asked for that"
@@ -57,17 +57,18 @@ pub(crate) fn open_in_browser(address: &str) -> anyhow::Result<()> {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()?;
-    // It ends when it has told the browser.
+    // The opener exits once it has passed the address to the browser.
     std::thread::spawn(move || child.wait());
     Ok(())
 }
 
-/// Whether it has exited; it is left unreaped, so that its number and its group's stay its own.
+/// Returns true if the child has exited. It stays unreaped so that its process id and group id can't be
+/// reused.
 #[cfg(unix)]
 fn has_exited(child: &mut Child) -> bool {
     use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
     let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-    // What is reaped already is no child any more.
+    // A process that is already reaped is no longer our child.
     matches!(
         waitid(WaitId::Pid(Pid::from_child(child)), options),
         Ok(Some(_)) | Err(rustix::io::Errno::CHILD)
@@ -79,7 +80,7 @@ fn has_exited(child: &mut Child) -> bool {
     !matches!(child.try_wait(), Ok(None))
 }
 
-/// Starts it; from here on it ends when Forage does, whatever ends that.
+/// Spawns the child. From now on it ends when Forage ends, however that happens.
 #[cfg(unix)]
 fn spawn(mut command: Command) -> io::Result<Child> {
     groups::started(|| command.spawn())
@@ -90,7 +91,7 @@ fn spawn(mut command: Command) -> io::Result<Child> {
     command.spawn()
 }
 
-/// Ends it with its group, and waits for it.
+/// Kills the child together with its process group, and waits for it.
 #[cfg(unix)]
 fn end(child: &mut Child) -> io::Result<ExitStatus> {
     groups::ended(child, Child::wait)
@@ -102,7 +103,7 @@ fn end(child: &mut Child) -> io::Result<ExitStatus> {
     child.wait()
 }
 
-/// Ends all that were started, before Forage itself ends; none is started any more.
+/// Kills all children before Forage itself ends. No child can be spawned afterwards.
 pub(crate) fn end_all() {
     #[cfg(unix)]
     groups::end_all();
@@ -111,6 +112,6 @@ pub(crate) fn end_all() {
 #[cfg(unix)]
 fn kill_group(child: &mut Child) {
     use rustix::process::{Pid, Signal, kill_process_group};
-    // Fails only when nothing is left in the group.
+    // This fails only if no process is left in the group.
     let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
 }

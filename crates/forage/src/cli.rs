@@ -1,4 +1,4 @@
-//! The command line: one subcommand per tool, and a few that explain the rest.
+//! The command line: one subcommand per tool, and further ones for setup, inspection and maintenance.
 
 mod ask;
 mod call;
@@ -59,14 +59,14 @@ use told::ToldError;
 
 use crate::config::SettingsCommand;
 
-/// What a command ends with.
+/// The outcome of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Status {
     Found,
     NothingFound,
-    /// An error that the command has told already.
+    /// An error that the command has already reported.
     Failed,
-    /// Ended by a signal, with what was known.
+    /// Interrupted by a signal, with partial results.
     Interrupted,
 }
 
@@ -120,7 +120,7 @@ pub(crate) struct Global {
 }
 
 impl Global {
-    /// The time limit that the command line gives, in milliseconds.
+    /// Returns the time limit from the command line, in milliseconds.
     fn timeout_ms(&self) -> Option<u64> {
         self.settings.given.get("limits.timeout_ms")
     }
@@ -185,22 +185,22 @@ enum Command {
     Hook(hook::Arguments),
 }
 
-/// All commands, with those of tools that bring none of their own.
+/// Returns all commands, including generated ones for tools without a command of their own.
 fn commands() -> clap::Command {
     of_tool::add(Cli::command(), TOOLS)
 }
 
-/// The options of every command that have a value.
+/// Returns the options that take a value and are accepted by every command.
 fn valued_options() -> Vec<String> {
     let command = Cli::command();
     let valued = command.get_arguments().filter(|it| it.get_action().takes_values());
     valued.filter_map(|argument| Some(format!("--{}", argument.get_long()?))).collect()
 }
 
-/// What the command line asks for.
+/// A parsed command line.
 enum Invocation {
     Command(Box<Cli>),
-    /// A tool that brings no command of its own, and its request.
+    /// A tool without a command of its own, and its request.
     Tool(&'static dyn AnyTool, Value, Box<Global>),
 }
 
@@ -231,10 +231,11 @@ impl Invocation {
     }
 }
 
-/// Names of `forage grep`.
+/// The names of `forage grep`.
 const GREP: [&str; 3] = ["grep", "search", "rg"];
 
-/// An error whose tip names commands as the help does: a hidden name is nothing to learn.
+/// Rewrites an error's suggestions to use the command names that the help shows. Hidden aliases are not worth
+/// learning.
 fn only_shown(mut error: clap::Error, commands: &clap::Command) -> clap::Error {
     if let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg)
         && let Some(advice) = grep::in_place_of(option)
@@ -254,7 +255,7 @@ fn only_shown(mut error: clap::Error, commands: &clap::Command) -> clap::Error {
         let command = commands.find_subcommand(name)?;
         (!command.is_hide_set()).then(|| command.get_name().to_owned())
     };
-    // The nearest stands last.
+    // clap lists the closest suggestion last.
     let mut names: Vec<String> = tips.iter().rev().filter_map(shown).collect();
     let mut seen = Vec::new();
     names.retain(|name| {
@@ -270,12 +271,12 @@ fn only_shown(mut error: clap::Error, commands: &clap::Command) -> clap::Error {
     error
 }
 
-/// Runs the program; nothing else ends it.
+/// Runs the program. Nothing else ends the process.
 pub(crate) fn run() -> ExitCode {
     let asked = match Invocation::parse() {
         Ok(asked) => asked,
         Err(error) => {
-            // Help and version are no errors; everything else is status 2, as for bad arguments to a tool.
+            // Help and version are not errors. Everything else exits with 2, like wrong arguments to a tool.
             if error.use_stderr() && hook::is_called("hook", &valued_options()) {
                 return ExitCode::SUCCESS;
             }
@@ -283,13 +284,13 @@ pub(crate) fn run() -> ExitCode {
                 let _ = error.print();
                 return ExitCode::SUCCESS;
             }
-            // What is wrong with the arguments is for programs what any other error is. It ends as an error whether it could be
-            // written or not.
+            // With `--json`, wrong arguments are reported in the same form as any other error. The exit
+            // status is that of an error even if writing fails.
             let _ = Terminal::new(asks_for_json(), false).end(Some(&error.into()));
             return ExitCode::from(2);
         }
     };
-    // Of these stdout is the client's.
+    // The stdout of these commands belongs to the client.
     let is_for_clients = matches!(
         &asked,
         Invocation::Command(cli) if matches!(cli.command, Some(Command::Mcp(_) | Command::Hook(_)))
@@ -324,7 +325,8 @@ pub(crate) fn run() -> ExitCode {
     }
 }
 
-/// Whether JSON is asked for by arguments that can't be read otherwise. stdout of a server is the client's.
+/// Returns true if arguments that can't be parsed contain `--json`. A server's stdout belongs to the client,
+/// so it never counts.
 fn asks_for_json() -> bool {
     if hook::is_called("mcp", &valued_options()) {
         return false;
@@ -368,7 +370,7 @@ fn command(cli: &Cli, output: &mut Terminal) -> anyhow::Result<Status> {
 mod tests {
     use super::*;
 
-    /// The words of a command as a shell takes them, up to a pipe or what explains it.
+    /// Splits a command line into words like a shell, up to a pipe or an explanation.
     fn words(line: &str) -> Vec<String> {
         let (mut words, mut word, mut quote) = (Vec::new(), None::<String>, None);
         let mut rest = line.chars().peekable();
@@ -382,7 +384,7 @@ mod tests {
                 (None, '|' | '>' | '#') if word.is_none() => return words,
                 (None, ' ') => {
                     words.extend(word.take());
-                    // What stands behind several blanks explains it.
+                    // Text after several blanks is an explanation.
                     if rest.peek() == Some(&' ') {
                         return words;
                     }
@@ -394,7 +396,7 @@ mod tests {
         words
     }
 
-    /// Letters that stand for options of several commands, each with the names of these.
+    /// Option letters that several commands share, each with the long names that it may have.
     const LETTERS: [(char, &[&str]); 8] = [
         ('d', &["max-depth"]),
         ('C', &["context"]),

@@ -1,5 +1,5 @@
-//! Configuration: the user's file, over it the environment, over that the command line. A repository's own
-//! `.forage.toml` may only narrow.
+//! Configuration, in increasing precedence: the user's file, the environment, the command line. A
+//! repository's own `.forage.toml` may only narrow the result.
 
 mod ask;
 mod environment;
@@ -53,7 +53,7 @@ use table::{AnswerWord, Settings};
 
 use crate::answer_cache::{self, FileCache};
 
-/// What the environment or the command line says of the model.
+/// The model settings of the environment or the command line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NamedModel {
     pub(crate) model: Option<String>,
@@ -67,7 +67,7 @@ impl NamedModel {
     }
 }
 
-/// What the command line says.
+/// The settings of the command line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CommandLineSettings {
     pub(crate) roots: Vec<PathBuf>,
@@ -83,32 +83,34 @@ pub(crate) struct Config {
     file: PathBuf,
     /// The values of all sources.
     layers: Layers,
-    /// The same, as they are used.
+    /// The same values in typed form.
     pub(crate) settings: Settings,
-    /// What the environment or the command line calls the model.
+    /// The model name from the environment or the command line.
     model_name: Option<String>,
-    /// The environment or the command line gives an address: then a name is an id at that address.
+    /// True if the environment or the command line gives an address. A model name is then an id at that
+    /// address.
     has_address: bool,
-    /// Where models' answers come from.
+    /// The source of model answers.
     pub(super) exchanges: Exchanges,
-    /// What the user should know about the configuration.
+    /// Notices about the configuration for the user.
     pub(crate) notices: Vec<String>,
 }
 
-/// Reads all sources. `file` names the user's file; a missing one that nobody named is no error.
+/// Reads all sources. `file` is the path of the user's file; a missing file is an error only if the user
+/// named it.
 pub(crate) fn load(file: Option<&Path>, given: CommandLineSettings) -> anyhow::Result<Config> {
     let (path, is_named) = config_file(file);
     let mut config = defaults(&path);
     if let Some(text) = read_file(&path, is_named)? {
         config.layers.read_file(&text, &path.display().to_string())?;
         config.settings = config.layers.settings()?;
-        // Mistakes are named whatever the command.
+        // We report mistakes in the provider table for every command, not only for those that use it.
         config.table()?;
     }
     above_file(config, given)
 }
 
-/// The user's file, and whether the user named it: by an option, or by `FORAGE_CONFIG`.
+/// Returns the path of the user's file, and true if the user named it by an option or by `FORAGE_CONFIG`.
 fn config_file(file: Option<&Path>) -> (PathBuf, bool) {
     let named = file.map(Path::to_owned).or_else(environment::named_config_file);
     match named {
@@ -117,7 +119,7 @@ fn config_file(file: Option<&Path>) -> (PathBuf, bool) {
     }
 }
 
-/// Reads the user's file. A missing one says nothing, unless the user named it.
+/// Reads the user's file. A missing file is `None`, unless the user named it.
 fn read_file(path: &Path, is_named: bool) -> anyhow::Result<Option<String>> {
     #[expect(clippy::disallowed_methods, reason = "the user's own configuration, not a file of a repository")]
     match std::fs::read_to_string(path) {
@@ -127,7 +129,7 @@ fn read_file(path: &Path, is_named: bool) -> anyhow::Result<Option<String>> {
     }
 }
 
-/// The configuration with the sources that go over the user's file.
+/// Adds the sources that take precedence over the user's file.
 fn above_file(mut config: Config, given: CommandLineSettings) -> anyhow::Result<Config> {
     config.layers.read_environment(&environment::variable)?;
     config.name_model(environment::named_model(), "environment")?;
@@ -139,14 +141,14 @@ fn above_file(mut config: Config, given: CommandLineSettings) -> anyhow::Result<
     if !given.roots.is_empty() {
         let shown: Vec<_> = given.roots.iter().map(|root| root.display().to_string()).collect();
         config.layers.set("roots", shown, "command line")?;
-        // As they are, whatever their encoding.
+        // We take these paths unchanged because they may not be valid UTF-8.
         config.settings.roots = given.roots;
     }
     config.check()?;
     Ok(config)
 }
 
-/// For a report on what is wrong: all sources that can be read, the others with what is the matter with them.
+/// Loads all sources that can be read, and returns the errors of the others. Used to report problems.
 pub(crate) fn load_what_is_valid(
     file: Option<&Path>,
     given: &CommandLineSettings,
@@ -157,18 +159,18 @@ pub(crate) fn load_what_is_valid(
     let config = attempt(load(file, given.clone()))
         .or_else(|| attempt(above_file(defaults.clone(), given.clone())))
         .unwrap_or(defaults);
-    // The environment's problem ends the first attempt and the second.
+    // A problem of the environment ends both the first and the second attempt.
     problems.dedup_by_key(|error| format!("{error:#}"));
     (config, problems)
 }
 
-/// The configuration without any source.
+/// Returns the configuration without any source.
 fn defaults(path: &Path) -> Config {
     let layers = Layers::default();
     Config {
         home: environment::home(),
         file: path.to_owned(),
-        // A test holds that the defaults are settings.
+        // A test ensures that the defaults are valid settings.
         settings: layers.settings().unwrap_or_default(),
         layers,
         model_name: None,
@@ -179,7 +181,7 @@ fn defaults(path: &Path) -> Config {
 }
 
 impl Config {
-    /// A single model named by hand wins over every list, as the first and only one.
+    /// Makes a model of the environment or the command line the only one. It replaces any list of models.
     fn name_model(&mut self, named: NamedModel, source: &str) -> anyhow::Result<()> {
         if named.is_empty() {
             return Ok(());
@@ -192,14 +194,14 @@ impl Config {
         Ok(())
     }
 
-    /// The model that the environment or the command line names.
+    /// Returns the settings of the model that the environment or the command line names.
     fn named_by_hand(
         &self,
         base_url: Option<String>,
         key_env: Option<String>,
     ) -> anyhow::Result<ModelSetting> {
         let name = self.model_name.as_deref();
-        // A key belongs to its address: an entry that is asked elsewhere is not that entry.
+        // A key belongs to its address, so an entry must not be used for another address.
         let keeps_address = |model: &&ModelSetting| base_url.is_none() || base_url == model.base_url;
         let named = self.settings.models.iter().filter(keeps_address);
         let named = named.into_iter().find(|model| name.is_some_and(|name| model.is_named(name)));
@@ -208,7 +210,8 @@ impl Config {
             (None, Some((provider, id))) if self.is_of_table(provider, id)? => {
                 ModelSetting::of_table(provider, id)
             }
-            // The first one's provider: naming a model must not send text to another provider than the configured one.
+            // Take the provider of the first configured model: naming a model must not send text to another
+            // provider than the configured one.
             (None, _) => {
                 let first = self.settings.models.first().cloned().unwrap_or_else(environment::default_model);
                 let mut model = match keeps_address(&&first) {
@@ -226,8 +229,8 @@ impl Config {
         Ok(model)
     }
 
-    /// Whether `provider/id` names a provider of the table. At an address of its own it is an id, which may well have
-    /// a `/` in it.
+    /// Returns true if `provider/id` names a provider of the table. With an explicit address the whole name
+    /// is an id, which may contain a `/`.
     fn is_of_table(&self, provider: &str, id: &str) -> anyhow::Result<bool> {
         Ok(!self.has_address && !id.is_empty() && self.table()?.provider(provider).is_some())
     }
@@ -237,35 +240,35 @@ impl Config {
         self.check_served().map_err(|error| anyhow::anyhow!("{error}"))
     }
 
-    /// Sets a value.
+    /// Sets the value of a key.
     fn set(&mut self, key: &str, value: impl Into<Value>, source: &str) -> anyhow::Result<()> {
         self.layers.set(key, value, source)?;
         self.settings = self.layers.settings()?;
         Ok(())
     }
 
-    /// The source of the value of a key.
+    /// Returns the source of a key's value.
     pub(crate) fn source(&self, key: &str) -> &str {
         self.layers.source(key)
     }
 
-    /// The value of a key that is one of a few words.
+    /// Returns the value of a key that takes one of a few words.
     pub(crate) fn word(&self, key: &str) -> &str {
         self.layers.get(key).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Whether the user has said how many bytes of text an answer may have.
+    /// Returns true if the user has set the maximum bytes of an answer's text.
     pub(crate) fn has_text_bytes(&self) -> bool {
         self.settings.limits.text_bytes.is_some()
     }
 
-    /// How `Search` works, for searches beneath these roots.
+    /// Returns the settings of `Search` for searches in `roots`.
     pub(crate) fn search_settings(&self, roots: &[&Path]) -> SearchSettings {
         self.settings.search_settings(roots)
     }
 
-    /// The directories that become roots where a call names none: those of the configuration, else the project around the
-    /// directory that the client of a server names or that the program was started in.
+    /// Returns the default roots for calls that name none. These are the configured ones, or else the project
+    /// around `standing`. `standing` is the directory that a server's client names, or the working directory.
     pub(crate) fn own_directories(&self, standing: &Path) -> Vec<PathBuf> {
         let named = &self.settings.roots;
         match named.is_empty() {
@@ -274,21 +277,21 @@ impl Config {
         }
     }
 
-    /// Takes secrets out of what a model, an agent or a server is given.
+    /// Returns the redactor for text that goes to a model, an agent or a server.
     pub(crate) fn redactor(&self) -> Redactor {
         if self.settings.secrets.redact { Redactor::standard() } else { Redactor::off() }
     }
 
-    /// How `keyword_search` filters.
+    /// Returns the filter settings of `keyword_search`.
     pub(crate) fn filter_settings(&self) -> anyhow::Result<FilterSettings> {
         let filter = &self.settings.filter;
         let mode = filter.mode;
         let models = match mode {
-            // A model that nobody will ask must not stand in the way.
+            // An unusable model must not cause an error if no model will be called.
             FilterMode::Lexical => Models::default(),
             FilterMode::Model if let Some(models) = self.replayed_models()? => models.into(),
             FilterMode::Model if self.names_models() => self.named_models()?.into(),
-            // Only a search that needs a model may wait for lists of models.
+            // We load the model lists lazily because only a search that needs a model should wait for them.
             FilterMode::Model => {
                 let config = self.clone();
                 Models::found_by(move || config.chosen_models(ModelRole::Filter))
@@ -313,10 +316,10 @@ impl Config {
         })
     }
 
-    /// Where answers of models are kept, if the user wants that, for searches beneath these roots; or why there is no
-    /// such place. Nothing is ever written into a root.
+    /// Returns the cache of model answers for searches in `roots`, or `None` if the user has not enabled it.
+    /// Returns an error if there is no usable directory. We never write into a root.
     pub(crate) fn answer_cache(&self, roots: &[&Path]) -> Result<Option<Arc<dyn AnswerCache>>, String> {
-        // A recording is to hold every answer, and a replay is to give no other.
+        // A recording must contain every answer, and a replay must not use any other.
         if !self.settings.filter.cache || !self.is_live() {
             return Ok(None);
         }
@@ -341,7 +344,7 @@ impl Config {
         {
             return Err(format!("`filter.cache` has no effect: {problem}"));
         }
-        // Of the models' settings only a hash goes to the disk: an address may hold a password.
+        // Only a hash of the models' settings goes to disk, because an address may contain a password.
         let table = self.table().map_err(|error| format!("`filter.cache` has no effect: {error:#}"))?;
         let resolved = table.resolve_all(&environment::variable).into_iter();
         let addresses: Vec<_> = resolved.map(|provider| (provider.name, provider.base_url)).collect();
@@ -350,23 +353,23 @@ impl Config {
         Ok(Some(Arc::new(FileCache::new(place, format!("{:016x}", Hash64::of(&[models.as_bytes()]))))))
     }
 
-    /// Whether `keyword_search` ranks without a model.
+    /// Returns true if `keyword_search` ranks without a model.
     pub(crate) fn is_lexical(&self) -> bool {
         self.settings.filter.mode == FilterMode::Lexical
     }
 
-    /// The user's configuration file, which may not exist.
+    /// Returns the path of the user's configuration file, which may not exist.
     pub(crate) fn file(&self) -> &Path {
         &self.file
     }
 
-    /// What is kept in the user's cache directory: where, how many files, how many bytes, or why none of it is used.
+    /// Returns the path and size of the user's answer cache. The size is an error if the cache is not used.
     pub(crate) fn cache(&self) -> Option<(PathBuf, answer_cache::Size)> {
         let place = environment::cache_directory()?;
         Some((place.path(), answer_cache::size(&place)))
     }
 
-    /// The external engines that are installed, whether or not they are used.
+    /// Returns the external engines that are installed, used or not.
     pub(crate) fn installed_engines(&self, roots: &[&Path]) -> Vec<(&'static str, Result<Program, String>)> {
         let search_path = environment::search_path();
         let find =
@@ -374,7 +377,8 @@ impl Config {
         ["rg", "ugrep"].map(|name| (name, find(name))).into()
     }
 
-    /// Names of what was looked for, never values.
+    /// Returns the names of the settings and variables that were searched for a model, but never their
+    /// values.
     pub(crate) fn looked_for(&self) -> String {
         let mut places = vec![format!("a model in `models` of {}", self.file.display())];
         places.push(format!("the environment variables {}", environment::MODEL_VARIABLES.join(", ")));
@@ -385,12 +389,13 @@ impl Config {
         format!("Looked for: {}.", places.join("; "))
     }
 
-    /// Whether a password or another secret is left out of [`Self::describe`].
+    /// Returns true if [`Self::describe`] omits a password or another secret.
     pub(crate) fn has_secrets(&self) -> bool {
         self.describe().any(|(key, value, _)| value.as_ref() != self.layers.get(key))
     }
 
-    /// Each setting as its key, its value if it has one, and its source; without passwords and other secrets.
+    /// Returns each setting: its key, its value if it has one, and its source. Passwords and other secrets
+    /// are removed.
     pub(crate) fn describe(&self) -> impl Iterator<Item = (&'static str, Option<Value>, &str)> {
         let redactor = Redactor::standard();
         settings::rows().iter().map(move |row| {
@@ -400,7 +405,7 @@ impl Config {
     }
 }
 
-/// A value as it is shown: no password of an address, and no other secret.
+/// Returns a value for display, without passwords of addresses or other secrets.
 fn shown(value: &Value, redactor: &Redactor) -> Value {
     match value {
         Value::String(text) => {

@@ -1,7 +1,8 @@
-//! Questions and answers of `forage ask`, kept for the next question: a file for each root in the user's cache directory.
+//! Questions and answers of `forage ask`, kept for the next question. Each root has a file in the user's
+//! cache directory.
 //!
-//! What is kept is what models were asked and said, with their calls and the first line of what came of each: without
-//! secrets, whatever `secrets.redact` says.
+//! A file holds the questions, the model's answers, its calls, and the first line of each result. Secrets are
+//! always removed, whatever the value of `secrets.redact`.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -26,7 +27,7 @@ pub(crate) struct Conversations {
 #[derive(Serialize, Deserialize)]
 struct KeptConversation {
     version: u32,
-    /// Two roots may have one hash.
+    /// Stored because two roots may have the same hash.
     root: String,
     exchanges: Vec<EarlierExchange>,
 }
@@ -40,8 +41,8 @@ impl Conversations {
         format!("{:016x}.json", Hash64::of(&[self.root.as_bytes()]))
     }
 
-    /// The questions that the last one went on from, it included, oldest first; none where none is kept, or they are too
-    /// old.
+    /// Returns the last exchange and those that it continued, oldest first. Empty if no exchange is stored or
+    /// they are too old.
     pub(crate) fn last(&self) -> Result<Vec<EarlierExchange>, PrivateError> {
         let Some(directory) = self.place.open()? else { return Ok(Vec::new()) };
         let is_old = |entry: &forage_fs::PrivateEntry| age(entry.modified) > CONVERSATION_AGE;
@@ -49,13 +50,14 @@ impl Conversations {
             return Ok(Vec::new());
         }
         let bytes = directory.read(self.name(), CONVERSATION_BYTES as u64)?.unwrap_or_default();
-        // What can't be read is of another version or was cut: there is nothing to go on from.
+        // A file that can't be parsed is from another version or was truncated, so we start a new
+        // conversation.
         let kept = serde_json::from_slice::<KeptConversation>(&bytes).ok();
         let kept = kept.filter(|kept| kept.version == VERSION && kept.root == self.root);
         Ok(kept.map(|kept| kept.exchanges).unwrap_or_default())
     }
 
-    /// Keeps a conversation in place of the one that was kept.
+    /// Stores a conversation in place of the previous one.
     pub(crate) fn keep(&self, mut exchanges: Vec<EarlierExchange>) -> Result<(), PrivateError> {
         exchanges.drain(..exchanges.len().saturating_sub(CONVERSATION_EXCHANGES));
         let directory = self.place.create()?;
@@ -75,12 +77,12 @@ impl Conversations {
     }
 }
 
-/// A time in the future can't be judged, and makes the file the newest.
+/// Returns the age of a file. The age of a file from the future is unknown; we treat the file as the newest.
 fn age(modified: SystemTime) -> Duration {
     SystemTime::now().duration_since(modified).unwrap_or_default()
 }
 
-/// Removes what is too old, and the oldest of what is too much.
+/// Removes expired files, then the oldest ones above the limit.
 fn prune(directory: &PrivateDirectory) -> Result<(), PrivateError> {
     let mut files: Vec<_> = directory.entries()?.into_iter().map(|file| (age(file.modified), file)).collect();
     files.sort_by_key(|(age, _)| *age);

@@ -1,4 +1,4 @@
-//! What is kept of calls: in memory, for the same user, and in a file where that is wanted.
+//! Records of calls: in memory, over a socket for the same user, and in a file if that is configured.
 
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, TrySendError, sync_channel};
@@ -15,24 +15,24 @@ use crate::config::JournalFormat;
 use crate::limits::{JOURNAL_END, JOURNAL_LOOKS, JOURNAL_PAUSE, JOURNAL_WAITING};
 use crate::rotated_file::RotatedFile;
 
-/// The calls of this process, and the socket from which the same user reads them.
+/// The calls of this process, and the socket over which the same user reads them.
 pub(crate) struct LiveCalls {
     kept: Arc<KeptCalls>,
     #[cfg(unix)]
     _socket: Option<forage_ui::CallSocket>,
-    /// Why nobody can read them, although that is wanted.
+    /// The reason for which the calls can't be read, although that is wanted.
     pub(crate) problem: Option<String>,
 }
 
 impl LiveCalls {
-    /// Hands them on from now on, where there is a place for that.
+    /// Starts to publish the calls, if there is a place for the socket.
     pub(crate) fn begin(kept: Arc<KeptCalls>, place: Option<PrivatePlace>) -> Self {
         #[cfg(unix)]
         {
             let opened = place.map(|place| forage_ui::CallSocket::open(&place, Arc::clone(&kept)));
             let (socket, problem) = match opened.transpose() {
                 Ok(socket) => (socket, None),
-                // Calls are answered all the same.
+                // A missing socket does not stop us from answering calls.
                 Err(error) => (None, Some(format!("`forage ui` can't see these calls: {error}"))),
             };
             Self { kept, _socket: socket, problem }
@@ -51,22 +51,22 @@ impl LiveCalls {
 }
 
 impl Drop for LiveCalls {
-    /// The last calls of a process that ends in order are written.
+    /// Writes the last calls when the process ends normally.
     fn drop(&mut self) {
         self.kept.close();
     }
 }
 
-/// A file that calls are written into by a thread outside of the sandbox, which no call waits for.
+/// A file of calls, written by a thread outside of the sandbox. No call waits for it.
 pub(crate) struct JournalFile {
     file: Arc<RotatedFile>,
     writer: Mutex<Option<JournalWriter>>,
 }
 
-/// The ends of the channels to the thread that writes.
+/// The ends of the channels to the writer thread.
 struct JournalWriter {
     calls: SyncSender<Arc<CallRecord>>,
-    /// Is closed when all calls are written.
+    /// Closed once all calls are written.
     done: Receiver<()>,
 }
 
@@ -74,7 +74,7 @@ impl JournalFile {
     pub(crate) fn new(path: &Path, format: JournalFormat, surface: &str) -> Self {
         let file = Arc::new(RotatedFile::new(path, "journal.path"));
         let process = ProcessRecord::own(surface, &version());
-        // A disk that stands still must not fill the memory.
+        // A bounded queue: a blocked disk must not fill the memory.
         let (calls, received) = sync_channel(JOURNAL_WAITING);
         let (is_writing, done) = sync_channel(0);
         let written = Arc::clone(&file);
@@ -102,7 +102,8 @@ impl JournalFile {
     }
 }
 
-/// Waits for a call. To wake a thread takes longer than all else that keeping a call does, so this looks by itself for a while.
+/// Waits for a call. Waking a thread takes longer than all other work of recording a call, so this polls for
+/// a while first.
 fn next(calls: &Receiver<Arc<CallRecord>>) -> Option<Arc<CallRecord>> {
     for _ in 0..JOURNAL_LOOKS {
         match calls.try_recv() {

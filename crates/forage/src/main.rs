@@ -1,7 +1,7 @@
 //! `forage`: code search for LLM agents and the people who run them.
 //!
-//! The binary is glue: it reads arguments, environment and configuration, builds the context of a call, runs the one
-//! registry of tools and prints the answer. It holds no search logic.
+//! The binary is glue. It reads arguments, environment and configuration, builds the context of a call, runs
+//! the tool from the registry and prints the answer. It contains no search logic.
 
 mod answer_cache;
 mod call_log;

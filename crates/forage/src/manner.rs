@@ -1,9 +1,9 @@
-//! How the program speaks to agents, and what it tells everybody.
+//! Wording of hints for agents, and of those that agents and people share.
 
 use forage_base::Hint;
 use forage_tools::{Manner, OTHER_SEARCH, WITHOUT_MODEL};
 
-/// Of agents: they call tools, and the configuration is their user's.
+/// Hints for agents, which call tools but do not own the configuration.
 #[derive(Debug)]
 pub(crate) struct ForAgents;
 
@@ -11,7 +11,7 @@ impl Manner for ForAgents {
     fn hint(&self, hint: Hint) -> &'static str {
         match hint {
             Hint::OtherSearch => OTHER_SEARCH,
-            // Which providers there are, and how the command ranks without one, is not for an agent.
+            // An agent should not learn which providers exist or how the command ranks without one.
             Hint::ConfigureModel => {
                 "[[: use {search_index} for a question]][[; use {grep_search} for a pattern]]. The user can configure a \
                  model: `forage doctor` says how."
@@ -22,7 +22,8 @@ impl Manner for ForAgents {
     }
 }
 
-/// What an agent and a person are told alike: an agent can run commands, and tells its user of settings.
+/// Returns a hint that is the same for agents and people. Agents can run commands and tell their user about
+/// settings.
 pub(crate) fn common(hint: Hint) -> &'static str {
     match hint {
         Hint::ListDirectory => "[[; list it with {list_directory}]]",

@@ -1,5 +1,6 @@
-//! Files that the user names, or a client's configuration: for their owner alone, and replaced as a whole. What is below
-//! the user's cache and data directories is opened through [`forage_fs::PrivateDirectory`] instead.
+//! Files that the user names, and configuration files of clients. They are readable only by their owner and
+//! replaced atomically. Files in the user's cache and data directories are opened through
+//! [`forage_fs::PrivateDirectory`] instead.
 #![expect(clippy::disallowed_methods, reason = "files that the user names, and those that clients read")]
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -14,7 +15,7 @@ pub(crate) fn create_new(path: &Path) -> io::Result<File> {
     options.write(true).create_new(true).open(path)
 }
 
-/// Opens a file to be added to, for its owner alone if it does not exist yet.
+/// Opens a file for appending. A new file is accessible only to its owner.
 pub(crate) fn append(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -22,8 +23,7 @@ pub(crate) fn append(path: &Path) -> io::Result<File> {
     options.append(true).create(true).open(path)
 }
 
-/// Writes the file whole or not at all: under another name first, which is then given its own. Its directory is
-/// created, too.
+/// Replaces the file atomically: writes a temporary file and renames it. Creates the directory if necessary.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         create_directory(directory)?;
@@ -31,7 +31,7 @@ pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     replace_with(path, |mut file| file.write_all(bytes))
 }
 
-/// The same for a file that exists: whoever may read or write it before may do so afterwards.
+/// Like [`replace`], for an existing file whose permissions are kept.
 pub(crate) fn replace_like(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let old = fs::metadata(path)?;
     replace_with(path, |mut file| {
@@ -48,7 +48,7 @@ pub(crate) fn replace_like(path: &Path, bytes: &[u8]) -> io::Result<()> {
     })
 }
 
-/// Writes a file that does not exist yet, for everyone whom the system's defaults let read it.
+/// Creates a file that does not exist yet, with the system's default permissions.
 pub(crate) fn create_shared(path: &Path, bytes: &[u8]) -> io::Result<()> {
     if let Some(directory) = path.parent() {
         fs::create_dir_all(directory)?;
@@ -60,14 +60,15 @@ pub(crate) fn create_shared(path: &Path, bytes: &[u8]) -> io::Result<()> {
 fn replace_with(path: &Path, write: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     let directory = path.parent().filter(|directory| !directory.as_os_str().is_empty());
     let mut named = tempfile::Builder::new();
-    // Made by `create_new`: of an error of its own `tempfile` tells the temporary name, which says nothing to anybody.
+    // We use `make_in` with `create_new` because `tempfile` adds the temporary name to its own errors, which
+    // would only confuse the user.
     let file = named.suffix(".tmp").make_in(directory.unwrap_or(Path::new(".")), create_new)?;
     write(file.as_file())?;
     file.persist(path)?;
     Ok(())
 }
 
-/// Creates a directory for its owner alone, and those above it.
+/// Creates a directory and its parents, accessible only to their owner.
 pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);

@@ -1,4 +1,4 @@
-//! Collections and the stores that keep them.
+//! Collections and the stores that hold them.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,20 +10,20 @@ mod visible;
 
 pub(crate) use visible::VisibleStore;
 
-/// What keeps collections.
+/// The kinds of places in which collections are stored.
 #[derive(Clone)]
 pub(crate) enum Home {
-    /// A directory of this machine.
+    /// A directory on this machine.
     Embedded { directory: PathBuf },
     /// A Qdrant server or cluster.
     Server { url: String, api_key: Option<String>, allow_plain_key: bool, timeout: Duration },
 }
 
 impl Home {
-    /// What telemetry calls a directory of this machine.
+    /// The name of a directory on this machine in telemetry.
     pub(crate) const EMBEDDED: &str = "embedded";
 
-    /// What telemetry calls it.
+    /// Returns the name of this kind of place in telemetry.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Embedded { .. } => Self::EMBEDDED,
@@ -32,7 +32,7 @@ impl Home {
     }
 }
 
-/// A collection, and where it is.
+/// A collection and its location.
 #[derive(Clone)]
 pub(crate) struct CollectionPlace {
     pub(crate) home: Home,
@@ -40,7 +40,7 @@ pub(crate) struct CollectionPlace {
 }
 
 impl CollectionPlace {
-    /// The store with the collection. Nothing is opened, and no server is asked, before the first call.
+    /// Returns the store of the collection. Nothing is opened or requested before the first call.
     pub(crate) fn open(&self) -> Result<Arc<dyn PointStore>, StoreError> {
         match &self.home {
             Home::Embedded { directory } => {

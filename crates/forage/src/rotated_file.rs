@@ -1,4 +1,4 @@
-//! Lines in a file of the user's choice, which several processes add to, and one generation before it.
+//! A log file of the user's choice that several processes append to, with one rotated generation.
 
 use std::fmt::Display;
 use std::fs::{File, TryLockError};
@@ -15,27 +15,28 @@ use forage_tools::sanitize;
 use crate::limits::ROTATE_BYTES;
 use crate::private_file::create_directory;
 
-/// Times that a file is looked for again because another process has put a new one in its place.
+/// Maximum attempts to open the file again after another process has replaced it.
 const ATTEMPTS: usize = 4;
-/// Time that another process may have the file to itself: a line takes far less, unless that process stands still.
+/// Time for which another process may hold the lock. Writing a line takes far less, unless that process is
+/// suspended.
 const LOCK_TIME: Duration = Duration::from_millis(200);
 
-/// One file, and one generation before it.
+/// A file and one rotated generation.
 pub(crate) struct RotatedFile {
     path: PathBuf,
-    /// Bytes after which the file becomes the one before.
+    /// Bytes after which the file is rotated.
     rotate_bytes: u64,
-    /// The setting that names it.
+    /// The name of the setting that configures the file.
     setting: &'static str,
-    /// One line at a time.
+    /// Serializes the writes of this process.
     writing: Mutex<()>,
-    /// Is told once that nothing can be written.
+    /// Called once when the file can't be written.
     complain: Box<dyn Fn(&str) + Send + Sync>,
     has_complained: AtomicBool,
 }
 
 impl RotatedFile {
-    /// Opens nothing yet. What can't be written is told on standard error.
+    /// Creates the value without opening the file. Write errors are reported on standard error.
     pub(crate) fn new(path: &Path, setting: &'static str) -> Self {
         let complain = |problem: &str| {
             let _ = writeln!(io::stderr(), "forage: {}", sanitize(problem));
@@ -50,14 +51,14 @@ impl RotatedFile {
         }
     }
 
-    /// Adds a line. Whoever called must not fail for what nobody reads at the moment, so what can't be written is lost.
+    /// Appends a line. The caller must not fail because of its log, so a line that can't be written is lost.
     pub(crate) fn add(&self, line: &str) {
         if let Err(error) = self.write(line) {
             self.lose(&error);
         }
     }
 
-    /// Says why lines are lost.
+    /// Reports why lines are lost.
     pub(crate) fn lose(&self, why: &dyn Display) {
         let what = "calls go on, and nothing is told of them meanwhile";
         self.complain_once(&format_args!("can't be written: {why}; {what}"));
@@ -78,7 +79,7 @@ impl RotatedFile {
         for _ in 0..ATTEMPTS {
             let mut file = named.append()?;
             let is_alone = lock(&file);
-            // Another process may have put a new file in its place before this one had the lock.
+            // Another process may have replaced the file before we got the lock.
             if !named.is(&file)? {
                 continue;
             }
@@ -87,14 +88,16 @@ impl RotatedFile {
             if is_full && is_alone {
                 match named.rename(before(&self.path).file_name().unwrap_or_default()) {
                     Ok(()) => continue,
-                    // As on Windows while another process has it open: it grows until it can make room.
+                    // This happens on Windows while another process has the file open. The file then grows
+                    // until it can be rotated.
                     Err(error) => self.complain_once(&format_args!("can't make room and grows: {error}")),
                 }
             }
-            // One write of a file that is appended to: lines of several processes do not mix, locked or not.
+            // One write call in append mode: lines of several processes do not interleave, with or without
+            // the lock.
             let written = file.write_all(line.as_bytes());
             if written.is_err() && is_alone {
-                // The next line must not go on with half of this one.
+                // The next line must not continue half of this one.
                 let _ = file.set_len(size);
             }
             return written;
@@ -102,20 +105,20 @@ impl RotatedFile {
         Err(io::Error::other("other processes replace it all the time"))
     }
 
-    /// Why nothing is told, if something is in place of the file that can't be trusted.
+    /// Returns why nothing is written, if the existing file can't be trusted.
     pub(crate) fn problem(path: &Path) -> Option<PrivateError> {
         NamedFile::at(path).and_then(|named| named.check()).err().filter(PrivateError::is_distrust)
     }
 }
 
-/// The path of the file before this one.
+/// Returns the path of the rotated generation.
 pub(crate) fn before(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".1");
     path.with_file_name(name)
 }
 
-/// Waits a little for the file to be this process's alone; where files can't be locked, it is taken for that.
+/// Waits briefly for an exclusive lock. Where files can't be locked, this returns true.
 fn lock(file: &File) -> bool {
     let until = Instant::now() + LOCK_TIME;
     loop {
@@ -162,7 +165,7 @@ mod tests {
         assert!(fs::metadata(&path).unwrap().len() <= 300);
     }
 
-    /// A file whose complaints are heard.
+    /// Creates a file whose complaints are collected.
     fn heard(path: &Path, rotate_bytes: u64) -> (RotatedFile, Arc<Mutex<Vec<String>>>) {
         let said = Arc::<Mutex<Vec<String>>>::default();
         let heard = Arc::clone(&said);
@@ -178,7 +181,7 @@ mod tests {
     fn what_can_not_make_room_grows_and_loses_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("telemetry.jsonl");
-        // In the place of the file before it is what can't be replaced.
+        // A directory at the path of the rotated generation can't be replaced.
         fs::create_dir_all(directory.path().join("telemetry.jsonl.1/within")).unwrap();
         let (file, said) = heard(&path, 10);
         for number in 0..9 {
@@ -202,13 +205,13 @@ mod tests {
         assert!(said.len() == 1 && said[0].contains("file/telemetry.jsonl can't be written"), "{said:?}");
     }
 
-    /// As several processes would, each with an open file of its own.
+    /// The writers behave like separate processes: each has its own open file.
     #[test]
     fn many_writers_lose_and_mix_no_lines() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("telemetry.jsonl");
         let (writers, lines) = (6, 60);
-        // Large enough for one rotation: of what was before the one before, nothing is kept.
+        // Large enough for only one rotation, because older generations are deleted.
         let bytes = 60 * writers * lines * 2 / 3;
         thread::scope(|scope| {
             for writer in 0..writers {

@@ -1,8 +1,8 @@
-//! Setting Forage up in the programs that run it: an entry in a client's configuration file, put in without touching
-//! anything else, and taken out again exactly.
+//! Sets Forage up in the programs that run it: adds an entry to a client's configuration file without
+//! touching anything else, and removes it again exactly.
 //!
-//! Nothing is reformatted, and what is not understood is refused. What a file holds beside the entry may be secret, so
-//! that no more of it is told than the names of its other servers.
+//! We reformat nothing and refuse what we do not understand. The rest of a file may be secret, so we report
+//! nothing of it except the names of the other servers.
 
 mod addition;
 mod block;
@@ -44,7 +44,7 @@ pub(crate) use settings::{EntrySettings, Permission};
 use crate::config::ClientDirectories;
 use jsonc::{JsonTarget, Leaf};
 
-/// Why a file is left as it is, to be read after «FILE is left as it is: ».
+/// The reason for which a file is left unchanged, worded to follow «FILE is left as it is: ».
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct SetupRefusal(String);
@@ -55,46 +55,46 @@ impl SetupRefusal {
     }
 }
 
-/// How things stand with a client in a scope.
+/// The state of a client in a scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ClientState {
-    /// There is no entry, and no file either if `!exists`.
+    /// There is no entry. If `exists` is false, there is no file either.
     Absent { exists: bool },
-    /// Forage's entry, which runs this command.
+    /// The entry is Forage's and runs this command.
     SetUp { command: String },
-    /// An entry by the name of Forage's that says something else.
+    /// An entry with Forage's name exists but runs something else.
     Foreign,
-    /// The file is not understood.
+    /// The file can't be understood.
     Unclear(SetupRefusal),
 }
 
-/// A client's configuration file with what stands in it.
+/// A client's configuration file and its content.
 #[derive(Debug)]
 pub(crate) struct Site {
     pub(crate) client: &'static Client,
     pub(crate) scope: SetupScope,
     pub(crate) path: PathBuf,
     pub(crate) state: ClientState,
-    /// The other servers in the file.
+    /// The names of the other servers in the file.
     pub(crate) neighbours: Vec<String>,
-    /// Whether the file has a place for servers already.
+    /// True if the file already has a section for servers.
     pub(crate) has_section: bool,
-    /// Forage's entry as it stands there.
+    /// Forage's entry as the file has it.
     entry: Option<Value>,
     file: Option<file::FoundFile>,
 }
 
-/// What is to be done to a file.
+/// The change that a file needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum FileChange {
-    /// It is as it should be.
+    /// The file is already as it should be.
     None,
     Create(String),
     Add(String),
     /// The entry ran another command.
     Update(String),
     Remove(String),
-    /// The file was created for the entry.
+    /// The file was created for the entry, so it is deleted.
     Delete,
 }
 
@@ -112,7 +112,8 @@ impl FileChange {
 }
 
 impl Site {
-    /// Looks at a client's file; `None` when the client has none of that scope, or there is no telling where.
+    /// Inspects a client's file. Returns `None` if the client has no file in this scope or its location is
+    /// unknown.
     pub(crate) fn find(
         client: &'static Client,
         scope: SetupScope,
@@ -164,7 +165,7 @@ impl Site {
         }
     }
 
-    /// What it takes that the client runs `command`, with these fields in the entry.
+    /// Returns the change that makes the client run `command`, with these fields in the entry.
     pub(crate) fn add(&self, command: &str, extensions: &[Extension]) -> Result<FileChange, SetupRefusal> {
         let client = self.client;
         let mut entry = client.entry(command);
@@ -176,7 +177,7 @@ impl Site {
                 "it has an entry `{NAME}` already, which does not run `forage mcp`; rename or remove that one"
             ))),
             (_, None, _) => Ok(FileChange::Create(created(client, &entry))),
-            // What the user has added to it stays.
+            // Keep the fields that the user has added.
             (ClientState::SetUp { .. }, Some(text), Some(present)) => {
                 let mut wanted = client.with_command(present, command);
                 extensions.iter().for_each(|extension| extension.put(&mut wanted));
@@ -186,7 +187,7 @@ impl Site {
         }
     }
 
-    /// What it takes that these fields are not in the entry any more.
+    /// Returns the change that removes these fields from the entry.
     pub(crate) fn retract(&self, extensions: &[Extension]) -> Result<FileChange, SetupRefusal> {
         let text = self.file.as_ref().and_then(|file| file.text.as_deref());
         match (&self.state, text, &self.entry) {
@@ -205,7 +206,7 @@ impl Site {
         Ok(if is_said { FileChange::None } else { FileChange::Update(added(self.client, text, wanted)?) })
     }
 
-    /// Whether one of these fields is in the entry.
+    /// Returns true if the entry has this extension's field.
     pub(crate) fn has(&self, extension: &Extension) -> bool {
         self.entry.as_ref().is_some_and(|present| {
             let mut without = present.clone();
@@ -214,7 +215,7 @@ impl Site {
         })
     }
 
-    /// What it takes that the client runs Forage no longer.
+    /// Returns the change that stops the client from running Forage.
     pub(crate) fn remove(&self) -> Result<FileChange, SetupRefusal> {
         match (&self.state, &self.file) {
             (ClientState::Unclear(refusal), _) => Err(refusal.clone()),
@@ -232,13 +233,13 @@ impl Site {
         }
     }
 
-    /// Does it.
+    /// Applies a change to the file.
     pub(crate) fn apply(&self, change: &FileChange) -> Result<(), SetupRefusal> {
         self.file.as_ref().map_or(Ok(()), |file| file.apply(change))
     }
 }
 
-/// The whole text of a client's file that has nothing but Forage's entry: what there is to paste.
+/// Returns the text of a client's file that contains only Forage's entry, for pasting.
 pub(crate) fn snippet(client: &Client, command: &str, extensions: &[&Extension]) -> String {
     general_snippet(client.format, client.spot(), &entry_with(client, command, extensions))
 }
@@ -250,19 +251,19 @@ fn general_snippet(format: FileFormat, spot: Spot<'static>, entry: &Value) -> St
     }
 }
 
-/// The lines of [`snippet`].
+/// Returns the lines of [`snippet`].
 pub(crate) fn entry_lines(client: &Client, command: &str, extensions: &[&Extension]) -> Vec<String> {
     snippet(client, command, extensions).lines().map(str::to_owned).collect()
 }
 
-/// The entry that runs `command`, with fields that were asked for.
+/// Returns the entry that runs `command`, with the requested fields.
 pub(crate) fn entry_with(client: &Client, command: &str, extensions: &[&Extension]) -> Value {
     let mut entry = client.entry(command);
     extensions.iter().for_each(|extension| extension.put(&mut entry));
     entry
 }
 
-/// What other clients take as a rule, by format: the entry among their servers.
+/// Returns snippets that most other clients accept, one per format: the entry within a section of servers.
 pub(crate) fn general_snippets(command: &str) -> [(&'static str, String); 3] {
     let entry = serde_json::json!({ "command": command, "args": ["mcp"] });
     [(FileFormat::Json, "mcpServers"), (FileFormat::Toml, "mcp_servers"), (FileFormat::Yaml, "mcpServers")]
@@ -286,7 +287,7 @@ fn added(client: &Client, text: &str, entry: &Value) -> Result<String, SetupRefu
     }
 }
 
-/// `None` for a file that was created for the entry.
+/// Removes the entry. Returns `None` if the file was created for the entry.
 fn removed(client: &Client, text: &str) -> Result<Option<String>, SetupRefusal> {
     match client.format {
         FileFormat::Json => jsonc::remove(text, client.spot().target()),
@@ -294,12 +295,12 @@ fn removed(client: &Client, text: &str) -> Result<Option<String>, SetupRefusal> 
     }
 }
 
-/// The place of an entry: `name` within the `section` of the top level.
+/// The position of an entry: `name` within the top-level `section`.
 #[derive(Clone, Copy, Debug)]
 struct Spot<'a> {
     section: &'a str,
     name: &'a str,
-    /// The section is a list, whose elements say their names themselves.
+    /// True if the section is a list whose elements contain their own names.
     is_list: bool,
 }
 
@@ -313,7 +314,7 @@ impl<'a> Spot<'a> {
 #[derive(Debug, Default)]
 struct FileContents {
     entry: Option<Value>,
-    /// Names of the other entries of the section.
+    /// The names of the other entries of the section.
     neighbours: Vec<String>,
     has_section: bool,
 }
@@ -345,7 +346,7 @@ fn contents(file: &Value, spot: Spot<'_>) -> Result<FileContents, SetupRefusal> 
     })
 }
 
-/// The newline of a text: that of its first line.
+/// Returns the newline of a text, judged by its first line.
 fn newline(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text[..at].ends_with('\r') => "\r\n",

@@ -1,4 +1,4 @@
-//! What is told of calls, as lines of JSON in a file of the user's choice.
+//! Telemetry of calls, as lines of JSON in a file of the user's choice.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,12 +11,13 @@ use serde_json::{Map, Value, json};
 
 use crate::rotated_file::RotatedFile;
 
-/// A time as `2026-01-11T08:30:00.123Z`.
+/// Formats a time, for example as `2026-01-11T08:30:00.123Z`.
 pub(crate) fn timestamp(time: SystemTime) -> String {
     forage_ui::record::timestamp(since_1970(time))
 }
 
-/// The file. It is written by a thread outside of the sandbox: its directory is closed to everything else.
+/// The telemetry file. A thread outside of the sandbox writes it, because its directory is not accessible
+/// inside.
 pub(crate) struct TelemetryFile(Outside<String>);
 
 impl TelemetryFile {

@@ -1,4 +1,4 @@
-//! The groups of the programs that were started to be spoken to: however Forage ends, they end with it.
+//! The process groups of all running children. However Forage ends, they end with it.
 
 #![cfg(unix)]
 
@@ -15,7 +15,7 @@ fn groups() -> MutexGuard<'static, Vec<Pid>> {
     GROUPS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts one; nobody can end all of them between its start and its being known.
+/// Spawns a child and registers its group. The lock prevents `end_all` from running between the two steps.
 pub(super) fn started(start: impl FnOnce() -> std::io::Result<Child>) -> std::io::Result<Child> {
     let mut groups = groups();
     let child = start()?;
@@ -23,7 +23,8 @@ pub(super) fn started(start: impl FnOnce() -> std::io::Result<Child>) -> std::io
     Ok(child)
 }
 
-/// Ends one and forgets it. `reap` waits for its first process, after which its number may be another's.
+/// Kills a child's group and forgets it. `reap` waits for the group's first process, after which its id may
+/// belong to another process.
 pub(super) fn ended<T>(child: &mut Child, reap: impl FnOnce(&mut Child) -> T) -> T {
     let (mut groups, group) = (groups(), Pid::from_child(child));
     kill_group(child);
@@ -31,12 +32,12 @@ pub(super) fn ended<T>(child: &mut Child, reap: impl FnOnce(&mut Child) -> T) ->
     reap(child)
 }
 
-/// Ends all of them, and lets none be started any more: the caller ends the process.
+/// Kills all groups and prevents further ones from being spawned. The caller must then end the process.
 pub(super) fn end_all() {
     let groups = groups();
     for group in &*groups {
         let _ = kill_process_group(*group, Signal::KILL);
     }
-    // Whoever is about to start one waits for what does not come.
+    // We keep the lock forever: a thread that is about to spawn a child must block until the process ends.
     std::mem::forget(groups);
 }

@@ -1,28 +1,29 @@
-//! A line of a server's, as its client takes it.
+//! Parses one line of a server's output, as a client sees it.
 
 use forage_tools::clip;
 use serde_json::{Value, json};
 
 use crate::limits::SERVER_ERROR_BYTES;
 
-/// What a line of a server's is.
+/// The kinds of lines that a server sends.
 #[derive(Debug, PartialEq)]
 pub(super) enum ChildLine {
-    /// The answer to the request with this number: its result, or its error.
+    /// The response to the request with this number: its result or its error.
     Answer(u64, Result<Value, String>),
-    /// A request of its own, by its id: it is answered that there is nothing to be had, or that somebody is there.
+    /// A request of the server: its id and, for a ping, the empty result to reply with. Other requests get an
+    /// error.
     Request(Value, Option<Value>),
-    /// What begins as a message and is none.
+    /// A line that begins like a message but can't be parsed.
     Broken,
-    /// No message at all.
+    /// A line that is not a message at all.
     Noise,
-    /// A message that nobody waits for.
+    /// A message that needs no reaction.
     Other,
 }
 
 pub(super) fn read(line: &[u8]) -> ChildLine {
     let Ok(mut message) = serde_json::from_slice::<Value>(line) else {
-        // A server's log may stand between its messages, and is none of them.
+        // A server may write log lines between its messages; we ignore those.
         return if line.starts_with(b"{\"") { ChildLine::Broken } else { ChildLine::Noise };
     };
     if !message.is_object() {
@@ -35,7 +36,7 @@ pub(super) fn read(line: &[u8]) -> ChildLine {
             _ => ChildLine::Other,
         };
     }
-    // Some give a number back as text.
+    // Some servers return the number as a string.
     let id = message["id"].as_u64().or_else(|| message["id"].as_str()?.parse().ok());
     let Some(id) = id else {
         return if message["jsonrpc"] == "2.0" { ChildLine::Other } else { ChildLine::Noise };

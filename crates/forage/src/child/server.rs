@@ -1,8 +1,8 @@
-//! A program that serves the Model Context Protocol over its standard streams, as its client sees it: requests and their
-//! answers, what it says beside them, and its end.
+//! A client's view of a program that serves the Model Context Protocol over its standard streams: requests
+//! and responses, its other output, and its end.
 //!
-//! The wall keeps a walled thread from signalling what is outside of it, so the thread that ends the process is started
-//! before the wall, like the process itself.
+//! The sandbox prevents a thread inside it from signalling processes outside. So the thread that ends the
+//! process is started before the sandbox, like the process itself.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
@@ -21,54 +21,56 @@ use crate::limits::{
     SERVER_STDERR_BYTES, SERVER_UNTAKEN,
 };
 
-/// Pause between two looks.
+/// Pause between two polls.
 const TICK: Duration = Duration::from_millis(5);
 
-/// Why nobody is answered any more, where nothing else is known.
+/// The reason for which no request is answered any more, if we know no other.
 const ENDED: &str = "it has ended";
 
-/// Why a request has no result.
+/// The reasons for which a request has no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoAnswer {
-    /// The server's error.
+    /// The server responded with this error.
     Refused(String),
-    /// What it sent can't be read, and may have been the answer.
+    /// The server sent something unreadable, which may have been the response.
     Unreadable,
-    /// It is not listened to any more; why.
+    /// We no longer read from the server, for this reason.
     Ended(&'static str),
-    /// The time is up.
+    /// The deadline has passed.
     Late,
 }
 
-/// Who waits for which answer; why nobody is answered any more.
+/// The senders that wait for responses, by request number; or the reason for which no request is answered any
+/// more.
 type WaitingReplies = Arc<Mutex<Result<HashMap<u64, Sender<Result<Value, NoAnswer>>>, &'static str>>>;
 
-/// Where messages are put for the thread that writes them: a server that does not read stops that thread alone.
+/// The queue to the writer thread. A server that does not read its input blocks only that thread.
 type Input = Arc<Mutex<Option<SyncSender<String>>>>;
 
-/// What has the process ended, and who waits for that.
+/// The channel that requests the end of the process, and the thread that waits for this and ends it.
 type ServerEnd = (Sender<()>, JoinHandle<Option<ExitStatus>>);
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What a server says beside its answers.
+/// The server's output apart from its responses.
 #[derive(Debug, Default)]
 struct Beside {
     stderr: Vec<u8>,
     stderr_has_ended: bool,
-    /// The first line that is no message.
+    /// The first line that is not a message.
     noise: Option<Vec<u8>>,
 }
 
-/// A server that runs. However this goes out of scope, it and all that it has started in its group are ended.
+/// A running server. When this is dropped, in whatever way, the server and all processes of its group are
+/// ended.
 pub(crate) struct ChildServer {
     input: Input,
     waiting: WaitingReplies,
     beside: Arc<Mutex<Beside>>,
     asked: AtomicU64,
-    /// Gone once it is ended.
+    /// `None` once the server has been ended.
     end: Mutex<Option<ServerEnd>>,
 }
 
@@ -98,12 +100,12 @@ impl ChildServer {
         Ok(Self { input, waiting, beside, asked: AtomicU64::new(0), end: Mutex::new(Some((end, ender))) })
     }
 
-    /// Sends a message. Who does not take it has ended, which is seen where its answer is waited for.
+    /// Sends a message. If the server has ended, this is noticed when its response is awaited.
     pub(crate) fn say(&self, message: &Value) {
         say(&self.input, message);
     }
 
-    /// Sends a request and waits for its result, until `is_over`.
+    /// Sends a request and waits for its result until `is_over` returns true.
     pub(crate) fn ask(
         &self,
         method: &str,
@@ -138,24 +140,26 @@ impl ChildServer {
         result
     }
 
-    /// The beginning of the first line that is no message. Some clients pass over such, others end the session.
+    /// Returns the beginning of the first line that is not a message. Some clients ignore such lines, others
+    /// end the session.
     pub(crate) fn noise(&self) -> Option<String> {
         let beside = lock(&self.beside);
         beside.noise.as_ref().map(|line| String::from_utf8_lossy(line).into_owned())
     }
 
-    /// What it said last on standard error.
+    /// Returns the end of the server's output on standard error.
     pub(crate) fn stderr(&self) -> String {
         String::from_utf8_lossy(&lock(&self.beside).stderr).into_owned()
     }
 
-    /// Ends it and what it has started, and returns when they are gone; its status, if it ended by itself once nobody talked
-    /// to it any more. Who still waits for an answer gets an error.
+    /// Ends the server and the processes of its group, and returns once they are gone. Returns the server's
+    /// exit status if it exited on its own after its input was closed. Pending requests get an error.
     pub(crate) fn end(&self) -> Option<ExitStatus> {
         let (end, ender) = lock(&self.end).take()?;
         drop(end);
         let status = ender.join().ok().flatten();
-        // What it wrote at its end may be on the way yet; somebody else may have the stream open.
+        // The server's last output may still be on its way. Another process may hold the stream open, so we
+        // wait for a limited time.
         let until = Instant::now() + SERVER_GRACE;
         while !lock(&self.beside).stderr_has_ended && Instant::now() < until {
             thread::sleep(TICK);
@@ -172,7 +176,7 @@ impl Drop for ChildServer {
 
 fn say(input: &Input, message: &Value) {
     let mut input = lock(input);
-    // It has ended, or reads nothing.
+    // The server has ended or does not read its input.
     if input.as_ref().is_some_and(|input| input.try_send(format!("{message}\n")).is_err()) {
         *input = None;
     }
@@ -186,7 +190,7 @@ fn write(mut stdin: ChildStdin, puts: &Receiver<String>) {
     }
 }
 
-/// Reads what the server says, until it says no more.
+/// Reads the server's output until it ends.
 fn listen(stdout: ChildStdout, waiting: &WaitingReplies, input: &Input, beside: &Mutex<Beside>) {
     let mut reader = BufReader::new(stdout);
     let (mut line, mut answered) = (Vec::new(), 0);
@@ -201,14 +205,14 @@ fn listen(stdout: ChildStdout, waiting: &WaitingReplies, input: &Input, beside: 
                 noise(&line);
                 break "it sent a line of more than 4 MiB";
             }
-            // The last one may have no end.
+            // The last line may lack a line feed.
             Ok(1..) => {}
             _ => break ENDED,
         }
         match line::read(&line) {
             ChildLine::Answer(id, result) => {
                 let asked = lock(waiting).as_mut().ok().and_then(|waiting| waiting.remove(&id));
-                // Whoever asked may have gone.
+                // The caller may have given up waiting.
                 let _ = asked.map(|asked| asked.send(result.map_err(NoAnswer::Refused)));
             }
             ChildLine::Request(id, result)
@@ -224,7 +228,7 @@ fn listen(stdout: ChildStdout, waiting: &WaitingReplies, input: &Input, beside: 
                     },
                 );
             }
-            // It may have been anybody's answer.
+            // This line may have been the response to any pending request.
             ChildLine::Broken => {
                 noise(&line);
                 let all = lock(waiting).as_mut().map(std::mem::take).unwrap_or_default();
@@ -234,11 +238,12 @@ fn listen(stdout: ChildStdout, waiting: &WaitingReplies, input: &Input, beside: 
             ChildLine::Request(..) | ChildLine::Other => {}
         }
     };
-    // Nobody will be answered any more.
+    // No request will be answered any more.
     *lock(waiting) = Err(why);
 }
 
-/// Keeps the end of what it says on standard error. All of it is read, or who writes it would wait.
+/// Keeps the last part of the server's standard error. We must read all of it, or the server would block on a
+/// full pipe.
 fn keep(mut stderr: ChildStderr, beside: &Mutex<Beside>) {
     let mut piece = [0; 4096];
     while let Ok(count @ 1..) = stderr.read(&mut piece) {
@@ -250,10 +255,11 @@ fn keep(mut stderr: ChildStderr, beside: &Mutex<Beside>) {
     lock(beside).stderr_has_ended = true;
 }
 
-/// Waits until the process is to end, lets it end by itself, and ends it with its group.
+/// Waits until the process should end, gives it time to exit on its own, and kills it with its group.
 fn end_with(mut child: Child, ended: &Receiver<()>, input: &Input) -> Option<ExitStatus> {
     let _ = ended.recv();
-    // The end of its input is how a client says goodbye; a writer that is stuck keeps it open, and is ended with it.
+    // Closing its input is how a client says goodbye. A blocked writer keeps the input open and ends with the
+    // process.
     *lock(input) = None;
     let until = Instant::now() + SERVER_GRACE;
     let mut has_exited = super::has_exited(&mut child);

@@ -52,7 +52,7 @@ impl Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let (stop, started) = (signals::stop()?, Instant::now());
-    // Both need what is outside of the wall.
+    // The prompt and the servers need resources outside of the sandbox.
     let mut outside = None;
     let needs = |config: &Config| {
         outside = Some((config.ask_prompt(), start_servers(config, &stop), config.live_calls("ask")));
@@ -83,14 +83,15 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let earlier = if arguments.goes_on { earlier(&conversations, &agent.context)? } else { Vec::new() };
     let (mut transcript, shown) = {
         let view = View::start(global.quiet, (!output.wants_json()).then_some(&mut *output));
-        // Whether an answer is streamed is part of the request, and a replay has no terminal to look at.
+        // Streaming is a part of the request, and a replay should not depend on a terminal, so it never
+        // streams.
         agent.streams = view.shows_text() && config.is_live();
         agent.repeatable = !config.is_live();
         let began = Instant::now();
-        // Servers that start slowly, and lists of models, are waited for within the time for everything.
+        // The total time includes slow server starts and the loading of model lists.
         agent.limits.total = agent.limits.total.saturating_sub(started.elapsed());
         let asked = agent.ask_after(&earlier, &arguments.question, &|event| view.show(event));
-        // One that was not answered has its line, too.
+        // A question without an answer gets a telemetry line too.
         let asked = asked.inspect_err(|_| telemetry::asked("ask", &observers, "error", began.elapsed(), &[]));
         let transcript = asked.map_err(|error| match error {
             AskError::NoModel => {
@@ -105,7 +106,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let problems = std::mem::take(&mut servers.problems);
     drop(servers);
     transcript.warnings.splice(0..0, problems);
-    // A replay leaves no trace, and a recording no other than its file.
+    // A replay must leave no trace, and a recording none except its file.
     if let (Ok(conversations), Some(exchange), true) =
         (&conversations, transcript.exchange(&agent.context), config.is_live())
         && let Err(error) = conversations.keep([earlier, vec![exchange]].concat())
@@ -135,7 +136,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     })
 }
 
-/// Tells of the question as of a call, with the models of its turns.
+/// Reports the question to the observers like a call, with the models of its turns.
 fn tell(observers: &CallObservers, transcript: &Transcript) {
     let of_turn = |turn: &Turn| {
         let mut model = telemetry::of_model(&turn.model, "answered", 1, Duration::from_millis(turn.model_ms));
@@ -153,14 +154,15 @@ fn tell(observers: &CallObservers, transcript: &Transcript) {
     telemetry::asked("ask", observers, status, Duration::from_millis(transcript.elapsed_ms), &models);
 }
 
-/// Starts the servers that the user's configuration names. They run in the user's home: in a repository, many programs
-/// take its files for their configuration.
+/// Starts the servers that the user's configuration names. They run in the user's home, because many programs
+/// would read a repository's files as their configuration.
 fn start_servers(config: &Config, stop: &Stop) -> Servers {
     let settings = config.ask_servers();
     if settings.is_empty() || !config.is_live() {
         return Servers::left_out(settings, config.is_recorded());
     }
-    // Without it they would be left behind there; all else that ends Forage is seen to.
+    // Without this the servers would outlive a closed terminal. All other ways in which Forage can end are
+    // covered.
     let _ = signals::end_children_at_hang_up();
     let Ok(working) = config::working_directory() else { return Servers::default() };
     let roots = config::existing(&session::directories(config, &working, &[]));
@@ -170,7 +172,7 @@ fn start_servers(config: &Config, stop: &Stop) -> Servers {
     Servers::start(settings, home, &roots, &stop.within(config.ask_limits().total / 4))
 }
 
-/// The questions that this one goes on from.
+/// Returns the exchanges that this question continues.
 fn earlier(
     conversations: &Result<Conversations, String>,
     context: &Context,
@@ -188,13 +190,14 @@ fn earlier(
     Ok(earlier)
 }
 
-/// What is printed at the end, where this was shown already.
+/// Returns the text to print at the end, without the parts that the terminal already shows.
 fn text(transcript: &mut Transcript, shown: &Shown) -> String {
     if shown.texts.is_empty() {
         return transcript.text();
     }
     let last = sanitize(shown.last());
-    // What a server's template makes of reasoning stands in front of an answer while that is written, and is no part of it.
+    // Some servers' templates write reasoning before an answer while streaming. It is not part of the answer,
+    // so we compare only the end.
     let is_shown = |said: &str| last.ends_with(said.trim());
     let said = transcript.turns.last().map(|turn| turn.text.as_str()).unwrap_or_default();
     let is_whole = transcript.answer.is_none() || is_shown(said);

@@ -11,7 +11,7 @@ use super::told::ToldError;
 use super::{Global, Status};
 use crate::config::{CommandLineSettings, Config, Needs};
 
-/// Bytes of a request on stdin.
+/// Maximum bytes of a request on stdin.
 const REQUEST_BYTES: u64 = 8 << 20;
 
 const EXAMPLES: &str = r#"Examples:
@@ -38,9 +38,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
             .context("can't read the arguments from stdin")?;
     }
     let request = read_arguments(&text).map_err(|text| ToldError { code: ErrorCode::Request, text })?;
-    // As an agent gets it: who wants files as they are has the commands for people.
+    // We redact the answer as for an agent. People who want files as they are should use the other commands.
     let find = |config: &Config| config.tool(&arguments.tool);
-    // The wall comes first, whatever there is to say of the tool.
+    // The sandbox comes first, even if the tool is unknown.
     let needs = |config: &Config| {
         find(config).map_or_else(|_| Needs::default(), |tool| config.needs_of_tool(tool.id()))
     };

@@ -1,5 +1,5 @@
-//! What stands between a client's model and Forage's tools, looked at from the client's side: the command of its entry is
-//! started as the client would start it, and asked. For `forage doctor`, and for the end of `forage setup`.
+//! Checks the path from a client's model to Forage's tools: starts the command of the client's entry like the
+//! client would, and talks to it. Used by `forage doctor` and at the end of `forage setup`.
 
 mod records;
 
@@ -20,37 +20,37 @@ use crate::setup::{
 pub(super) use records::EntryCheck;
 use records::TriedCall;
 
-/// Where it is looked from.
+/// The environment of a check.
 pub(super) struct Look<'a> {
     pub(super) config: &'a Config,
     pub(super) directories: &'a ClientDirectories,
     pub(super) project: &'a Path,
-    /// The person has just named the command that the entry runs.
+    /// True if the user has just named the command that the entry runs.
     pub(super) is_own_command: bool,
 }
 
-/// What was found.
+/// The result of a check.
 #[derive(Debug, Default)]
 pub(super) struct SettingsCheck {
-    /// For people, the first line first.
+    /// Lines for people, the most important one first.
     pub(super) lines: Vec<String>,
-    /// What keeps the client from a part of it.
+    /// Problems that affect a part of the tools.
     pub(super) warnings: Vec<String>,
-    /// Why the client gets nowhere.
+    /// The reason for which the client can't use the server at all.
     pub(super) failure: Option<String>,
-    /// The error that a call is answered with.
+    /// The error that the test call returned.
     pub(super) call_error: Option<String>,
-    /// The same for programs; `None` of what could not be looked at.
+    /// The same result for programs; `None` if nothing could be checked.
     pub(super) record: Option<EntryCheck>,
 }
 
-/// Starts what an entry names, as its client would.
+/// Starts the command of an entry like its client would.
 pub(super) fn check(site: &Site, look: &Look<'_>) -> SettingsCheck {
     let Some(entry) = site.entry() else { return SettingsCheck::default() };
     let variables = variables(site.client, &entry, look);
     let found = program(&entry.command, &variables);
-    // A PATH may lead into the project, as that of npm's scripts and of direnv does. Only a whole path in the user's own file
-    // is the user's choice.
+    // A `PATH` may include a directory of the project, for example in npm scripts or with direnv. Only an
+    // absolute path in the user's own file counts as the user's choice.
     let is_chosen = site.scope == SetupScope::User && Path::new(&entry.command).is_absolute();
     let of_project = found.as_ref().ok().filter(|found| !is_chosen && is_of_project(found, look));
     let of_project = of_project.map(|found| {
@@ -71,7 +71,7 @@ pub(super) fn check(site: &Site, look: &Look<'_>) -> SettingsCheck {
     let missing = missing(&variables, look.config);
     let directory =
         entry.directory.as_ref().map_or_else(|| look.project.to_owned(), |it| look.project.join(it));
-    // Without it Ctrl-C ends this process alone.
+    // Without this, Ctrl-C would end this process but not its children.
     let _ = signals::end_children_first();
     let started = found.and_then(|program| {
         let start = ProbeStart { program, arguments: entry.arguments.clone(), variables, directory };
@@ -95,8 +95,8 @@ pub(super) fn check(site: &Site, look: &Look<'_>) -> SettingsCheck {
     checked
 }
 
-/// Why the command of an entry is not run. What a project's file says may be anybody's: a program is taken from it only if
-/// it is this one, with nothing that would make it another.
+/// Returns why the command of an entry must not be run. A project's file may come from a stranger. We only
+/// run a program that it names if that is this program, with nothing that could change its meaning.
 fn distrust(site: &Site, entry: &ServerEntry, look: &Look<'_>) -> Option<String> {
     if site.scope == SetupScope::User {
         return None;
@@ -117,11 +117,12 @@ fn distrust(site: &Site, entry: &ServerEntry, look: &Look<'_>) -> Option<String>
         .then(|| "the project's file, which may be anybody's, names another program than this one".to_owned())
 }
 
-/// Whether a program, or the link to it, lies below the project or its repository, and is not the one that runs here.
+/// Returns true if a program, or the link to it, is inside the project or its repository. The running program
+/// itself does not count.
 fn is_of_project(found: &Path, look: &Look<'_>) -> bool {
     let project = look.project;
     let is_this = config::this_program().is_ok_and(|(this, _)| same(&this) == same(found));
-    // In the home directory everything is the user's.
+    // Everything in the home directory belongs to the user.
     if is_this || look.directories.home.as_ref().is_some_and(|home| home.starts_with(project)) {
         return false;
     }
@@ -136,7 +137,7 @@ fn same(path: &Path) -> PathBuf {
     crate::answer_cache::resolved(path)
 }
 
-/// The variables that the server would get.
+/// Returns the environment that the server would get.
 fn variables(client: &Client, entry: &ServerEntry, look: &Look<'_>) -> Vec<(OsString, OsString)> {
     let launch = &client.launch;
     let allowed = allowed(launch, look);
@@ -147,7 +148,7 @@ fn variables(client: &Client, entry: &ServerEntry, look: &Look<'_>) -> Vec<(OsSt
     };
     let own = config::variables();
     let mut variables: Vec<_> = own.iter().filter(|(name, _)| arrives(name)).cloned().collect();
-    // A client that sanitises has nothing else to expand with.
+    // A client that filters the environment uses only the filtered variables for expansion.
     let source =
         if matches!(launch.environment, Environment::WithoutParts(_)) { variables.clone() } else { own };
     let value = |name: &str| {
@@ -168,7 +169,7 @@ fn variables(client: &Client, entry: &ServerEntry, look: &Look<'_>) -> Vec<(OsSt
     variables
 }
 
-/// Variables that the user has told the client to hand on, other than in the entry.
+/// Returns the variables that the user allows the client to pass on, by settings other than the entry.
 fn allowed(launch: &Launch, look: &Look<'_>) -> Vec<String> {
     if launch.consent != Consent::TrustAndFolder {
         return Vec::new();
@@ -181,7 +182,7 @@ fn allowed(launch: &Launch, look: &Look<'_>) -> Vec<String> {
         .collect()
 }
 
-/// The variables that Forage goes by here and that do not get there.
+/// Returns the variables that influence Forage here but do not reach the server.
 fn missing(variables: &[(OsString, OsString)], config: &Config) -> Vec<String> {
     let is_there = |name: &str| variables.iter().any(|(own, value)| own == name && !value.is_empty());
     let used: BTreeSet<String> = config.variables_in_use().into_iter().collect();
@@ -249,7 +250,8 @@ fn works(site: &Site, talk: &Talk, missing: &[String]) -> SettingsCheck {
     checked
 }
 
-/// Whether the tools are hidden until the model searches for them; `None` where they never are.
+/// Returns true if the tools are hidden until the model searches for them, or `None` for clients that never
+/// hide tools.
 fn deferred(front: OfferedTools, talk: &Talk) -> Option<bool> {
     match front {
         OfferedTools::All => None,
@@ -293,7 +295,7 @@ fn fails(site: &Site, failure: &ProbeFailure) -> SettingsCheck {
     }
 }
 
-/// What the client wants to be permitted before it calls a tool.
+/// Adds the permissions that the client requires before it calls a tool.
 fn consent(site: &Site, entry: &ServerEntry, look: &Look<'_>, checked: &mut SettingsCheck) {
     let title = site.client.title;
     let tools = checked.record.as_ref().map(|record| record.tools.clone()).unwrap_or_default();
@@ -351,7 +353,7 @@ fn consent(site: &Site, entry: &ServerEntry, look: &Look<'_>, checked: &mut Sett
     checked.lines.extend(asked);
 }
 
-/// What is said of a permission that stands in the project's own files alone.
+/// Words a permission that only the project's own files grant.
 fn claimed(what: &str, title: &str) -> String {
     format!(
         "a file of the project, which may be anybody's, {what}; {title} goes by it only in folders that it was told to trust"
@@ -359,12 +361,12 @@ fn claimed(what: &str, title: &str) -> String {
 }
 
 impl SettingsCheck {
-    /// All of it as a record.
+    /// Converts the result to a record.
     pub(super) fn into_record(self) -> Option<EntryCheck> {
         Some(EntryCheck { warnings: self.warnings, ..self.record? })
     }
 
-    /// In a few lines, for whoever has just had the entry written.
+    /// Formats a short report for a user who has just written the entry.
     pub(super) fn after_writing(&self, site: &Site) -> String {
         let scope = if site.scope == SetupScope::Project { " --scope project" } else { "" };
         let mut lines = Vec::new();
@@ -373,7 +375,7 @@ impl SettingsCheck {
                 "It does not work yet: {failure}.\nThe entry stays; `forage setup {}{scope} --remove` takes it out again.",
                 site.client.name
             )),
-            // The list of tools is for a report on everything.
+            // The list of tools belongs only in a full report.
             None => lines.extend(self.lines.iter().filter(|line| !line.starts_with("tools: ")).cloned()),
         }
         lines.extend(self.warnings.iter().map(|warning| format!("mind: {warning}")));
@@ -386,7 +388,7 @@ fn capitalized(line: &str) -> String {
     letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
-/// Checks what was written at the wish of the person, who has named the command.
+/// Checks an entry that was just written with a command of the user's choice.
 pub(super) fn after_writing(
     client: &'static Client,
     scope: SetupScope,

@@ -1,4 +1,4 @@
-//! `forage completions`: what a shell completes.
+//! `forage completions`: shell completions.
 
 use clap::builder::{PossibleValuesParser, ValueHint};
 use clap::{Arg, Command};
@@ -31,8 +31,8 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Terminal) -> anyhow::Resul
     output.page(&String::from_utf8(script)?)
 }
 
-/// The commands with what is known of their arguments beside what parsing needs. A tool or a model may have a name that
-/// is known to the configuration alone, so nothing else is refused.
+/// Returns the commands with additional values for completion. Parsing does not use them, because a tool or a
+/// model may have a name that only the configuration knows.
 fn completed(commands: Command) -> anyhow::Result<Command> {
     let providers = ProviderTable::built_in()?;
     let models: Vec<String> = providers.provider_names().map(|name| format!("{name}/")).collect();
@@ -48,12 +48,12 @@ fn completed(commands: Command) -> anyhow::Result<Command> {
     Ok(of_all(commands, &named))
 }
 
-/// A command with all of its arguments changed, and those of its commands.
+/// Applies `change` to all arguments of a command and its subcommands.
 fn of_all(command: Command, change: &impl Fn(Arg) -> Arg) -> Command {
     command.mut_args(change).mut_subcommands(|command| of_all(command, change))
 }
 
-/// What an argument names, by what its help calls it.
+/// Adds a completion hint to an argument, derived from its value name.
 fn hinted(argument: Arg) -> Arg {
     let names = argument.get_value_names().unwrap_or_default();
     let hint = match names.first().map(|name| name.as_str()) {
@@ -85,7 +85,7 @@ mod tests {
         }
     }
 
-    /// What completes them is no reason to refuse another.
+    /// Values for completion must not restrict the accepted ones.
     #[test]
     fn a_tool_that_the_shell_does_not_know_can_be_called() {
         assert!(Cli::command().try_get_matches_from(["forage", "call", "of_tomorrow"]).is_ok());

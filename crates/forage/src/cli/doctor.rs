@@ -1,5 +1,6 @@
-//! `forage doctor`: what works, what does not, and what to do about it. It ends on nothing that it finds, and tells no
-//! secret: of keys the names of their variables, of clients' files the state of Forage's own entry.
+//! `forage doctor`: reports what works, what does not, and how to fix it. It continues after every problem
+//! and reveals no secrets. Of keys it shows the names of their variables, and of clients' files the state of
+//! Forage's own entry.
 
 mod records;
 mod sections;
@@ -26,18 +27,18 @@ pub(crate) struct Arguments {
     online: bool,
 }
 
-/// What was found.
+/// The findings.
 #[derive(Default)]
 struct DoctorReport {
     text: String,
-    /// What keeps Forage from working.
+    /// Problems that prevent Forage from working.
     problems: Vec<String>,
-    /// What keeps a part of it from working.
+    /// Problems that affect a part of Forage.
     warnings: Vec<String>,
 }
 
 impl DoctorReport {
-    /// A section for people.
+    /// Adds a section for people.
     fn section(&mut self, name: &str, lines: &[String]) {
         let _ = writeln!(self.text, "{name}:");
         for line in lines {
@@ -46,7 +47,7 @@ impl DoctorReport {
     }
 }
 
-/// What the sections look at.
+/// The subject of the report.
 struct DoctorSubject {
     config: Config,
     roots: Vec<std::sync::Arc<Root>>,
@@ -54,7 +55,7 @@ struct DoctorSubject {
 }
 
 impl DoctorSubject {
-    /// What the configuration says, as far as it is valid, and what is not.
+    /// Loads the valid parts of the configuration, and returns the errors of the others.
     fn new(global: &Global, online: bool) -> (Self, Vec<anyhow::Error>) {
         let flags = session::with_flags(global, CommandLineSettings::default());
         let (config, problems) = config::load_what_is_valid(global.config.as_deref(), &flags);
@@ -66,7 +67,8 @@ impl DoctorSubject {
     }
 }
 
-/// `forage` alone: what it would search, with what, for whom, and what to try.
+/// Runs `forage` without a command: shows the roots, the models and the clients, and suggests commands to
+/// try.
 pub(crate) fn start(global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let mut report = DoctorReport::default();
     let (mut subject, invalid) = DoctorSubject::new(global, false);
@@ -100,7 +102,7 @@ Try:
 `forage help` lists all commands, `forage help COMMAND` has examples.
 ";
 
-/// What is well and what is not, for people and as a record.
+/// Returns the diagnosis as text for people and as a record.
 pub(crate) fn diagnosis(global: &Global, online: bool) -> (String, Diagnosis) {
     let mut report = DoctorReport::default();
     let (mut subject, problems) = DoctorSubject::new(global, online);

@@ -1,6 +1,6 @@
-//! `forage eval`: how good the ranking is, on queries whose answers are known.
+//! `forage eval`: measures the quality of the ranking on queries with known answers.
 //!
-//! The queries come from a file, or from the history of the repository; their figures are those of
+//! The queries come from a file or from the history of the repository. The metrics are those of
 //! `forage_rank::evaluation`.
 
 mod databases;

@@ -1,4 +1,4 @@
-//! `forage grep`: ripgrep at the terminal, with Forage's index, walk and remarks.
+//! `forage grep`: ripgrep at the terminal, with Forage's index, walk and notes.
 
 mod arguments;
 mod printer;
@@ -35,10 +35,10 @@ use arguments::TypeChoice;
 pub(crate) use arguments::{Arguments, in_place_of};
 use printer::{Access, Found, Output, Style, sieve};
 
-/// Stands for standard input among paths.
+/// The path that means standard input.
 const STREAM: &str = "-";
 
-/// Paths up to which ripgrep maps files into memory, if each is a file.
+/// Maximum number of paths for which ripgrep maps files into memory, if all of them are files.
 const MAPPED_PATHS: usize = 10;
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let given = CommandLineSettings::default();
     let places: Vec<&str> = paths.iter().copied().filter(|path| *path != STREAM).collect();
     let mut context = session::open_for_paths(global, given, GrepSearch::NAME, &places, output)?;
-    // A search has all the time that it takes, unless a limit is set.
+    // A search has no time limit unless the user sets one.
     if global.timeout_ms().is_some() || context.timeout != limits::TIMEOUT {
         context.stop = context.stop.within(context.timeout);
     }
@@ -131,7 +131,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     };
     let began = Instant::now();
     {
-        // On a terminal it would stand between the results.
+        // On a terminal the progress line would appear between the results.
         let _progress = (!is_terminal).then(|| ProgressBar::of(&context.progress, "searching"));
         if is_possible && paths.is_empty() {
             search.roots()?;
@@ -174,7 +174,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     Ok(status)
 }
 
-/// Finds the root and the path below it that a person named.
+/// Finds the root and the relative path for a path that the user named.
 fn find(context: &Context, named: &str) -> anyhow::Result<(Arc<Root>, RelPath)> {
     let absolute = session::absolute(named)?;
     match named.strip_prefix(ROOT).filter(|_| !Path::new(&absolute).exists()) {
@@ -183,38 +183,38 @@ fn find(context: &Context, named: &str) -> anyhow::Result<(Arc<Root>, RelPath)> 
     }
 }
 
-/// A search for lines on its way.
+/// A running search for lines.
 struct LineSearch<'a> {
     style: &'a Style<'a>,
     patterns: &'a [String],
     context: &'a Context,
-    /// A pattern that passes over files without a match; `None` if every file must be searched.
+    /// A pattern that skips files without a match; `None` if every file must be searched.
     sieve: Option<Pattern>,
-    /// As [`Access::is_mapped`].
+    /// See [`Access::is_mapped`].
     is_mapped: bool,
     output: Output<'a>,
-    /// Names are quoted as in every answer; programs that read a pipe get their bytes.
+    /// True if names are quoted as in other answers. Programs that read a pipe get the raw bytes.
     quotes_names: bool,
     stats: Option<Stats>,
     has_match: bool,
-    /// Something could not be read.
+    /// True if a file could not be read.
     has_failed: bool,
-    /// The encodings that were detected, with their files.
+    /// The detected encodings, with the number of files.
     detected: BTreeMap<&'static str, u64>,
-    /// Notebooks that were searched as they are stored.
+    /// The number of notebooks that were searched in their stored form.
     stored_notebooks: u64,
-    /// The places that were searched, for the remarks at the end.
+    /// The searched paths, for the notes at the end.
     reports: Vec<(Arc<Root>, RelPath, WalkOptions, WalkReport)>,
 }
 
 impl LineSearch<'_> {
-    /// Whether nothing more has to be searched.
+    /// Returns true if nothing more must be searched.
     fn is_done(&self) -> bool {
         let has_enough = self.has_match && self.style.quiet && self.stats.is_none();
         !self.output.is_open || has_enough || self.context.stop.check().is_some()
     }
 
-    /// Searches standard input; says so if it was not named and nothing comes.
+    /// Searches standard input. If it was not named and no data arrives, a note says that we are waiting.
     fn stream(&mut self, is_implicit: bool) {
         if is_implicit && !self.style.quiet {
             note_if_nothing_comes();
@@ -236,7 +236,7 @@ impl LineSearch<'_> {
         self.add(path, found);
     }
 
-    /// Searches the working directory; of several roots all of them.
+    /// Searches the working directory, or all roots if there are several.
     fn roots(&mut self) -> anyhow::Result<()> {
         let roots = &self.context.roots;
         if let [root] = roots.all() {
@@ -260,7 +260,7 @@ impl LineSearch<'_> {
         }
     }
 
-    /// Searches a file or what is below a directory, whose path is printed as `named`.
+    /// Searches a file or a directory. Its path is printed as `named`.
     fn place(&mut self, (root, start): (&Arc<Root>, &RelPath), named: &Path) -> anyhow::Result<()> {
         let arguments = self.style.arguments;
         let is_directory = match root.locate(start) {
@@ -299,13 +299,14 @@ impl LineSearch<'_> {
         Ok(())
     }
 
-    /// The directory below a root at which globs with a slash begin.
+    /// Returns the directory inside a root to which globs with a slash are relative.
     fn base(&self, root: &Arc<Root>) -> RelPath {
         let roots = &self.context.roots;
         if Arc::ptr_eq(root, roots.main()) { roots.base().clone() } else { RelPath::root() }
     }
 
-    /// Those of several globs that no file fits in any of the places. A file that another glob excludes fits nevertheless.
+    /// Returns the globs that match no file in any searched path, if there are several globs. A file that
+    /// another glob excludes still counts as matched.
     fn unfit_globs(&self) -> Vec<String> {
         let Arguments { glob, iglob, .. } = self.style.arguments;
         let [exact, any_case] = [glob, iglob].map(|globs| {
@@ -397,7 +398,7 @@ impl LineSearch<'_> {
         Ok(report)
     }
 
-    /// Prints what matches in files.
+    /// Prints the matches in files.
     fn files(
         &mut self,
         root: &Arc<Root>,
@@ -416,14 +417,14 @@ impl LineSearch<'_> {
             None if sieve.as_ref().is_some_and(Pattern::is_of_bytes) => Decoding::Stored,
             None => Decoding::Detected,
         };
-        // The index has what is detected.
+        // The index contains text in the detected encoding.
         let is_detected = arguments.encoding.is_none_or(|decoding| decoding == Decoding::Detected);
         let index = (!reads_binary && is_detected).then(|| context.index(root)).flatten();
         let scan = FileScan {
             root,
             start,
             walk: options,
-            // NUL bytes are turned into line feeds, so that other lines can match.
+            // Here NUL bytes are turned into line feeds, so other lines can match.
             sieve: sieve.as_ref().filter(|_| !reads_binary && is_detected),
             binary: reads_binary,
             decoding,
@@ -464,7 +465,7 @@ impl LineSearch<'_> {
         Ok(report?)
     }
 
-    /// Searches a file once more and passes on what it prints, but for the first `skip` bytes, which were printed before.
+    /// Searches a file again and prints its output after the first `skip` bytes, which were already printed.
     fn print_rest(&mut self, scan: &FileScan<'_>, path: &RelPath, shown: &Path, access: Access, skip: usize) {
         let mut worker = self.style.worker();
         let output = &mut self.output;
@@ -494,7 +495,7 @@ impl LineSearch<'_> {
         self.output.failure(text);
     }
 
-    /// Prints sums and remarks.
+    /// Prints statistics and notes.
     fn end(&mut self, began: Instant) -> anyhow::Result<()> {
         let arguments = self.style.arguments;
         if let Some(stats) = &mut self.stats {
@@ -508,7 +509,7 @@ impl LineSearch<'_> {
                     });
                     let mut summary =
                         json!({ "data": { "elapsed_total": total, "stats": stats }, "type": "summary" });
-                    // ripgrep's order.
+                    // Same key order as ripgrep.
                     summary.sort_all_objects();
                     format!("{summary}\n")
                 }
@@ -577,7 +578,7 @@ impl LineSearch<'_> {
             for line in hidden_matches(self.context, root, start, walk, pattern, report) {
                 self.output.note(&format!("{line}; -u searches ignored files, -. hidden ones"));
             }
-            // In a script each would be time that ripgrep does not take.
+            // In a script this would take time that ripgrep does not need.
             if let [pattern] = self.patterns
                 && io::stderr().is_terminal()
             {
@@ -596,7 +597,7 @@ fn files(count: u64) -> String {
     format!("{count} file{}", if count == 1 { "" } else { "s" })
 }
 
-/// The sums of `--stats`, as ripgrep words them.
+/// Formats the sums of `--stats` with ripgrep's wording.
 fn sums(stats: &Stats, seconds: f64) -> String {
     format!(
         "\n{} matches\n{} matched lines\n{} files contained matches\n{} files searched\n{} bytes printed\n{} bytes searched\n\
@@ -611,8 +612,8 @@ fn sums(stats: &Stats, seconds: f64) -> String {
     )
 }
 
-/// Says that standard input is searched if it was not named and nothing comes: a program that keeps a pipe open without writing to it
-/// would have this one wait without a word.
+/// Prints a note if standard input is searched although it was not named, and no data arrives. Otherwise a
+/// program that keeps a pipe open without writing would make us wait silently.
 fn note_if_nothing_comes() {
     #[cfg(unix)]
     {
@@ -628,7 +629,7 @@ fn note_if_nothing_comes() {
     }
 }
 
-/// Answers by a tool: where a name is defined and used, or lines that nearly match.
+/// Answers with a tool: definitions and uses of a name, or approximate matches.
 fn by_tool(
     arguments: &Arguments,
     patterns: &[String],

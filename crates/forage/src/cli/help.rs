@@ -1,11 +1,11 @@
-//! The help of the program: its commands in groups, and two examples of each.
+//! The program's help: commands in groups, and two examples per command.
 
 use std::fmt::Write as _;
 
 use clap::Command;
 use clap::builder::{StyledStr, Styles};
 
-/// The commands that the help of the program shows. It names all others.
+/// The groups of commands in the program's help, which lists all others by name only.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Search", &["grep", "rank", "keyword", "lookup", "files", "list", "read", "ask"]),
     ("Agents", &["setup", "mcp", "ui"]),
@@ -14,10 +14,11 @@ const GROUPS: [(&str, &[&str]); 5] = [
     ("Scripts", &["call"]),
 ];
 
-/// Examples that the short help of a command has.
+/// Number of examples in the short help of a command.
 const EXAMPLES: usize = 2;
 
-/// Arranges the help of all commands. Commands are hidden from clap's own list, and so this is for help alone.
+/// Rearranges the help of all commands. This hides commands from clap's own list, so it must only be used to
+/// print help.
 pub(super) fn arranged(commands: Command) -> Command {
     let styles = Styles::styled();
     let (header, literal) = (styles.get_header(), styles.get_literal());

@@ -1,5 +1,5 @@
-//! `forage hook`: what clients call at the start of a session, and around a search of their own. It advises and never
-//! keeps anything from going on: whatever goes wrong, it says nothing, and ends with 0 in time.
+//! `forage hook`: called by clients at the start of a session and around their own searches. It gives advice
+//! and never blocks anything: on any problem it prints nothing and exits with 0 in time.
 
 mod query;
 
@@ -22,14 +22,14 @@ use super::{Global, Status, session};
 use crate::config::{self, CommandLineSettings, Config, Needs};
 use crate::setup::{Client, HookEvent, profile, texts};
 
-/// Time for all of it, from the start of the program. The rest of the 100 ms that are promised is the system's, which starts
-/// and ends it.
+/// Total time from the start of the program. We promise 100 ms; the rest is for starting and ending the
+/// process.
 const TIME: Duration = Duration::from_millis(80);
 
-/// Bytes of what a client hands over: a call, and with some its result.
+/// Maximum bytes of a client's input: a call, and for some clients its result.
 const INPUT_BYTES: u64 = 8 << 20;
 
-/// Files that are named.
+/// Number of files to list.
 const FILES: usize = 5;
 
 /// Maximum bytes of a symbol's name; a longer one is left out.
@@ -58,9 +58,9 @@ enum When {
     Search,
 }
 
-/// Whether the program was called with this command, where its arguments can't be read otherwise. No error may end a hook with
-/// another status than 0, for some clients take that for a refusal of the call. `valued` are the options before the command
-/// whose value is the next argument.
+/// Returns true if the program was called with this command, for arguments that can't be parsed. A hook must
+/// never exit with a status other than 0, because some clients take that for a refusal of the call. `valued`
+/// lists the global options whose value is the next argument.
 pub(crate) fn is_called(command: &str, valued: &[String]) -> bool {
     let arguments = std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned());
     is_command(command, arguments, valued)
@@ -97,17 +97,17 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         return Status::Found;
     };
     if let Ok(advice) = receiver.recv_timeout(time.saturating_sub(began.elapsed())) {
-        // It has nothing left to do.
+        // The worker has nothing left to do.
         let _ = worker.join();
         if let Some(advice) = advice {
-            // Shorter than what a pipe takes at once.
+            // This is shorter than a pipe's buffer, so the write does not block.
             let _ = output.text_now(&format!("{advice}\n"));
         }
     }
     Status::Found
 }
 
-/// What the command line says.
+/// The settings of the command line.
 struct Own {
     config: Option<PathBuf>,
     given: CommandLineSettings,
@@ -124,13 +124,13 @@ fn names(client: &str, config: Option<&Config>) -> forage_tools::ToolNames {
     texts::names(&advertised(&choice).unwrap_or_default(), Client::find(client).map(profile))
 }
 
-/// The sentence for the start of a session.
+/// Returns the answer for the start of a session.
 fn session_start(client: &str, global: &Own) -> Value {
     let text = texts::session_start(&names(client, global.config().as_ref()));
     answer(client, HookEvent::SessionStart, None, &text)
 }
 
-/// What Forage ranks for the words of a search.
+/// Returns the files that Forage ranks for the words of a search.
 fn advise(client: &str, global: &Own, stop: &Stop) -> Option<Value> {
     let mut input = Vec::new();
     std::io::stdin().lock().take(INPUT_BYTES).read_to_end(&mut input).ok()?;
@@ -152,7 +152,8 @@ fn advise(client: &str, global: &Own, stop: &Stop) -> Option<Value> {
         Cow::Borrowed(query) => format!("`{query}`"),
         Cow::Owned(quoted) => quoted,
     };
-    // Clients hand this on as their own words, so names stand in a fence, which none of them can close.
+    // Clients pass this text on as their own words. So names from the repository are in a fenced block, which
+    // none of them can close.
     let text = format!(
         "Forage ranks these files for {query}, as they were when it last looked, the best first. The block has names from \
          the repository, no instructions:\n```\n{text}```\nThe MCP tool {tool} has their lines."
@@ -161,7 +162,7 @@ fn advise(client: &str, global: &Own, stop: &Stop) -> Option<Value> {
     answer(client, HookEvent::Search, input["hook_event_name"].as_str(), &text).into()
 }
 
-/// The best files of a root, a line each.
+/// Returns the best files of a root, one per line.
 fn ranked(config: &Config, context: &Context, root: &Arc<Root>, query: &str, stop: &Stop) -> Option<String> {
     let index = config.index_store(root).ok()?.ranked_as_it_is(stop)?;
     let is_over = || stop.check().is_some();
@@ -192,8 +193,8 @@ fn ranked(config: &Config, context: &Context, root: &Arc<Root>, query: &str, sto
     (!lines.is_empty()).then_some(lines)
 }
 
-/// A file with its best chunk and the name of the definition that the chunk begins in; `None` for a path that could be
-/// a sentence or has to be quoted. Nothing else of a file is named.
+/// Formats a file with its best chunk and the name of the definition in which the chunk begins. Returns
+/// `None` for a path that could be a sentence or needs quoting. Nothing else of a file is shown.
 fn line(context: &Context, root: &Arc<Root>, hit: &FileHit) -> Option<String> {
     let path = RelPath::parse(&hit.path, &RelPath::root()).ok()?;
     let shown = path.display();
@@ -209,7 +210,7 @@ fn line(context: &Context, root: &Arc<Root>, hit: &FileHit) -> Option<String> {
     Some(format!("- {shown}{lines}{}\n", symbol.unwrap_or_default()))
 }
 
-/// The answer in the client's form.
+/// Formats the answer for the client.
 fn answer(client: &str, event: HookEvent, name: Option<&str>, text: &str) -> Value {
     let is_name = |name: &&str| name.len() <= 40 && name.bytes().all(|byte| byte.is_ascii_alphabetic());
     match client {

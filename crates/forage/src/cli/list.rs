@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let mut request = ListRequest::default();
     request.path = Some(path_argument(&context, arguments.path.as_deref())?);
     request.recursive = arguments.recursive.then_some(true);
-    // A tool counts the levels below the first.
+    // The tool counts only the levels below the first.
     request.max_depth = arguments.max_depth.map(|levels| levels.saturating_sub(1).max(0));
     request.symbols = arguments.symbols.then_some(true);
     request.include_ignored = Some(arguments.include_ignored);

@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Arguments, output: &mut Terminal) -> anyhow::Resul
     output.page(&page_of(arguments.command.as_deref())?)
 }
 
-/// The page of a command, or of the program.
+/// Returns the page of a command, or of the program.
 pub(super) fn page_of(command: Option<&str>) -> anyhow::Result<String> {
     let commands = built();
     match command {
@@ -42,11 +42,11 @@ pub(super) fn page_of(command: Option<&str>) -> anyhow::Result<String> {
     }
 }
 
-/// All commands, each with the name of its page, `forage-grep`.
+/// Builds all commands. Each has the name of its page, for example `forage-grep`.
 fn built() -> Command {
     let mut commands = commands().version(env!("CARGO_PKG_VERSION")).long_version(version::version());
     commands.build();
-    // clap_mangen leaves out the text of options that the short help leaves out.
+    // clap_mangen omits the text of options that are hidden from the short help, so we show them.
     let shown = |argument: clap::Arg| argument.hide_short_help(false);
     commands = commands.mut_args(shown).mut_subcommands(|command| command.mut_args(shown));
     let named = |command: Command| {
@@ -56,7 +56,7 @@ fn built() -> Command {
     commands.mut_subcommands(named)
 }
 
-/// A page in troff.
+/// Formats a page in troff.
 fn page(command: Command) -> anyhow::Result<String> {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
     let mut page = Vec::new();

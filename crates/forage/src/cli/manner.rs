@@ -1,4 +1,4 @@
-//! How the program speaks to people at a terminal: of commands, options and settings.
+//! Wording for people at a terminal: commands, options and settings.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -14,7 +14,7 @@ use forage_tools::{Manner, ToolError, ToolNames};
 use super::{Cli, commands};
 use crate::manner::common;
 
-/// Of people at a terminal: they have commands.
+/// Wording for people at a terminal, who use commands.
 #[derive(Debug)]
 pub(crate) struct ForPeople;
 
@@ -76,7 +76,7 @@ impl Manner for ForPeople {
     }
 }
 
-/// Returns the option or operand that gives a tool its argument.
+/// Returns the option or operand that corresponds to a tool's argument.
 fn option(id: &str, argument: &str) -> Option<clap::Arg> {
     let name = match (id, argument) {
         (_, "file_pattern") => "glob",
@@ -93,11 +93,11 @@ fn option(id: &str, argument: &str) -> Option<clap::Arg> {
     let find = |command: &str| {
         commands.find_subcommand(command)?.get_arguments().find(|option| option.get_id() == name).cloned()
     };
-    // What finds files by name is a command of its own.
+    // Finding files by name is a separate command.
     find(id).or_else(|| find(if id == "list_directory" { "files" } else { "grep" }))
 }
 
-/// The commands of the tools, by their own names.
+/// The commands of the tools, by tool id.
 static COMMANDS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     let commands = commands();
     let named = |tool: &&'static dyn AnyTool| {
@@ -106,17 +106,18 @@ static COMMANDS: LazyLock<HashMap<String, String>> = LazyLock::new(|| {
     TOOLS.iter().filter_map(named).collect()
 });
 
-/// Bytes of a command that is written out to go on; a longer one would take the place of what was asked for.
+/// Maximum bytes of a command that we spell out to continue an answer. A longer one would distract from the
+/// answer itself.
 const COMMAND_BYTES: usize = 200;
 
-/// The command of these words, the program's own first, from a cursor on.
+/// Returns the command line `words`, beginning with the program's name, with a cursor to continue.
 fn go_on(words: &[String], cursor: &str) -> String {
     let (mut command, mut operands) = ("forage".to_owned(), None::<String>);
     let mut rest = words.iter().skip(1);
     while let Some(word) = rest.next() {
         match (word.as_str(), &mut operands) {
             (word, Some(operands)) => *operands += &format!(" {}", quoted_word(word)),
-            // Behind it a cursor would be a path.
+            // After this, a cursor would be taken for a path.
             ("--", None) => operands = Some(" --".to_owned()),
             ("--cursor", None) => drop(rest.next()),
             (word, None) if word.starts_with("--cursor=") => {}
@@ -132,7 +133,7 @@ fn go_on(words: &[String], cursor: &str) -> String {
     }
 }
 
-/// A word as a shell takes it, also one that begins with a dash.
+/// Quotes a word for a shell. It may begin with a dash.
 fn quoted_word(word: &str) -> String {
     if !word.starts_with('-') {
         return shell_word(word);
@@ -144,7 +145,7 @@ fn quoted_word(word: &str) -> String {
     }
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 fn shell_word(word: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-./:@%+=,".contains(&byte) || byte >= 0x80;
     match !word.is_empty() && !word.starts_with('-') && word.bytes().all(is_plain) {
@@ -153,12 +154,12 @@ fn shell_word(word: &str) -> String {
     }
 }
 
-/// What a person can do about an error, to be added to it.
+/// Returns advice for an error, to be appended to its message.
 pub(super) fn advice(error: &anyhow::Error) -> String {
     ToolNames::clone(&ToolNames::own()).told(&ForPeople).hint(error.chain().find_map(hint))
 }
 
-/// What can be done about one error of a library.
+/// Returns the hint of an error from a library.
 fn hint(error: &(dyn std::error::Error + 'static)) -> Option<Hint> {
     let of = [
         error.downcast_ref().and_then(RootError::hint),
@@ -200,7 +201,7 @@ mod tests {
         Arc::unwrap_or_clone(ToolNames::own()).told(manner)
     }
 
-    /// Every command and option that a text names is there.
+    /// Every command and option that a text mentions must exist.
     #[test]
     fn what_can_be_done_has_words_for_people_and_for_agents() {
         let commands = Cli::command();
@@ -223,15 +224,15 @@ mod tests {
         }
     }
 
-    /// Arguments that only a call in JSON takes.
+    /// Arguments that are only available in JSON calls.
     const JSON_ONLY: &[&str] = &[
-        // `--uses`, `-l` and `-c` choose it.
+        // `--uses`, `-l` and `-c` select it.
         "grep_search output",
-        // `--ast` says that it is one, and `-t` and names of files the language.
+        // `--ast` selects syntax search, and `-t` or file names select the language.
         "grep_search syntax",
         "search_index explain",
         "search_index history",
-        // `-i` and `-S` choose it.
+        // `-i` and `-S` select it.
         "Search case",
         "Search timeout_ms",
     ];
@@ -270,7 +271,7 @@ mod tests {
         );
         assert_eq!(told(&["search", "a -- b", "src"]), "forage search 'a -- b' src --cursor 1.2.3");
         assert_eq!(told(&["search", "x", "src", "--"]), "forage search x src --cursor 1.2.3 --");
-        // What can't be pasted, or is longer than what it asks for, is not written out.
+        // A command that can't be pasted or is too long is not spelled out.
         for words in [&["rank", "a\nb"][..], &["rank", "-"], &["rank", &"word ".repeat(100)]] {
             assert_eq!(told(words), "the same command with --cursor 1.2.3", "{words:?}");
         }

@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let ReadyServer { server, indexes, team, readiness, metrics, calls: _calls } =
         match served(arguments, global, output) {
             Ok(served) => served,
-            // A person starts such a server, and reads why it ends.
+            // A person who starts an HTTP server reads why it ends.
             Err(error) if arguments.http.is_some() => return Err(error),
             Err(error) => {
                 let form = arguments.settings.given.get("mcp.output").unwrap_or_default();
@@ -114,18 +114,18 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     Ok(Status::Found)
 }
 
-/// A server, and what is needed beside it to serve.
+/// A server together with the state that serving it needs.
 struct ReadyServer {
     server: McpServer,
     indexes: Option<Arc<KeptIndexes>>,
     team: Vec<AccessToken>,
     readiness: ReadyCheck,
     metrics: ServerMetrics,
-    /// Hands calls on as long as it is held.
+    /// Publishes calls while it is held.
     calls: Option<LiveCalls>,
 }
 
-/// The server of the settings as they are.
+/// Creates the server for the current settings.
 fn served(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<ReadyServer> {
     let given =
         CommandLineSettings { settings: arguments.settings.given.clone(), ..CommandLineSettings::default() };
@@ -157,7 +157,8 @@ fn served(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyh
     Ok(ReadyServer { server, indexes, team, readiness, metrics, calls })
 }
 
-/// Reports the tools that are on and can't be offered: on stderr, and a missing store as telemetry.
+/// Reports the tools that are enabled but can't be offered, on stderr. A missing store is also reported to
+/// telemetry.
 fn report_left_out(
     config: &Config,
     lookup: &LookupSettings,
@@ -173,11 +174,11 @@ fn report_left_out(
     }
 }
 
-/// The directories beneath which calls run.
+/// The directories in which calls run, and the state that all calls share.
 struct Directories {
     config: Config,
     filter: FilterSettings,
-    /// One for all calls: a store stays open between them.
+    /// Shared by all calls, so that a store stays open between them.
     lookup: LookupSettings,
     team: Team,
     audit: Option<AuditFile>,
@@ -185,17 +186,17 @@ struct Directories {
     observers: CallObservers,
     working: PathBuf,
     own: Vec<PathBuf>,
-    /// What a client may choose; `None` where the user has chosen.
+    /// The client's choice of roots; `None` if the user has fixed the roots.
     for_clients: Option<ForClients>,
-    /// What calls need beside the directories.
+    /// The needs of calls in addition to the directories.
     needs: Needs,
-    /// Starts the threads of calls, of which each is then walled in with its own directories; none where all calls have
-    /// the same.
+    /// Starts the threads of calls, each of which then enters a sandbox for its own directories. `None` if
+    /// all calls have the same directories.
     threads: Option<Starter>,
-    /// The kernel's wall stands around the directories that there were at the start.
+    /// True if the sandbox covers the directories that existed at the start.
     is_walled: bool,
     indexes: Option<Arc<KeptIndexes>>,
-    /// Whether results can be filtered, when that is known.
+    /// True if results can be filtered; empty until this is known.
     can_filter: Arc<OnceLock<bool>>,
 }
 
@@ -214,11 +215,11 @@ impl Directories {
         let indexes = config.indexes(Lifetime::Server);
         let (lookup, observers) = (config.lookup_settings(), config.observers("mcp"));
         report_left_out(&config, &lookup, &observers, output);
-        // Before the wall, behind which neither file could be opened.
+        // Both files must be opened before the sandbox is entered.
         let team =
             arguments.tokens.as_ref().map(|path| Team::read(&working.join(path), &lookup)).transpose()?;
         let audit = arguments.audit.as_ref().map(|path| AuditFile::open(&working.join(path))).transpose()?;
-        // What a team asks is nobody else's business, and its record is the audit.
+        // A team's calls must not be visible to others, so they are recorded only in the audit log.
         let calls = if arguments.tokens.is_none() { config.live_calls("mcp") } else { None };
         let needs = Needs { listen: arguments.http.map(|address| address.port()), ..config.needs_of_tools() };
         let mut chosen = Self {
@@ -247,7 +248,8 @@ impl Directories {
                 output.note(&format!("root: {} (from {source}{but})", roots.join(", ")));
                 config.notices.iter().for_each(|notice| output.note(notice));
             }
-            // What the user has named must be there; what was only found may be none, and a client may name another.
+            // Roots that the user named must exist. A detected one may be unusable, because a client can name
+            // another.
             Err(error) if chosen.for_clients.is_none() => return Err(error),
             Err(error) => {
                 output.note(&format!("no root from {source}: {error:#}; calls need roots of the client's"))
@@ -259,7 +261,7 @@ impl Directories {
         Ok(chosen)
     }
 
-    /// Begins to rank the server's own roots before anybody asks, when what was just written has settled.
+    /// Starts to rank the server's own roots before the first call, once recent writes have settled.
     fn rank_own_roots(&self) {
         let is_on =
             |tool: &&dyn registry::AnyTool| tool.id() == "search_index" && self.config.tools().has(*tool);
@@ -275,15 +277,15 @@ impl Directories {
         }
     }
 
-    /// Tells whether calls can be answered: the server's own roots are there, and so is the collection where words are looked
-    /// up.
+    /// Returns the readiness check: the server's own roots must exist, and so must the collection if lookups
+    /// use one.
     fn readiness(&self) -> ReadyCheck {
         let own = self.own.clone();
         let is_looked_up =
             |tool: &&dyn registry::AnyTool| tool.id() == "keyword_lookup" && self.config.tools().has(*tool);
         let retriever =
             self.lookup.retriever.clone().ok().filter(|_| registry::TOOLS.iter().any(is_looked_up));
-        // An embedded one is one process's while it is open.
+        // An embedded store can be open in only one process.
         let retriever = retriever.filter(|retriever| retriever.backend != Home::EMBEDDED);
         ReadyCheck::new(move || {
             if config::existing(&own).len() < own.len() {
@@ -293,17 +295,17 @@ impl Directories {
             match retriever.store.collection(&Stop::after(READINESS_TIME)) {
                 Ok(Some(_)) => Ok(()),
                 Ok(None) => Err("there is no collection to look words up in".to_owned()),
-                // What it says more is for whoever runs the server: anybody may ask this.
+                // The details are only for the operator, because anyone may query this.
                 Err(error) => Err(format!("the store of the collection does not answer ({})", error.kind())),
             }
         })
     }
 
-    /// Finds out in the background whether there is a model: providers may have to be asked for their lists.
+    /// Finds out in the background if a model is available. This may require requests for providers' lists.
     fn look_for_models(&self) {
         let (filter, can_filter) = (self.filter.clone(), Arc::clone(&self.can_filter));
         let look = move || {
-            // Nobody else sets it.
+            // This is the only place that sets the value.
             let _ = can_filter.set(filter.mode == FilterMode::Lexical || !filter.models.is_empty());
         };
         if std::thread::Builder::new().name("models".to_owned()).spawn(look).is_err() {
@@ -311,9 +313,10 @@ impl Directories {
         }
     }
 
-    /// Puts up the kernel's wall around what calls may read, before there is a thread to escape it. Where clients may
-    /// choose directories, no thread that opens a file may read all of those: the thread that starts those of calls
-    /// could and opens none, each call's has its own directories, and all others have the server's.
+    /// Enters the sandbox before there are threads that could escape it. If clients may choose directories,
+    /// no thread that opens files may read all of them. The thread that starts the threads of calls could,
+    /// but it opens no files. The thread of a call has its own directories, and all other threads have the
+    /// server's.
     fn wall_in(&mut self, is_required: bool) -> anyhow::Result<Level> {
         let own = config::existing(&self.own);
         let access = self.config.access(&own, &self.needs);
@@ -328,7 +331,7 @@ impl Directories {
         Ok(level)
     }
 
-    /// Puts this thread, which is one call's, behind a wall around the directories of the call.
+    /// Moves the thread of one call into a sandbox for the directories of that call.
     fn wall_in_call(&self, directories: &[PathBuf]) -> Result<(), String> {
         if self.threads.is_none() {
             return Ok(());
@@ -337,7 +340,8 @@ impl Directories {
         let level = forage_sandbox::restrict(&access);
         match level.stands() {
             true => Ok(()),
-            // The thread that started this one may read more than the call: so it may not go on.
+            // The thread that started this one may read more than the call should, so the call must not
+            // continue.
             false => Err(format!(
                 "the sandbox can't be put around this call ({level}); start the server with --root DIR"
             )),
@@ -366,7 +370,8 @@ impl McpWorkspace for Directories {
         let rights = self.team.rights(origin.caller)?;
         let restricted = rights.filter(|rights| rights.are_restricted());
         let CallRoots { roots: mut allowed, standing, remark: refused } = match origin.client_roots {
-            // Who may not see everything chooses nothing: what is said of a choice tells what there is.
+            // A caller with restricted rights may not choose roots, because messages about the choice would
+            // reveal which directories exist.
             roots if !roots.is_empty() && restricted.is_none() => self.allowed(roots)?,
             _ => CallRoots { roots: self.own.clone(), standing: self.working.clone(), remark: None },
         };
@@ -403,21 +408,21 @@ impl McpWorkspace for Directories {
     }
 }
 
-/// What a client may choose as roots.
+/// The roots that a client may choose.
 #[derive(Debug)]
 struct ForClients {
-    /// Directories beneath which it may choose.
+    /// The directories beneath which the client may choose.
     beneath: Vec<PathBuf>,
-    /// It is what the user has started this server with, and may choose any project, as this server would if it was
-    /// started there.
+    /// True if the client may choose any project. It was started by the user, and the user could start this
+    /// server in any project.
     any_project: bool,
 }
 
 impl ForClients {
-    /// `None` for a server that clients can't choose for.
+    /// Returns `None` for a server whose clients may not choose roots.
     fn of(config: &Config, working: &Path, is_http: bool) -> Option<Self> {
         let are_set = config.settings.mcp.client_roots.is_some();
-        // Any program of this machine may be a client on HTTP.
+        // Any program on this machine may be an HTTP client.
         if is_http && !are_set {
             return None;
         }
@@ -426,7 +431,7 @@ impl ForClients {
         (any_project || !beneath.is_empty()).then_some(Self { beneath, any_project })
     }
 
-    /// The directories in which roots may be.
+    /// Returns the directories that may contain roots.
     fn directories(&self) -> Vec<PathBuf> {
         if self.any_project { vec![PathBuf::from("/")] } else { self.beneath.clone() }
     }
@@ -439,14 +444,15 @@ impl ForClients {
 /// The roots of a call whose client has named directories.
 struct CallRoots {
     roots: Vec<PathBuf>,
-    /// The directory of the client.
+    /// The client's directory.
     standing: PathBuf,
-    /// What the answer says of directories that were not taken.
+    /// A note in the answer about directories that were rejected.
     remark: Option<String>,
 }
 
 impl Directories {
-    /// The projects of those directories that the client may choose. It stands in the first.
+    /// Returns those projects of the directories that the client may choose. The first one is the working
+    /// directory.
     fn allowed(&self, client_roots: &[PathBuf]) -> Result<CallRoots, String> {
         let list = |paths: &[PathBuf]| {
             paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
@@ -484,8 +490,8 @@ impl Directories {
         }
     }
 
-    /// The root for a directory that a client stands in: its project. Wider than what the user's configuration lets
-    /// clients choose, the directory itself.
+    /// Returns the root for a client's directory, which is its project. If the project is outside of what
+    /// clients may choose, the directory itself is the root.
     fn project_of(&self, directory: &Path) -> Option<PathBuf> {
         let may = self.for_clients.as_ref()?;
         let project = project_around(directory, self.config.home.as_deref());

@@ -1,4 +1,4 @@
-//! Arguments of the commands that ask a model.
+//! Arguments of the commands that call a model.
 
 use std::path::PathBuf;
 

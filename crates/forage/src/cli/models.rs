@@ -1,4 +1,4 @@
-//! `forage models`: which providers there are, which models would be asked for what, and why.
+//! `forage models`: lists the providers and the models that each role would use, with the reasons.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -20,18 +20,18 @@ use super::session::load;
 use super::{Global, Status};
 use crate::config::{CommandLineSettings, Config, KnownList, Market};
 
-/// Candidates of a role that are shown, as text and as records. A gateway has hundreds.
+/// Number of candidates of a role that are shown as text and as records. A gateway has hundreds.
 const CANDIDATES: usize = 5;
 const CANDIDATE_RECORDS: usize = 50;
 
-/// Models that are named in one line about models passed over, as text and as records.
+/// Number of models in one line about skipped models, as text and as records.
 const PASSED_OVER: usize = 3;
 const PASSED_OVER_RECORDS: usize = 50;
 
-/// Tokens that a check allows for an answer: a word, and the reasoning of a model that can't be kept from it.
+/// Token limit for the answer to a check: one word, plus the reasoning of a model that can't disable it.
 const CHECK_TOKENS: u32 = 256;
 
-/// Time for one check.
+/// Time limit of one check.
 const CHECK_TIMEOUT: Duration = Duration::from_secs(30);
 
 const EXAMPLES: &str = "\
@@ -50,12 +50,13 @@ pub(crate) struct Arguments {
     refresh: bool,
 }
 
-/// What is known, and what would be asked.
+/// The known providers and lists, and the models that would be called.
 struct ModelsReport {
     market: Market,
-    /// Lists of this machine's servers, which are shown but decide nothing when something comes before them.
+    /// The lists of servers on this machine. They are shown, but they do not affect the choice if a better
+    /// model exists.
     shown: BTreeMap<String, KnownList>,
-    /// Where named models come from; then nothing is chosen.
+    /// The source of the named models. If it is set, no model is chosen automatically.
     named_by: Option<String>,
     named: Vec<String>,
     unusable: String,
@@ -125,7 +126,7 @@ fn check(model: &dyn ChatModel) -> Check {
     Check { model: model.name(), result, elapsed: started.elapsed() }
 }
 
-/// A model that used up its tokens by reasoning did answer.
+/// Returns true if the model responded. A model that used up its tokens for reasoning did respond.
 fn is_answer(result: &Result<ChatAnswer, ChatError>) -> bool {
     matches!(result, Ok(_) | Err(ChatError::EmptyAnswer { finish: Finish::Length, .. }))
 }
@@ -195,7 +196,7 @@ impl ModelsReport {
         if rest > 0 {
             writeln!(text, "  and {rest} more")?;
         }
-        // What stands in the way of a provider as such is told with the provider.
+        // An obstacle of a whole provider is reported with that provider.
         let is_told =
             |name: &str| self.market.providers.iter().any(|it| it.name == name && it.obstacle.is_some());
         let passed_over: Vec<&PassedOver> =

@@ -1,4 +1,5 @@
-//! The command of a tool that brings none of its own: its arguments and options are those of the tool's schema.
+//! Generates a command for a tool that has no command of its own. Its arguments and options follow from the
+//! tool's schema.
 
 use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use forage_tools::registry::AnyTool;
@@ -8,7 +9,7 @@ use super::output::Terminal;
 use super::{Global, Status, session};
 use crate::config::CommandLineSettings;
 
-/// Adds a command for each tool that no command, nor another name of one, is called by.
+/// Adds a command for each tool whose id is not yet the name or alias of a command.
 pub(super) fn add(commands: Command, tools: &[&'static dyn AnyTool]) -> Command {
     tools.iter().fold(commands, |commands, tool| {
         if commands.find_subcommand(tool.id()).is_some() {
@@ -19,7 +20,7 @@ pub(super) fn add(commands: Command, tools: &[&'static dyn AnyTool]) -> Command 
     })
 }
 
-/// The tool whose command was given, with what was given to it.
+/// Returns the tool whose command was called, and its request.
 pub(super) fn called(
     matches: &ArgMatches,
     own: &Command,
@@ -30,7 +31,7 @@ pub(super) fn called(
     Some((*tool, request(*tool, own, given)))
 }
 
-/// Calls it, for a person.
+/// Calls the tool and prints the answer for a person.
 pub(super) fn run(
     tool: &'static dyn AnyTool,
     request: Value,
@@ -48,14 +49,14 @@ fn of(tool: &dyn AnyTool, commands: &Command) -> Command {
     Command::new(tool.id().to_owned()).about(about).args(arguments)
 }
 
-/// A property of a tool's schema as an argument, if it is required, or as an option.
+/// A property of a tool's schema as a command-line argument if it is required, or else as an option.
 struct Argument {
     name: String,
     schema: Value,
     is_required: bool,
 }
 
-/// The properties that no option of every command stands for.
+/// Returns the properties that no global option covers.
 fn arguments(tool: &dyn AnyTool, commands: &Command) -> Vec<Argument> {
     let schema = tool.whole_schema();
     let required = schema["required"].as_array().cloned().unwrap_or_default();
@@ -92,7 +93,7 @@ impl Argument {
         }
     }
 
-    /// What was given for it.
+    /// Returns the value that was given for the argument.
     fn value(&self, given: &ArgMatches) -> Option<Value> {
         let name = self.name.as_str();
         match self.schema["type"].as_str() {
@@ -121,7 +122,7 @@ mod tests {
 
     use super::*;
 
-    /// A tool as somebody adds it: nothing of the command line knows it.
+    /// A newly added tool that the command line does not know.
     struct Count;
 
     impl AnyTool for Count {
@@ -193,11 +194,11 @@ mod tests {
         }
         let help = given(&["count_matches", "--help"]).unwrap_err();
         assert!(help.contains("Counts the lines that match.") && help.contains("What to count."), "{help}");
-        // The control: a command of the program's own is nobody else's.
+        // Positive control: the program's own commands are not generated.
         assert_eq!(given(&["grep", "x"]), Ok(None));
     }
 
-    /// Nothing is added for the tools that have commands.
+    /// No command must be generated for tools that have one.
     #[test]
     fn every_tool_has_a_command_by_its_name() {
         let own = super::super::Cli::command();

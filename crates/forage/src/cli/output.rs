@@ -1,4 +1,4 @@
-//! The only place that prints. stdout is data, stderr is everything else.
+//! The only module that prints. stdout is for data, stderr for everything else.
 
 use std::io::{self, BufWriter, ErrorKind, Stdout, Write};
 
@@ -13,20 +13,22 @@ use super::manner;
 use super::paint::Painter;
 use super::told::{code, sentences};
 
-/// Where answers and errors go.
+/// The destination of answers and errors.
 ///
-/// A program that asked for JSON reads one document whatever happens, or lines that each have a `type`. So documents are
-/// held until the command has ended, and an error is a field of what there is, `error`, or a document of its own.
+/// With `--json` a program always reads either one document, or lines with a `type` each. So we hold
+/// documents back until the command has ended, and an error is the field `error` of the document, or a
+/// document of its own.
 pub(crate) struct Terminal {
     stdout: BufWriter<Stdout>,
     json: bool,
     explain: bool,
-    /// Colours and links of answers.
+    /// The colours and links of answers.
     pub(crate) painter: Painter,
     quiet: bool,
-    /// Documents that are not written yet.
+    /// The documents that are not written yet.
     documents: Vec<Value>,
-    /// The command answers for several things, so that its document has a list of answers, however many there are.
+    /// True if the command answers about several things, so that its document contains a list of answers,
+    /// even with a single one.
     answers_several: bool,
 }
 
@@ -43,44 +45,44 @@ impl Terminal {
         }
     }
 
-    /// Tells of nothing but errors.
+    /// Disables notes, but not errors.
     pub(crate) fn be_quiet(&mut self) {
         self.quiet = true;
     }
 
-    /// An answer for a person.
+    /// Prints an answer for a person.
     pub(crate) fn answer(&mut self, answer: &Answer) -> anyhow::Result<()> {
         let painted = self.painter.has_colors.then(|| self.painter.answer(&answer.text, answer.records()));
         self.text(painted.as_ref().unwrap_or(&answer.text))?;
         self.flush()
     }
 
-    /// Whether to say how an answer was found.
+    /// Returns true if the user wants to know how an answer was found.
     pub(crate) fn wants_explanation(&self) -> bool {
         self.explain
     }
 
-    /// Whether records were asked for.
+    /// Returns true if JSON was requested.
     pub(crate) fn wants_json(&self) -> bool {
         self.json
     }
 
-    /// Text for stdout, as it is. False when nobody reads any more.
+    /// Writes text to stdout unchanged. Returns false if the reader has closed it.
     pub(crate) fn text(&mut self, text: &str) -> anyhow::Result<bool> {
         Self::unless_closed(self.stdout.write_all(text.as_bytes()))
     }
 
-    /// Bytes for stdout, as they are. False when nobody reads any more.
+    /// Writes bytes to stdout unchanged. Returns false if the reader has closed it.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> anyhow::Result<bool> {
         Self::unless_closed(self.stdout.write_all(bytes))
     }
 
-    /// Text for a reader that wants it as soon as it is there. False when nobody reads any more.
+    /// Writes text and flushes it. Returns false if the reader has closed stdout.
     pub(crate) fn text_now(&mut self, text: &str) -> anyhow::Result<bool> {
         Ok(self.text(text)? && Self::unless_closed(self.stdout.flush())?)
     }
 
-    /// A text for another program, in a document where JSON was asked for.
+    /// Prints a text for another program, inside a document if JSON was requested.
     pub(crate) fn page(&mut self, text: &str) -> anyhow::Result<Status> {
         if self.json {
             self.value(&json!({ "text": text }))?
@@ -91,7 +93,8 @@ impl Terminal {
         Ok(Status::Found)
     }
 
-    /// A value as JSON: indented for a person, and where JSON was asked for in one line, when the command has ended.
+    /// Prints a value as JSON: indented for a person, or in one line at the end of the command if JSON was
+    /// requested.
     pub(crate) fn value(&mut self, value: &Value) -> anyhow::Result<()> {
         if self.json {
             self.documents.push(value.clone());
@@ -101,12 +104,12 @@ impl Terminal {
         self.flush()
     }
 
-    /// The same of a record.
+    /// Prints a record like [`Self::value`].
     pub(crate) fn record(&mut self, record: &impl Serialize) -> anyhow::Result<()> {
         self.value(&serde_json::to_value(record)?)
     }
 
-    /// A record where JSON was asked for, else its text.
+    /// Prints a record if JSON was requested, or else its text.
     pub(crate) fn record_or_text(&mut self, record: &impl Serialize, text: &str) -> anyhow::Result<()> {
         if self.json {
             self.record(record)?
@@ -116,22 +119,23 @@ impl Terminal {
         self.flush()
     }
 
-    /// The document of this command is a list of answers, `answers`, one for each of several things.
+    /// Makes the document of this command a list of `answers`, one for each of several things.
     pub(crate) fn answer_several(&mut self) {
         self.answers_several = true;
     }
 
-    /// Writes what was held back, with the error that the command ended with.
+    /// Writes the documents that were held back, with the error of the command.
     ///
     /// # Errors
-    /// What was held back can't be written, which is told already.
+    ///
+    /// Returns an error if the documents can't be written. This was already reported.
     pub(crate) fn end(&mut self, error: Option<&anyhow::Error>) -> anyhow::Result<()> {
         let text = error.map(|error| {
-            // The text of wrong arguments has its cause already.
+            // The text of wrong arguments already contains its cause.
             let causes = if error.is::<clap::Error>() { 1 } else { usize::MAX };
             let text =
                 sentences(error.chain().take(causes).map(ToString::to_string)) + &manner::advice(error);
-            // That of wrong arguments begins as it is told anyhow, and ends with a line break.
+            // clap's message has its own `error: ` prefix and ends with a line break.
             text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned()
         });
         if let Some(text) = &text {
@@ -149,19 +153,19 @@ impl Terminal {
         written.inspect_err(|error| self.tell(&format!("{error:#}")))
     }
 
-    /// Hands over what was written.
+    /// Flushes stdout.
     pub(crate) fn flush(&mut self) -> anyhow::Result<()> {
         Self::unless_closed(self.stdout.flush()).map(|_| ())
     }
 
-    /// A remark for people, on stderr.
+    /// Prints a note for people on stderr.
     pub(crate) fn note(&mut self, text: &str) {
         if !self.quiet {
             remark(text);
         }
     }
 
-    /// An error that the answer has, too: on stderr, and in the document that was given last.
+    /// Reports an error that is also a part of the answer: on stderr, and in the last document.
     pub(crate) fn failure(&mut self, text: &str, code: ErrorCode) {
         if let Some(Value::Object(fields)) = self.documents.last_mut() {
             fields.entry("error").or_insert(json!(text));
@@ -170,13 +174,13 @@ impl Terminal {
         self.tell(text);
     }
 
-    /// An error that doesn't end the command, on stderr.
+    /// Reports an error that does not end the command, on stderr.
     pub(crate) fn tell(&mut self, text: &str) {
         let _ = self.stdout.flush();
         let _ = writeln!(io::stderr(), "forage: {} {}", self.painter.error(), sanitize(text));
     }
 
-    /// A reader that went away (`forage … | head`) is no error.
+    /// Treats a closed reader (`forage … | head`) as success.
     fn unless_closed(result: io::Result<()>) -> anyhow::Result<bool> {
         match result {
             Ok(()) => Ok(true),
@@ -186,12 +190,12 @@ impl Terminal {
     }
 }
 
-/// A remark on stderr, for a command that has handed its terminal on.
+/// Prints a note on stderr, for a command that has passed its terminal on.
 pub(crate) fn remark(text: &str) {
     let _ = writeln!(io::stderr(), "forage: {}", sanitize(text));
 }
 
-/// What stdout gets of several documents and an error with its code.
+/// Combines several documents and an error with its code into one document for stdout.
 fn one_document(
     mut documents: Vec<Value>,
     answers_several: bool,
@@ -202,7 +206,7 @@ fn one_document(
             documents.extend(last);
             json!({ "answers": documents })
         }
-        // A list, or a second document, has no place for an error.
+        // A list has no place for an error, and two documents need a list.
         Some(only) if documents.is_empty() && (only.is_object() || error.is_none()) => only,
         Some(last) => {
             documents.push(last);

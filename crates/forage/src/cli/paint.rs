@@ -1,7 +1,8 @@
 //! Colours and links on a terminal.
 //!
-//! An answer is the same text in a file, in a pipe and on a terminal. The painter puts colours around its paths, line numbers,
-//! matches, directories and notes, and changes nothing else. The records tell it which words are paths and what matched.
+//! An answer has the same text in a file, in a pipe and on a terminal. The painter colours its paths, line
+//! numbers, matches, directories and notes, and changes nothing else. The records identify which words are
+//! paths and which text matched.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::IsTerminal;
@@ -19,12 +20,12 @@ const NOTE: &str = "\x1b[2m";
 const DIRECTORY: &str = "\x1b[1m\x1b[34m";
 const RESET: &str = "\x1b[0m";
 
-/// Parses a format of links: one of ripgrep's names, `zed`, or an address with `{path}`.
+/// Parses a link format: one of ripgrep's names, `zed`, or an address with `{path}`.
 pub(crate) fn link_format(text: &str) -> Result<HyperlinkFormat, HyperlinkFormatError> {
     if text == "zed" { "zed://file{path}:{line}:{column}" } else { text }.parse()
 }
 
-/// Colours and links of answers.
+/// The colours and links of answers.
 #[derive(Debug, Default)]
 pub(crate) struct Painter {
     pub(crate) has_colors: bool,
@@ -33,7 +34,7 @@ pub(crate) struct Painter {
 }
 
 impl Painter {
-    /// Creates a painter. Links need a terminal that takes colours.
+    /// Creates a painter. Links require a terminal that supports colours.
     pub(crate) fn new(colors: ColorChoice, links: Option<&HyperlinkFormat>) -> Self {
         let has_colors = match colors {
             ColorChoice::Always => true,
@@ -46,18 +47,18 @@ impl Painter {
         Self { has_colors, links, ..Self::of_errors(colors) }
     }
 
-    /// Creates a painter of errors alone, which have colours on a terminal.
+    /// Creates a painter that only colours errors on a terminal.
     pub(crate) fn of_errors(colors: ColorChoice) -> Self {
         let is_wanted = colors != ColorChoice::Never && !anstyle_query::no_color();
         Self { has_error_colors: is_wanted && takes_colors(&std::io::stderr()), ..Self::default() }
     }
 
-    /// Returns the word in front of an error.
+    /// Returns the word that precedes an error.
     pub(crate) fn error(&self) -> String {
         if self.has_error_colors { format!("{MATCH}error:{RESET}") } else { "error:".to_owned() }
     }
 
-    /// Returns an answer with its colours.
+    /// Returns an answer with colours.
     pub(crate) fn answer(&self, text: &str, records: &Value) -> String {
         let mut page = Page::default();
         page.gather(records, "");
@@ -83,7 +84,8 @@ impl Painter {
         page.painted
     }
 
-    /// Returns the address of a line, where links are wanted. A quoted path has bytes that an address can't have.
+    /// Returns the address of a line if links are enabled. A quoted path contains bytes that are not allowed
+    /// in an address.
     fn address(&self, root: &str, path: &str, line: u64) -> Option<String> {
         if self.links.is_empty() || path.starts_with('"') {
             return None;
@@ -99,24 +101,24 @@ impl Painter {
     }
 }
 
-/// Whether a stream is a terminal with colours.
+/// Returns true if a stream is a terminal that supports colours.
 fn takes_colors(stream: &impl IsTerminal) -> bool {
     stream.is_terminal() && anstyle_query::term_supports_color() && anstyle_query::clicolor() != Some(false)
 }
 
-/// An answer while it is painted.
+/// The state while an answer is painted.
 #[derive(Default)]
 struct Page<'a> {
     paths: BTreeSet<&'a str>,
-    /// The text and the spans of a line with matches, by path and line number.
+    /// The text and the spans of each line with matches, by path and line number.
     matches: HashMap<(&'a str, u64), (&'a str, &'a Vec<Value>)>,
-    /// The last path, to which numbered lines below it belong.
+    /// The last path. The numbered lines after it belong to this file.
     file: &'a str,
     painted: String,
 }
 
 impl<'a> Page<'a> {
-    /// Gathers paths and matches of a value that belongs to the record of `file`.
+    /// Collects paths and matches of a value that belongs to the record of `file`.
     fn gather(&mut self, value: &'a Value, file: &'a str) {
         // Bytes may accompany a text.
         let text = |name: &str| value[name].as_str().or(value[name]["text"].as_str());
@@ -136,10 +138,10 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Paints a line outside of code that may begin with a path and one of the separators.
+    /// Paints a line outside of code, which may begin with a path and one of the separators.
     fn line(&mut self, line: &str, separators: &[char], link: impl Fn(&str, u64) -> Option<String>) {
         let follows = |rest: &str| rest.is_empty() || rest.starts_with(separators);
-        // Of paths that begin with each other, the longest comes last.
+        // If one path is a prefix of another, the longer one sorts last.
         let mut paths = self.paths.iter().rev();
         let path = paths.find(|path| line.strip_prefix(**path).is_some_and(follows)).copied();
         let rest = path.map_or(line, |path| &line[path.len()..]);
@@ -165,10 +167,10 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// Paints the matches of a line that shows `text`, perhaps without its indentation.
+    /// Paints the matches of a line that shows `text`, possibly without its indentation.
     fn matched(&mut self, shown: &str, text: &str, spans: &[Value]) {
         let bare = text.trim_start();
-        // A mark follows the number.
+        // The number is followed by a mark.
         let start = shown.get(1..).and_then(|rest| rest.find(bare)).filter(|_| !bare.is_empty());
         let end = |span: &Value, index: usize, name: &str| {
             let end = span.get(index).or(span.get(name))?.as_u64()? as usize;
@@ -193,18 +195,18 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Returns where the notes at the end of an answer begin: lines in brackets after an empty line.
+/// Returns the offset of the notes at the end of an answer: lines in brackets after an empty line.
 fn notes_start(text: &str) -> usize {
     let Some(at) = text.rfind("\n\n[") else { return text.len() };
     let notes = &text[at + 2..];
     if notes.lines().all(|line| line.starts_with('[') && line.ends_with(']')) { at + 2 } else { text.len() }
 }
 
-/// Splits a line, or what follows its path, around a line number or a range of them.
+/// Splits a line, or its part after the path, around a line number or a range.
 fn numbered(text: &str, has_path: bool) -> Option<(&str, &str, &str)> {
     let mark = if has_path { 1 } else { text.len() - text.trim_start().len() };
     let digits = text.get(mark..)?;
-    // `PATH-12-3 dogs` is line 12.
+    // In `PATH-12-3 dogs` the line number is 12.
     let takes_range = !text.starts_with([':', '-']);
     let belongs = |character: char| character.is_ascii_digit() || takes_range && character == '-';
     let number = digits[..digits.find(|c| !belongs(c)).unwrap_or(digits.len())].trim_end_matches('-');
@@ -227,7 +229,7 @@ mod tests {
         Painter::new(ColorChoice::Always, Some(&link_format(links).unwrap()))
     }
 
-    /// The text without what terminals take as commands.
+    /// Returns the text without escape sequences.
     fn plain(painted: &str) -> String {
         let mut plain = String::new();
         let mut rest = painted;
@@ -279,7 +281,7 @@ mod tests {
         assert_eq!(painted, expected);
     }
 
-    /// What a file has may look like anything.
+    /// The content of a file can look like any other part of an answer.
     #[test]
     fn code_is_left_as_it_is() {
         let records = json!({ "files": [{ "path": "a.rs" }] });

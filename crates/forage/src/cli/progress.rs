@@ -1,4 +1,4 @@
-//! A line on the terminal for whatever takes longer than half a second.
+//! A progress line on the terminal for operations that take longer than half a second.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::Arc;
@@ -12,27 +12,27 @@ use forage_base::Background;
 const FIRST: Duration = Duration::from_millis(500);
 const BETWEEN: Duration = Duration::from_millis(200);
 
-/// Whether nothing is to be shown.
+/// True if no progress is shown.
 static QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Shows no progress in this process.
+/// Disables progress in this process.
 pub(crate) fn be_quiet() {
     QUIET.store(true, Ordering::Relaxed);
 }
 
-/// Shows progress until it is dropped. Nothing is shown when stderr is no terminal.
+/// Shows progress until it is dropped. Nothing is shown if stderr is not a terminal.
 pub(crate) struct ProgressBar {
     _shown: Option<Background>,
 }
 
 impl ProgressBar {
-    /// Of something that is counted, which a verb says what is done with.
+    /// Shows a counter, for example `filling the collection: 12 chunks`.
     pub(crate) fn counting(doing: &'static str, counted: &Arc<AtomicU64>, what: &'static str) -> Self {
         let counted = Arc::clone(counted);
         Self::start(move || format!("{doing}: {} {what}", counted.load(Ordering::Relaxed)))
     }
 
-    /// Of a call.
+    /// Shows the progress of a call.
     pub(crate) fn of(progress: &CallProgress, else_doing: &'static str) -> Self {
         let progress = progress.clone();
         Self::start(move || progress.said(else_doing))

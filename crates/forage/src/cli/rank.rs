@@ -15,7 +15,7 @@ use super::session::{self, for_people, path_argument};
 use super::{Global, Status};
 use crate::config::CommandLineSettings;
 
-/// Time for an index when a person waits who can see it grow, and can end it.
+/// Time limit for building an index while a person waits, who sees the progress and can interrupt it.
 const INDEXING_TIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[derive(Debug, clap::Args)]
@@ -53,7 +53,7 @@ pub(crate) struct Arguments {
     cursor: Option<String>,
 }
 
-/// Bytes of a query on stdin: more than any report has.
+/// Maximum bytes of a query on stdin: more than any bug report has.
 const QUERY_BYTES: u64 = 1 << 20;
 
 fn read_query() -> anyhow::Result<String> {
@@ -76,7 +76,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     )?;
     context.indexing_time = match global.timeout_ms() {
         None => INDEXING_TIME,
-        // All the time there is but what the search needs.
+        // Wait for the index for the whole timeout except for the time that the search needs.
         Some(_) => context.timeout,
     };
     let query = match arguments.query.as_slice() {
@@ -104,13 +104,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     })
 }
 
-/// Returns the paths of an answer, a line each: those below the working directory are relative to it, all others whole.
+/// Returns the paths of an answer, one per line. Those inside the working directory are relative to it, all
+/// others absolute.
 fn paths(context: &Context, records: &Value) -> String {
     let files = records["files"].as_array().into_iter().flatten();
     let from_here = |shown: &str| {
         let (root, base) = (context.roots.main().path(), context.roots.base());
         match RelPath::parse(shown, &RelPath::root()) {
-            // Those of other roots are whole already.
+            // Paths of other roots are already absolute.
             _ if Path::new(shown).is_absolute() => shown.to_owned(),
             Ok(path) if path.starts_with(base) => String::from_utf8_lossy(path.below(base)).into_owned(),
             _ => root.join(shown).display().to_string(),

@@ -1,4 +1,5 @@
-//! What `--json` prints of commands that are no tools: a promise to scripts, whose schemas `forage schema` prints.
+//! The `--json` records of commands other than tools. They are a stable interface for scripts, and `forage
+//! schema` prints their schemas.
 
 use std::collections::BTreeMap;
 
@@ -386,7 +387,7 @@ pub(super) struct SettingInEffect {
 }
 
 impl SettingInEffect {
-    /// A setting by its key.
+    /// Returns a setting with its key.
     pub(super) fn named((key, value, source): (&'static str, Option<toml::Value>, &str)) -> (String, Self) {
         (key.to_owned(), Self { value: json!(value), source: source.to_owned() })
     }

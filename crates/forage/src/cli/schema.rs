@@ -1,4 +1,4 @@
-//! `forage schema`: the shapes of what `--json` prints, for scripts and for those who check them.
+//! `forage schema`: the schemas of the `--json` output, for scripts and validators.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -37,9 +37,9 @@ pub(crate) struct Arguments {
     name: Option<String>,
 }
 
-/// What `--json` prints of a command.
+/// The `--json` output of a command.
 struct PrintedDocument {
-    /// What the schema is called: the words of the command.
+    /// The name of the schema: the words of the command.
     name: &'static str,
     /// The command.
     command: &'static str,
@@ -47,16 +47,16 @@ struct PrintedDocument {
     schema: fn() -> Value,
 }
 
-/// How often a command answers.
+/// The number of documents that a command prints.
 #[derive(Clone, Copy)]
 enum Answers {
-    /// With one document.
+    /// One document.
     Once,
-    /// With one document, or a list of them where it is asked about several things.
+    /// One document, or a list of documents if the command is about several things.
     Each,
-    /// With lines in a file.
+    /// Lines in a file.
     Written,
-    /// It does not: this is an error.
+    /// None: this is an error.
     Never,
 }
 
@@ -112,7 +112,7 @@ const fn document(
 }
 
 impl PrintedDocument {
-    /// What a program reads: an answer, a list of answers, or an error.
+    /// Returns the schema of everything that a program may read: an answer, a list of answers, or an error.
     fn whole(&self) -> Value {
         let mut schema = self.any();
         let mut whole = json!({
@@ -150,7 +150,8 @@ impl PrintedDocument {
     }
 }
 
-/// An answer beside which the command can have ended with an error, too.
+/// Adds the fields of an error to an answer, because a command can print an answer and still end with an
+/// error.
 fn with_error(mut schema: Value) -> Value {
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         let error = json!({ "type": "string", "description": "The error that the command ended with." });
@@ -161,7 +162,7 @@ fn with_error(mut schema: Value) -> Value {
     schema
 }
 
-/// The schema with this name.
+/// Returns the schema with this name.
 pub(crate) fn of(name: &str) -> Option<Value> {
     DOCUMENTS.iter().find(|document| document.name == name).map(PrintedDocument::whole)
 }

@@ -1,4 +1,4 @@
-//! From configuration and arguments to the context of a call.
+//! Creates the context of a call from configuration and arguments.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,9 +25,9 @@ use crate::call_log::logged;
 use crate::config::{self, CommandLineSettings, Config, Needs};
 use crate::manner::ForAgents;
 
-/// Reads the configuration, puts up the kernel's wall for calls of `tool`, and opens the roots, for a command whose answer a
-/// person gets, who sees files as they are. `path` is a path that they named: when no root was given and it lies outside of
-/// the default one, its own project becomes the root.
+/// Loads the configuration, enters the sandbox for calls of `tool`, and opens the roots. This is for commands
+/// that answer to a person, so files are not redacted. `path` is a path that the person named. If no root was
+/// given and the path is outside of the default one, the path's own project becomes the root.
 pub(crate) fn open(
     global: &Global,
     given: CommandLineSettings,
@@ -38,7 +38,7 @@ pub(crate) fn open(
     open_for_paths(global, given, tool, path.as_slice(), output)
 }
 
-/// As [`open`], for several paths.
+/// Like [`open`], for several paths.
 pub(crate) fn open_for_paths(
     global: &Global,
     given: CommandLineSettings,
@@ -53,8 +53,8 @@ pub(crate) fn open_for_paths(
     Ok(context)
 }
 
-/// As [`open`], with the configuration, for a command that hands answers of tools on: their secrets are taken out as the
-/// configuration says.
+/// Like [`open`], for a command that passes answers of tools on. Their secrets are redacted according to the
+/// configuration, which is returned too.
 pub(crate) fn open_with_config(
     global: &Global,
     given: CommandLineSettings,
@@ -79,12 +79,12 @@ pub(crate) fn open_with_config(
     Ok((context, config))
 }
 
-/// The indexes that a command uses.
+/// Returns the indexes that a command uses.
 pub(crate) fn indexes(config: &Config, context: &Context, lifetime: Lifetime) -> Option<Arc<dyn Indexes>> {
     kept::for_roots(&config.indexes(lifetime)?, &context.roots)
 }
 
-/// The directories that become the roots.
+/// Returns the directories that become the roots.
 pub(crate) fn directories(config: &Config, working: &Path, paths: &[&str]) -> Vec<PathBuf> {
     if paths.is_empty() || !config.settings.roots.is_empty() {
         return config.own_directories(working);
@@ -100,7 +100,8 @@ pub(crate) fn directories(config: &Config, working: &Path, paths: &[&str]) -> Ve
     directories
 }
 
-/// The context of calls beneath these directories, and the configuration that their repositories have narrowed.
+/// Returns the context of calls in these directories, and the configuration as narrowed by their
+/// repositories.
 pub(crate) fn beneath(
     mut config: Config,
     directories: &[PathBuf],
@@ -127,17 +128,17 @@ pub(crate) fn beneath(
 /// Opens a root as the configuration allows.
 pub(crate) fn open_root(config: &Config, directory: &Path) -> anyhow::Result<Arc<Root>> {
     let policy = RootPolicy { home: config.home.clone(), allow_broad: config.settings.allow_broad_root };
-    // The message says what its source says.
+    // The message already contains that of its source.
     Root::open(directory, &policy, SecretPolicy::standard(&config.settings.secrets.allow))
         .map_err(|error| anyhow::anyhow!("{error}{}", config.names().told(&ForPeople).hint(error.hint())))
 }
 
-/// Reads the configuration with what the command line says.
+/// Loads the configuration with the settings of the command line.
 pub(crate) fn load(global: &Global, given: CommandLineSettings) -> anyhow::Result<Config> {
     config::load(global.config.as_deref(), with_flags(global, given))
 }
 
-/// What the command line says.
+/// Merges the global options into the settings of the command line.
 pub(crate) fn with_flags(global: &Global, given: CommandLineSettings) -> CommandLineSettings {
     let mut settings = global.settings.given.clone();
     settings.extend(given.settings);
@@ -157,7 +158,7 @@ fn context(config: &Config, roots: Roots) -> anyhow::Result<Context> {
     Ok(context)
 }
 
-/// Files that are left out of everything.
+/// Returns the globs of files that are excluded from everything.
 pub(crate) fn excludes(config: &Config) -> anyhow::Result<Option<Globs>> {
     if config.settings.search.exclude.is_empty() {
         return Ok(None);
@@ -167,8 +168,8 @@ pub(crate) fn excludes(config: &Config) -> anyhow::Result<Option<Globs>> {
     Ok(Some(globs.labelled("search.exclude of the configuration")))
 }
 
-/// The root for a person's command that names a path: the project around the working directory, or, when the path lies
-/// elsewhere, the project around that.
+/// Returns the root for a command that names a path: the project around the working directory or, if the path
+/// is outside of that, the project around the path.
 fn root_of_path(working: &Path, path: &str, home: Option<&Path>) -> PathBuf {
     let here = project_around(working, home);
     let too_broad = here.parent().is_none() || home.is_some_and(|home| home.starts_with(&here));
@@ -180,8 +181,9 @@ fn root_of_path(working: &Path, path: &str, home: Option<&Path>) -> PathBuf {
     project_around(directory, home)
 }
 
-/// The absolute path that a person named. A link on the way is followed when it lies outside of the project, where
-/// it is the person's own; a link within it is the repository's, and left to the confined disk.
+/// Returns the absolute form of a path that the user named. Links outside of the project are the user's own
+/// and are resolved. Links inside the project belong to the repository, so we leave them to the confined file
+/// access.
 fn named(working: &Path, path: &str) -> PathBuf {
     let absolute = normal(&working.join(path));
     match absolute.starts_with(project_around(working, None)) {
@@ -190,7 +192,7 @@ fn named(working: &Path, path: &str) -> PathBuf {
     }
 }
 
-/// Folds `.` and `..` by name; what is really there is found out when it is opened.
+/// Resolves `.` and `..` lexically. The actual file is determined when it is opened.
 fn normal(path: &Path) -> PathBuf {
     use std::path::Component;
     let mut folded = PathBuf::new();
@@ -206,23 +208,24 @@ fn normal(path: &Path) -> PathBuf {
     folded
 }
 
-/// The working directory below a root; the root itself when it lies elsewhere.
+/// Returns the working directory relative to a root, or `None` if it is outside.
 fn base_below(root: &Root, working: &Path) -> Option<RelPath> {
     let below = working.strip_prefix(root.path()).ok()?;
     RelPath::from_bytes(below.to_str()?.as_bytes(), &RelPath::root()).ok()
 }
 
-/// The absolute path that a person named, for a command that takes no other path for it.
+/// Returns the absolute form of a path that the user named, for commands that do not use [`path_argument`].
 pub(crate) fn absolute(path: &str) -> anyhow::Result<String> {
     Ok(named(&config::working_directory()?, path).display().to_string())
 }
 
-/// A path argument as the tools take it. A person means it from the working directory; a path copied from an answer
-/// begins at the root, and is left as it is when the working directory has nothing of that name in a root. Without
-/// one, the working directory, if a root holds it.
+/// Converts a path argument to the form that tools accept. People give paths relative to the working
+/// directory. A path copied from an answer is relative to the root, and it is left unchanged if the working
+/// directory contains no such file of a root. Without an argument, the path is the working directory if a
+/// root contains it.
 pub(crate) fn path_argument(context: &Context, path: Option<&str>) -> anyhow::Result<String> {
     let Some(path) = path else {
-        // Of several roots all are meant, wherever somebody stands.
+        // With several roots all of them are searched, whatever the working directory is.
         let is_one = context.roots.all().len() == 1;
         return Ok(if is_one { context.roots.base().display().into_owned() } else { ".".to_owned() });
     };
@@ -234,7 +237,8 @@ pub(crate) fn path_argument(context: &Context, path: Option<&str>) -> anyhow::Re
     Ok(text.unwrap_or(path).to_owned())
 }
 
-/// Runs a tool that searches lines, prints its answer, and what the indexes could tell if that was asked for.
+/// Runs a tool that searches lines, prints its answer and, if requested, an explanation of how the indexes
+/// were used.
 pub(crate) fn call<T: Tool>(
     request: T::Request,
     context: &Context,
@@ -245,7 +249,8 @@ pub(crate) fn call<T: Tool>(
     status
 }
 
-/// The same for a tool that a caller named, with its request as JSON. An error says what the call would have to look like.
+/// Like [`call`], for a tool that the caller named, with a JSON request. An error describes the expected form
+/// of the call.
 pub(crate) fn call_tool(
     tool: &dyn AnyTool,
     request: Value,
@@ -264,8 +269,8 @@ pub(crate) fn call_tool(
     status
 }
 
-/// Makes a context that of an agent's calls, which a server answers to a client that is not known: they are about whole roots,
-/// and have its names of tools and its bytes.
+/// Turns a context into that of an agent's call, as a server would answer an unknown client. Its paths are
+/// relative to whole roots, and it has the server's tool names and text limit.
 pub(crate) fn for_agent(context: &mut Context, config: &Config, tool: &dyn AnyTool) -> anyhow::Result<()> {
     context.roots = about_whole_roots(&context.roots)?;
     let tools = registry::advertised(&config.served_tools())?;
@@ -276,7 +281,7 @@ pub(crate) fn for_agent(context: &mut Context, config: &Config, tool: &dyn AnyTo
     Ok(())
 }
 
-/// The same roots for a caller who stands in a part of a project and asks about all of it.
+/// Returns the same roots for a caller inside a part of a project who asks about all of it.
 pub(crate) fn about_whole_roots(roots: &Roots) -> Result<Roots, RootError> {
     let standing = roots.base().clone();
     Ok(Roots::new(roots.all().to_vec(), RelPath::root())?.standing_in(standing))
@@ -292,7 +297,7 @@ pub(crate) fn answer<T: Tool>(
     print(T::NAME, context, output, call, |error| for_people(T::NAME, error, &context.names))
 }
 
-/// Prints the answer of a call of the tool with this name of its own, or returns its error as `refused` has it.
+/// Prints the answer of a call of the tool with the id `tool`, or returns its error converted by `refused`.
 pub(crate) fn print(
     tool: &str,
     context: &Context,
@@ -302,7 +307,7 @@ pub(crate) fn print(
 ) -> anyhow::Result<Status> {
     let answer = {
         let _progress = ProgressBar::of(&context.progress, "searching");
-        // What a person asks for themselves is nothing to be kept.
+        // We do not record the arguments of people's own calls.
         let asked =
             AskedTool { name: context.names.called(tool), id: tool, arguments: None, asks_models: true };
         telemetry::watched(&asked, context, call).map_err(refused)?
@@ -314,15 +319,14 @@ pub(crate) fn print(
     }
     let status = ended(context, (answer.found, answer.partial()), answer.problem.as_ref(), output);
     let is_unread = answer.head.skipped.contains_key(SkipReason::Unreadable.name());
-    // As ripgrep has it: what could not be read is an error, whatever was found.
+    // As in ripgrep, an unreadable file is an error even if there are matches.
     Ok(match status {
         Status::Found | Status::NothingFound if is_unread => Status::Failed,
         status => status,
     })
 }
 
-/// The status of a call that came to its answer, whether it found anything and whether that is a part; says what kept it from
-/// finding anything.
+/// Returns the status of a completed call. Prints the problem that prevented it from finding anything.
 pub(super) fn ended(
     context: &Context,
     (found, partial): (bool, bool),
@@ -340,12 +344,12 @@ pub(super) fn ended(
     }
 }
 
-/// What kept a call from finding anything, and how a person gives it more time.
+/// Adds the option for more time to such a problem.
 fn with_option(problem: &str) -> String {
     if problem.ends_with("more time") { format!("{problem} with --timeout-ms") } else { problem.to_owned() }
 }
 
-/// Says what the indexes of the roots could tell of the last search, if that was asked for.
+/// Prints how the indexes of the roots were used by the last search, if requested.
 pub(crate) fn explain(context: &Context, output: &mut Terminal) {
     if !output.wants_explanation() {
         return;
@@ -362,8 +366,8 @@ pub(crate) fn explain(context: &Context, output: &mut Terminal) {
     }
 }
 
-/// The message with what can be done about it: it says what its sources say. That the call was interrupted is left to be told
-/// from other errors.
+/// Adds advice to the message, which already contains those of its sources. `Cancelled` is passed through so
+/// that an interrupted call can be distinguished from other errors.
 pub(super) fn for_people(tool: &str, error: ToolError, names: &ToolNames) -> anyhow::Error {
     let text = match &error {
         ToolError::Cancelled => return error.into(),

@@ -1,15 +1,16 @@
-//! Options of commands that are settings, made from the table of settings.
+//! Command-line options for settings, generated from the table of settings.
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, FromArgMatches};
 
 use crate::config::{self, GivenSettings};
 
-/// The options that a command has for settings: the command's number in [`config::SettingsCommand`].
+/// The options that a command has for settings. `COMMAND` is the command's number in
+/// [`config::SettingsCommand`].
 #[derive(Clone, Debug)]
 pub(crate) struct SettingOptions<const COMMAND: u8> {
     pub(crate) given: GivenSettings,
-    /// Whether any was given.
+    /// True if any of the options was given.
     pub(crate) has_any: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `forage config`: the settings in effect, and where they come from, as TOML.
+//! `forage config`: the effective settings and their sources, as TOML.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     Ok(Status::Found)
 }
 
-/// Settings as a configuration file has them, with their sources.
+/// Formats settings like a configuration file, with their sources.
 fn text<'a>(
     settings: impl Iterator<Item = (&'static str, Option<Value>, &'a str)>,
 ) -> Result<String, std::fmt::Error> {

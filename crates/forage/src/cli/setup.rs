@@ -1,4 +1,4 @@
-//! `forage setup`: writes Forage into the configuration of a client, or shows what it would write.
+//! `forage setup`: adds Forage to the configuration of a client, or shows the change.
 
 mod others;
 mod records;
@@ -57,10 +57,10 @@ pub(crate) struct Arguments {
     plugin_files: bool,
 }
 
-/// The name for all that a client takes.
+/// The value that selects all extras of a client.
 const ALL: &str = "all";
 
-/// What can be asked for beside the entry: each by its name, or all of it.
+/// Returns the parser for extras, which accepts each by its name or all of them.
 fn with_parser() -> impl clap::builder::TypedValueParser<Value = Vec<With>> {
     use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
     let one = |with: With| PossibleValue::new(with.name()).help(with.help());
@@ -84,7 +84,7 @@ fn after_help() -> String {
     )
 }
 
-/// What all clients are set up with.
+/// The data that the setup of all clients shares.
 struct Setup {
     words: ExtraParts,
     /// The names of all variables that Forage may need.
@@ -96,7 +96,7 @@ struct Setup {
     names_all: bool,
     is_removal: bool,
     is_written: bool,
-    /// What is written is tried.
+    /// True if a written entry is tested.
     is_tried: bool,
 }
 
@@ -140,13 +140,13 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     }
 }
 
-/// What was done for a client, or would be.
+/// The changes that were made for a client, or would be.
 struct SetupOutcome {
     entry: FileChange,
-    /// Fields of the entry that were asked for.
+    /// The fields of the entry that were requested.
     extensions: Vec<Extension>,
     additions: Vec<(Addition, Result<FileChange, SetupRefusal>)>,
-    /// What the client does not take.
+    /// The extras that the client does not support.
     lacking: Vec<With>,
 }
 
@@ -165,7 +165,8 @@ impl Setup {
         failure.map_or(Ok(Status::Found), |failure| Err(anyhow::anyhow!(failure)))
     }
 
-    /// Starts what was written as the client would, and says what came of it. Why that failed.
+    /// Starts the written entry like the client would, and reports the result. Returns the problem if it
+    /// failed.
     fn try_out(
         &self,
         client: &'static Client,
@@ -183,7 +184,8 @@ impl Setup {
         failure.map(|failure| format!("it is written, and does not work yet: {failure}"))
     }
 
-    /// Sets up what is on this machine. What is refused for one does not keep the others.
+    /// Sets up the clients that are installed on this machine. A refusal for one client does not stop the
+    /// others.
     fn detected(&self, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
         let (mut text, mut problems, mut failures) = (String::new(), Vec::new(), Vec::new());
         output.answer_several();
@@ -223,7 +225,7 @@ impl Setup {
         if problems.is_empty() { Ok(Status::Found) } else { bail!("{}", problems.join("\n")) }
     }
 
-    /// The record of a client whose file is left as it is.
+    /// Returns the record of a client whose file is left unchanged.
     fn passed_over(&self, client: &Client, change: &'static str, problem: &str) -> ClientSetup {
         ClientSetup {
             client: client.name,
@@ -279,8 +281,8 @@ impl Setup {
         Ok((site, done))
     }
 
-    /// What it takes that the entry goes, or what of it was asked for; what stands beside it has gone before, for what came
-    /// last into a file is the first to go.
+    /// Determines the change that removes the entry, or those parts of it that were requested. Extras are
+    /// removed first, because the last addition to a file must be the first to go.
     fn take_out(
         &self,
         site: Site,
@@ -291,7 +293,7 @@ impl Setup {
             let change = if self.with.is_empty() { site.remove() } else { site.retract(&done.extensions) };
             self.refused(site, done, change)
         };
-        // What is refused for the entry is refused before anything beside it goes.
+        // If the entry's removal is refused, no extra must be removed either, so we check this first.
         let change = removal(&site, done)?;
         wanted.iter().rev().for_each(|extra| self.act(site.client, extra, done));
         let shares = |(addition, change): &(Addition, Result<FileChange, SetupRefusal>)| {
@@ -300,14 +302,14 @@ impl Setup {
         if !self.is_written || !done.additions.iter().any(shares) {
             return Ok((site, change));
         }
-        // The file is another one by now.
+        // The file has changed in the meantime, so we read it again.
         let again = Site::find(site.client, self.scope, &self.directories, &self.project);
         let site = again.unwrap_or(site);
         let change = removal(&site, done)?;
         Ok((site, change))
     }
 
-    /// A refusal as the error that it ends in.
+    /// Converts a refusal to an error.
     fn refused<T>(
         &self,
         site: &Site,
@@ -320,7 +322,7 @@ impl Setup {
         })
     }
 
-    /// Whether this is put in.
+    /// Returns true if this extra should be added.
     fn puts_in(&self, with: With) -> bool {
         !self.is_removal && self.with.contains(&with)
     }
@@ -346,7 +348,7 @@ impl Setup {
         done.additions.push((addition, change));
     }
 
-    /// That nothing was refused.
+    /// Returns an error if any extra was refused.
     fn check(&self, done: &SetupOutcome) -> anyhow::Result<()> {
         let refusals = done.additions.iter().filter_map(|(addition, change)| {
             let refusal = change.as_ref().err()?;
@@ -388,13 +390,13 @@ impl Setup {
     }
 }
 
-/// One of several records, for programs.
+/// Adds a record to the list of answers for programs.
 fn put(record: &ClientSetup, output: &mut Terminal) -> anyhow::Result<()> {
     if output.wants_json() { output.record(record) } else { Ok(()) }
 }
 
-/// What is told of Forage in the files of clients: the tools that are on, and the variables that are needed. A
-/// configuration that can't be read does not keep a client from being set up.
+/// Returns the data about Forage for clients' files: the advertised tools and the required variables. A
+/// broken configuration must not prevent the setup of a client.
 fn words(command: String, global: &Global) -> (ExtraParts, Vec<String>) {
     let config = session::load(global, CommandLineSettings::default()).ok();
     let choice = config.as_ref().map_or_else(ToolSelection::default, |config| config.served_tools());
@@ -404,7 +406,7 @@ fn words(command: String, global: &Global) -> (ExtraParts, Vec<String>) {
     (ExtraParts { command, tools, variables: variables(true) }, variables(false))
 }
 
-/// The sites of all clients, for whoever tells where Forage is set up.
+/// Returns the sites of all clients, to report where Forage is set up.
 pub(crate) fn sites(global: &Global) -> anyhow::Result<Vec<Site>> {
     let (directories, project) = (ClientDirectories::find(), project(global)?);
     Ok(all_sites(&directories, &project))
@@ -416,8 +418,8 @@ fn all_sites(directories: &ClientDirectories, project: &Path) -> Vec<Site> {
     pairs.filter_map(|(client, scope)| Site::find(client, scope, directories, project)).collect()
 }
 
-/// `forage` where that is this program, else where this program is. In a file that others read, too, it is `forage` in any
-/// case: on their machines this program is elsewhere.
+/// Returns `forage` if that name resolves to this program, or else the path of this program. In files that
+/// other people read too it is always `forage`, because on their machines the path would be wrong.
 fn default_command(scope: SetupScope) -> anyhow::Result<String> {
     let (program, is_found) = config::this_program()?;
     if is_found || scope == SetupScope::Project {
@@ -427,7 +429,7 @@ fn default_command(scope: SetupScope) -> anyhow::Result<String> {
     text.with_context(|| format!("{} is not UTF-8; give the command with --command", program.display()))
 }
 
-/// The project of a project's file.
+/// Returns the project that contains a project's file.
 pub(crate) fn project(global: &Global) -> anyhow::Result<PathBuf> {
     let working = config::working_directory()?;
     Ok(match global.root.first() {
@@ -436,7 +438,7 @@ pub(crate) fn project(global: &Global) -> anyhow::Result<PathBuf> {
     })
 }
 
-/// How things stand, in a few words.
+/// Describes a state in a few words.
 pub(crate) fn state_words(state: &ClientState) -> String {
     match state {
         ClientState::Absent { exists: true } => "not set up".to_owned(),
@@ -447,7 +449,7 @@ pub(crate) fn state_words(state: &ClientState) -> String {
     }
 }
 
-/// One word for records.
+/// Returns the name of a state in records.
 fn state_name(state: &ClientState) -> &'static str {
     match state {
         ClientState::Absent { .. } => "absent",

@@ -1,4 +1,4 @@
-//! Ctrl-C: the first one asks the command to end with what it knows, the second ends the process.
+//! Ctrl-C: the first one asks the command to end with partial results, the second one ends the process.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,17 +11,17 @@ use signal_hook::{flag, low_level};
 
 use crate::child;
 
-/// Exit status of a process that Ctrl-C ended: 128 and the number of the signal.
+/// Exit status after Ctrl-C: 128 plus the number of the signal.
 const INTERRUPTED: i32 = 130;
 
-/// Pause between two looks at whether a signal has come.
+/// Pause between two polls for a signal.
 const TICK: Duration = Duration::from_millis(20);
 
 /// Ctrl-C, and the request to terminate.
 const REQUESTS: &[i32] = &[SIGINT, SIGTERM];
 
-/// A stop that the first Ctrl-C (or the first request to terminate) sets off; one for the whole process. The second one ends
-/// the process, whatever it is doing, with all programs that it has started.
+/// Returns the process-wide stop, which the first Ctrl-C or request to terminate triggers. The second one
+/// ends the process immediately, together with all child programs.
 pub(crate) fn stop() -> anyhow::Result<Stop> {
     static STOP: Mutex<Option<Stop>> = Mutex::new(None);
     let mut known = STOP.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,8 +39,8 @@ pub(crate) fn stop() -> anyhow::Result<Stop> {
     Ok(known.insert(stop).clone())
 }
 
-/// Has programs that were started end before a signal ends the process, which would leave them behind in groups of their
-/// own: for commands that know no other end.
+/// Makes signals end child programs before the process. Otherwise they would survive in their own process
+/// groups. This is for commands that do not handle signals in another way.
 pub(crate) fn end_children_first() -> anyhow::Result<()> {
     static ONCE: AtomicBool = AtomicBool::new(false);
     match ONCE.swap(true, Ordering::AcqRel) {
@@ -49,7 +49,7 @@ pub(crate) fn end_children_first() -> anyhow::Result<()> {
     }
 }
 
-/// The same for the end of the terminal alone.
+/// Like [`end_children_first`], but only for a closed terminal.
 pub(crate) fn end_children_at_hang_up() -> anyhow::Result<()> {
     #[cfg(unix)]
     watch(&[signal_hook::consts::SIGHUP], end_by)?;
@@ -61,7 +61,7 @@ fn end_by(signal: i32) {
     let _ = low_level::emulate_default_handler(signal);
 }
 
-/// Has a thread do that whenever one of the signals has come, which then does nothing by itself any more.
+/// Runs `act` on a thread when one of the signals arrives. The default action of the signal is disabled.
 fn watch(signals: &'static [i32], mut act: impl FnMut(i32) + Send + 'static) -> anyhow::Result<()> {
     let come = Arc::new(AtomicUsize::new(0));
     for signal in signals {

@@ -1,4 +1,4 @@
-//! `forage sparse`: what is looked up by `forage lookup`.
+//! `forage sparse`: maintains the collections that `forage lookup` searches.
 
 mod encode;
 mod repositories;
@@ -134,14 +134,15 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     }
 }
 
-/// What is to be indexed.
+/// The repositories to index.
 struct Wanted {
     repositories: Vec<NamedRepository>,
-    /// They are many: what is the matter with one keeps nothing from the others, and several are indexed at a time.
+    /// True for a list of repositories. An error in one does not stop the others, and several are indexed in
+    /// parallel.
     are_listed: bool,
-    /// What the collection has of others is removed.
+    /// True if other repositories are removed from the collection.
     prunes: bool,
-    /// The layout of the collection, where it has to be made.
+    /// The layout of a new collection.
     sharding: Sharding,
 }
 
@@ -165,7 +166,7 @@ fn wanted(command: &Command) -> anyhow::Result<Option<Wanted>> {
             Some(name) => name.clone(),
             None => repository_name(&path)?,
         };
-        // The second would remove what the first has written.
+        // The second one would delete the points of the first.
         if !names.insert(name.clone()) {
             bail!("two of the paths are called {name}; index one of them by itself with --repo NAME");
         }
@@ -181,12 +182,12 @@ fn index(
     output: &mut Terminal,
 ) -> anyhow::Result<Status> {
     let (encoder, stop) = (config.document_encoder(), signals::stop()?);
-    // What goes to a server leaves the machine, or may.
+    // Text for a server leaves the machine, or may do so.
     let redactor = config.redactor_for_collections()?;
     let written = Arc::new(AtomicU64::new(0));
     let Wanted { repositories, are_listed, prunes, sharding } = wanted;
     let threads = match config.settings.limits.threads {
-        // Together they use each processor once.
+        // Together the repositories should use each processor once.
         0 if *are_listed => {
             let at_a_time = REPOSITORIES_AT_A_TIME.min(repositories.len()).max(1);
             std::thread::available_parallelism().map_or(1, |count| count.get().div_ceil(at_a_time))
@@ -235,7 +236,7 @@ fn index(
     }
 }
 
-/// What all fillings of a command share.
+/// The data that all indexing tasks of a command share.
 struct Indexing<'a> {
     config: &'a Config,
     store: &'a dyn PointStore,
@@ -243,12 +244,12 @@ struct Indexing<'a> {
     encoder: &'a dyn Encoder,
     redactor: Option<&'a Redactor>,
     written: &'a Arc<AtomicU64>,
-    /// That read files of a repository; 0 for one per processor.
+    /// The number of threads that read the files of a repository; 0 for one per processor.
     threads: usize,
     stop: &'a Stop,
 }
 
-/// What came of a repository.
+/// The result for one repository.
 struct Indexed {
     filled: Filled,
     elapsed: Duration,
@@ -293,7 +294,8 @@ impl Indexing<'_> {
         Ok(Indexed { filled, elapsed: began.elapsed(), notices: narrowed.notices })
     }
 
-    /// Indexes all of them, several at a time, and tells of each as it is done. Returns how many could not be.
+    /// Indexes all repositories, several in parallel, and reports each one when it is done. Returns the
+    /// number of failures.
     fn run_all(&self, repositories: &[NamedRepository], output: &mut Terminal) -> anyhow::Result<usize> {
         let (next, mut failed) = (AtomicUsize::new(0), 0);
         let (sender, receiver) = mpsc::sync_channel(REPOSITORIES_AT_A_TIME);
@@ -339,17 +341,18 @@ impl Indexing<'_> {
                     }
                 }
             }
-            // Those that nobody has come to.
+            // Add the repositories that were not started.
             failed += repositories.len() - done;
             Ok(failed)
         })
     }
 }
 
-/// Repositories that are filled in at the same time: each waits for the disk, the encoder and the store in turn.
+/// Number of repositories that are indexed in parallel: each waits for the disk, the encoder and the store in
+/// turn.
 const REPOSITORIES_AT_A_TIME: usize = 4;
 
-/// What a directory is called.
+/// Returns the name of a directory.
 fn repository_name(root: &Path) -> anyhow::Result<String> {
     let name = root.file_name().and_then(|name| name.to_str());
     name.map(str::to_owned)

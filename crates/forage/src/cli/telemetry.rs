@@ -1,4 +1,4 @@
-//! `forage telemetry`: sums of what was told of calls.
+//! `forage telemetry`: summarizes the telemetry of calls.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,11 +18,11 @@ use super::{Global, Status};
 use crate::config::CommandLineSettings;
 use crate::telemetry::timestamp;
 
-/// Bytes of a file that is read: a hundred times what the default keeps.
+/// Maximum bytes of a file: a hundred times the default rotation size.
 const FILE_BYTES: u64 = 1 << 30;
-/// Bytes of a line; ours have a few hundred.
+/// Maximum bytes of a line; ours have a few hundred.
 const LINE_BYTES: u64 = 64 << 10;
-/// Bytes of a name in the tables.
+/// Maximum bytes of a name in the tables.
 const NAME_BYTES: usize = 60;
 
 #[derive(Debug, clap::Args)]
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
         let mut before = path.as_os_str().to_owned();
         before.push(".1");
         for path in [Path::new(&before), path] {
-            // Of a user who has made no call yet, or not so many.
+            // These files may be missing if the user has made few calls or none.
             if path.exists() {
                 sums.read(path)?;
             }
@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     Ok(if sums.total.calls > 0 { Status::Found } else { Status::NothingFound })
 }
 
-/// The beginning of what counts, as lines tell the time.
+/// Returns the earliest time to include, in the format of the lines.
 fn since(when: &str, now: SystemTime) -> anyhow::Result<String> {
     let hours = |number: &str, hours: u64| {
         let number: u64 = number.parse().ok()?;
@@ -93,7 +93,7 @@ fn since(when: &str, now: SystemTime) -> anyhow::Result<String> {
     }
 }
 
-/// All of it.
+/// All sums.
 #[derive(Debug, Default)]
 struct Sums {
     since: Option<String>,
@@ -102,13 +102,13 @@ struct Sums {
     models: BTreeMap<String, CallSums>,
     days: BTreeMap<String, CallSums>,
     lines: u64,
-    /// Lines that are no events.
+    /// The number of lines that are not events.
     unreadable: u64,
 }
 
 impl Sums {
     fn read(&mut self, path: &Path) -> anyhow::Result<()> {
-        // The error names the path and what its source says.
+        // The error already contains the path and the message of its source.
         let file = open_named(path, FILE_BYTES).map_err(|error| anyhow::anyhow!("{error}"))?;
         let mut reader = BufReader::new(file);
         let mut line = Vec::new();
@@ -125,7 +125,7 @@ impl Sums {
             self.lines += 1;
             let is_whole = line.ends_with(b"\n") || (read as u64) < LINE_BYTES;
             if !is_whole {
-                // The rest of a line that is none of ours.
+                // Skip the rest of a line that is too long to be ours.
                 reader.skip_until(b'\n').with_context(|| format!("can't read {}", path.display()))?;
             }
             let event = is_whole.then(|| serde_json::from_slice::<Value>(&line).ok()).flatten();
@@ -139,10 +139,10 @@ impl Sums {
         Ok(())
     }
 
-    /// Adds an event; false when it is none.
+    /// Adds an event. Returns false if the value is not an event.
     fn add(&mut self, event: &Value) -> bool {
         let text = |name: &str| event[name].as_str();
-        // Before there was a line for every call, one was written for lookups alone.
+        // Older versions wrote lines for lookups only, with other field names.
         let tool = text("tool").or_else(|| text("retrieval.tool"));
         let (Some(time), Some(tool)) = (text("ts"), tool) else { return false };
         if self.since.as_deref().is_some_and(|since| time < since) {
@@ -168,10 +168,10 @@ impl Sums {
         for model in models {
             let part = |name: &str| model[name].as_str().unwrap_or("?");
             let sum = self.models.entry(format!("{}/{}", part("provider"), part("model"))).or_default();
-            // A file can say anything.
+            // The file is untrusted, so the sum could overflow.
             sum.calls = sum.calls.saturating_add(model["attempts"].as_u64().unwrap_or(1));
             sum.errors += u64::from(!matches!(part("status"), "answered" | "from_cache"));
-            // One that was not asked took no time.
+            // An answer from the cache took no time.
             sum.latencies.extend(model["latency_ms"].as_u64().filter(|_| part("status") != "from_cache"));
             sum.add_usage(model);
         }
@@ -243,7 +243,7 @@ impl CallSums {
         }
     }
 
-    /// Sets the percentiles by nearest rank.
+    /// Computes the percentiles by nearest rank.
     fn set_percentiles(&mut self) {
         self.latencies.sort_unstable();
         let percentile = |percent: usize| {

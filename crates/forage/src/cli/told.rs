@@ -1,4 +1,5 @@
-//! Errors of the configuration as they may be told to anyone: to an agent, in a log, in a report that is sent around.
+//! Wording of configuration errors that is safe for anyone to read: an agent, a log, or a report that users
+//! share.
 
 use forage_llm::Redactor;
 use forage_tools::{ErrorCode, ToolError};
@@ -6,7 +7,7 @@ use forage_tools::{ErrorCode, ToolError};
 use super::manner::advice;
 use crate::config::without_value;
 
-/// An error of a tool in the words of whoever reads.
+/// An error of a tool, worded for its reader.
 #[derive(Debug, thiserror::Error)]
 #[error("{text}")]
 pub(crate) struct ToldError {
@@ -14,7 +15,8 @@ pub(crate) struct ToldError {
     pub(crate) text: String,
 }
 
-/// The sentences of an error and of what caused it, each once: many say what their cause says.
+/// Joins the messages of an error and its causes. A cause that the previous message already contains is
+/// skipped.
 pub(super) fn sentences(parts: impl IntoIterator<Item = String>) -> String {
     parts.into_iter().fold(String::new(), |text, part| match () {
         () if text.is_empty() => part,
@@ -23,15 +25,15 @@ pub(super) fn sentences(parts: impl IntoIterator<Item = String>) -> String {
     })
 }
 
-/// What programs know an error by, `code` of what `--json` prints.
+/// Returns the code of an error for programs: `code` in the `--json` output.
 pub(super) fn code(error: &anyhow::Error) -> ErrorCode {
     let of_tool = error.downcast_ref().map(|told: &ToldError| told.code);
     let of_tool = of_tool.or_else(|| error.downcast_ref().map(ToolError::code));
     of_tool.unwrap_or(if error.is::<clap::Error>() { ErrorCode::Usage } else { ErrorCode::Failed })
 }
 
-/// An error with the place in the file that it names, and without the lines of the file that it quotes, in which a key
-/// could stand.
+/// Returns an error's message with its position in the file, but without the quoted lines, which could
+/// contain a key.
 pub(super) fn told(error: &anyhow::Error) -> String {
     let part = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref::<toml::de::Error>() {
         Some(error) => of_toml(error),
@@ -44,7 +46,7 @@ pub(super) fn told(error: &anyhow::Error) -> String {
 fn of_toml(error: &toml::de::Error) -> String {
     let message = without_value(error.message());
     let text = error.to_string();
-    // Below the first line is the file's own text.
+    // The lines after the first one quote the file.
     let place = text.lines().next().and_then(|line| line.strip_prefix("TOML parse error at "));
     match place {
         Some(place) => format!("{place}: {message}"),

@@ -1,4 +1,4 @@
-//! `forage tools`: what there is, for people and in each provider's shape.
+//! `forage tools`: lists the tools, for people and in each provider's format.
 
 use std::fmt::Write as _;
 
@@ -48,7 +48,7 @@ enum SchemaShape {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Status> {
     let config = load(global, CommandLineSettings::default())?;
-    // Who calls them by `forage call` may leave a server's prefix out.
+    // Users of `forage call` may omit a server's prefix.
     let served = config.served_tools();
     let tools = advertised(&if arguments.all { served.with_all() } else { served })?;
     if arguments.cost {
@@ -84,11 +84,11 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     Ok(Status::Found)
 }
 
-/// Bytes of a definition per token. In OpenAI's o200k vocabulary the definitions have 4.3 (`read_file`: 4.55) to 5.0
-/// (`keyword_search`), so that the cost is rather overstated.
+/// Bytes of a definition per token. In OpenAI's o200k vocabulary the definitions have 4.3 (`read_file`: 4.55)
+/// to 5.0 (`keyword_search`), so we tend to overstate the cost.
 const BYTES_PER_TOKEN: f64 = 4.3;
 
-/// What a client hands to a model of each tool, name, description and arguments, in tokens.
+/// Prints the tokens of each tool's definition for a model: name, description and arguments.
 fn cost(tools: &[&'static dyn AnyTool], output: &mut Terminal) -> anyhow::Result<Status> {
     let tokens = |bytes: usize| (bytes as f64 / BYTES_PER_TOKEN).ceil() as u64;
     let names = ToolNames::of(tools);

@@ -1,4 +1,4 @@
-//! `forage ui`: a page on what agents searched, what they saw, and what they never looked at.
+//! `forage ui`: a page that shows what agents searched, what they saw, and what they never looked at.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -28,10 +28,10 @@ Examples:
   forage ui transcript.json            what `forage ask --json` printed, a recording, or a journal
   forage ui --export spans.json        the calls as spans of OpenTelemetry";
 
-/// How long processes that run are asked for what they keep, where the page is not served.
+/// Time to collect the calls of running processes for an exported page.
 const EXPORT_TIME: Duration = Duration::from_millis(700);
 
-/// How often Ctrl-C is looked for.
+/// Interval between checks for Ctrl-C.
 const TICK: Duration = Duration::from_millis(50);
 
 #[derive(Debug, clap::Args)]
@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, output: &mut Terminal)
     let look = Arc::new(LookAround::new(config, global.clone())?);
     let opens = arguments.open;
     let listening = |address: &str| {
-        // Whoever has closed stdout reads no address.
+        // If stdout is closed, nobody reads the address, so the error is ignored.
         let _ = output.text(&format!("{address}\n")).and_then(|_| output.flush());
         output.note("only this machine and whoever has this address is answered; Ctrl-C ends it");
         if opens && let Err(error) = child::open_in_browser(address) {
@@ -85,7 +85,7 @@ async fn ended(stop: Stop) {
     }
 }
 
-/// The calls of what runs, and of the journal of the configuration.
+/// Collects the calls of running processes and of the configured journal.
 fn gather(shown: &Shown, config: &Config) {
     let places = config::call_sockets();
     if places.is_empty() {
@@ -126,7 +126,7 @@ fn export(shown: &Shown, path: &Path, waits: bool, output: &mut Terminal) -> any
     Ok(Status::Found)
 }
 
-/// What the page sees of everything else.
+/// The page's access to the configuration, the index and the tools.
 struct LookAround {
     config: Config,
     global: Global,
@@ -140,7 +140,7 @@ struct LookAround {
 impl LookAround {
     fn new(config: Config, global: Global) -> anyhow::Result<Self> {
         let working = config::working_directory()?;
-        // Nobody asks a model here: where one took part, nothing is made again.
+        // The page must not call models, so calls in which one took part are not repeated.
         let filter = FilterSettings { mode: FilterMode::Lexical, ..FilterSettings::default() };
         let lookup = config.lookup_settings();
         let indexes = config.indexes(Lifetime::Server);
@@ -192,7 +192,7 @@ impl PageHost for LookAround {
 }
 
 impl LookAround {
-    /// The names of the tools as whoever called had them.
+    /// Returns the names of the tools as the caller of a call knew them.
     fn names(&self, call: &CallHead) -> anyhow::Result<ToolNames> {
         if call.surface != "mcp" {
             return Ok(self.config.names());

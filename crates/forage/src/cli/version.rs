@@ -1,17 +1,17 @@
 //! The version, the commit and the target of this build.
 
-/// The system and processor that the program was built for.
+/// The target triple of this build.
 pub(super) const TARGET: &str = env!("FORAGE_TARGET");
 
-/// The commit with its date, where the build knew it.
+/// The commit and its date, if they were known at build time.
 pub(super) const COMMIT: Option<&str> = option_env!("FORAGE_COMMIT");
 
-/// The answer to `forage --version`, after the name of the program.
+/// Returns the output of `forage --version` after the program's name.
 pub(super) fn long_version() -> String {
     format!("{}\ntarget: {TARGET}", version())
 }
 
-/// The version with its commit.
+/// Returns the version with its commit.
 pub(crate) fn version() -> String {
     match COMMIT {
         Some(commit) => format!("{} ({commit})", env!("CARGO_PKG_VERSION")),

@@ -1,4 +1,4 @@
-//! `[ask]`: the bounds of a conversation with the agent.
+//! `[ask]`: the limits of a conversation with the agent.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub(crate) struct AgentServer {
     pub(crate) tools: Option<Vec<String>>,
 }
 
-/// What is wrong with the servers.
+/// Checks the configured servers and returns the first problem.
 pub(super) fn wrong_server(servers: &BTreeMap<String, AgentServer>) -> Option<Wrong> {
     for (name, server) in servers {
         if name.len() > 20 || !forage_tools::registry::is_name(name) {
@@ -51,18 +51,19 @@ pub(super) fn wrong_server(servers: &BTreeMap<String, AgentServer>) -> Option<Wr
 }
 
 impl Config {
-    /// What the model is told of its work, where the user says so: read before the wall.
+    /// Returns the user's system prompt, if one is configured. Must be called before the sandbox is entered.
     pub(crate) fn ask_prompt(&self) -> anyhow::Result<Option<Arc<str>>> {
         let Some(path) = &self.settings.ask.prompt_file else { return Ok(None) };
         Ok(Some(sanitize(&self.prompt("ask.prompt_file", path, ASK_PROMPT_BYTES)?).into()))
     }
 
-    /// The servers whose tools the agent may call.
+    /// Returns the servers whose tools the agent may call.
     pub(crate) fn ask_servers(&self) -> &BTreeMap<String, AgentServer> {
         &self.settings.ask.servers
     }
 
-    /// What is kept of questions about these roots; or why nothing is. Nothing is ever written into a root.
+    /// Returns the store of conversations about `roots`, or the reason why nothing is kept. We never write
+    /// into a root.
     pub(crate) fn conversations(&self, roots: &[&Path]) -> Result<Conversations, String> {
         if !self.settings.ask.keep {
             return Err(format!("`ask.keep` ({}) is false", self.source("ask.keep")));
@@ -80,7 +81,7 @@ impl Config {
         }
     }
 
-    /// The bounds of a conversation.
+    /// Returns the limits of a conversation.
     pub(crate) fn ask_limits(&self) -> Limits {
         let ask = &self.settings.ask;
         Limits {

@@ -1,5 +1,5 @@
-//! The only place of the program that reads the environment, but for the cache directory, which the library finds for other
-//! programs, too. All variables of the product are named here.
+//! The only module of the program that reads the environment, except for the cache directory, which a library
+//! locates for other programs too. All variables of the product are named here.
 #![expect(clippy::disallowed_methods, reason = "the one home of the environment")]
 
 use std::ffi::{OsStr, OsString};
@@ -11,21 +11,21 @@ use forage_fs::PrivatePlace;
 use super::settings::rows;
 use super::{ModelSetting, NamedModel};
 
-/// The variables by which a model is configured, in the order in which the error without one names them.
+/// The variables that configure a model, in the order in which the error for a missing model lists them.
 pub(super) const MODEL_VARIABLES: &[&str] =
     &["FORAGE_MODEL", "FORAGE_BASE_URL", "OPENAI_BASE_URL", "FORAGE_API_KEY", "OPENAI_API_KEY"];
 
-/// The value of a variable; one that is empty counts as unset.
+/// Returns the value of a variable. An empty value counts as unset.
 pub(super) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
 }
 
-/// The directory that a variable names; a relative path names none.
+/// Returns the directory that a variable names. A relative path is ignored.
 fn absolute(name: &str) -> Option<PathBuf> {
     variable(name).map(PathBuf::from).filter(|path| path.is_absolute())
 }
 
-/// The working directory.
+/// Returns the working directory.
 pub(crate) fn working_directory() -> anyhow::Result<PathBuf> {
     std::env::current_dir().context("can't tell the working directory")
 }
@@ -34,12 +34,12 @@ pub(super) fn home() -> Option<PathBuf> {
     std::env::home_dir().filter(|home| home.is_absolute())
 }
 
-/// The file that `FORAGE_CONFIG` names.
+/// Returns the file that `FORAGE_CONFIG` names.
 pub(super) fn named_config_file() -> Option<PathBuf> {
     variable("FORAGE_CONFIG").map(PathBuf::from)
 }
 
-/// `forage/config.toml` in the user's configuration directory.
+/// Returns the path of `forage/config.toml` in the user's configuration directory.
 pub(super) fn config_file() -> PathBuf {
     let directory = absolute("XDG_CONFIG_HOME");
     let windows = || if cfg!(windows) { variable("APPDATA").map(PathBuf::from) } else { None };
@@ -49,7 +49,7 @@ pub(super) fn config_file() -> PathBuf {
 
 pub(super) use forage_tools::kept::cache_place as cache_directory;
 
-/// The directory of Forage in the user's data directory; `None` when there is no telling where that is.
+/// Returns Forage's directory in the user's data directory, or `None` if the latter can't be determined.
 pub(super) fn data_directory() -> Option<PrivatePlace> {
     let directory = absolute("XDG_DATA_HOME");
     let windows = || if cfg!(windows) { variable("LOCALAPPDATA").map(PathBuf::from) } else { None };
@@ -57,29 +57,30 @@ pub(super) fn data_directory() -> Option<PrivatePlace> {
     Some(PrivatePlace::below(directory).join("forage"))
 }
 
-/// The directories in which processes of the user meet, the preferred one first: the system's for that, and one in the user's
-/// cache. Not every client hands the name of the first on to servers, so that whoever looks has to look into both.
+/// Returns the directories in which the user's processes find each other, the preferred one first: the
+/// system's runtime directory, and one in the user's cache. Some clients do not pass `XDG_RUNTIME_DIR` on to
+/// servers, so a reader must look into both.
 pub(super) fn runtime_directories() -> Vec<PrivatePlace> {
     let runtime = absolute("XDG_RUNTIME_DIR").map(|directory| PrivatePlace::below(directory).join("forage"));
     runtime.into_iter().chain(cache_directory().map(|cache| cache.join("run"))).collect()
 }
 
-/// The project that a client has started the server for.
+/// Returns the project for which a client has started the server.
 pub(crate) fn client_project() -> Option<PathBuf> {
     absolute("CLAUDE_PROJECT_DIR")
 }
 
-/// The token that HTTP clients must show; `None` when none is set.
+/// Returns the token that HTTP clients must send, or `None` if it is not set.
 pub(crate) fn mcp_token() -> Option<String> {
     variable("FORAGE_MCP_TOKEN")
 }
 
-/// The directories in which programs are looked up.
+/// Returns the directories in which programs are looked up.
 pub(super) fn search_path() -> Vec<PathBuf> {
     std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default()
 }
 
-/// A program of the user's by its name, which does not lie in the project that they stand in.
+/// Finds a program of the user by its name. Programs inside the working directory are skipped.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let working = std::env::current_dir().ok()?;
     let name = if cfg!(windows) { format!("{name}.exe") } else { name.to_owned() };
@@ -90,21 +91,22 @@ pub(crate) fn program(name: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Whether a program, or a directory of programs, is the user's own: nothing that a repository brings is run, by whatever
-/// name or link.
+/// Returns true if a program, or a directory of programs, is the user's own. We never run anything that a
+/// repository contains, whatever its name or link.
 pub(crate) fn is_outside(path: &Path, roots: &[&Path]) -> bool {
     let real = crate::answer_cache::resolved(path);
     !roots.iter().any(|root| path.starts_with(root) || real.starts_with(root))
 }
 
-/// The directories of a `PATH` in which a program beside these roots is looked up, and those that it starts: one that depends
-/// on where one stands may be the repository's, and so may what lies in a root.
+/// Returns the directories of `path` in which programs may be looked up, by us and by programs that we start.
+/// Relative entries are dropped because the working directory may be a repository, and so are entries inside
+/// a root.
 pub(crate) fn outside(path: &OsStr, roots: &[&Path]) -> Vec<PathBuf> {
     std::env::split_paths(path).filter(|it| it.is_absolute() && is_outside(it, roots)).collect()
 }
 
-/// The user's `git`, and a `PATH` for it; nothing of either lies in these roots: a repository must not bring the program
-/// that reads it, nor one that is started by that.
+/// Returns the user's `git` and a `PATH` for it, both outside of `roots`. A repository must not supply the
+/// program that reads it, nor a program that git starts.
 pub(crate) fn git_program(roots: &[&Path]) -> anyhow::Result<(PathBuf, OsString)> {
     let name = if cfg!(windows) { "git.exe" } else { "git" };
     let directories = outside(&std::env::var_os("PATH").unwrap_or_default(), roots);
@@ -115,23 +117,24 @@ pub(crate) fn git_program(roots: &[&Path]) -> anyhow::Result<(PathBuf, OsString)
     Ok((program, std::env::join_paths(directories)?))
 }
 
-/// All variables, for whoever starts a program as another one would.
+/// Returns all variables, for starting a program in the way that another program would.
 pub(crate) fn variables() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
 }
 
-/// The variables that are set and say how Forage works: its own, and those by which it finds its files and whom to trust.
+/// Returns the set variables that influence Forage: its own, and those that locate its files and trusted
+/// certificates.
 pub(super) fn set_variables() -> Vec<String> {
     variables_of_the_server(&[], true)
 }
 
-/// The names of the variables that are git's.
+/// Returns the names of git's variables that are set.
 pub(crate) fn git_variables() -> Vec<OsString> {
     let names = std::env::vars_os().map(|(name, _)| name);
     names.filter(|name| name.as_encoded_bytes().starts_with(b"GIT_")).collect()
 }
 
-/// The absolute path by which this program can be run, and whether its bare name means the same program.
+/// Returns the absolute path of this program, and true if its bare name resolves to the same program.
 pub(crate) fn this_program() -> anyhow::Result<(PathBuf, bool)> {
     let program = std::env::current_exe().context("can't tell where this program is")?;
     let real = crate::answer_cache::resolved(&program);
@@ -142,7 +145,7 @@ pub(crate) fn this_program() -> anyhow::Result<(PathBuf, bool)> {
     Ok((program, is_found))
 }
 
-/// Where clients keep their configuration.
+/// The directories in which clients keep their configuration.
 #[derive(Clone, Debug)]
 pub(crate) struct ClientDirectories {
     pub(crate) home: Option<PathBuf>,
@@ -157,7 +160,7 @@ impl ClientDirectories {
         Self { home: home(), xdg: absolute("XDG_CONFIG_HOME"), roaming: absolute("APPDATA") }
     }
 
-    /// A directory that a client's own variable names.
+    /// Returns the directory that a client's own variable names.
     pub(crate) fn variable(&self, name: &str) -> Option<PathBuf> {
         absolute(name)
     }
@@ -167,14 +170,16 @@ impl ClientDirectories {
         self.xdg.clone().or_else(|| Some(self.home.as_ref()?.join(".config")))
     }
 
-    /// Directories that hold those of clients, or that a client's own variable names: none of them is a client's to make.
+    /// Returns the base directories of clients, and those that a client's own variable names. We must not
+    /// create any of them for a client.
     pub(crate) fn bases(&self) -> Vec<PathBuf> {
         let named = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME"].map(|name| self.variable(name));
         let own = [self.home.clone(), self.config(), self.roaming.clone(), self.applications()];
         own.into_iter().chain(named).flatten().collect()
     }
 
-    /// A path as people write it, below the directories that a client's own variable may name.
+    /// Resolves a path in its displayed form, taking into account the directories that a client's own
+    /// variable may name.
     pub(crate) fn resolve(&self, shown: &str) -> Option<PathBuf> {
         let own = [
             ("~/.claude/", "CLAUDE_CONFIG_DIR"),
@@ -186,7 +191,8 @@ impl ClientDirectories {
                 return Some(directory.join(rest));
             }
         }
-        // Claude Code's own file is in that directory where it is named, and else in the home directory.
+        // Claude Code's own file is in `CLAUDE_CONFIG_DIR` if that is set, and otherwise in the home
+        // directory.
         let claude = self.variable("CLAUDE_CONFIG_DIR").filter(|_| shown == "~/.claude.json");
         let places = [
             ("~/.config/Code/", self.applications().map(|it| it.join("Code"))),
@@ -201,7 +207,7 @@ impl ClientDirectories {
         Some(directory?.join(rest))
     }
 
-    /// The directory of a program that has one for Windows and one for all other systems.
+    /// Returns the directory of a program that has one name on Windows and another one on all other systems.
     fn settings(&self, windows: &str, other: &str) -> Option<PathBuf> {
         if cfg!(windows) {
             return Some(self.roaming.as_ref()?.join(windows));
@@ -209,12 +215,12 @@ impl ClientDirectories {
         Some(self.config()?.join(other))
     }
 
-    /// Whether there is such a program.
+    /// Returns true if there is such a program.
     pub(crate) fn has_program(&self, name: &str) -> bool {
         has_program(name)
     }
 
-    /// Where applications with windows keep their settings.
+    /// Returns the directory in which desktop applications keep their settings.
     pub(crate) fn applications(&self) -> Option<PathBuf> {
         if cfg!(windows) {
             return self.roaming.clone();
@@ -226,8 +232,9 @@ impl ClientDirectories {
     }
 }
 
-/// Variables of Forage's own beside those of settings, and those by which it finds its files and whom to trust: a server that
-/// is started without them is another one. The token is for servers on HTTP, which no client starts.
+/// Forage's own variables other than those of settings, and those that locate its files and trusted
+/// certificates. A server started without them would behave differently. The token is missing because it is
+/// only for HTTP servers, which no client starts.
 const OWN_VARIABLES: &[&str] = &[
     "FORAGE_API_KEY",
     "FORAGE_BASE_URL",
@@ -242,7 +249,8 @@ const OWN_VARIABLES: &[&str] = &[
     "XDG_DATA_HOME",
 ];
 
-/// The names of the variables that Forage reads of its models and of itself; with `is_set`, of those that are set.
+/// Returns the names of the variables that Forage reads for its models and itself. With `is_set`, returns
+/// only those that are set.
 pub(super) fn variables_of_the_server(providers: &[&str], is_set: bool) -> Vec<String> {
     let settings = rows().iter().filter_map(|row| row.variable);
     let mut names: Vec<&str> = OWN_VARIABLES.iter().chain(providers).copied().chain(settings).collect();
@@ -252,7 +260,7 @@ pub(super) fn variables_of_the_server(providers: &[&str], is_set: bool) -> Vec<S
     names.into_iter().map(str::to_owned).collect()
 }
 
-/// Whether a program is in the user's path.
+/// Returns true if a program is in the user's `PATH`.
 pub(super) fn has_program(name: &str) -> bool {
     let names = if cfg!(windows) {
         vec![format!("{name}.exe"), format!("{name}.cmd")]
@@ -262,13 +270,13 @@ pub(super) fn has_program(name: &str) -> bool {
     search_path().iter().any(|directory| names.iter().any(|name| directory.join(name).is_file()))
 }
 
-/// What the environment says of a model.
+/// Returns the model that the environment names.
 pub(super) fn named_model() -> NamedModel {
     NamedModel { model: variable("FORAGE_MODEL"), base_url: variable("FORAGE_BASE_URL"), key_env: None }
 }
 
-/// A model named without further settings: at the address that was given for Forage, else of OpenAI, with what the
-/// table of providers says of its address and key.
+/// Returns a model without further settings. Its address is `FORAGE_BASE_URL`, or else that of OpenAI, with
+/// the address and key of the provider table.
 pub(super) fn default_model() -> ModelSetting {
     match variable("FORAGE_BASE_URL") {
         Some(own) => ModelSetting { base_url: Some(own), ..model_at_its_own_address() },
@@ -276,7 +284,7 @@ pub(super) fn default_model() -> ModelSetting {
     }
 }
 
-/// A model at an address that was given for it alone: only the key that was given for Forage goes there.
+/// Returns a model at an explicitly given address. Only Forage's own key may be sent there.
 pub(super) fn model_at_its_own_address() -> ModelSetting {
     ModelSetting { key_env: Some("FORAGE_API_KEY".to_owned()), ..ModelSetting::default() }
 }
@@ -296,7 +304,7 @@ mod tests {
         assert_eq!(missing, [""; 0]);
     }
 
-    /// Whatever is read here a client has to hand on, or to be warned of.
+    /// A client must pass on each variable that this module reads, or we must warn about it.
     #[test]
     fn every_variable_that_is_read_is_in_the_table() {
         let source = include_str!("environment.rs").split("#[cfg(test)]").next().unwrap();
@@ -306,7 +314,7 @@ mod tests {
         };
         let read: Vec<&str> = source.split('"').filter(is_name).collect();
         assert!(read.len() > 12, "{read:?}");
-        // What is in the runtime directory is looked for elsewhere, too.
+        // Files of the runtime directory are also looked for in the cache directory.
         let untold = ["FORAGE_MCP_TOKEN", "XDG_RUNTIME_DIR"];
         for name in read.into_iter().filter(|name| !untold.contains(name)) {
             assert!(OWN_VARIABLES.contains(&name), "{name}");

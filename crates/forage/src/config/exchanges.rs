@@ -1,4 +1,4 @@
-//! Where models' answers come from: the network, recorded or not, or a recording.
+//! Sources of model answers: the network, with or without a recorder, or a recording.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -16,10 +16,10 @@ use forage_sandbox::Outside;
 use super::Config;
 use crate::limits::RECORDING_BYTES;
 
-/// An address for models that are never called there.
+/// An address for replayed models, which are never called there.
 const NOWHERE: &str = "http://127.0.0.1:1";
 
-/// What the command line says.
+/// The files for recording and replay from the command line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ExchangeFiles {
     pub(crate) record: Option<PathBuf>,
@@ -30,12 +30,13 @@ impl ExchangeFiles {
     pub(super) fn open(&self) -> anyhow::Result<Exchanges> {
         match (&self.record, &self.replay) {
             (Some(path), _) => {
-                // A recording is one conversation, and nobody loses an earlier one.
+                // A recording holds one conversation, and we must not overwrite an earlier one.
                 let created = NamedFile::at(path).and_then(|named| Ok((named.create_new()?, named)));
                 let (file, named) = created.with_context(|| {
                     format!("can't record to {}: name a file that does not exist yet", path.display())
                 })?;
-                // Its directory is closed to what stands behind the wall.
+                // The recording's directory is not accessible inside the sandbox, so the file must be removed
+                // from outside.
                 let remove = Outside::start("recording", move |file| drop(named.remove(&file)))?;
                 Ok(Exchanges::Record(Arc::new(RecordingFile {
                     path: path.clone(),
@@ -69,7 +70,8 @@ struct RecordingFile {
 }
 
 impl Drop for RecordingFile {
-    /// A command that asked nothing leaves no file behind, which would only be in the way of the next.
+    /// Removes the recording if it is empty. Otherwise a command that asked no model would leave a file that
+    /// blocks the next recording.
     fn drop(&mut self) {
         if let Ok(file) = self.file.get_mut()
             && file.metadata().is_ok_and(|data| data.len() == 0)
@@ -89,24 +91,24 @@ impl ExchangeSink for RecordingFile {
 }
 
 impl Config {
-    /// Whether answers come from the network and are not recorded.
+    /// Returns true if answers come from the network and are not recorded.
     pub(crate) fn is_live(&self) -> bool {
         matches!(self.exchanges, Exchanges::Live)
     }
 
-    /// Whether what models are sent and say is recorded.
+    /// Returns true if requests and answers of models are recorded.
     pub(crate) fn is_recorded(&self) -> bool {
         matches!(self.exchanges, Exchanges::Record(_))
     }
 
-    /// The models of the recording that is replayed; none when there is no such.
+    /// Returns the models of the recording that is replayed, or `None` without a replay.
     pub(super) fn replayed_models(&self) -> anyhow::Result<Option<Vec<Arc<dyn ChatModel>>>> {
         let Exchanges::Replay(recordings) = &self.exchanges else { return Ok(None) };
         let table = self.table()?;
         let client = |recorded: &RecordedModel| {
             let RecordedModel { provider, wire, model } = recorded;
             let mut settings = EndpointSettings::new(provider, NOWHERE, model);
-            // The same facts make the same request.
+            // The facts must be the same as at recording time, or the requests would differ.
             let named = self.settings.models.iter().find(|setting| setting.is_of(provider, model));
             settings.facts = match named {
                 Some(setting) => setting.facts(&table, model),

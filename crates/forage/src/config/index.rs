@@ -1,4 +1,4 @@
-//! `index`: whether searches use an index, and whether they wait for one.
+//! `index`: decides if searches use an index and if they wait for one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::answer_cache;
 use forage_tools::kept::{self, IndexMode, IndexStore, KeptIndexes, Lifetime};
 
 impl Config {
-    /// When indexes are used; `None` for never.
+    /// Returns the index mode, or `None` if indexes are never used.
     pub(crate) fn index_mode(&self) -> Option<IndexMode> {
         match self.settings.index {
             IndexUse::Off => None,
@@ -21,14 +21,14 @@ impl Config {
         }
     }
 
-    /// The indexes that searches use.
+    /// Returns the indexes that searches use.
     pub(crate) fn indexes(&self, lifetime: Lifetime) -> Option<Arc<KeptIndexes>> {
         let mode = self.index_mode()?;
         let patience = Duration::from_millis(self.settings.limits.timeout_ms);
         Some(KeptIndexes::new(index_directory().ok()?, mode, lifetime, patience))
     }
 
-    /// The files of the index of a root.
+    /// Returns the index store of a root. Fails if the cache directory is inside the root.
     pub(crate) fn index_store(&self, root: &forage_fs::Root) -> anyhow::Result<IndexStore> {
         let directory = index_directory()?;
         let path = answer_cache::resolved(&directory.path());
@@ -47,7 +47,7 @@ impl Config {
     }
 }
 
-/// The directory of all indexes.
+/// Returns the directory of all indexes.
 fn index_directory() -> anyhow::Result<PrivatePlace> {
     kept::shared_place().context("there is no telling where your cache directory is")
 }

@@ -1,4 +1,4 @@
-//! `[journal]`: what is kept of calls for `forage ui`.
+//! `[journal]`: the record of calls for `forage ui`.
 
 use std::sync::Arc;
 
@@ -10,14 +10,15 @@ use crate::cli::version;
 use crate::journal::{JournalFile, LiveCalls};
 use crate::rotated_file::RotatedFile;
 
-/// Where processes hand their calls to the same user; nowhere when there is no telling where that is.
+/// Returns the directories of the sockets over which processes pass their calls to the same user. Empty if no
+/// such directory can be determined.
 pub(crate) fn call_sockets() -> Vec<PrivatePlace> {
     environment::runtime_directories()
 }
 
 impl Config {
-    /// What keeps the calls of a server or an agent, and hands them on; nothing where neither is wanted. It has to be asked in
-    /// front of the wall.
+    /// Returns the recorder that keeps and publishes the calls of a server or an agent, or `None` if neither
+    /// is wanted. Must be called before the sandbox is entered.
     pub(crate) fn live_calls(&self, surface: &str) -> Option<LiveCalls> {
         let journal = &self.settings.journal;
         let file = self
@@ -34,7 +35,7 @@ impl Config {
         Some(LiveCalls::begin(kept, place))
     }
 
-    /// Why nothing is kept in it, if something is in its place that can't be trusted.
+    /// Returns why nothing is written to the journal, if the existing file can't be trusted.
     pub(crate) fn journal_problem(&self) -> Option<String> {
         let problem = RotatedFile::problem(self.settings.journal.path.as_deref()?)?;
         Some(format!("`journal.path` has no effect: {problem}"))

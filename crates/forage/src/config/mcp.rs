@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 
 use super::Config;
 
-/// The beginning of what a server says of itself whose settings can't be used.
+/// The beginning of the server's instructions if its settings can't be used.
 pub(crate) const UNUSABLE: &str = "Forage can't search, because its settings can't be used: ";
 
 impl Config {
-    /// The directories beneath which a client may choose the roots.
+    /// Returns the directories beneath which a client may choose the roots.
     pub(crate) fn client_roots(&self, working: &Path) -> Vec<PathBuf> {
         let home = self.home.as_deref();
         let absolute = |directory: &PathBuf| match directory.strip_prefix("~") {

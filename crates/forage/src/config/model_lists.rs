@@ -1,5 +1,5 @@
-//! Providers' model lists, kept for a day in the user's cache directory. They hold ids and no key, and a file that
-//! can't be read is no file.
+//! Providers' model lists, cached for a day in the user's cache directory. They contain ids and no key. An
+//! unreadable file counts as missing.
 
 use std::collections::BTreeMap;
 use std::io::Write as _;
@@ -10,28 +10,29 @@ use forage_llm::limits::LOCAL_LIST_TIMEOUT;
 use forage_llm::{CallBudget, ListFailure, ListedModel, ModelLister, ModelListing, Price, ResolvedModel};
 use serde::{Deserialize, Serialize};
 
-/// How long a list counts as the provider's, in seconds: providers change theirs every few days.
+/// Seconds for which a list counts as current. Providers change their lists every few days.
 const FRESH: u64 = 24 * 60 * 60;
 
-/// How long a list stands in for one that can't be read, in seconds. Older ones know less than the table.
+/// Seconds for which an old list replaces one that can't be read. Older lists know less than our table.
 const USABLE: u64 = 30 * FRESH;
 
-/// How long after a failure a list is not asked for again, in seconds: searches in a row must not all wait for it.
+/// Seconds after a failure in which we do not ask for a list again. Successive searches must not all wait for
+/// it.
 const PAUSE: u64 = 60;
 
-/// Bytes of a file. A list of thousands of models has some hundred thousand.
+/// Maximum bytes of a file. A list of thousands of models has a few hundred thousand.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// The form of the files.
+/// The format version of the files.
 const VERSION: u32 = 1;
 
-/// The files.
+/// The cached lists.
 #[derive(Clone, Debug)]
 pub(crate) struct ModelLists {
     place: Option<PrivatePlace>,
 }
 
-/// A list, and in words where it is from.
+/// A list and a description of its source.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownList {
     pub(crate) listing: ModelListing,
@@ -44,7 +45,7 @@ struct Stored {
     provider: String,
     wire: String,
     base_url: String,
-    /// Seconds since 1970; 0 for no list yet.
+    /// The time of reading in seconds since 1970; 0 if there is no list yet.
     read_at: u64,
     models: Vec<StoredModel>,
     #[serde(default)]
@@ -60,7 +61,7 @@ struct StoredModel {
     created: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     context_tokens: Option<u64>,
-    /// Input, cached input, output.
+    /// The prices of input, cached input and output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     price: Option<[f64; 3]>,
 }
@@ -70,7 +71,7 @@ impl ModelLists {
         Self { place: cache.map(|cache| cache.join("model-lists")) }
     }
 
-    /// The list without asking for it; none when it is time to ask.
+    /// Returns the cached list, or `None` if it is time to ask for a new one.
     pub(super) fn kept(&self, provider: &ResolvedModel) -> Option<KnownList> {
         let stored = self.load(provider)?;
         let now = now();
@@ -84,7 +85,7 @@ impl ModelLists {
         }
     }
 
-    /// Asks for the lists, all at once, and keeps them. By the deadline it has returned.
+    /// Requests the lists of all providers in parallel and caches them. Returns by the deadline.
     pub(super) fn read(
         &self,
         providers: &[&ResolvedModel],
@@ -93,7 +94,8 @@ impl ModelLists {
     ) -> BTreeMap<String, KnownList> {
         std::thread::scope(|scope| {
             let ask = |provider: &ResolvedModel| {
-                // Of this machine's servers nothing is kept: they come and go.
+                // We do not cache the lists of servers on this machine because these start and stop at any
+                // time.
                 let own = if provider.is_local { LOCAL_LIST_TIMEOUT } else { Duration::MAX };
                 let until = Instant::now().checked_add(own).map_or(deadline, |own| own.min(deadline));
                 lister.list(provider, &CallBudget::until(until))
@@ -110,7 +112,7 @@ impl ModelLists {
         })
     }
 
-    /// Keeps what came of asking.
+    /// Caches the outcome of a request.
     fn note(&self, provider: &ResolvedModel, result: Result<Vec<ListedModel>, ListFailure>) -> KnownList {
         let now = now();
         match result {
@@ -138,7 +140,8 @@ impl ModelLists {
 
     fn name(provider: &ResolvedModel) -> Option<String> {
         let key = format!("{}\0{}", provider.wire.name(), provider.base_url.as_deref()?);
-        // FNV-1a: names must be the same in every build. What is in the file says whose it is.
+        // FNV-1a, because file names must be the same in every build. On a collision, the file's content
+        // identifies its provider.
         let hash = key.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
         });
@@ -159,7 +162,7 @@ impl ModelLists {
         is_its.then_some(stored)
     }
 
-    /// Replaces the file as a whole; or says why that fails, which leaves the one before.
+    /// Replaces the file atomically. On an error, returns the reason and keeps the old file.
     fn store(&self, provider: &ResolvedModel, stored: &Stored) -> Result<(), String> {
         let place = self.place.as_ref().ok_or("there is no telling where your cache directory is")?;
         let name = Self::name(provider).ok_or("the provider has no address")?;
@@ -198,7 +201,7 @@ impl Stored {
         KnownList { listing: ModelListing::Read(self.models.iter().map(model).collect()), source }
     }
 
-    /// The kept list in place of one that can't be read; the failure when it is too old.
+    /// Returns the cached list in place of one that can't be read, or the failure if the list is too old.
     fn instead_of(&self, failure: ListFailure, now: u64) -> KnownList {
         match age(self.read_at, now).filter(|age| *age < USABLE) {
             Some(age) => self.known(format!("{}; the list of {} ago is used", failure.why, duration(age))),
@@ -211,7 +214,7 @@ fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs())
 }
 
-/// Seconds since then; none for never and for the future.
+/// Returns the seconds since `then`. `None` if `then` is 0, which means never, or in the future.
 fn age(then: u64, now: u64) -> Option<u64> {
     now.checked_sub(then).filter(|_| then > 0)
 }

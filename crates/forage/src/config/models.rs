@@ -1,4 +1,4 @@
-//! Models that the user names, instead of leaving the choice to the table of providers.
+//! Models that the user configures by name, instead of leaving the choice to the provider table.
 
 use std::sync::Arc;
 
@@ -36,12 +36,12 @@ pub(crate) struct ModelSetting {
 }
 
 impl ModelSetting {
-    /// A model of a provider of the table.
+    /// Creates the settings of a model whose provider is in the table.
     pub(super) fn of_table(provider: &str, model: &str) -> Self {
         Self { provider: Some(provider.to_owned()), model: Some(model.to_owned()), ..Self::default() }
     }
 
-    /// The client, or `None` when the model can't be asked because its key or its id is missing.
+    /// Returns the client, or `None` if the model can't be called because its key or id is missing.
     pub(super) fn open(
         &self,
         table: &ProviderTable,
@@ -69,7 +69,7 @@ impl ModelSetting {
         Ok(Some(wire.client_with(endpoint, exchanges.clone())))
     }
 
-    /// The provider of the table that this is a model of, with its own key variable where one is given.
+    /// Returns the model's provider from the table. An explicit key variable replaces that of the table.
     fn resolve(&self, table: &ProviderTable) -> Option<ResolvedModel> {
         let name = self.provider.as_deref().filter(|_| self.base_url.is_none())?;
         match &self.key_env {
@@ -83,12 +83,12 @@ impl ModelSetting {
         }
     }
 
-    /// Where it is asked.
+    /// Returns the model's address.
     pub(super) fn address(&self, table: &ProviderTable) -> Option<String> {
         self.base_url.clone().or_else(|| self.resolve(table)?.base_url)
     }
 
-    /// The provider's name in the table, for what the table knows.
+    /// Returns the provider's name in the table, which gives access to the table's facts.
     fn name_in_table<'a>(&'a self, table: &'a ProviderTable) -> Option<&'a str> {
         let named = self.provider.as_deref().filter(|name| table.provider(name).is_some());
         named.or_else(|| table.provider_at(self.base_url.as_deref()?))
@@ -99,7 +99,7 @@ impl ModelSetting {
         self.wire.or_else(|| Some(provider()?.wire())).unwrap_or_default()
     }
 
-    /// Whether this is the model of a provider.
+    /// Returns true if this is the given model of the given provider.
     pub(super) fn is_of(&self, provider: &str, model: &str) -> bool {
         self.provider() == provider && self.model.as_deref() == Some(model)
     }
@@ -125,14 +125,14 @@ impl ModelSetting {
             .unwrap_or_else(|| "model".to_owned())
     }
 
-    /// Whether `name` is its id, or its provider and its id.
+    /// Returns true if `name` is the model's id, or its provider and id.
     pub(super) fn is_named(&self, name: &str) -> bool {
         let Some(model) = &self.model else { return false };
         name == model
             || name.strip_suffix(model).and_then(|rest| rest.strip_suffix('/')) == Some(&self.provider())
     }
 
-    /// Why [`Self::open`] gives no client, in words without values of secrets.
+    /// Returns why [`Self::open`] returns no client, without values of secrets.
     pub(super) fn why_unusable(&self, table: &ProviderTable) -> String {
         let place = || format!("{} at {}", self.model.as_deref().unwrap_or_default(), self.provider());
         let because = |why: &str| format!("{}, because {why}", place());

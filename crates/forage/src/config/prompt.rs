@@ -1,4 +1,4 @@
-//! Prompts of the user's own, in files that the configuration names.
+//! The user's own prompts, in files that the configuration names.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -9,8 +9,9 @@ use forage_fs::open_named;
 use super::Config;
 
 impl Config {
-    /// What stands in the file that `key` names: `~` is the user's home, and a relative path is one from the directory of the
-    /// configuration file. A file of more than `most` bytes is refused, and so is what is no file.
+    /// Reads the file that `key` names. `~` is the user's home, and a relative path is relative to the
+    /// directory of the configuration file. Anything but a regular file is refused, and so is a file of more
+    /// than `most` bytes.
     pub(super) fn prompt(&self, key: &str, path: &Path, most: u64) -> anyhow::Result<String> {
         let source = self.source(key);
         let path = match (path.strip_prefix("~"), &self.home) {
@@ -23,7 +24,7 @@ impl Config {
             Ok(text)
         };
         let text = read().map_err(|error| {
-            // The error of opening names the path already.
+            // The error of opening a file may already contain the path.
             let (error, path) = (error.to_string(), path.display().to_string());
             let named = if error.contains(&path) { error } else { format!("{path}: {error}") };
             anyhow::anyhow!("`{key}` ({source}): {named}; name a file of UTF-8 text that can be read")

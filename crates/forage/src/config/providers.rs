@@ -1,4 +1,5 @@
-//! The models of a role: the provider table in the user's environment, the lists, the choice.
+//! The models of a role: resolves the provider table in the user's environment, reads the lists and makes the
+//! choice.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,23 +18,23 @@ use super::model_lists::{KnownList, ModelLists};
 use super::table::Settings;
 use super::{Config, DEFAULT, ModelSetting};
 
-/// The name in the table of a server that is known by its address alone.
+/// The table's name for a server that is known only by its address.
 pub(super) const CUSTOM: &str = "custom";
 
-/// Providers as they are found in the environment, and what is known of their lists.
+/// The providers as resolved in the environment, and the known model lists.
 pub(crate) struct Market {
     pub(crate) table: ProviderTable,
     pub(crate) providers: Vec<ResolvedModel>,
     lists: BTreeMap<String, KnownList>,
     files: ModelLists,
-    /// When all reading of lists has to be over.
+    /// The deadline for reading all lists.
     deadline: Instant,
-    /// Where the models' answers come from; lists are never recorded.
+    /// The source of model answers. Model lists are never recorded.
     exchanges: Exchanges,
 }
 
 impl Settings {
-    /// What is said of the table of providers.
+    /// Returns the user's changes to the provider table.
     pub(super) fn table(&self) -> TableSettings {
         TableSettings {
             providers: self.providers.clone(),
@@ -44,7 +45,7 @@ impl Settings {
 }
 
 impl Config {
-    /// The table of providers with the user's settings over it.
+    /// Returns the provider table with the user's settings applied.
     pub(super) fn table(&self) -> anyhow::Result<ProviderTable> {
         let table = ProviderTable::built_in()?;
         table.with(&self.settings.table()).with_context(|| {
@@ -53,8 +54,8 @@ impl Config {
         })
     }
 
-    /// The names of the variables that a server needs of its user's: keys, addresses, and where its files are. With
-    /// `is_set`, those that are set.
+    /// Returns the names of the user's variables that a server needs: keys, addresses, and the locations of
+    /// its files. With `is_set`, returns only those that are set.
     pub(crate) fn variables_of_the_server(&self, is_set: bool) -> Vec<String> {
         let table = self.table().ok();
         let keys = self.settings.models.iter().filter_map(|model| model.key_env.as_deref());
@@ -62,12 +63,13 @@ impl Config {
         environment::variables_of_the_server(&names, is_set)
     }
 
-    /// Whether models are named, so that nothing is chosen.
+    /// Returns true if the user named models, so that none is chosen automatically.
     pub(crate) fn names_models(&self) -> bool {
         !self.settings.models.is_empty() && self.address_alone().is_none()
     }
 
-    /// The names of the variables that Forage goes by here: its own, and those by which it would find a model.
+    /// Returns the names of the set variables that influence Forage here: its own, and those that lead to a
+    /// model.
     pub(crate) fn variables_in_use(&self) -> Vec<String> {
         let mut names = environment::set_variables();
         if self.is_lexical() {
@@ -82,7 +84,7 @@ impl Config {
         };
         let market = Market::open(self);
         let providers = market.iter().flat_map(|market| &market.providers);
-        // One on this machine is found without a key.
+        // A provider on this machine needs no key to be found.
         for provider in providers.filter(|it| it.obstacle.is_none() && !it.is_local && named(&it.name)) {
             names.extend(provider.key_variable.clone());
             names.extend(provider.base_url_variable.clone());
@@ -91,7 +93,7 @@ impl Config {
         names
     }
 
-    /// The server that was given by its address and without a model.
+    /// Returns the server that was configured by its address only, without a model.
     fn address_alone(&self) -> Option<(&ModelSetting, &str)> {
         match &self.settings.models[..] {
             [setting] if setting.model.is_none() => Some((setting, setting.base_url.as_deref()?)),
@@ -99,7 +101,7 @@ impl Config {
         }
     }
 
-    /// The models that are named, as clients, and why others of them can't be asked.
+    /// Returns clients for the named models, and the reasons for which others can't be called.
     pub(crate) fn named_models(&self) -> anyhow::Result<FoundModels> {
         let table = self.table()?;
         let mut found = FoundModels::default();
@@ -114,7 +116,8 @@ impl Config {
         Ok(found)
     }
 
-    /// The addresses at which models may be asked: of those that are named, else of all providers that can be chosen.
+    /// Returns the addresses at which models may be called: those of the named models, or else of all
+    /// providers that can be chosen.
     pub(super) fn addresses_of_models(&self) -> Vec<String> {
         if !self.names_models() {
             let market = Market::open(self);
@@ -126,8 +129,8 @@ impl Config {
         self.settings.models.iter().filter_map(|model| model.address(&table)).collect()
     }
 
-    /// Models for the agent, in order of preference, and why others are not among them. It may read models' lists,
-    /// which takes up to two seconds.
+    /// Returns models for the agent in order of preference, and the reasons for which others are missing.
+    /// This may read model lists, which takes up to two seconds.
     pub(crate) fn agent_models(&self) -> anyhow::Result<FoundModels> {
         if let Some(models) = self.replayed_models()? {
             return Ok(FoundModels { models, passed_over: String::new() });
@@ -138,7 +141,7 @@ impl Config {
         Ok(self.chosen_models(ModelRole::Agent))
     }
 
-    /// The models that are chosen for a role.
+    /// Returns the models that are chosen for a role.
     pub(super) fn chosen_models(&self, role: ModelRole) -> FoundModels {
         let chosen = Market::open(self).and_then(|mut market| {
             let choice = market.choose(role);
@@ -150,7 +153,8 @@ impl Config {
     }
 }
 
-/// Returns why no model was chosen: the providers that are not set up by name alone, the others with the reason.
+/// Returns why no model was chosen. Providers that are not set up are only listed by name, the others with
+/// their reasons.
 fn passed_over(choice: &ModelChoice) -> String {
     let (unset, others): (Vec<_>, Vec<_>) =
         choice.passed_over.iter().partition(|passed| passed.is_not_set_up());
@@ -166,11 +170,11 @@ fn passed_over(choice: &ModelChoice) -> String {
     format!("Not set up: {}; `forage models` says what each needs.{lines}", names.join(", "))
 }
 
-/// Lines of the error without models.
+/// Maximum lines of the error for missing models.
 const MOST_LINES: usize = 10;
 
 impl Market {
-    /// Looks at the environment and at the lists that are kept, and asks nobody.
+    /// Reads the environment and the cached lists, without any network request.
     pub(crate) fn open(config: &Config) -> anyhow::Result<Self> {
         let mut table = config.table()?;
         let alone = config.address_alone();
@@ -202,12 +206,12 @@ impl Market {
         })
     }
 
-    /// Chooses for a role, and reads the lists that this needs.
+    /// Chooses models for a role, and reads the lists that this needs.
     pub(crate) fn choose(&mut self, role: ModelRole) -> ModelChoice {
         self.choose_with(role, true)
     }
 
-    /// Chooses by the lists that are kept, and asks nobody.
+    /// Chooses models by the cached lists only, without any network request.
     pub(crate) fn choose_from_kept(&mut self, role: ModelRole) -> ModelChoice {
         self.choose_with(role, false)
     }
@@ -223,7 +227,7 @@ impl Market {
                 let read = self.read(|provider| choice.needs.contains(&provider.name));
                 self.lists.extend(read);
             }
-            // Whatever was asked for must be there now, or this would not end.
+            // Each requested list must have an entry now, or this loop would not terminate.
             for name in choice.needs {
                 self.lists.entry(name).or_insert_with(|| KnownList {
                     listing: ModelListing::Failed(ListFailure::because("it was not read")),
@@ -233,8 +237,9 @@ impl Market {
         }
     }
 
-    /// Reads the lists of all providers that can be asked, or all that are not kept. Those of local providers are
-    /// given back instead of used: a search reads them only when nothing comes before them.
+    /// Reads the lists of all usable providers, or only the uncached ones without `refresh`. The lists of
+    /// local providers are returned but not stored, because a search reads those only if it finds nothing
+    /// better.
     pub(crate) fn read_all(&mut self, refresh: bool) -> BTreeMap<String, KnownList> {
         let read = self.read(|provider| refresh || !self.lists.contains_key(&provider.name));
         let is_local = |name: &str| self.providers.iter().any(|it| it.name == name && it.is_local);
@@ -249,12 +254,12 @@ impl Market {
         self.files.read(&wanted, &WireLister::default(), self.deadline)
     }
 
-    /// What is known of a provider's list.
+    /// Returns the known list of a provider.
     pub(crate) fn list(&self, provider: &str) -> Option<&KnownList> {
         self.lists.get(provider)
     }
 
-    /// The client of a candidate.
+    /// Creates the client of a candidate.
     pub(crate) fn model(&self, candidate: &ModelCandidate) -> anyhow::Result<Arc<dyn ChatModel>> {
         let provider = self.providers.iter().find(|provider| provider.name == candidate.provider);
         let provider = provider.with_context(|| format!("there is no provider {}", candidate.provider))?;
@@ -263,7 +268,7 @@ impl Market {
     }
 }
 
-/// The key in a variable.
+/// Returns the API key in a variable.
 pub(super) fn key(name: &str) -> anyhow::Result<Option<ApiKey>> {
     let key = variable(name).map(|key| ApiKey::new(&key)).transpose();
     key.with_context(|| format!("the key in the environment variable {name}"))

@@ -1,5 +1,6 @@
-//! A repository's own `.forage.toml`: it may lower limits and exclude files, because that can only make an answer
-//! smaller. Everything else in it is somebody else's wish about the user's machine: reported and ignored.
+//! A repository's own `.forage.toml`. It may lower limits and exclude files, because that can only make
+//! answers smaller. All other keys would let a stranger change the user's machine, so we report and ignore
+//! them.
 
 use std::sync::Arc;
 
@@ -60,7 +61,8 @@ fn apply(config: &mut Config, text: &str, file: &str) {
     }
 }
 
-/// Returns the value of a key with what a repository wants, if that makes answers smaller.
+/// Returns the value of `key` combined with the value that a repository requests, if that makes answers
+/// smaller.
 fn narrowed(config: &Config, key: &str, wanted: &Value) -> Option<Value> {
     let limits = &config.settings.limits;
     let present = match key {
@@ -76,7 +78,7 @@ fn narrowed(config: &Config, key: &str, wanted: &Value) -> Option<Value> {
 }
 
 fn excluded(config: &Config, wanted: &Value) -> Option<Value> {
-    // An exclusion of an exclusion would bring files back.
+    // A negated exclusion would bring files back.
     let valid = |glob: &Value| {
         let glob = glob.as_str().filter(|glob| !glob.starts_with('!'))?;
         Globs::new(&[format!("!{glob}")]).is_ok().then(|| glob.to_owned())
@@ -91,7 +93,7 @@ fn excluded(config: &Config, wanted: &Value) -> Option<Value> {
 mod tests {
     use super::*;
 
-    /// Whatever a repository says, nothing becomes larger, and nothing that was hidden is seen.
+    /// Whatever a repository's file contains, no limit may grow and no hidden file may become visible.
     #[test]
     fn fuzz_a_repository_only_narrows() {
         let seeds = forage_fuzz::seeds([
@@ -110,7 +112,7 @@ mod tests {
             assert!((100..=before.settings.limits.timeout_ms).contains(&config.settings.limits.timeout_ms));
             assert!(config.settings.search.exclude.starts_with(&before.settings.search.exclude));
             assert!(config.settings.search.exclude.iter().all(|glob| !glob.starts_with('!')));
-            // All else is as it was.
+            // All other settings must be unchanged.
             let (mut now, before) = (config.settings, before.settings);
             now.limits.text_bytes = before.limits.text_bytes;
             now.limits.timeout_ms = before.limits.timeout_ms;

@@ -1,4 +1,4 @@
-//! `[retrieval]` and `[telemetry]`: the tool `keyword_lookup`, its collection, and what is told of lookups.
+//! `[retrieval]` and `[telemetry]`: the tool `keyword_lookup`, its collection, and the telemetry of calls.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::rotated_file::RotatedFile;
 use crate::telemetry::TelemetryFile;
 
 impl Retrieval {
-    /// What the words of collections are, if the user says so.
+    /// Returns how the words of collections are processed, if the user has set this.
     fn prose(&self) -> Option<Prose> {
         if self.disable_stemmer {
             return Some(Prose::AsWritten);
@@ -38,7 +38,7 @@ impl Retrieval {
 }
 
 impl Config {
-    /// Refuses settings of collections that don't go together.
+    /// Rejects settings of collections that contradict each other.
     pub(super) fn check_retrieval(&self) -> anyhow::Result<()> {
         let retrieval = &self.settings.retrieval;
         if retrieval.url.is_some() && retrieval.directory.is_some() {
@@ -60,15 +60,15 @@ impl Config {
         Ok(())
     }
 
-    /// Returns why `keyword_lookup` is not offered although the configuration has it on, if so: the settings of its store
-    /// can't be used.
+    /// Returns why `keyword_lookup` is not offered although the configuration enables it: the settings of its
+    /// store can't be used.
     pub(crate) fn lookup_problem(&self) -> Option<String> {
         let open = || self.collection_place().and_then(|place| Ok(place.open()?));
         let error = self.settings.tool(LOOKUP).enabled.then(open)?.err()?;
         Some(format!("`keyword_lookup` is on and is not offered: {error:#}"))
     }
 
-    /// Where collections are.
+    /// Returns the location of the collection.
     pub(crate) fn collection_place(&self) -> anyhow::Result<CollectionPlace> {
         let retrieval = &self.settings.retrieval;
         let collection = retrieval.collection.clone();
@@ -84,7 +84,7 @@ impl Config {
         Ok(CollectionPlace { home, collection })
     }
 
-    /// Where the embedded store keeps collections.
+    /// Returns the directory in which the embedded store keeps collections.
     pub(crate) fn collections_directory(&self) -> anyhow::Result<PathBuf> {
         let own = self.settings.retrieval.directory.as_deref().map(std::path::absolute).transpose()?;
         own.or_else(|| Some(environment::data_directory()?.join("collections").path())).ok_or_else(|| {
@@ -92,43 +92,43 @@ impl Config {
         })
     }
 
-    /// Whether collections are on a server.
+    /// Returns true if collections are on a server.
     pub(super) fn is_on_server(&self) -> bool {
         self.settings.retrieval.is_on_server()
     }
 
-    /// The port of that server.
+    /// Returns the port of that server.
     pub(super) fn port_of_collections(&self) -> Option<u16> {
         let url = self.settings.retrieval.url().filter(|_| self.settings.retrieval.is_on_server())?;
         let has_port = url.trim().parse::<http::Uri>().is_ok_and(|uri| uri.port().is_some());
         if has_port { port(&url) } else { Some(REST_PORT) }
     }
 
-    /// Takes secrets out of what is sent to a server, unless the user has turned that off.
+    /// Returns the redactor for text that is sent to a server, unless the user has disabled redaction.
     pub(crate) fn redactor_for_collections(&self) -> anyhow::Result<Option<Redactor>> {
         let leaves = matches!(self.collection_place()?.home, Home::Server { .. });
         Ok((leaves && self.settings.secrets.redact).then(Redactor::standard))
     }
 
-    /// Why nothing is told there, if something else is in place of the file.
+    /// Returns why no telemetry is written, if the existing file can't be trusted.
     pub(crate) fn telemetry_problem(&self) -> Option<String> {
         let problem = RotatedFile::problem(self.settings.telemetry.path.as_deref()?)?;
         Some(format!("`telemetry.path` has no effect: {problem}"))
     }
 
-    /// The encoder that fills a collection: the configured one, else the one for code.
+    /// Returns the encoder that fills a collection: the configured one, or else the one for code.
     pub(crate) fn document_encoder(&self) -> Arc<dyn Encoder> {
         let prose = self.settings.retrieval.prose().unwrap_or_default();
         self.named_encoder().unwrap_or_else(|| Arc::new(CodeSuperset::with_prose(prose)))
     }
 
-    /// The configured encoder; `None` for "auto".
+    /// Returns the configured encoder, or `None` for "auto".
     fn named_encoder(&self) -> Option<Arc<dyn Encoder>> {
         let retrieval = &self.settings.retrieval;
         encoder_named(self.word("retrieval.encoder"), retrieval.prose().unwrap_or_default())
     }
 
-    /// How `keyword_lookup` works. Nothing is opened and nobody is asked before something is looked up.
+    /// Returns the settings of `keyword_lookup`. Nothing is opened or requested before the first lookup.
     pub(crate) fn lookup_settings(&self) -> LookupSettings {
         let retrieval = &self.settings.retrieval;
         let text_field = retrieval.text_field.clone();

@@ -1,4 +1,5 @@
-//! `sandbox`: whether the kernel keeps a command from everything that it does not need, and what it needs.
+//! `sandbox`: controls if the kernel restricts a command to the resources that it needs, and determines these
+//! resources.
 
 use std::path::{Path, PathBuf};
 
@@ -14,18 +15,19 @@ use super::table::Sandbox;
 use super::{Config, environment};
 use crate::answer_cache;
 
-/// What a command needs beside the roots. By default that is to read what is kept of them.
+/// The resources that a command needs in addition to the roots. By default it may only read cached data about
+/// them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Needs {
     /// TCP ports to connect to.
     pub(crate) connect: Vec<u16>,
     /// The TCP port to listen at.
     pub(crate) listen: Option<u16>,
-    /// Whether files are made in the cache directory.
+    /// True if the command creates files in the cache directory.
     pub(crate) keeps: bool,
-    /// Whether collections are looked in.
+    /// True if the command accesses collections.
     pub(crate) collections: bool,
-    /// Whether the configured engines are run.
+    /// True if the command runs the configured engines.
     pub(crate) engines: bool,
     /// Other programs to run.
     pub(crate) programs: Vec<PathBuf>,
@@ -34,8 +36,8 @@ pub(crate) struct Needs {
 }
 
 impl Config {
-    /// Restricts this thread, and what it starts from now on, to `access`. Where a wall is required, anything less than
-    /// the whole of it is an error.
+    /// Restricts this thread, and the threads and processes that it starts from now on, to `access`. If the
+    /// sandbox is required, anything less than full enforcement is an error.
     pub(crate) fn enforce_sandbox(&self, access: &Access, is_required: bool) -> anyhow::Result<Level> {
         let is_required = is_required || self.settings.sandbox == Sandbox::Require;
         let level = if self.settings.sandbox == Sandbox::Off && !is_required {
@@ -49,12 +51,13 @@ impl Config {
         Ok(level)
     }
 
-    /// Puts this thread behind the wall of a command, before it opens anything of these directories.
+    /// Moves this thread into the sandbox of a command. Must be called before the command opens anything in
+    /// these directories.
     pub(crate) fn wall_in(&self, directories: &[PathBuf], needs: &Needs) -> anyhow::Result<()> {
         self.enforce_sandbox(&self.access(&existing(directories), needs), false).map(drop)
     }
 
-    /// What calls of a tool need.
+    /// Returns the needs of calls of one tool.
     pub(crate) fn needs_of_tool(&self, name: &str) -> Needs {
         let mut needs = Needs::default();
         if let Some(tool) = TOOLS.iter().find(|tool| tool.name() == name || tool.aliases().contains(&name)) {
@@ -63,7 +66,7 @@ impl Config {
         needs
     }
 
-    /// What calls of all the tools need that agents are told of.
+    /// Returns the needs of calls of all advertised tools.
     pub(crate) fn needs_of_tools(&self) -> Needs {
         let choice = self.tools();
         let mut needs = Needs { keeps: true, ..Needs::default() };
@@ -71,14 +74,14 @@ impl Config {
         needs
     }
 
-    /// What the agent needs.
+    /// Returns the needs of the agent.
     pub(crate) fn needs_of_agent(&self) -> Needs {
         let mut needs = self.needs_of_tools();
         needs.connect.extend(self.ports_of_models());
         needs
     }
 
-    /// What it takes to fill a collection, or to look into one.
+    /// Returns the needs of filling or searching a collection.
     pub(crate) fn needs_of_collections(&self) -> Needs {
         let mut needs = Needs { collections: true, ..Needs::default() };
         needs.connect.extend(self.port_of_collections());
@@ -86,11 +89,11 @@ impl Config {
     }
 
     fn add_needs(&self, needs: &mut Needs, tool: &dyn AnyTool) {
-        // An index that is always wanted is made before the search.
+        // With the mode `always`, a search first creates a missing index.
         needs.keeps |= self.index_mode() == Some(IndexMode::Always);
         match tool.id() {
             "keyword_search" if !self.is_lexical() => {
-                // Of models that are named no list is read.
+                // If models are named, no model list is read or cached.
                 needs.keeps |= !self.names_models() || self.settings.filter.cache;
                 needs.connect.extend(self.ports_of_models());
             }
@@ -104,8 +107,8 @@ impl Config {
         }
     }
 
-    /// The ports at which models are asked, and their lists: those of the models that are named, else those of all
-    /// providers that could be asked. No proxy is ever used.
+    /// Returns the ports at which models and their lists are requested: those of the named models, or else of
+    /// all providers that could be called. We never use a proxy.
     fn ports_of_models(&self) -> Vec<u16> {
         if matches!(self.exchanges, Exchanges::Replay(_)) {
             return Vec::new();
@@ -116,7 +119,7 @@ impl Config {
         ports
     }
 
-    /// What a command that searches these directories has to reach. They have no links in them.
+    /// Returns the access that a command needs to search `roots`. These must not contain links.
     pub(crate) fn access(&self, roots: &[PathBuf], needs: &Needs) -> Access {
         let mut access = Access::of_the_system();
         access.read.extend_from_slice(roots);
@@ -139,8 +142,8 @@ impl Config {
         access
     }
 
-    /// The directories in which Forage keeps its own files, which have to be there before anything is restricted; never
-    /// within a root.
+    /// Returns the directories in which Forage keeps its own files. They must exist before the sandbox is
+    /// entered and are never inside a root.
     fn writable(&self, roots: &[PathBuf], needs: &Needs) -> Vec<PathBuf> {
         let cache = environment::cache_directory().map(|place| (place, needs.keeps));
         let collections = needs.collections && !self.is_on_server();
@@ -156,10 +159,10 @@ impl Config {
     }
 }
 
-/// Variables that name the certificates of authorities to trust in place of the system's.
+/// Variables that name trusted certificates in place of the system's.
 const AUTHORITIES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
-/// The port of an address.
+/// Returns the port of an address.
 pub(super) fn port(url: &str) -> Option<u16> {
     let uri: http::Uri = url.trim().parse().ok()?;
     uri.port_u16().or(match uri.scheme_str()? {
@@ -169,7 +172,7 @@ pub(super) fn port(url: &str) -> Option<u16> {
     })
 }
 
-/// The directories that are there, with their links followed.
+/// Returns the directories that exist, with links resolved.
 #[expect(
     clippy::disallowed_methods,
     reason = "directories that the user or the client names, not a repository's"

@@ -1,11 +1,12 @@
-//! The JSON Schema of the configuration file, from the table of settings: for editors, and for the page of documentation.
+//! The JSON Schema of the configuration file, generated from the table of settings. It is used by editors and
+//! by the documentation page.
 
 use serde_json::{Value, json};
 
 use super::settings::{Row, rows};
 
-/// The schema. Beside the standard's keywords, `x-variable` is the environment variable that goes over a key, and `x-option`
-/// the option of the command line.
+/// Returns the schema. In addition to the standard keywords, `x-variable` names the environment variable that
+/// overrides a key, and `x-option` the command-line option.
 pub(crate) fn schema() -> Value {
     let mut root = table();
     root["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");
@@ -13,7 +14,7 @@ pub(crate) fn schema() -> Value {
     for row in rows() {
         *place(&mut root, &row.path) = described(row);
     }
-    // The mode stands for the table.
+    // The mode alone may be given in place of the table.
     let filter = place(&mut root, "filter");
     *filter = json!({ "anyOf": [filter["properties"]["mode"].clone(), filter.take()] });
     root
@@ -23,7 +24,7 @@ fn table() -> Value {
     json!({ "type": "object", "properties": {}, "additionalProperties": false })
 }
 
-/// The place of a key, with the tables on the way to it.
+/// Returns the position of a key in the schema, and creates the tables on the path to it.
 fn place<'v>(root: &'v mut Value, path: &str) -> &'v mut Value {
     let mut place = root;
     for name in path.split('.') {

@@ -22,7 +22,7 @@ impl Settings {
 }
 
 impl Tool {
-    /// Looks the programs up, once. One that is missing is no error before somebody searches with it.
+    /// Looks the programs up, once. A missing program is an error only when a search needs it.
     fn engine(&self, roots: &[&Path]) -> EngineSetting {
         let names: &[&str] = match self.engine {
             EngineName::Embedded => return EngineSetting::Embedded,
@@ -36,19 +36,20 @@ impl Tool {
             match Program::resolve(Path::new(name), &search_path, roots) {
                 _ if name.is_empty() => {}
                 Ok(program) => programs.push(program),
-                // What comes after a program that is there does not matter.
+                // A missing fallback does not matter if an earlier program exists.
                 Err(_) if !programs.is_empty() => {}
                 Err(error) => missing.push(error.to_string()),
             }
         }
-        // What holds for this system is said once.
+        // Both programs may give the same reason, which should be reported once.
         missing.dedup();
         EngineSetting::External { programs, missing }
     }
 }
 
 impl Config {
-    /// Why agents are not offered `Search` although the configuration has it on: no engine of it can run.
+    /// Returns why `Search` is not offered to agents although the configuration enables it: none of its
+    /// engines can run.
     pub(crate) fn engine_problem(&self) -> Option<String> {
         let search = self.settings.tool(SEARCH);
         if search.engine == EngineName::Embedded || !search.enabled {

@@ -1,4 +1,5 @@
-//! How settings are declared, read from each source, and merged: every value with its source, every mistake with its place.
+//! Declares settings, reads them from each source and merges them. We track the source of every value and the
+//! position of every mistake.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -14,10 +15,10 @@ use toml::{Spanned, Table, Value};
 
 use super::table::{self, Settings};
 
-/// The source of a value that none of the user's sources has.
+/// The source of a value that no source of the user sets.
 pub(crate) const DEFAULT: &str = "default";
 
-/// The commands that have options for settings; an option of `Every` is taken by all.
+/// The commands that have options for settings. All commands accept the options of `Every`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum SettingsCommand {
     Every,
@@ -33,31 +34,31 @@ pub(crate) enum SettingsCommand {
 /// A row of the table of settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
-    /// Its place in the file: `limits.timeout_ms`.
+    /// The key in the file, for example `limits.timeout_ms`.
     pub(crate) path: String,
-    /// Its description, line by line.
+    /// The description, line by line.
     pub(crate) about: &'static [&'static str],
-    /// The JSON Schema of its value, with the range.
+    /// The JSON Schema of the value, including its range.
     pub(crate) schema: Json,
-    /// Its default; none for what is unset.
+    /// The default; `None` if the key is unset by default.
     pub(crate) default: Option<Value>,
     /// The environment variable.
     pub(crate) variable: Option<&'static str>,
-    /// The option of the command line: its name, the name of its value, and the commands that have it.
+    /// The command-line option: its name, the name of its value, and the commands that have it.
     pub(crate) option: Option<(&'static str, &'static str, &'static [SettingsCommand])>,
-    /// Reads a value and returns what is wrong with it.
+    /// Parses a value and returns its problem, if it has one.
     pub(super) check: fn(ValueDeserializer<'_>) -> Result<Option<Wrong>, Error>,
 }
 
-/// What is wrong with a value.
+/// A problem with a value.
 pub(super) struct Wrong {
-    /// Where in a value that is a table: `.name`, or nothing.
+    /// The position within a value that is a table, for example `.name`, or empty.
     below: String,
     problem: String,
 }
 
 impl Wrong {
-    /// With `problem` at `key` in the value.
+    /// Creates a problem at `key` within the value.
     pub(super) fn at(key: &str, problem: String) -> Self {
         Self { below: format!(".{key}"), problem }
     }
@@ -69,10 +70,11 @@ impl From<String> for Wrong {
     }
 }
 
-/// Declares the sections of the settings, and their rows.
+/// Declares the sections of the settings and their rows.
 ///
-/// A row is `name: Type`, with `as Type` where another one has the schema, and then, in this order: `= DEFAULT`; `in RANGE`;
-/// `check FUNCTION`, which returns what is wrong with a value; `from "VARIABLE"`; `option "name" "VALUE" for COMMANDS`.
+/// A row is `name: Type`, or `name: Type as Type` if the schema is that of another type. Then these may
+/// follow, in this order: `= DEFAULT`; `in RANGE`; `check FUNCTION`, which returns the problem of a value;
+/// `from "VARIABLE"`; `option "name" "VALUE" for COMMANDS`.
 macro_rules! settings {
     ($(
         $(#[doc = $section_about:literal])*
@@ -120,16 +122,16 @@ macro_rules! settings {
 }
 pub(super) use settings;
 
-/// Returns the schema of a type as a key has it, with the least and the greatest value.
+/// Returns the schema of a type for use as a key, with its minimum and maximum.
 pub(super) fn schema_of<T: JsonSchema>(range: Option<Json>) -> Json {
     let mut settings = SchemaSettings::draft2020_12();
     (settings.inline_subschemas, settings.meta_schema) = (true, None);
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
-    // An optional key is left out; it is never null.
+    // An optional key is omitted and never null.
     if let Some(word) = schema["type"].get(0).cloned() {
         schema["type"] = word;
     }
-    // Of words that are described one by one.
+    // Words that have a description each are a `oneOf`; we turn them into a plain `enum`.
     if let Some(forms) = schema["oneOf"].as_array() {
         let words: Vec<&Json> = forms.iter().map(|form| &form["const"]).collect();
         schema = json!({ "type": "string", "enum": words });
@@ -143,7 +145,7 @@ pub(super) fn schema_of<T: JsonSchema>(range: Option<Json>) -> Json {
     schema
 }
 
-/// The rows of all settings.
+/// Returns the rows of all settings.
 pub(crate) fn rows() -> &'static [Row] {
     static ROWS: LazyLock<Vec<Row>> = LazyLock::new(table::rows);
     &ROWS
@@ -153,18 +155,18 @@ pub(super) fn row(key: &str) -> Option<&'static Row> {
     rows().iter().find(|row| row.path == key)
 }
 
-/// Whether keys lie in the table of this name.
+/// Returns true if `key` is a table that contains keys.
 fn is_table(key: &str) -> bool {
     rows().iter().any(|row| row.path.strip_prefix(key).is_some_and(|rest| rest.starts_with('.')))
 }
 
 impl Row {
-    /// The words that it can be, if it is one of a few.
+    /// Returns the accepted words if the setting takes one of a few.
     fn words(&self) -> Option<Vec<&str>> {
         Some(self.schema["enum"].as_array()?.iter().filter_map(Json::as_str).collect())
     }
 
-    /// Reads the text of a variable.
+    /// Parses the text of a variable.
     fn parse(&self, text: &str) -> Result<Value, String> {
         let text = text.trim();
         match (self.schema["type"].as_str(), self.words()) {
@@ -184,7 +186,7 @@ impl Row {
         Some(format!("{value} is out of range; give {least} to {most}"))
     }
 
-    /// Whether a command has an option for it.
+    /// Returns true if a command has an option for this setting.
     fn is_of(&self, command: u8) -> bool {
         self.option.is_some_and(|(.., commands)| commands.iter().any(|it| *it as u8 == command))
     }
@@ -200,7 +202,7 @@ impl Row {
             _ => {}
         }
         let is_everywhere = command == SettingsCommand::Every as u8;
-        // What is on every page is in the way of what a command has of its own.
+        // A global option would hide a command's own options in the short help of each command.
         let option =
             Arg::new(&*self.path).long(name).help(help).global(is_everywhere).hide_short_help(is_everywhere);
         Some(match (self.schema["type"].as_str(), self.words()) {
@@ -223,29 +225,29 @@ impl Row {
     }
 }
 
-/// Adds the options that a command has for settings.
+/// Adds a command's options for settings.
 pub(crate) fn add_options(command: u8, options: clap::Command) -> clap::Command {
     options.args(rows().iter().filter_map(|row| row.option_of(command)))
 }
 
-/// Values by the keys of rows, as the command line gives them.
+/// The values that the command line gives, by key.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GivenSettings(BTreeMap<&'static str, Value>);
 
 impl GivenSettings {
-    /// Reads the options that a command has for settings.
+    /// Reads a command's options for settings.
     pub(crate) fn read(command: u8, matches: &ArgMatches) -> Self {
         let of_command = rows().iter().filter(|row| row.is_of(command));
         let given = of_command.filter_map(|row| Some((&*row.path, row.given(matches)?)));
         Self(given.collect())
     }
 
-    /// The value of a key.
+    /// Returns the value of a key.
     pub(crate) fn get<'de, T: serde::Deserialize<'de>>(&self, key: &str) -> Option<T> {
         self.0.get(key)?.clone().try_into().ok()
     }
 
-    /// Adds those of another part of the command line.
+    /// Adds the values from another part of the command line.
     pub(crate) fn extend(&mut self, others: Self) {
         self.0.extend(others.0);
     }
@@ -254,7 +256,7 @@ impl GivenSettings {
 /// A key of a file.
 pub(super) struct FileKey<'t> {
     pub(super) key: String,
-    /// The byte at which it begins.
+    /// The byte offset at which the key begins.
     at: usize,
     value: Spanned<DeValue<'t>>,
 }
@@ -269,7 +271,7 @@ impl FileKey<'_> {
     }
 }
 
-/// Returns each key of a file, those of its tables by their paths.
+/// Returns each key of a file; keys of tables by their full paths.
 pub(super) fn keys(text: &str) -> Result<Vec<FileKey<'_>>, Error> {
     let mut found = Vec::new();
     gather(DeTable::parse(text)?.into_inner(), "", &mut found);
@@ -283,7 +285,7 @@ fn gather<'t>(table: DeTable<'t>, above: &str, found: &mut Vec<FileKey<'t>>) {
         match value.into_inner() {
             DeValue::Table(inner) if is_table(&key) => gather(inner, &(key + "."), found),
             value => {
-                // The mode stands for the table.
+                // The mode alone may be given in place of the table.
                 if key == "filter" && value.is_str() {
                     "filter.mode".clone_into(&mut key);
                 }
@@ -293,23 +295,23 @@ fn gather<'t>(table: DeTable<'t>, above: &str, found: &mut Vec<FileKey<'t>>) {
     }
 }
 
-/// The number of the line that a byte is in.
+/// Returns the number of the line that contains the byte `at`.
 fn line(text: &str, at: usize) -> usize {
     text.bytes().take(at).filter(|byte| *byte == b'\n').count() + 1
 }
 
-/// Returns what is wrong with a text as TOML, with its line.
+/// Returns the message for invalid TOML, with the line number.
 pub(super) fn unreadable(text: &str, file: &str, error: &Error) -> String {
     let at = error.span().map_or(text.len(), |span| span.start);
     format!("{file}:{}: {}", line(text, at), message(error))
 }
 
-/// Returns the message of an error, with the name that was probably meant.
+/// Returns the message of an error, together with the name that was probably meant.
 fn message(error: &Error) -> String {
     let told = error.message();
     let unknown = ["unknown field `", "unknown variant `"].iter().find_map(|start| told.strip_prefix(start));
     let closest = unknown.and_then(|rest| rest.split_once('`')).and_then(|(name, rest)| {
-        // The known names are quoted alike.
+        // The parser quotes the known names in the same way.
         nearest(name, rest.split('`').skip(1).step_by(2))
     });
     let meant = closest.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
@@ -325,13 +327,13 @@ fn message(error: &Error) -> String {
     told + &meant
 }
 
-/// Returns the name that is nearest to one that nothing has, if it is near.
+/// Returns the known name that is closest to `name`, if it is close enough.
 fn nearest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let edits = |known: &&str| strsim::damerau_levenshtein(name, known);
     known.min_by_key(edits).filter(|known| edits(known) <= 2.min(name.chars().count() / 2))
 }
 
-/// Returns what a parser says of a value that it could not take, without that value: it could be a secret that was put in
+/// Removes the value from a parser's message about a value that it rejected. The value could be a secret in
 /// the wrong place.
 pub(crate) fn without_value(message: &str) -> String {
     for (before, after) in
@@ -351,7 +353,7 @@ pub(crate) fn without_value(message: &str) -> String {
     message.to_owned()
 }
 
-/// Returns what is wrong with a key that is none.
+/// Returns the message for an unknown key.
 fn unknown_key(key: &str) -> String {
     if is_table(key) {
         return format!("`{key}` is a table: write `[{key}]`, and its keys below it");
@@ -366,12 +368,12 @@ fn unknown_key(key: &str) -> String {
     }
 }
 
-/// The values that the sources give, each with its source; for all other keys the default holds.
+/// The values that the sources set, each with its source. All other keys have their defaults.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Layers(BTreeMap<&'static str, (Value, String)>);
 
 impl Layers {
-    /// Puts the keys of a file over what is there.
+    /// Adds the keys of a file, which override earlier values.
     pub(super) fn read_file(&mut self, text: &str, file: &str) -> anyhow::Result<()> {
         let unreadable = |error: &Error| anyhow!("{}", unreadable(text, file, error));
         for FileKey { key, at, value } in keys(text).map_err(|error| unreadable(&error))? {
@@ -382,7 +384,7 @@ impl Layers {
         Ok(())
     }
 
-    /// Puts the environment's values over what is there.
+    /// Adds the values of the environment, which override earlier values.
     pub(super) fn read_environment(
         &mut self,
         variable: &dyn Fn(&str) -> Option<String>,
@@ -400,12 +402,12 @@ impl Layers {
         Ok(())
     }
 
-    /// Puts the command line's values over what is there.
+    /// Adds the values of the command line, which override earlier values.
     pub(super) fn add(&mut self, given: GivenSettings) -> anyhow::Result<()> {
         given.0.into_iter().try_for_each(|(key, value)| self.set(key, value, "command line"))
     }
 
-    /// Sets a value.
+    /// Sets the value of a key.
     pub(super) fn set(&mut self, key: &str, value: impl Into<Value>, source: &str) -> anyhow::Result<()> {
         let text = value.into().to_string();
         let row = row(key).ok_or_else(|| anyhow!("{source}: {}", unknown_key(key)))?;
@@ -433,7 +435,7 @@ impl Layers {
         Ok(())
     }
 
-    /// Sets what follows from other keys, where it is not set itself.
+    /// Sets keys whose values follow from other keys, unless they are set explicitly.
     pub(super) fn settle(&mut self) -> anyhow::Result<()> {
         for (from, key, value) in [
             ("tools.search.binary", "tools.search.engine", Some("external")),
@@ -449,19 +451,19 @@ impl Layers {
         Ok(())
     }
 
-    /// The value of a key in effect; none for what is unset.
+    /// Returns the effective value of a key, or `None` if it is unset.
     pub(crate) fn get(&self, key: &str) -> Option<&Value> {
         let given = self.0.get(key).map(|(value, _)| value);
         given.or_else(|| row(key)?.default.as_ref())
     }
 
-    /// The source of the value of a key.
+    /// Returns the source of a key's value.
     pub(crate) fn source(&self, key: &str) -> &str {
         debug_assert!(row(key).is_some(), "{key}");
         self.0.get(key).map_or(DEFAULT, |(_, source)| source)
     }
 
-    /// The settings.
+    /// Returns the settings in typed form.
     pub(super) fn settings(&self) -> anyhow::Result<Settings> {
         let mut root = Table::new();
         for row in rows() {

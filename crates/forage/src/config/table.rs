@@ -1,5 +1,6 @@
-//! The table of settings: each key once, with its type, default, range, check, variable and option. Reading, merging, checks,
-//! `forage config`, its JSON Schema and the page of documentation follow from it.
+//! The table of settings. It declares each key once, with its type, default, range, check, variable and
+//! option. Reading, merging, checks, `forage config`, its JSON Schema and the documentation page follow from
+//! it.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -234,7 +235,7 @@ settings! {
     }
 }
 
-/// The rows of all settings, each tool's as those of `NAME` and its own.
+/// Returns the rows of all settings. Each tool has the common rows of `NAME` and its own ones.
 pub(super) fn rows() -> Vec<Row> {
     let (of_tools, mut rows): (Vec<Row>, Vec<Row>) =
         declared().into_iter().partition(|row| row.path.starts_with("tools."));
@@ -327,13 +328,13 @@ fn milliseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Returns what is wrong with the name of a tool.
+/// Returns the problem with the name of a tool, if it has one.
 fn wrong_name(name: &Option<String>) -> Option<String> {
     let name = name.as_deref().filter(|name| !is_name(name))?;
     Some(format!("{name:?} is not 1 to 64 letters, digits, `_` and `-`"))
 }
 
-/// Returns what is wrong with the name of a collection, of which the same is asked as of tools.
+/// Returns the problem with the name of a collection, if it has one. The rules are those for tool names.
 #[expect(clippy::ptr_arg, reason = "the type of the setting")]
 fn wrong_collection(name: &String) -> Option<String> {
     (!is_name(name)).then(|| "give 1 to 64 letters, digits, `-` or `_`".to_owned())

@@ -1,4 +1,4 @@
-//! `[tools.NAME]`: which tools agents are told of, what they are called, and what is said of them.
+//! `[tools.NAME]`: which tools are advertised to agents, and under which names and descriptions.
 
 use std::collections::BTreeMap;
 
@@ -11,13 +11,13 @@ use super::Config;
 use super::table::{Settings, Tool};
 use crate::limits::TOOL_DESCRIPTION_BYTES;
 
-/// The tool that `[retrieval]` has settings for, too.
+/// The tool that `[retrieval]` also has settings for.
 pub(super) const LOOKUP: &str = "keyword_lookup";
 
-/// The tool that external engines may answer.
+/// The tool for which external engines may be configured.
 pub(super) const SEARCH: &str = "Search";
 
-/// What is wrong with a description.
+/// Returns the problem with a description, if it has one.
 pub(super) fn wrong_description(text: &Option<String>) -> Option<String> {
     let text = text.as_deref()?;
     let bytes = text.len();
@@ -28,27 +28,27 @@ pub(super) fn wrong_description(text: &Option<String>) -> Option<String> {
 }
 
 impl Settings {
-    /// The settings of a tool.
+    /// Returns the settings of a tool.
     pub(crate) fn tool(&self, id: &str) -> Tool {
         self.tools.get(&id.to_ascii_lowercase()).cloned().unwrap_or_default()
     }
 }
 
 impl Config {
-    /// Which tools agents are told of, and how.
+    /// Returns the tools that are advertised to agents, with their wording.
     pub(crate) fn tools(&self) -> ToolSelection {
         let mut choice = self.wanted_tools();
         choice.off.extend(self.left_out().into_iter().map(|(tool, _)| tool));
         choice
     }
 
-    /// The tools that the configuration has on and that can't be offered, each with the reason.
+    /// Returns the tools that are enabled but can't be offered, each with the reason.
     pub(crate) fn left_out(&self) -> Vec<(&'static str, String)> {
         let lookup = self.lookup_problem().map(|problem| (LOOKUP, problem));
         lookup.into_iter().chain(self.engine_problem().map(|problem| (SEARCH, problem))).collect()
     }
 
-    /// The same, whether they can be offered or not.
+    /// Returns the enabled tools, including those that can't be offered.
     fn wanted_tools(&self) -> ToolSelection {
         let mut choice = ToolSelection::default();
         for tool in TOOLS {
@@ -62,7 +62,7 @@ impl Config {
         choice
     }
 
-    /// What agents of a server know the tool by that looks words up, or would if it could be offered.
+    /// Returns the name of `keyword_lookup` for agents of a server, even if the tool can't be offered.
     pub(crate) fn lookup_name(&self) -> String {
         let choice = ToolSelection { prefix: self.settings.mcp.prefix.clone(), ..self.wanted_tools() };
         let named = choice.names().unwrap_or_default();
@@ -70,8 +70,8 @@ impl Config {
         name.unwrap_or_else(|| LOOKUP.to_owned())
     }
 
-    /// Whether a server can list its tools: by the names with its prefix, and with those that it gives to clients which put
-    /// nothing in front of names.
+    /// Checks that a server can list its tools without a name clash. This covers the names with the server's
+    /// prefix, and those for clients that put no prefix of their own in front of names.
     pub(super) fn check_served(&self) -> Result<(), ToolError> {
         let mut listed: BTreeMap<String, &str> = BTreeMap::new();
         for tool in advertised(&self.served_tools())? {
@@ -85,26 +85,26 @@ impl Config {
         Ok(())
     }
 
-    /// The same tools as a server names them.
+    /// Returns the tools under the names that a server gives them.
     pub(crate) fn served_tools(&self) -> ToolSelection {
         ToolSelection { prefix: self.settings.mcp.prefix.clone(), ..self.tools() }
     }
 
-    /// What the tools are called that agents are told of.
+    /// Returns the names of the advertised tools.
     pub(crate) fn names(&self) -> ToolNames {
         let named = self.tools().names().unwrap_or_default();
         let named = named.into_iter().map(|(tool, name)| (tool.id().to_owned(), name));
         ToolNames::new(named.collect()).told(&ForAgents)
     }
 
-    /// What they are called there.
+    /// Returns the names that a server gives the tools.
     pub(crate) fn served_names(&self) -> ToolNames {
         let named = self.served_tools().names().unwrap_or_default();
         ToolNames::new(named.into_iter().map(|(tool, name)| (tool.id().to_owned(), name)).collect())
     }
 
-    /// The tool that a caller means by a name: one that agents are told of, by the name that it has for them with the
-    /// server's prefix or without, else any by its own.
+    /// Returns the tool that a caller means by `name`. Advertised tools are found by their configured names,
+    /// with or without the server's prefix; all others by their own names.
     pub(crate) fn tool(&self, name: &str) -> Result<&'static dyn AnyTool, ToolError> {
         let choice = self.tools();
         let mut tools = advertised(&choice)?;

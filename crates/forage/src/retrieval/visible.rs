@@ -1,4 +1,4 @@
-//! A collection of which somebody may see some repositories.
+//! A view of a collection that is restricted to the repositories that a caller may see.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -11,14 +11,15 @@ use forage_lookup::{
 
 use crate::limits::REPOSITORIES_KEPT;
 
-/// The payload field with the name of a repository.
+/// The payload field that holds the name of a repository.
 const REPOSITORY: &str = "repo";
 
-/// A store as if it had nothing but the repositories that may be seen: of all others nothing is found, counted or told.
+/// A store that behaves as if it contained only the visible repositories. All others are neither found nor
+/// counted nor mentioned.
 pub(crate) struct VisibleStore {
     inner: Arc<dyn PointReader>,
     is_visible: Box<dyn Fn(&str) -> bool + Send + Sync>,
-    /// Those that are there and may be seen, and when that was looked up.
+    /// The visible repositories of the collection, and the time of that lookup.
     known: Mutex<Option<(Instant, Vec<String>)>>,
 }
 
@@ -43,7 +44,7 @@ impl VisibleStore {
         Ok(names)
     }
 
-    /// The filter, and the repositories that may be seen.
+    /// Restricts the filter to the visible repositories.
     fn narrowed(&self, filter: &PointFilter, stop: &Stop) -> Result<PointFilter, StoreError> {
         let visible = self.visible(stop)?;
         if visible.is_empty() {
@@ -66,7 +67,8 @@ impl PointReader for VisibleStore {
 
     fn collection(&self, stop: &Stop) -> Result<Option<Collection>, StoreError> {
         let found = self.inner.collection(stop)?;
-        // Scores are counted anew by what may be seen: the store's tell how rare a word is in all of it.
+        // We compute the scores again from the visible points, because those of the store reveal how rare a
+        // word is in the whole collection.
         Ok(found.map(|collection| Collection { layout: ShardLayout::Keyed, points: 0, ..collection }))
     }
 

@@ -1,4 +1,4 @@
-//! One of the [`extras`](super::extras) in the files of a client: whether it is there, how it comes in and goes out.
+//! An [extra](super::extras) in a client's files: detects, adds and removes it.
 
 use std::path::{Path, PathBuf};
 
@@ -12,18 +12,18 @@ use super::pieces::{self, slots, tool_slots};
 use super::{Client, FileChange, SetupRefusal, SetupScope, file, markdown, texts};
 use crate::config::ClientDirectories;
 
-/// What extras are made of.
+/// The data from which extras are generated.
 pub(crate) struct ExtraParts {
-    /// What runs Forage.
+    /// The command that runs Forage.
     pub(crate) command: String,
-    /// The tools that agents are told of.
+    /// The tools that are advertised to agents.
     pub(crate) tools: Vec<&'static dyn AnyTool>,
-    /// The names of the variables that Forage reads, and that are set.
+    /// The names of the variables that Forage reads and that are set.
     pub(crate) variables: Vec<String>,
 }
 
 impl ExtraParts {
-    /// Those that are offered to a client.
+    /// Returns the tools that are offered to a client. Clients with file tools of their own do not need ours.
     fn offered(&self, client: &Client) -> Vec<&'static dyn AnyTool> {
         let has_files = profile(client).has_files();
         let is_offered = |tool: &&&'static dyn AnyTool| {
@@ -36,14 +36,14 @@ impl ExtraParts {
         texts::names(&self.offered(client), (!is_bare).then(|| profile(client)))
     }
 
-    /// The names by which the client is told of the tools.
+    /// Returns the names under which the client lists the tools.
     pub(super) fn tool_names(&self, client: &Client) -> Vec<String> {
         let profile = profile(client);
         self.offered(client).iter().map(|tool| profile.listed(*tool)).collect()
     }
 }
 
-/// What is known of how a client writes names.
+/// Returns the profile that describes how a client writes tool names.
 pub(crate) fn profile(client: &Client) -> Profile {
     match client.name {
         "qwen" => Profile::of("qwen-cli"),
@@ -51,7 +51,7 @@ pub(crate) fn profile(client: &Client) -> Profile {
     }
 }
 
-/// An extra in its file.
+/// An extra and its file.
 #[derive(Debug)]
 pub(crate) struct Addition {
     pub(crate) extra: &'static Extra,
@@ -62,7 +62,8 @@ pub(crate) struct Addition {
 }
 
 impl Addition {
-    /// Looks at its file; `None` for a field of the entry, and where the client has none of that scope.
+    /// Inspects the file of an extra. Returns `None` for a field of the entry, and if the client has no such
+    /// file in this scope.
     pub(crate) fn find(
         client: &'static Client,
         extra: &'static Extra,
@@ -83,14 +84,14 @@ impl Addition {
         self.file.as_ref().ok()?.text.as_deref()
     }
 
-    /// Whether something of it is there.
+    /// Returns true if at least a part of the extra is present.
     pub(crate) fn is_there(&self) -> bool {
         let Some(text) = self.text() else { return false };
         match &self.extra.how {
             How::Entry(_) => false,
             How::Json(pieces) => pieces.iter().any(|piece| {
                 let slots = slots(*piece, &pieces::known_tools());
-                // A version is not Forage's alone.
+                // A version number alone does not show that Forage wrote the file.
                 !matches!(piece, ExtraPiece::Version(..))
                     && slots.iter().any(|slot| matches!(slot.find(text), Ok(Some(_))))
             }),
@@ -99,7 +100,7 @@ impl Addition {
         }
     }
 
-    /// What it takes to have it there.
+    /// Returns the change that adds the extra.
     pub(crate) fn add(&self, words: &ExtraParts) -> Result<FileChange, SetupRefusal> {
         let file = self.file.as_ref().map_err(Clone::clone)?;
         let text = file.text.as_deref();
@@ -128,14 +129,15 @@ impl Addition {
         })
     }
 
-    /// What it takes to have it there no longer.
+    /// Returns the change that removes the extra.
     pub(crate) fn remove(&self) -> Result<FileChange, SetupRefusal> {
         let file = self.file.as_ref().map_err(Clone::clone)?;
         let Some(text) = file.text.as_deref() else { return Ok(FileChange::None) };
         let rest = match &self.extra.how {
             How::Entry(_) => return Ok(FileChange::None),
             How::Json(pieces) => pieces::remove(pieces, text)?,
-            // Somebody else's is none of ours; one that was changed is, and stays.
+            // A file that somebody else wrote is none of our business. A file of ours that was changed is
+            // refused and stays.
             How::File(text_of) => match owned::check(text, comment(*text_of)) {
                 Ok(()) => None,
                 Err(refusal) if text.contains(owned::MARK) => return Err(refusal),
@@ -150,12 +152,13 @@ impl Addition {
         })
     }
 
-    /// Does it.
+    /// Applies a change to the file.
     pub(crate) fn apply(&self, change: &FileChange) -> Result<(), SetupRefusal> {
         self.file.as_ref().map_err(Clone::clone)?.apply(change)
     }
 
-    /// The lines that come into the file, and whether each is one of its own or belongs to what may be there already.
+    /// Returns the lines that the extra adds to the file. The flag is true for the extra's own lines, and
+    /// false for containers that may already exist.
     pub(crate) fn shown(&self, words: &ExtraParts) -> Vec<(bool, String)> {
         let own = |text: String| text.lines().map(|line| (true, line.to_owned())).collect::<Vec<_>>();
         match &self.extra.how {

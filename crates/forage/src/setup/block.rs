@@ -1,8 +1,8 @@
 //! TOML and YAML: the entry is a block of lines between marks, at the end of the file or of its section.
 //!
-//! Nothing here lays out what is there already. The format's parser says before and after an edit what the file means; an
-//! edit that changes more than the entry is refused. (`toml_edit` writes `\r\n` as `\n` and ends every file with a newline,
-//! so that a file would not come back as it was.)
+//! We never reformat existing lines. The format's parser gives the file's meaning before and after an edit,
+//! and an edit that changes more than the entry is refused. (We do not use `toml_edit` because it rewrites
+//! `\r\n` as `\n` and ends every file with a newline, so the original bytes could not be restored.)
 
 use std::ops::Range;
 
@@ -13,7 +13,8 @@ use super::{FileContents, FileFormat, SetupRefusal, Spot, contents, marked, newl
 
 const BOM: char = '\u{feff}';
 
-/// Bytes of a YAML file times the brackets in it: libyaml looks at every open bracket for each token. This many take 2 s.
+/// Maximum product of a YAML file's bytes and the brackets in it, because libyaml checks every open bracket
+/// for each token. This limit takes about 2 s.
 const MAX_YAML_WORK: usize = 1 << 30;
 
 impl FileFormat {
@@ -34,19 +35,19 @@ impl FileFormat {
                 "it has {brackets} brackets, too many to be read in time"
             )));
         }
-        // The parser's own words may hold a value.
+        // The parser's own message may contain a value.
         let parsed: Value = serde_yaml_ng::from_str(text)
             .map_err(|error| refuse("YAML", "", error.location().map_or(1, |place| place.line())))?;
         Ok(if parsed.is_null() { json!({}) } else { parsed })
     }
 
-    /// The lines of the entry, in YAML with those of a section around it when there is none yet.
+    /// Returns the lines of the entry. In YAML, `with_section` adds the lines of a section around it.
     pub(super) fn lines(self, spot: Spot<'_>, value: &Value, with_section: bool) -> Vec<String> {
         if self == Self::Toml {
             let text = toml::to_string(&json!({ spot.section: { spot.name: value } })).unwrap_or_default();
             return text.lines().map(str::to_owned).collect();
         }
-        // JSON is YAML.
+        // Every JSON value is also valid YAML.
         let fields = value.as_object().into_iter().flatten().map(|(key, value)| format!("{key}: {value}"));
         let mut lines: Vec<String> = if spot.is_list {
             let mark = |index| if index == 0 { "- " } else { "  " };
@@ -61,12 +62,12 @@ impl FileFormat {
         lines
     }
 
-    /// Looks without changing anything.
+    /// Parses the file without changing anything.
     pub(super) fn inspect(self, text: &str, spot: Spot<'_>) -> Result<FileContents, SetupRefusal> {
         contents(&self.parse(text)?, spot)
     }
 
-    /// The text with the entry in it. The block that is there is brought up to date.
+    /// Returns the text with the entry added. An existing block is updated.
     pub(super) fn add(self, text: &str, spot: Spot<'_>, value: &Value) -> Result<String, SetupRefusal> {
         let before = self.parse(text)?;
         let found = contents(&before, spot)?;
@@ -94,7 +95,7 @@ impl FileFormat {
         })
     }
 
-    /// The text without the entry; `None` for a file that was created for it.
+    /// Returns the text without the entry, or `None` if the file was created for it.
     pub(super) fn remove(self, text: &str, spot: Spot<'_>) -> Result<Option<String>, SetupRefusal> {
         let before = self.parse(text)?;
         let Some(block) = marked::find(text)? else {
@@ -104,13 +105,14 @@ impl FileFormat {
                 marked::BEGIN
             )));
         };
-        // The section stays if there are entries after the block by now.
+        // The section must stay if there are now entries after the block.
         let section = section_line(spot);
         let rests = [marked::take_out(text, &block.range), Some(marked::replace(text, &block, &section))];
         let is_right = |rest: &Option<String>| {
             self.is_right(before.clone(), rest.as_deref().unwrap_or_default(), spot, None)
         };
-        // Tables of the entry that stand elsewhere, where its user or the client put them, would be one without a command.
+        // The user or the client may have put tables of the entry elsewhere. They must go too, or they would
+        // form an entry without a command.
         let has_tables = self == Self::Toml;
         let without_tables: Vec<Option<String>> = match has_tables {
             true => rests.iter().flatten().map(|rest| Some(without_tables(rest, spot))).collect(),
@@ -123,7 +125,7 @@ impl FileFormat {
             .ok_or_else(|| SetupRefusal::new("between the marks there is more than Forage wrote".to_owned()))
     }
 
-    /// Whether a text has this entry, and else means the same as before.
+    /// Returns true if `text` has this entry and otherwise means the same as before.
     fn is_right(self, mut before: Value, text: &str, spot: Spot<'_>, value: Option<&Value>) -> bool {
         take(&mut before, spot);
         self.parse(text).is_ok_and(|mut after| take(&mut after, spot).as_ref() == value && after == before)
@@ -134,7 +136,7 @@ fn section_line(spot: Spot<'_>) -> String {
     format!("{}:", spot.section)
 }
 
-/// The text with the block at the end of its section in YAML.
+/// Returns the YAML text with the block at the end of its section.
 fn in_section(text: &str, spot: Spot<'_>, lines: &[String]) -> Option<String> {
     let (mut at, mut end, mut indent) = (0, None, None);
     for line in text.split_inclusive('\n') {
@@ -156,7 +158,7 @@ fn in_section(text: &str, spot: Spot<'_>, lines: &[String]) -> Option<String> {
     Some(added + after)
 }
 
-/// The text with the fields of the entry in TOML brought up to date one by one, so that its user's comments stay.
+/// Returns the TOML text with the fields of the entry updated one by one, so that the user's comments stay.
 fn updated(text: &str, spot: Spot<'_>, value: &Value) -> Option<String> {
     let body = text.trim_start_matches(BOM);
     let file = DeTable::parse(body).ok()?;
@@ -193,7 +195,8 @@ fn updated(text: &str, spot: Spot<'_>, value: &Value) -> Option<String> {
     Some(edited)
 }
 
-/// The text without tables below the entry, each with its header up to its last line that says something.
+/// Returns the text without the tables of the entry. Each table is removed from its header to its last line
+/// that is neither blank nor a comment.
 fn without_tables(text: &str, spot: Spot<'_>) -> String {
     let is_of_entry = |line: &str| {
         let path = line.trim_start().trim_start_matches('[');
@@ -211,7 +214,7 @@ fn without_tables(text: &str, spot: Spot<'_>) -> String {
             pending.clear();
             kept.push_str(line);
         } else if code.is_empty() || code.starts_with('#') {
-            // It stands in front of the next table, unless this one goes on.
+            // Such a line belongs to the next table, unless this one continues.
             pending.push_str(line);
         } else {
             pending.clear();
@@ -220,7 +223,7 @@ fn without_tables(text: &str, spot: Spot<'_>) -> String {
     kept + &pending
 }
 
-/// Takes the entry out of a file's value, and a section that it leaves empty.
+/// Removes the entry from a file's value, and its section if that becomes empty.
 fn take(file: &mut Value, spot: Spot<'_>) -> Option<Value> {
     let section = file.get_mut(spot.section)?;
     let entry = match &mut *section {

@@ -1,4 +1,4 @@
-//! The clients: where each keeps its configuration, and what an entry looks like there.
+//! The supported clients: the location of each one's configuration, and the form of an entry in it.
 
 use std::path::{Path, PathBuf};
 
@@ -11,27 +11,27 @@ use crate::config::ClientDirectories;
 /// The name of the entry.
 pub(crate) const NAME: &str = "forage";
 
-/// Whether a command is known again as Forage's when it stands in an entry. A file of another system may be looked at, so
-/// both separators count.
+/// Returns true if the command of an entry is recognized as Forage's. Both path separators count, because the
+/// file may be from another system.
 pub(crate) fn is_forage(command: &str) -> bool {
     let name = command.rsplit(['/', '\\']).next().unwrap_or_default();
     name.strip_suffix(".exe").unwrap_or(name) == NAME
 }
 
-/// The fields of entries that hold a command: a text, with the arguments in `args`, or one list with both.
+/// The fields of an entry that hold a command: a string with the arguments in `args`, or one list with both.
 const COMMANDS: [&str; 2] = ["command", "cmd"];
 
-/// How a configuration file is written.
+/// The format of a configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FileFormat {
-    /// JSON; some clients take comments and trailing commas, and those are kept for all.
+    /// JSON. Some clients accept comments and trailing commas, so we preserve those for all.
     Json,
     Toml,
     Yaml,
 }
 
 impl FileFormat {
-    /// The name for a fenced block.
+    /// Returns the language name for a fenced code block.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Json => "json",
@@ -68,21 +68,22 @@ pub(crate) struct Client {
     pub(crate) title: &'static str,
     pub(crate) launch: Launch,
     pub(crate) format: FileFormat,
-    /// The object or table that holds the servers.
+    /// The object or table that contains the servers.
     section: &'static str,
     /// The entry as JSON, with an empty command.
     template: &'static str,
-    /// The user's file as people write it.
+    /// The path of the user's file in its displayed form.
     user_place: &'static str,
-    /// The project's file, from its root.
+    /// The path of the project's file, relative to the project's root.
     project_place: Option<&'static str>,
-    /// The version of the program with which the entry was tried; of the others we know what their documentation says.
+    /// The version of the client with which the entry was tested. For the other clients we rely on their
+    /// documentation.
     pub(crate) tried: Option<&'static str>,
-    /// What somebody should know who sets it up.
+    /// A note for users who set this client up.
     pub(crate) remark: Option<&'static str>,
 }
 
-/// A client that differs from others in its names and files alone.
+/// The defaults for a client that differs only in its names and files.
 const PLAIN: Client = Client {
     name: "",
     title: "",
@@ -100,7 +101,7 @@ const STDIO: &str = r#"{"type": "stdio", "command": "", "args": ["mcp"]}"#;
 
 const GOOSE: &str = r#"{"type": "stdio", "name": "forage", "enabled": true, "cmd": "", "args": ["mcp"], "env_keys": [], "envs": {}, "timeout": 300}"#;
 
-/// In the order in which they are shown.
+/// All clients, in display order.
 pub(crate) static CLIENTS: &[Client] = &[
     Client {
         name: "claude-code",
@@ -235,8 +236,8 @@ pub(crate) static CLIENTS: &[Client] = &[
         remark: Some("The extension for VS Code keeps a file of its own, which its MCP panel opens."),
         ..PLAIN
     },
-    // https://docs.continue.dev/customize/deep-dives/mcp: it takes files of Claude Desktop's form from these directories.
-    // Where it has a configuration, that is `CONTINUE_LIST`.
+    // https://docs.continue.dev/customize/deep-dives/mcp: it reads files in Claude Desktop's format from
+    // these directories. If it has a configuration of its own, we use `CONTINUE_LIST` instead.
     Client {
         name: "continue",
         title: "Continue",
@@ -320,7 +321,8 @@ pub(crate) static CLIENTS: &[Client] = &[
     },
 ];
 
-/// Continue where it has a configuration. <https://docs.continue.dev/reference#mcpservers>; `cn` 1.5.47 reads no other file.
+/// Continue with a configuration of its own. <https://docs.continue.dev/reference#mcpservers>; `cn` 1.5.47
+/// reads no other file.
 static CONTINUE_LIST: Client = Client {
     name: "continue",
     title: "Continue",
@@ -332,7 +334,8 @@ static CONTINUE_LIST: Client = Client {
 };
 
 impl Client {
-    /// The client as it is to be set up here: where it takes the entry from one of two files, with the one that there is.
+    /// Returns the variant of the client to set up. A client that reads its entry from one of two files is
+    /// set up in the one that exists.
     pub(super) fn variant(
         &'static self,
         scope: SetupScope,
@@ -341,11 +344,11 @@ impl Client {
         let is_there =
             |client: &Self| directories.resolve(client.user_place).is_some_and(|path| path.is_file());
         let has_list = self.name == CONTINUE_LIST.name && scope == SetupScope::User;
-        // What was put into the other file before is to be found there.
+        // We must find an entry that was earlier put into the other file.
         if has_list && !is_there(self) && is_there(&CONTINUE_LIST) { &CONTINUE_LIST } else { self }
     }
 
-    /// Whether its servers are a list.
+    /// Returns true if the servers form a list.
     pub(crate) fn is_list(&self) -> bool {
         std::ptr::eq(self, &raw const CONTINUE_LIST)
     }
@@ -362,7 +365,7 @@ impl Client {
         self.section
     }
 
-    /// The file as people write it; `None` when the client has none of that scope.
+    /// Returns the path of the file in its displayed form, or `None` if the client has no file in this scope.
     pub(crate) fn place(&self, scope: SetupScope) -> Option<&'static str> {
         match scope {
             SetupScope::User => Some(self.user_place),
@@ -370,13 +373,13 @@ impl Client {
         }
     }
 
-    /// The directory of its own in which the user's file is, where that is one that no other program makes.
+    /// Returns the directory of the user's file, if it belongs to this client alone.
     pub(super) fn directory(&self, directories: &ClientDirectories) -> Option<PathBuf> {
         let is_own = self.name == "claude-desktop" || self.name == "kilo";
         is_own.then(|| directories.resolve(self.user_place)?.parent().map(Path::to_owned)).flatten()
     }
 
-    /// The file of a scope.
+    /// Returns the path of the file in a scope.
     pub(super) fn file(
         &self,
         scope: SetupScope,
@@ -389,12 +392,12 @@ impl Client {
         }
     }
 
-    /// The entry that runs `command`.
+    /// Returns the entry that runs `command`.
     pub(crate) fn entry(&self, command: &str) -> Value {
         self.with_command(&serde_json::from_str(self.template).unwrap_or_default(), command)
     }
 
-    /// The command of an entry and its arguments.
+    /// Returns the command of an entry and its arguments.
     pub(super) fn command_line(&self, entry: &Value) -> Option<(String, Vec<String>)> {
         let texts = |value: &Value| -> Option<Vec<String>> {
             value.as_array()?.iter().map(|text| Some(text.as_str()?.to_owned())).collect()
@@ -408,14 +411,14 @@ impl Client {
         }
     }
 
-    /// The command of an entry that runs Forage's server, whatever else its user has added to it.
+    /// Returns the command of an entry that runs Forage's server. The user may have added other fields.
     pub(super) fn command_of(&self, entry: &Value) -> Option<String> {
         let (command, arguments) = self.command_line(entry)?;
         let runs_server = arguments.first().is_some_and(|argument| argument == "mcp");
         (is_forage(&command) && runs_server).then_some(command)
     }
 
-    /// The same entry with another command.
+    /// Returns the same entry with another command.
     pub(super) fn with_command(&self, entry: &Value, command: &str) -> Value {
         let mut entry = entry.clone();
         match COMMANDS.iter().find(|key| entry.get(**key).is_some()).map(|key| &mut entry[*key]) {

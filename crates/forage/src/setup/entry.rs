@@ -1,28 +1,29 @@
-//! What a client makes of Forage's entry as it stands in the file, and what in it is probably not what its user meant.
+//! Interprets Forage's entry as a client does, and detects probable mistakes in it.
 
 use serde_json::Value;
 
 use super::{Client, Site};
 
-/// What there is to start.
+/// The server that an entry describes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ServerEntry {
     pub(crate) command: String,
     pub(crate) arguments: Vec<String>,
-    /// Variables of its own, with values that may be secret.
+    /// The entry's own variables. The values may be secret.
     pub(crate) variables: Vec<(String, String)>,
-    /// Names of the variables that the client is to hand on.
+    /// The names of the variables that the client should pass on.
     pub(crate) handed_on: Vec<String>,
     pub(crate) directory: Option<String>,
-    /// It says that the client may run its tools unasked.
+    /// True if the client may run the tools without asking.
     pub(crate) is_trusted: bool,
-    /// It says that the client is to leave the server alone.
+    /// True if the entry disables the server.
     pub(crate) is_off: bool,
-    /// Its fields that no client knows, each with one that was probably meant. Values are never named.
+    /// Messages about fields that no client knows, each with the field that was probably meant. They never
+    /// contain values.
     pub(crate) typos: Vec<String>,
 }
 
-/// The fields that clients know, all together: one that another client knows is no typing error.
+/// The fields of all clients together: a field that another client knows is not a typo.
 const FIELDS: [&str; 38] = [
     "alwaysAllow",
     "alwaysLoad",
@@ -64,16 +65,16 @@ const FIELDS: [&str; 38] = [
     "url",
 ];
 
-/// Letters that a mistyped name may differ by.
+/// Maximum edit distance of a mistyped name.
 const MISTYPED: usize = 2;
 
 impl Site {
-    /// Forage's entry; `None` where there is none that runs it.
+    /// Returns Forage's entry, or `None` if no entry runs Forage.
     pub(crate) fn entry(&self) -> Option<ServerEntry> {
         read(self.client, self.entry.as_ref()?)
     }
 
-    /// Whether the entry says what Forage writes, and no more.
+    /// Returns true if the entry is exactly as Forage writes it.
     pub(crate) fn is_as_written(&self) -> bool {
         let entry = self.entry.as_ref();
         entry.is_some_and(|entry| {
@@ -105,7 +106,7 @@ fn read(client: &Client, entry: &Value) -> Option<ServerEntry> {
     })
 }
 
-/// What is said of a field that no client knows and that looks like one that some do.
+/// Returns the message for an unknown field that resembles a known one.
 fn typo(name: &str) -> Option<String> {
     if FIELDS.contains(&name) {
         return None;
@@ -113,13 +114,13 @@ fn typo(name: &str) -> Option<String> {
     let lower = name.to_lowercase();
     let near =
         FIELDS.iter().map(|field| (strsim::levenshtein(&lower, &field.to_lowercase()), *field)).min()?;
-    // Of a short name nearly everything would be left.
+    // A short name resembles nearly every other one, so we require that more than half of it agrees.
     let is_near = near.0 <= MISTYPED && near.0 * 2 < name.chars().count();
     is_near.then(|| format!("`{name}` in the entry is no setting; `{}` was probably meant", near.1))
 }
 
-/// A value with `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `{env:NAME}` and `$NAME` in it replaced as clients do; one
-/// that names what there is not is empty.
+/// Expands `${NAME}`, `${NAME:-default}`, `${env:NAME}`, `{env:NAME}` and `$NAME` in a value as clients do.
+/// An unset variable becomes empty.
 pub(crate) fn expanded(value: &str, variable: &dyn Fn(&str) -> Option<String>) -> String {
     let mut text = String::new();
     let mut rest = value;
@@ -140,7 +141,8 @@ pub(crate) fn expanded(value: &str, variable: &dyn Fn(&str) -> Option<String>) -
     text + rest
 }
 
-/// The name that a text begins with a reference to, what stands for it if it is not set, and the bytes of all that.
+/// Parses the reference at the beginning of `text`. Returns the variable's name, its default, and the length
+/// of the reference in bytes.
 fn reference(text: &str) -> Option<(&str, Option<&str>, usize)> {
     let is_name = |name: &str| {
         !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')

@@ -1,4 +1,4 @@
-//! An extra that is a field of the entry: what comes into it, and out again.
+//! Extras that are fields of the entry: adds and removes them.
 
 use serde_json::{Value, json};
 
@@ -7,12 +7,12 @@ use super::addition::ExtraParts;
 use super::extras::{Extra, ExtraField, How};
 use super::pieces::known_tools;
 
-/// A field of the entry, with what comes into it.
+/// A field of the entry and its content.
 #[derive(Debug)]
 pub(crate) struct Extension {
     field: ExtraField,
     names: Vec<String>,
-    /// All names that may be Forage's in it.
+    /// All names in the field that may come from Forage.
     known: Vec<String>,
 }
 
@@ -26,7 +26,7 @@ impl Extension {
         }
     }
 
-    /// Puts it into an entry.
+    /// Adds the field to an entry.
     pub(super) fn put(&self, entry: &mut Value) {
         let key = self.key();
         let Some(fields) = entry.as_object_mut() else { return };
@@ -36,7 +36,7 @@ impl Extension {
             ExtraField::Tools(_) | ExtraField::Variables(_) => {
                 let list = fields.entry(key).or_insert_with(|| json!([]));
                 let Some(list) = list.as_array_mut() else { return };
-                // In front, where an editor of files puts them.
+                // New names go first, as in all our edits of files.
                 for name in self.names.iter().rev() {
                     if !list.iter().any(|item| item == name) {
                         list.insert(0, Value::from(name.as_str()));
@@ -53,7 +53,7 @@ impl Extension {
         }
     }
 
-    /// Takes it out of an entry.
+    /// Removes the field from an entry.
     pub(super) fn take(&self, entry: &mut Value) {
         let key = self.key();
         let Some(fields) = entry.as_object_mut() else { return };
@@ -81,7 +81,7 @@ impl Extension {
     }
 }
 
-/// The field of the entry that an extra is.
+/// Returns the field of the entry for an extra.
 pub(crate) fn extension(
     extra: &Extra,
     client: &Client,

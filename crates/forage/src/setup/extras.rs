@@ -1,11 +1,12 @@
-//! What a client takes beside the entry, each only where it is asked for: the table.
+//! The table of extras: additions to a client's configuration other than the entry, each made only on
+//! request.
 //!
-//! Where clients were at hand, the forms were tried or read in them, in November 2026; else they are those of their
-//! documentation. The sources stand beside the rows.
+//! The formats were tested with the clients, or read in their sources, in November 2026 where we had them.
+//! All others follow the documentation. Each row cites its source.
 
 use super::clients::SetupScope;
 
-/// What can be asked for beside the entry.
+/// The kinds of extras.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum With {
     Permission,
@@ -17,11 +18,11 @@ pub(crate) enum With {
 }
 
 impl With {
-    /// In the order in which they are put in.
+    /// All kinds, in the order in which they are added.
     pub(crate) const ALL: [Self; 6] =
         [Self::Permission, Self::Variables, Self::Instructions, Self::Skill, Self::Agent, Self::Hooks];
 
-    /// Its name as an argument, its help, and words to be read after «The client takes no ».
+    /// Returns the name as an argument, the help text, and the words for "The client takes no …".
     fn words(self) -> [&'static str; 3] {
         match self {
             Self::Permission => [
@@ -62,25 +63,25 @@ impl With {
     }
 }
 
-/// Something that a client takes beside the entry.
+/// An extra of a client.
 #[derive(Debug)]
 pub(crate) struct Extra {
     pub(crate) with: With,
-    /// The files as people write them; `None` where the client has none of that scope. For a field of the entry they
-    /// are that of the entry, and empty here.
+    /// The displayed paths of the files, by scope; `None` if the client has no file in that scope. A field of
+    /// the entry is in the entry's file, so both are `None`.
     user: Option<&'static str>,
     project: Option<&'static str>,
     pub(super) how: How,
 }
 
-/// How it is put in.
+/// The ways in which an extra is added.
 #[derive(Debug)]
 pub(super) enum How {
     Entry(ExtraField),
     Json(&'static [ExtraPiece]),
-    /// A file of Forage's own.
+    /// A file that Forage owns as a whole.
     File(OwnFileText),
-    /// Lines between marks. `AGENTS.md` is read by many clients, so that names are as the server has them there.
+    /// Lines between marks. Many clients read `AGENTS.md`, so tools have the server's names there.
     Block,
 }
 
@@ -88,27 +89,29 @@ pub(super) enum How {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ExtraField {
     True(&'static str),
-    /// A list with the names of the tools.
+    /// A list of the names of the tools.
     Tools(&'static str),
-    /// A list with the names of variables.
+    /// A list of the names of variables.
     Variables(&'static str),
-    /// An object with variables, and how a value refers to one of the client by its `NAME`.
+    /// An object of variables. The second string is the syntax in which a value refers to the client's
+    /// variable `NAME`.
     References(&'static str, &'static str),
 }
 
-/// A value in a file of JSON, below these objects.
+/// A value in a JSON file, inside the objects of its path.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ExtraPiece {
-    /// An element of a list.
+    /// A list element.
     Text(&'static [&'static str], &'static str),
-    /// An element for each tool, and what stands in front of its name.
+    /// A list element for each tool, with a prefix for its name.
     Tools(&'static [&'static str], &'static str),
-    /// An element of a list: fields with texts.
+    /// A list element that is an object of strings.
     Fields(&'static [&'static str], &'static [(&'static str, &'static str)]),
-    /// A member with a text.
+    /// A member with a string value.
     Member(&'static [&'static str], &'static str, &'static str),
-    /// A number that the client wants to find in its file. It comes last into one that is made, so that it is its first
-    /// line and tells that file from a user's, and goes with the file alone.
+    /// A version number that the client requires in its file. We insert it last into a new file, so that it
+    /// becomes the first line and distinguishes that file from a user's. It is removed only together with the
+    /// file.
     Version(&'static str, u64),
     /// An element that calls `forage hook`.
     Hook(Hook),
@@ -116,14 +119,14 @@ pub(super) enum ExtraPiece {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hook {
-    /// The lists below which it stands.
+    /// The path of the list that contains the hook.
     pub(super) path: &'static [&'static str],
     pub(super) event: HookEvent,
     pub(super) matcher: Option<&'static str>,
     pub(super) form: HookForm,
 }
 
-/// When a hook is called.
+/// The events at which a hook is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum HookEvent {
     SessionStart,
@@ -131,7 +134,7 @@ pub(crate) enum HookEvent {
 }
 
 impl HookEvent {
-    /// The argument of `forage hook`.
+    /// Returns the argument of `forage hook`.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::SessionStart => "session-start",
@@ -140,27 +143,27 @@ impl HookEvent {
     }
 }
 
-/// How a client writes a hook.
+/// The formats in which clients write a hook.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum HookForm {
-    /// As Claude Code, with this time limit, for a shell that is POSIX's or cmd.
+    /// Claude Code's format, with this time limit in seconds. The shell is POSIX or cmd.
     Claude(u64),
-    /// The same, with milliseconds, for a shell that is POSIX's or PowerShell.
+    /// The same format with milliseconds. The shell is POSIX or PowerShell.
     Gemini(u64),
     Copilot,
     Cursor,
 }
 
-/// What a file of Forage's own says.
+/// The content of a file that Forage owns.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum OwnFileText {
-    /// The instructions, with lines in front.
+    /// The instructions, with lines of front matter.
     Rule(&'static [&'static str]),
     Skill,
     Agent(AgentForm),
 }
 
-/// How a client writes a sub-agent.
+/// The formats in which clients write a sub-agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AgentForm {
     Claude,
@@ -173,7 +176,7 @@ pub(crate) enum AgentForm {
 }
 
 impl Extra {
-    /// The file as people write it.
+    /// Returns the path of the file in its displayed form.
     pub(crate) fn place(&self, scope: SetupScope) -> Option<&'static str> {
         match scope {
             SetupScope::User => self.user,
@@ -181,7 +184,7 @@ impl Extra {
         }
     }
 
-    /// Where in its file it stands, in a few words.
+    /// Returns a short description of the position in the file.
     pub(crate) fn about(&self) -> String {
         match &self.how {
             How::Entry(
@@ -282,8 +285,8 @@ static CLAUDE_CODE: &[Extra] = &[
     ),
 ];
 
-/// <https://developers.openai.com/codex/config-reference>, /hooks, /skills, /subagents; 0.169.0. It asks for no permission:
-/// the tools say that they only read.
+/// <https://developers.openai.com/codex/config-reference>, /hooks, /skills, /subagents; 0.169.0. It needs no
+/// permission because the tools declare that they are read-only.
 static CODEX: &[Extra] = &[
     entry(Variables, ExtraField::Variables("env_vars")),
     block(Some("~/.codex/AGENTS.md"), Some("AGENTS.md")),
@@ -305,7 +308,7 @@ static CODEX: &[Extra] = &[
 ];
 
 /// The documentation in its package, 0.61.0: tools/mcp-server.md, cli/gemini-md.md, cli/creating-skills.md,
-/// core/subagents.md, hooks/reference.md. Only what a hook says after a tool reaches the model.
+/// core/subagents.md, hooks/reference.md. The model only sees the output of hooks that run after a tool.
 static GEMINI_CLI: &[Extra] = &[
     entry(Permission, ExtraField::True("trust")),
     entry(Variables, ExtraField::References("env", "$NAME")),
@@ -332,8 +335,8 @@ static GEMINI_CLI: &[Extra] = &[
     ),
 ];
 
-/// The documentation in its package, 0.24.4: features/mcp.md, skills.md, sub-agents.md, hooks.md. A hook before a tool has
-/// to decide whether it runs; one after it only adds.
+/// The documentation in its package, 0.24.4: features/mcp.md, skills.md, sub-agents.md, hooks.md. A hook
+/// before a tool must decide if the tool runs; a hook after it only adds text.
 static QWEN: &[Extra] = &[
     entry(Permission, ExtraField::True("trust")),
     block(Some("~/.qwen/QWEN.md"), Some("QWEN.md")),
@@ -355,8 +358,8 @@ static QWEN: &[Extra] = &[
     ),
 ];
 
-/// <https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot> and /reference/hooks-configuration; 1.0.102. It
-/// hands on no variable but `PATH` that the entry does not name.
+/// <https://docs.github.com/en/copilot/how-tos/copilot-cli/customize-copilot> and
+/// /reference/hooks-configuration; 1.0.102. It passes on only `PATH` and the variables that the entry names.
 static COPILOT: &[Extra] = &[
     entry(Variables, ExtraField::References("env", "${NAME}")),
     block(Some("~/.copilot/copilot-instructions.md"), None),
@@ -374,8 +377,8 @@ static COPILOT: &[Extra] = &[
     ),
 ];
 
-/// <https://opencode.ai/docs/permissions/>, /rules/, /skills/, /agents/; 1.18.33. What it has of hooks are programs in
-/// JavaScript.
+/// <https://opencode.ai/docs/permissions/>, /rules/, /skills/, /agents/; 1.18.33. Its hooks are JavaScript
+/// programs.
 static OPENCODE: &[Extra] = &[
     extra(
         Permission,
@@ -392,7 +395,8 @@ static OPENCODE: &[Extra] = &[
     ),
 ];
 
-/// <https://cursor.com/docs/rules>, /skills, /subagents, /hooks. Permissions and the user's own rules are in its settings.
+/// <https://cursor.com/docs/rules>, /skills, /subagents, /hooks. Permissions and the user's own rules are in
+/// its settings, not in files.
 static CURSOR: &[Extra] = &[
     rule(&["description: Searching code", "alwaysApply: true"], None, Some(".cursor/rules/forage.mdc")),
     skill(Some("~/.cursor/skills/forage/SKILL.md"), Some(".cursor/skills/forage/SKILL.md")),
@@ -424,7 +428,7 @@ static VSCODE: &[Extra] = &[
     agent(AgentForm::Copilot, None, Some(".github/agents/forage-search.agent.md")),
 ];
 
-/// What each client takes beside the entry.
+/// The extras of each client.
 static EXTRAS: &[(&str, &[Extra])] = &[
     ("claude-code", CLAUDE_CODE),
     ("codex", CODEX),
@@ -510,21 +514,21 @@ static EXTRAS: &[(&str, &[Extra])] = &[
     ),
 ];
 
-/// What a client takes beside the entry.
+/// Returns the extras of a client.
 pub(crate) fn of(client: &str) -> &'static [Extra] {
     EXTRAS.iter().find(|(name, _)| *name == client).map_or(&[], |(_, extras)| extras)
 }
 
-/// What somebody should know who has hooks put in.
+/// Returns a note for users who install hooks.
 pub(crate) fn hooks_remark(client: &str) -> Option<&'static str> {
-    // 0.169.0: `codex exec` says nothing of those that it passes over.
+    // 0.169.0: `codex exec` skips untrusted hooks silently.
     (client == "codex").then_some(
         "Codex runs no hook that you have not trusted: start `codex`, which asks for that when it finds new ones. Until then it \
          passes over them, and `codex exec` does so without a word.",
     )
 }
 
-/// The names of the clients that have a row.
+/// Returns the names of the clients in the table.
 #[cfg(test)]
 pub(super) fn clients() -> impl Iterator<Item = &'static str> {
     EXTRAS.iter().map(|(name, _)| *name)

@@ -1,5 +1,5 @@
-//! A client's configuration file: read once, written whole or not at all, and only if nobody else has written it
-//! meanwhile.
+//! A client's configuration file. It is read once and replaced atomically, and only if nothing else has
+//! changed it in the meantime.
 #![expect(
     clippy::disallowed_methods,
     reason = "the configuration of a client, which the user asks to be changed"
@@ -13,22 +13,24 @@ use super::{FileChange, SetupRefusal};
 use crate::config::ClientDirectories;
 use crate::private_file;
 
-/// Bytes of a configuration file that are read. Claude Code keeps its history in one, which may take some megabytes.
+/// Maximum bytes of a configuration file. Claude Code keeps its history in one, which can grow to several
+/// megabytes.
 const MOST_BYTES: u64 = 64 << 20;
 
-/// A file as it was found.
+/// A file in the state in which it was read.
 #[derive(Debug)]
 pub(super) struct FoundFile {
-    /// The file itself, behind all links.
+    /// The path of the file itself, with all links resolved.
     target: PathBuf,
     is_link: bool,
-    /// What it held; `None` when there is no such file.
+    /// The content; `None` if the file does not exist.
     pub(super) text: Option<String>,
-    /// The project that it is in, and which others read, too.
+    /// The project that contains the file; other people read this file too.
     project: Option<PathBuf>,
 }
 
-/// Reads the file. One of a project may not lead out of it, since the project may be anybody's.
+/// Reads the file. The path of a project's file must not lead out of the project, because a stranger may have
+/// written that project.
 pub(super) fn read(path: &Path, project: Option<&Path>) -> Result<FoundFile, SetupRefusal> {
     let refuse = |problem: String| SetupRefusal::new(problem);
     let link = fs::symlink_metadata(path);
@@ -51,7 +53,7 @@ pub(super) fn read(path: &Path, project: Option<&Path>) -> Result<FoundFile, Set
     Ok(FoundFile { target, is_link, text, project: project.map(real) })
 }
 
-/// A file that does not exist yet, below directories of which the last ones may not exist either.
+/// Describes a file that does not exist yet. Its parent directories may not exist either.
 fn missing(path: &Path, project: Option<&Path>) -> Result<FoundFile, SetupRefusal> {
     let there = path.ancestors().skip(1).find(|directory| fs::symlink_metadata(directory).is_ok());
     if let Some(there) = there {
@@ -86,12 +88,13 @@ fn text_of(target: &Path) -> Result<String, SetupRefusal> {
 }
 
 impl FoundFile {
-    /// Whether the file may be removed when nothing is left in it: behind a link it was somebody else's before.
+    /// Returns true if the file may be deleted when it becomes empty. A file behind a link existed before us
+    /// for another purpose.
     pub(super) fn may_go(&self) -> bool {
         !self.is_link
     }
 
-    /// Replaces the file's text; owner, group and permissions stay.
+    /// Replaces the file's text. Owner, group and permissions stay.
     pub(super) fn write(&self, text: &str) -> Result<(), SetupRefusal> {
         self.check_unchanged()?;
         let written = match &self.text {
@@ -102,7 +105,7 @@ impl FoundFile {
         written.map_err(|error| SetupRefusal::new(format!("it can't be written: {error}")))
     }
 
-    /// Does what is to be done.
+    /// Applies a change.
     pub(super) fn apply(&self, change: &FileChange) -> Result<(), SetupRefusal> {
         match change {
             FileChange::None => Ok(()),
@@ -114,13 +117,13 @@ impl FoundFile {
         }
     }
 
-    /// Removes the file, and the directory that was made for it if nothing else is in that.
+    /// Removes the file, and the directories that were created for it if they are empty.
     pub(super) fn remove(&self) -> Result<(), SetupRefusal> {
         self.check_unchanged()?;
         fs::remove_file(&self.target)
             .map_err(|error| SetupRefusal::new(format!("it can't be removed: {error}")))?;
-        // Directories that were made for it: empty ones below the project, or below those that the user's files are in. An
-        // empty one would pass for a client that is installed.
+        // Remove the empty directories up to the project, or up to the base directories of the user's files.
+        // An empty one would look like an installed client.
         let bases = match &self.project {
             Some(project) => vec![project.clone()],
             None => ClientDirectories::find().bases().iter().map(|base| real(base)).collect(),
@@ -128,7 +131,7 @@ impl FoundFile {
         for directory in self.target.ancestors().skip(1) {
             let is_own = bases.iter().any(|base| directory.starts_with(base))
                 && !bases.iter().any(|base| base.starts_with(directory));
-            // It fails, as it should, for a directory that holds something.
+            // Removing a directory that is not empty fails, which is intended.
             if !is_own || fs::remove_dir(directory).is_err() {
                 break;
             }

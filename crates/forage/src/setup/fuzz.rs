@@ -1,17 +1,18 @@
-//! Clients' configuration files with any text: what is not understood is refused, and of all else no byte is lost.
+//! Fuzzes edits of clients' configuration files with arbitrary text. A file that is not understood must be
+//! refused, and no byte of any other may be lost.
 
 use forage_fuzz::{seeds, target};
 use serde_json::{Value, json};
 
 use super::{CLIENTS, Client, FileFormat, added, jsonc, removed};
 
-/// Whether all of a text is in another, in its order.
+/// Returns true if `longer` contains all bytes of `text` in the same order.
 fn is_within(text: &str, longer: &str) -> bool {
     let mut rest = longer.bytes();
     text.bytes().all(|byte| rest.any(|other| other == byte))
 }
 
-/// What a file means, by a reader that is not ours; `None` where it can't read it.
+/// Returns a file's value according to an independent parser, or `None` if that can't read it.
 fn meaning(format: FileFormat, text: &str) -> Option<Value> {
     let text = text.trim_start_matches('\u{feff}');
     let value = match format {
@@ -31,7 +32,8 @@ fn check(client: &Client, text: &str) {
         FileFormat::Json => jsonc::inspect(text, spot),
         format => format.inspect(text, spot),
     };
-    // What is not understood, and an entry that is somebody else's, is left as it is before it comes to an edit.
+    // Production code refuses a file that is not understood, or whose entry is foreign, before it edits
+    // anything.
     let Ok(found) = found else { return };
     if found.entry.as_ref().is_some_and(|entry| client.command_of(entry).is_none()) {
         return;
@@ -42,12 +44,12 @@ fn check(client: &Client, text: &str) {
     let is_new = found.entry.is_none();
     if is_new {
         assert!(is_within(text, &after), "{name}: something is gone: {after}");
-        // Marks with nothing between them were there before, and go.
+        // Marks with nothing between them were in the text before and are removed.
         if !text.contains("<<< forage") {
             assert_eq!(removed(client, &after), Ok(Some(text.to_owned())), "{name}: {after}");
         }
     }
-    // What the other reader understood it understands still, and nothing else has changed.
+    // The independent parser must still understand the file, and nothing else may have changed.
     let Some(mut expected) = before else { return };
     let Some(section) =
         expected.as_object_mut().map(|file| file.entry(spot.section).or_insert_with(|| json!({})))
@@ -66,7 +68,7 @@ fn check(client: &Client, text: &str) {
 fn check_all(format: FileFormat, text: &str) {
     let mut seen = Vec::new();
     for client in CLIENTS.iter().filter(|client| client.format == format) {
-        // Some differ in where their file is and in nothing else.
+        // Some clients differ only in the location of their file.
         let spot = (client.spot().section, client.spot().name);
         if !seen.contains(&spot) {
             seen.push(spot);
@@ -83,9 +85,9 @@ fn any_json_is_refused_or_keeps_every_byte() {
         "{\r\n\t\"theme\": \"dark\",\r\n\t\"context_servers\": {\"forage\": {\"command\": \"forage\"}}\r\n}\r\n",
         "{}",
         "// nothing else\n{\n}\n",
-        // Found: what was put in had other line ends than what was put there again.
+        // Regression: the inserted text had other line ends than the text for the second insertion.
         "\r\n",
-        // Found: an entry was put behind what is no JSON.
+        // Regression: an entry was inserted after text that is not JSON.
         "\r\n\u{2028}",
     ]);
     target!(&seeds, |input| check_all(FileFormat::Json, &String::from_utf8_lossy(input)));
@@ -98,7 +100,7 @@ fn any_toml_is_refused_or_keeps_every_byte() {
         "\u{feff}a.b = 1\r\n[[list]]\r\nx = \"\"\"\r\n# >>> forage\r\n\"\"\"\r\nt = 1979-05-27T07:32:00Z\r\n",
         "# >>> forage\n[mcp_servers.forage]\ncommand = \"forage\"\n# <<< forage\n[z]\n",
         "mcp_servers = { a = { command = \"x\" } }\n",
-        // Found: what somebody has put between the marks went.
+        // Regression: the user's text between the marks was lost.
         "# >>> forage\n# [mcp_servers.forage]\n# <<< forage\n[z]\n",
     ]);
     target!(&seeds, |input| check_all(FileFormat::Toml, &String::from_utf8_lossy(input)));
@@ -111,13 +113,13 @@ fn any_yaml_is_refused_or_keeps_every_byte() {
         "---\nextensions:\n    a:\n        b: 1\n# end",
         "a: >-\n  folded\n  text\nb:\n- 1\n- x: 2\n",
         "# >>> forage\nextensions:\n  forage:\n    enabled: true\n# <<< forage\n",
-        // Found: what somebody has put between the marks went.
+        // Regression: the user's text between the marks was lost.
         "# >>> forage\nextensions:\n    enabled: tr0e\n# <<< forage\n",
-        // Found: between these marks an entry came without its section.
+        // Regression: an entry was inserted between these marks without its section.
         "# >>> forage\n# <<< forage\n",
-        // Found: an entry was put beside keys that are all indented.
+        // Regression: an entry was inserted next to keys that are all indented.
         "---\n    a:\n        b: 1\n# end",
-        // Found: a text in block form behind a name that is no plain one, which got a line end.
+        // Regression: a block scalar after a key that is not a plain one got a line end.
         "extensions:\n  a:\n    \u{fffd}: |\n      o",
     ]);
     target!(&seeds, |input| check_all(FileFormat::Yaml, &String::from_utf8_lossy(input)));

@@ -1,13 +1,14 @@
-//! JSON with comments and trailing commas, edited in place: a member goes in or out, every other byte stays.
+//! JSON with comments and trailing commas, edited in place: a member is inserted or removed, and all other
+//! bytes stay.
 //!
-//! The syntax is `jsonc-parser`'s. We don't edit its concrete syntax tree: that spreads an object of one line over
-//! several when a member comes in, and leaves it so when the member goes out.
+//! The parser is `jsonc-parser`. We do not edit its concrete syntax tree: it spreads a one-line object over
+//! several lines when a member is inserted, and does not undo this when the member is removed.
 //!
-//! A new member comes first in its container, so that one splice puts it in and the reverse takes it out:
+//! A new member comes first in its container, so that one splice inserts it and the reverse removes it:
 //! - on a line of its own, after the comments on the line of the brace;
 //! - before the first member, if that is on the line of the brace;
-//! - directly after the brace of an empty container. One that is made for it has white space there, which tells that it
-//!   goes with the member.
+//! - directly after the brace of an empty container. A container that we create for the member has white
+//!   space there, which shows that it must be removed together with the member.
 
 use std::ops::Range;
 
@@ -19,29 +20,30 @@ use serde_json::Value;
 
 use super::{FileContents, SetupRefusal, Spot, contents, newline};
 
-/// A place in a file: below these objects, which are made where they are missing.
+/// A position in a file: inside the objects of `path`, which are created if they are missing.
 #[derive(Clone, Copy)]
 pub(super) struct JsonTarget<'a> {
     pub(super) path: &'a [&'a str],
     pub(super) leaf: Leaf<'a>,
 }
 
-/// The kind of value at a place.
+/// The kinds of values at a position.
 #[derive(Clone, Copy)]
 pub(super) enum Leaf<'a> {
     /// A member of an object.
     Member(&'a str),
-    /// The element of a list that this is true of.
+    /// The list element for which this returns true.
     Element(&'a dyn Fn(&Value) -> bool),
 }
 
-/// Spaces for one level in a file that shows no indentation of its own.
+/// One level of indentation in a file that has no indentation of its own.
 const INDENT: &str = "  ";
 
-/// Edits of one entry. A file that needs more is refused.
+/// Maximum edits for one entry. A file that needs more is refused.
 const MAX_EDITS: usize = 256;
 
-/// The syntax that editors and agents read in such files: JSON with comments and trailing commas, no JSON5.
+/// The dialect that editors and agents accept in such files: JSON with comments and trailing commas, but not
+/// JSON5.
 const DIALECT: ParseOptions = ParseOptions {
     allow_comments: true,
     allow_loose_object_property_names: false,
@@ -55,29 +57,29 @@ const DIALECT: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// Looks without changing anything.
+/// Parses the file without changing anything.
 pub(super) fn inspect(text: &str, spot: Spot<'_>) -> Result<FileContents, SetupRefusal> {
     let Some(document) = Document::open(text)? else { return Ok(FileContents::default()) };
     document.way(spot.target())?;
     contents(&value(&document.root), spot)
 }
 
-/// Reads a whole file.
+/// Parses a whole file.
 pub(super) fn read(text: &str) -> Result<Value, SetupRefusal> {
     Ok(value(&Document::parse(body(text))?.root))
 }
 
-/// Finds the value at a place.
+/// Returns the value at a position.
 pub(super) fn find(text: &str, target: JsonTarget<'_>) -> Result<Option<Value>, SetupRefusal> {
     let Some(document) = Document::open(text)? else { return Ok(None) };
     Ok(document.way(target)?.get(target.path.len() + 1).map(|member| value(member.value)))
 }
 
-/// The text with a value at a place. A value that is there already is brought to say the same by small edits, so that
-/// its user's comments and layout stay.
+/// Returns the text with a value at a position. An existing value is adapted by small edits, so that the
+/// user's comments and layout stay.
 pub(super) fn add(text: &str, target: JsonTarget<'_>, wanted: &Value) -> Result<String, SetupRefusal> {
     let Some(before) = Document::open(text)? else {
-        // Without a final newline, which a file that was created has.
+        // We add no final newline here, which distinguishes this file from one that we created.
         return Ok(format!("{text}{}", whole(target, wanted, newline(text))));
     };
     let mut added = before.body.to_owned();
@@ -98,7 +100,8 @@ pub(super) fn add(text: &str, target: JsonTarget<'_>, wanted: &Value) -> Result<
     Ok(format!("{}{added}", bom(text)))
 }
 
-/// The text without the value at a place; `None` when it is what [`created`] gives, so that the file goes, too.
+/// Returns the text without the value at a position, or `None` if the text equals the output of [`created`],
+/// so that the file should be deleted.
 pub(super) fn remove(text: &str, target: JsonTarget<'_>) -> Result<Option<String>, SetupRefusal> {
     let Some(document) = Document::open(text)? else { return Ok(Some(text.to_owned())) };
     let way = document.way(target)?;
@@ -118,7 +121,7 @@ pub(super) fn remove(text: &str, target: JsonTarget<'_>) -> Result<Option<String
     Ok(Some(format!("{}{removed}", bom(text))))
 }
 
-/// The text of a file that has nothing but this value at its place.
+/// Returns the text of a new file that contains only this value at its position.
 pub(super) fn created(target: JsonTarget<'_>, value: &Value) -> String {
     whole(target, value, "\n") + "\n"
 }
@@ -129,7 +132,7 @@ fn whole(target: JsonTarget<'_>, value: &Value, newline: &'static str) -> String
 }
 
 fn is_blank(text: &str) -> bool {
-    // JSON's own white space: Unicode has more, which is no part of a document.
+    // Only JSON's own white space counts. Unicode has more, which is not allowed in a document.
     body(text).trim_matches([' ', '\t', '\n', '\r']).is_empty()
 }
 
@@ -141,7 +144,8 @@ fn bom(text: &str) -> &str {
     &text[..text.len() - body(text).len()]
 }
 
-/// The meaning of a node. Of a key that occurs twice the last counts, and a number that is out of range is its own text.
+/// Returns the value of a node. The last one of duplicate keys wins, and a number that is out of range is
+/// kept as text.
 fn value(node: &Node<'_>) -> Value {
     node.clone().into()
 }
@@ -167,7 +171,7 @@ fn members<'n>(container: &'n Node<'_>) -> Vec<Member<'n>> {
     }
 }
 
-/// A replacement of bytes.
+/// A replacement of a byte range.
 struct Edit {
     range: Range<usize>,
     text: String,
@@ -183,12 +187,12 @@ impl Edit {
 struct Document<'t> {
     body: &'t str,
     root: Node<'t>,
-    /// With comments.
+    /// All tokens, including comments.
     tokens: Vec<TokenAndRange<'t>>,
 }
 
 impl<'t> Document<'t> {
-    /// Parses a file; `None` for one that holds white space alone.
+    /// Parses a file. Returns `None` if it contains only white space.
     fn open(text: &'t str) -> Result<Option<Self>, SetupRefusal> {
         (!is_blank(text)).then(|| Self::parse(body(text))).transpose()
     }
@@ -204,7 +208,8 @@ impl<'t> Document<'t> {
         Ok(Self { body, root, tokens: parsed.tokens.unwrap_or_default() })
     }
 
-    /// The way to a place, as far as it is there: the top level, the containers, and at the end the value itself.
+    /// Returns the existing nodes on the path to a position: the top level, the containers, and finally the
+    /// value itself.
     fn way(&self, target: JsonTarget<'_>) -> Result<Vec<Member<'_>>, SetupRefusal> {
         let refuse = |problem: String| Err(SetupRefusal::new(problem));
         let mut way = vec![Member { key: "", start: self.root.start(), value: &self.root }];
@@ -236,7 +241,8 @@ impl<'t> Document<'t> {
         Ok(way)
     }
 
-    /// Checks that an edited text has this at the place, and else means the same as before.
+    /// Checks that an edited text has the wanted value at the position, and otherwise means the same as
+    /// before.
     fn check(
         &self,
         edited: &str,
@@ -261,13 +267,13 @@ impl<'t> Document<'t> {
         Layout { newline: newline(self.body), unit: if unit.is_empty() { INDENT } else { unit } }
     }
 
-    /// The end of the line before the one on which something begins, if nothing else is on its line before it.
+    /// Returns the end of the previous line, if only white space precedes `start` on its line.
     fn own_line(&self, start: usize) -> Option<usize> {
         let above = self.body[..start].trim_end_matches([' ', '\t']).strip_suffix('\n')?;
         Some(above.strip_suffix('\r').unwrap_or(above).len())
     }
 
-    /// Puts something first into a container.
+    /// Inserts a value at the beginning of a container.
     fn insert(&self, container: &Node<'_>, target: JsonTarget<'_>, value: &Value) -> Edit {
         let layout = self.layout();
         let base = line_indent(self.body, container.start());
@@ -291,7 +297,8 @@ impl<'t> Document<'t> {
         Edit { range: at..at, text: layout.member(target, value, None) + ", " }
     }
 
-    /// Takes a member out of its container, with a comma and the line or the space that came with it.
+    /// Removes a member from its container, together with its comma and the line or space that was inserted
+    /// with it.
     fn cut(&self, member: Member<'_>) -> Edit {
         let end = member.value.end();
         // Comments between the member and its comma stay.
@@ -314,7 +321,7 @@ impl<'t> Document<'t> {
         let rest = &self.body[range.end..];
         let is_line = rest.trim_start_matches([' ', '\t', '\r']).starts_with('\n');
         match self.own_line(member.start).filter(|_| is_line) {
-            // The line above may end in a comment, in which others would be lost.
+            // The previous line may end in a line comment, which would swallow the kept comments.
             Some(start) if !text.is_empty() => {
                 Edit { range: start..range.end, text: newline(self.body).to_owned() + text.trim_end() }
             }
@@ -326,14 +333,15 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// Whether a container was made for its only member: there is white space around that, and nothing else.
+    /// Returns true if a container was created for its only member: it contains white space around that, and
+    /// nothing else.
     fn is_made_for(&self, container: &Node<'_>, member: Member<'_>) -> bool {
         let before = &self.body[container.start() + 1..member.start];
         let after = self.body[member.value.end()..container.end() - 1].trim();
         !before.is_empty() && before.trim().is_empty() && (after.is_empty() || after == ",")
     }
 
-    /// The next edit towards a value, as small as can be; `None` when there is nothing left to do.
+    /// Returns the next edit towards the wanted value, as small as possible, or `None` when no edit is left.
     fn next_edit(&self, node: &Node<'_>, wanted: &Value) -> Option<Edit> {
         let (present, members) = (value(node), members(node));
         if present == *wanted {
@@ -341,7 +349,7 @@ impl<'t> Document<'t> {
         }
         let leaf = |leaf| JsonTarget { path: &[], leaf };
         let edit = match (&present, wanted) {
-            // Fields that occur twice can't be told apart.
+            // Duplicate keys are ambiguous, so we replace such an object as a whole.
             (Value::Object(old), Value::Object(new)) if old.len() == members.len() => {
                 let missing = new.iter().rev().find(|(key, _)| !old.contains_key(*key));
                 let changed = || members.iter().find_map(|it| self.next_edit(it.value, new.get(it.key)?));
@@ -372,20 +380,21 @@ fn is_comment(token: &TokenAndRange<'_>) -> bool {
     matches!(token.token, Token::CommentLine(_) | Token::CommentBlock(_))
 }
 
-/// The white space at the beginning of a line.
+/// Returns the white space at the beginning of a line.
 fn line_indent(body: &str, at: usize) -> &str {
     let line = &body[body[..at].rfind('\n').map_or(0, |newline| newline + 1)..];
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// The way a file is laid out.
+/// The layout of a file.
 struct Layout<'t> {
     newline: &'static str,
     unit: &'t str,
 }
 
 impl Layout<'_> {
-    /// A value with its name and the containers that are made for it; without an indentation on one line.
+    /// Formats a value with its name and the containers that are created for it. Without an indentation
+    /// everything is on one line.
     fn member(&self, target: JsonTarget<'_>, value: &Value, indent: Option<&str>) -> String {
         let named = |name: &str, text: String| format!("{}: {text}", Value::from(name));
         let Some((key, path)) = target.path.split_first() else {
@@ -408,8 +417,8 @@ impl Layout<'_> {
         named(key, text)
     }
 
-    /// Objects have a line for each member, all but the first line indented; lists, and all without an indentation, are
-    /// on one line.
+    /// Formats a value. Objects have a line for each member, and all lines but the first are indented. Lists,
+    /// and all values without an indentation, are on one line.
     fn value(&self, value: &Value, indent: Option<&str>) -> String {
         match value {
             Value::Object(members) => {
@@ -436,7 +445,7 @@ impl Layout<'_> {
     }
 }
 
-/// Takes the value at a place out of a file's value, with the containers that it leaves empty.
+/// Removes the value at a position from a file's value, and the containers that become empty.
 fn take(file: &mut Value, target: JsonTarget<'_>) -> Option<Value> {
     if let Some((key, path)) = target.path.split_first() {
         let inner = file.get_mut(*key)?;

@@ -1,65 +1,68 @@
-//! How a client starts the servers of its configuration: with which variables, by which name and in which revision of the
-//! protocol it introduces itself, and what it puts between their tools and its model.
+//! How each client starts its configured servers: the environment that it passes on, its name and protocol
+//! revision in the handshake, and the rules that it applies to tools.
 //!
-//! Of the clients with a version beside them this was measured in November 2026, by a server that wrote down the names of
-//! its variables. Of the others it is what their documentation says, and else the whole environment.
+//! For the constants with a version this was measured in November 2026, with a server that logged the names
+//! of its variables. For the others it follows their documentation, and where that is silent we assume the
+//! whole environment.
 
-/// How a client starts a server.
+/// The way in which a client starts a server.
 #[derive(Debug)]
 pub(crate) struct Launch {
-    /// The name by which it introduces itself.
+    /// The client's name in the handshake.
     pub(crate) name: &'static str,
-    /// The revision of the protocol that it asks for.
+    /// The protocol revision that the client requests.
     pub(crate) revision: &'static str,
     pub(crate) environment: Environment,
-    /// How a variable gets to the server that does not by itself.
+    /// Advice on how to pass on a variable that the client withholds.
     pub(crate) remedy: &'static str,
-    /// The variable in which it names the project to the server.
+    /// The variable by which the client passes the project's directory to the server.
     pub(crate) project_variable: Option<&'static str>,
-    /// Whether `${NAME}` in the `env` of an entry stands for the value of a variable.
+    /// True if `${NAME}` in the `env` of an entry is replaced by the value of a variable.
     pub(crate) expands: bool,
     pub(crate) front: OfferedTools,
     pub(crate) consent: Consent,
 }
 
-/// Which of the variables that it has itself a client hands on.
+/// The variables of its own that a client passes on.
 #[derive(Debug)]
 pub(crate) enum Environment {
     Whole,
     Only(&'static [&'static str]),
     Without(&'static [&'static str]),
-    /// All but those whose names have one of these in them.
+    /// All variables except those whose names contain one of these strings.
     WithoutParts(&'static [&'static str]),
 }
 
-/// Which tools a client's model is shown.
+/// The tools that a client shows to its model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OfferedTools {
-    /// All, from the start.
+    /// All tools, from the start.
     All,
-    /// Those that ask for it (`anthropic/alwaysLoad`); of the others names, until the model searches for them.
+    /// Tools that request it (`anthropic/alwaysLoad`). Of the others the model sees only names until it
+    /// searches for them.
     Marked,
-    /// Those that the model has searched for.
+    /// Tools that the model has searched for.
     Searched,
 }
 
-/// What has to be permitted before a call runs.
+/// The permissions that a call needs before it runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Consent {
-    /// Nothing, or nothing that is known.
+    /// None, or none that we know.
     None,
-    /// `permissions` of Claude Code's settings.
+    /// `permissions` in Claude Code's settings.
     Permissions,
-    /// `trust` in the entry; without it, runs without a user have none of the tools.
+    /// `trust` in the entry. Without it, non-interactive runs have none of the tools.
     Trust,
-    /// The same, and of the folder, too, without which no server is started.
+    /// The same, and trust in the folder, without which no server is started.
     TrustAndFolder,
 }
 
 impl Environment {
-    /// Whether a variable of this name is handed on.
+    /// Returns true if the client passes on the variable `name`.
     pub(crate) fn hands_on(&self, name: &str) -> bool {
-        // As on Windows; elsewhere nobody has two that differ in this alone.
+        // Names are case-insensitive on Windows. On other systems, names that differ only in case do not
+        // occur in practice.
         let name = name.to_ascii_uppercase();
         match self {
             Self::Whole => true,
@@ -70,7 +73,7 @@ impl Environment {
     }
 }
 
-/// A client of which nothing is known that stands in the way.
+/// A client without known restrictions.
 pub(super) const PLAIN: Launch = Launch {
     name: "",
     revision: "2025-11-25",
@@ -84,7 +87,7 @@ pub(super) const PLAIN: Launch = Launch {
 
 const IN_ENTRY: &str = "set them in `env` of the entry";
 
-/// What the official SDK for TypeScript hands on unless its caller says otherwise.
+/// The variables that the official TypeScript SDK passes on by default.
 const OF_THE_SDK: &[&str] = &[
     "HOME",
     "LOGNAME",
@@ -150,7 +153,7 @@ pub(super) const CODEX: Launch = Launch {
     ..PLAIN
 };
 
-/// 0.61.0. It looks at values, too: one with a password in an address does not arrive either.
+/// 0.61.0. It also checks values: a variable whose value has a password in an address is withheld too.
 pub(super) const GEMINI_CLI: Launch = Launch {
     name: "gemini-cli-mcp-client",
     revision: "2025-06-18",
@@ -211,11 +214,11 @@ pub(super) const CLINE: Launch = Launch { name: "@cline/core", ..PLAIN };
 pub(super) const CLAUDE_DESKTOP: Launch =
     Launch { name: "claude-ai", revision: "2025-06-18", environment: Environment::Only(OF_THE_SDK), ..PLAIN };
 
-/// Its sources give the transport of the SDK nothing but the `env` of the entry.
+/// Its sources show that it gives the SDK's transport only the `env` of the entry.
 pub(super) const KILO: Launch =
     Launch { name: "Kilo Code", environment: Environment::Only(OF_THE_SDK), ..PLAIN };
 
-/// Its `env_keys` are names in its own store of secrets.
+/// Its `env_keys` are names in its own secret store.
 pub(super) const GOOSE: Launch =
     Launch { name: "goose", remedy: "set them in `envs` of the entry", expands: false, ..PLAIN };
 

@@ -1,15 +1,16 @@
-//! Markdown: lines between marks at the end of a file that people write for agents, which readers do not see as text.
+//! Markdown: lines between marks at the end of a file that people write for agents. The marks are comments,
+//! which are not rendered.
 //!
-//! One file may be read by several clients, as `AGENTS.md` is. The first mark names those that the block was put in for;
-//! it goes with the last of them. The mark ends with a check value of the lines between them, so that lines which somebody
-//! has added there are seen and never lost.
+//! Several clients may read the same file, for example `AGENTS.md`. The first mark names the clients for
+//! which the block was added, and the block is removed with the last of them. The mark ends with a checksum
+//! of the lines between the marks, so that we notice lines that a user has added there and never delete them.
 
 use super::{SetupRefusal, marked, newline, owned};
 
 const BEGIN: &str = "<!-- forage: begin";
 const END: &str = "<!-- forage: end -->";
 
-/// The clients that a mark names, and its check value, if the line is one.
+/// Returns the clients that a mark names and its checksum, if the line is a mark.
 fn mark(line: &str) -> Option<(Vec<&str>, &str)> {
     let inner = line.trim().strip_prefix(BEGIN)?.strip_suffix("-->")?;
     let (clients, check) = inner.split_once(';').unwrap_or((inner, ""));
@@ -24,7 +25,7 @@ fn find(text: &str) -> Result<Option<(marked::MarkedBlock, Vec<&str>)>, SetupRef
     }))
 }
 
-/// That between the marks is what Forage wrote, in whatever version.
+/// Checks that the lines between the marks are as some version of Forage wrote them.
 fn check_unchanged(text: &str, found: &marked::MarkedBlock) -> Result<(), SetupRefusal> {
     let first = text[found.range.start..].lines().next().unwrap_or_default();
     match mark(first).is_some_and(|(_, check)| check == check_of(&found.lines)) {
@@ -41,19 +42,19 @@ fn check_of(lines: &[String]) -> String {
     format!("{:016x}", owned::check_value(&lines.join("\n")))
 }
 
-/// Whether the block is there for this client.
+/// Returns true if the block exists for this client.
 pub(super) fn has(text: &str, client: &str) -> Result<bool, SetupRefusal> {
     Ok(find(text)?.is_some_and(|(_, clients)| clients.contains(&client)))
 }
 
-/// The block with its marks, without a final newline.
+/// Returns the block with its marks, without a final newline.
 pub(super) fn block(lines: &[String], clients: &[&str], newline: &str) -> String {
     let begin = format!("{BEGIN} {}; {} -->", clients.join(" "), check_of(lines));
     let lines = [begin.as_str()].into_iter().chain(lines.iter().map(String::as_str)).chain([END]);
     lines.collect::<Vec<_>>().join(newline)
 }
 
-/// The text with the block for this client, too.
+/// Returns the text with the block added for this client.
 pub(super) fn add(text: &str, lines: &[String], client: &str) -> Result<String, SetupRefusal> {
     let newline = newline(text);
     let Some((found, mut clients)) = find(text)? else {
@@ -66,7 +67,8 @@ pub(super) fn add(text: &str, lines: &[String], client: &str) -> Result<String, 
     Ok(marked::replace(text, &found, &block(lines, &clients, newline)))
 }
 
-/// The text without the block, or with one for the other clients; `None` when it is what [`created`] gives.
+/// Returns the text without the block, or with the block for the remaining clients. Returns `None` if the
+/// text equals the output of [`created`].
 pub(super) fn remove(text: &str, client: &str) -> Result<Option<String>, SetupRefusal> {
     let Some((found, clients)) = find(text)? else { return Ok(Some(text.to_owned())) };
     let others: Vec<&str> = clients.iter().copied().filter(|other| *other != client).collect();
@@ -80,7 +82,7 @@ pub(super) fn remove(text: &str, client: &str) -> Result<Option<String>, SetupRe
     }
 }
 
-/// The text of a file that has nothing but the block.
+/// Returns the text of a new file that contains only the block.
 pub(super) fn created(lines: &[String], client: &str) -> String {
     block(lines, &[client], "\n") + "\n"
 }

@@ -1,7 +1,7 @@
-//! Lines between two marks: in formats whose comments begin with `#`, and by other marks in others.
+//! Lines between two marks, for formats whose comments begin with `#` and, with other marks, for others.
 //!
-//! A block at the end of a file stands behind an empty line, and ends with a newline exactly where the file before it
-//! did (or where there was no file). So taking it out gives the bytes that were there before.
+//! A block at the end of a file follows an empty line. It ends with a newline if and only if the original
+//! file did, or if there was no file. So removing the block restores the original bytes.
 
 use std::ops::Range;
 
@@ -13,20 +13,21 @@ pub(super) const END: &str = "# <<< forage";
 /// The marked lines of a file.
 #[derive(Debug)]
 pub(super) struct MarkedBlock {
-    /// From the beginning of the first mark's line to the end of the last one's, its newline included.
+    /// The range from the beginning of the first mark's line to the end of the last mark's line, including
+    /// its newline.
     pub(super) range: Range<usize>,
-    /// What stands before the first mark on its line.
+    /// The text before the first mark on its line.
     pub(super) indent: String,
     /// The lines between the marks, without newlines.
     pub(super) lines: Vec<String>,
 }
 
-/// Finds the block; marks that are no pair are an error.
+/// Finds the block. Unpaired marks are an error.
 pub(super) fn find(text: &str) -> Result<Option<MarkedBlock>, SetupRefusal> {
     find_between(text, (BEGIN, |line| line == BEGIN), END)
 }
 
-/// The same with other marks, the first of which is known by its beginning.
+/// Like [`find`], with other marks. The first one is recognized by its beginning.
 pub(super) fn find_between(
     text: &str,
     (begin, is_begin): (&str, fn(&str) -> bool),
@@ -55,19 +56,19 @@ pub(super) fn find_between(
     }
 }
 
-/// The lines with their marks, without a final newline.
+/// Returns the lines with their marks, without a final newline.
 pub(super) fn marked(lines: &[String], indent: &str, newline: &str) -> String {
     let line = |line: &str| if line.is_empty() { String::new() } else { format!("{indent}{line}") };
     let lines = [BEGIN].into_iter().chain(lines.iter().map(String::as_str)).chain([END]).map(line);
     lines.collect::<Vec<_>>().join(newline)
 }
 
-/// The text with the block at its end.
+/// Returns the text with the block at its end.
 pub(super) fn append(text: &str, lines: &[String], indent: &str) -> Result<String, SetupRefusal> {
     append_block(text, &marked(lines, indent, newline(text)))
 }
 
-/// The same with a block that has its marks.
+/// Like [`append`], for a block that already has its marks.
 pub(super) fn append_block(text: &str, block: &str) -> Result<String, SetupRefusal> {
     let newline = newline(text);
     let added = match text {
@@ -75,7 +76,8 @@ pub(super) fn append_block(text: &str, block: &str) -> Result<String, SetupRefus
         text if text.ends_with('\n') => format!("{text}{newline}{block}{newline}"),
         text => format!("{text}{newline}{newline}{block}"),
     };
-    // A last line that ends in half of a line end would be taken for one that has a whole one.
+    // If the text ends in half of a line end (`\r`), the newline that we add would complete it, and the
+    // original could not be restored.
     let start = added.rfind(block).unwrap_or_default();
     match take_out(&added, &(start..added.len())) {
         Some(rest) if rest == text => Ok(added),
@@ -83,18 +85,19 @@ pub(super) fn append_block(text: &str, block: &str) -> Result<String, SetupRefus
     }
 }
 
-/// The text with another block in the place of one.
+/// Returns the text with the block replaced.
 pub(super) fn replace(text: &str, found: &MarkedBlock, new: &str) -> String {
     let end = if text[found.range.clone()].ends_with('\n') { newline(text) } else { "" };
     format!("{}{new}{end}{}", &text[..found.range.start], &text[found.range.end..])
 }
 
-/// The text of a file that has nothing but the block.
+/// Returns the text of a new file that contains only the block.
 pub(super) fn created(lines: &[String]) -> String {
     marked(lines, "", "\n") + "\n"
 }
 
-/// The text without a block that [`append`] put there; `None` when it is what [`created`] gives.
+/// Returns the text without a block that [`append`] added, or `None` if the text equals the output of
+/// [`created`].
 pub(super) fn take_out(text: &str, block: &Range<usize>) -> Option<String> {
     let (before, after) = (&text[..block.start], &text[block.end..]);
     let ends_with_newline = text[block.clone()].ends_with('\n');
@@ -102,7 +105,7 @@ pub(super) fn take_out(text: &str, block: &Range<usize>) -> Option<String> {
         return (!ends_with_newline).then(String::new);
     }
     let before = match without_newline(before) {
-        // Only an empty line is ours, not the end of a line that says something.
+        // Only an empty line is ours; the line end of a line with content is not.
         Some(shorter) if ends_with_newline => {
             if shorter.ends_with('\n') {
                 shorter

@@ -1,12 +1,12 @@
-//! Files that are Forage's own as a whole: they go again as long as they are as they were written, which their last line
-//! tells.
+//! Files that Forage owns as a whole. They are removed only if they are unchanged, which a checksum in their
+//! last line shows.
 
 use super::SetupRefusal;
 
-/// What the last line has before the check value.
+/// The text before the checksum in the last line.
 pub(super) const MARK: &str = "forage setup: ";
 
-/// How a comment is written.
+/// The comment syntax of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Comment {
     Markdown,
@@ -23,17 +23,18 @@ impl Comment {
     }
 }
 
-/// The text of the file: `text` ends with a newline.
+/// Returns the text of the file with its checksum line. `text` must end with a newline.
 pub(super) fn marked(text: &str, comment: Comment) -> String {
     format!("{text}{}\n", comment.line(text))
 }
 
-/// Whether a file is as it was written, whatever version of Forage wrote it.
+/// Checks that a file is as some version of Forage wrote it.
 ///
 /// # Errors
-/// It is somebody else's, or was changed.
+///
+/// Returns an error if the file is not Forage's or was changed.
 pub(super) fn check(text: &str, comment: Comment) -> Result<(), SetupRefusal> {
-    // Git may have changed its line ends.
+    // Git may have changed the line ends.
     let text = text.replace("\r\n", "\n");
     let body = text.strip_suffix('\n').unwrap_or(&text);
     let (before, last) = body.rsplit_once('\n').unwrap_or(("", body));
@@ -48,7 +49,7 @@ pub(super) fn check(text: &str, comment: Comment) -> Result<(), SetupRefusal> {
     }
 }
 
-/// FNV-1a: against changes that nobody thought of, not against an attack.
+/// FNV-1a: protects against accidental changes, not against an attack.
 pub(super) fn check_value(text: &str) -> u64 {
     let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     text.bytes().fold(0xcbf2_9ce4_8422_2325, step)

@@ -1,4 +1,4 @@
-//! Values of an extra in files of JSON: elements of lists and members of objects, each known again by what it says.
+//! The values of an extra in JSON files: list elements and object members, each recognized by its content.
 
 use forage_mcp::Profile;
 use forage_tools::registry::{AnyTool, TOOLS};
@@ -13,11 +13,11 @@ use super::{Client, NAME, SetupRefusal};
 pub(super) struct PieceSlot {
     piece: ExtraPiece,
     pub(super) path: &'static [&'static str],
-    /// What stands there, for a text of a list.
+    /// The text of a list element.
     text: String,
 }
 
-/// The names of all tools, as any client is told of them.
+/// Returns the names of all tools, in each form that clients use.
 pub(super) fn known_tools() -> Vec<String> {
     let names = |tool: &&'static dyn AnyTool| [tool.name().to_owned(), Profile::unknown().listed(*tool)];
     let mut known: Vec<String> = TOOLS.iter().flat_map(names).collect();
@@ -25,7 +25,7 @@ pub(super) fn known_tools() -> Vec<String> {
     known
 }
 
-/// The names of the tools that a piece is about.
+/// Returns the names of the tools for which a piece has an element.
 pub(super) fn tool_slots(piece: ExtraPiece, client: &Client, words: &ExtraParts) -> Vec<String> {
     match piece {
         ExtraPiece::Tools(..) => words.tool_names(client),
@@ -47,7 +47,7 @@ pub(super) fn slots(piece: ExtraPiece, tools: &[String]) -> Vec<PieceSlot> {
 }
 
 impl PieceSlot {
-    /// Whether a value of the list is Forage's.
+    /// Returns true if a list element is Forage's.
     fn is_own(&self, value: &Value) -> bool {
         match self.piece {
             ExtraPiece::Text(..) | ExtraPiece::Tools(..) => value == self.text.as_str(),
@@ -86,7 +86,7 @@ impl PieceSlot {
         }
     }
 
-    /// The text with it.
+    /// Returns the text with this value added.
     fn add(&self, text: &str, client: &Client, words: &ExtraParts) -> Result<String, SetupRefusal> {
         let value = self.value(client, words);
         match (self.piece, self.find(text)?) {
@@ -95,7 +95,7 @@ impl PieceSlot {
             (ExtraPiece::Member(_, name, _), Some(present)) if present != value => {
                 Err(SetupRefusal::new(format!("it says something else of `{name}` already")))
             }
-            // What the user has added to it stays.
+            // Keep the fields that the user has added.
             (ExtraPiece::Hook(_), Some(present)) if contains(&present, &value) => Ok(text.to_owned()),
             (ExtraPiece::Hook(_), Some(present)) => {
                 alone(&present)?;
@@ -106,7 +106,7 @@ impl PieceSlot {
         }
     }
 
-    /// The text without it; `None` for a file that was made for it.
+    /// Returns the text without this value, or `None` if the file was created for it.
     fn remove(&self, text: &str) -> Result<Option<String>, SetupRefusal> {
         let Some(present) = self.find(text)? else { return Ok(Some(text.to_owned())) };
         match self.piece {
@@ -127,7 +127,7 @@ pub(super) fn add(
 ) -> Result<String, SetupRefusal> {
     let slots = pieces.iter().flat_map(|piece| slots(*piece, &tool_slots(*piece, client, words)));
     match text {
-        // The last first: each comes in front of those that are there.
+        // We insert in reverse order because each value goes in front of the existing ones.
         Some(text) => slots.rev().try_fold(text.to_owned(), |text, slot| slot.add(&text, client, words)),
         None => made(slots.map(|slot| {
             let value = slot.value(client, words);
@@ -136,7 +136,7 @@ pub(super) fn add(
     }
 }
 
-/// The text of a file that is made for these.
+/// Returns the text of a new file with these values.
 fn made(slots: impl DoubleEndedIterator<Item = (PieceSlot, Value)>) -> Result<String, SetupRefusal> {
     let mut text: Option<String> = None;
     for (slot, value) in slots.rev() {
@@ -148,7 +148,7 @@ fn made(slots: impl DoubleEndedIterator<Item = (PieceSlot, Value)>) -> Result<St
     Ok(text.unwrap_or_default())
 }
 
-/// The text without them; `None` for a file that was made for them.
+/// Returns the text without the values of these pieces, or `None` if the file was created for them.
 pub(super) fn remove(pieces: &[ExtraPiece], text: &str) -> Result<Option<String>, SetupRefusal> {
     let tools = known_tools();
     let all = || pieces.iter().flat_map(|piece| slots(*piece, &tools));
@@ -171,24 +171,25 @@ pub(super) fn remove(pieces: &[ExtraPiece], text: &str) -> Result<Option<String>
     Ok(rest)
 }
 
-/// What runs a hook's command.
+/// The shells that run a hook's command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shell {
-    /// POSIX's, or cmd where the system has none.
+    /// A POSIX shell, or cmd on systems without one.
     Usual,
-    /// POSIX's, or any PowerShell.
+    /// A POSIX shell, or any version of PowerShell.
     PowerShell,
 }
 
-/// The command line of a hook, as a shell takes it. It ends well whatever becomes of it: an older `forage`, which does not
-/// know the hook, ends with 2, and clients take that for a refusal of the call. Of the two forms each shell has one that
-/// it does not understand: cmd `;`, and PowerShell before 7 `||`.
+/// Returns the command line of a hook in the syntax of a shell. It always exits with 0: an older `forage`
+/// does not know the hook and exits with 2, which clients take for a refusal of the call. We need two forms
+/// because each shell rejects one of them: cmd does not understand `;`, and PowerShell before 7 does not
+/// understand `||`.
 fn hook_command(command: &str, event: HookEvent, client: &str, shell: Shell) -> String {
     let is_plain =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '+' | ':' | '\\');
     let quoted = match command.chars().all(|c| is_plain(c) && (cfg!(windows) || c != '\\')) {
         true => command.to_owned(),
-        // By itself it would be a text there, and no command.
+        // Without `&`, PowerShell treats a quoted command as a string.
         false if cfg!(windows) && shell == Shell::PowerShell => format!("& \"{command}\""),
         false if cfg!(windows) => format!("\"{command}\""),
         false => format!("'{}'", command.replace('\'', "'\\''")),
@@ -214,7 +215,7 @@ fn hook_value(hook: Hook, command: &str, client: &str) -> Value {
         }),
         HookForm::Cursor => json!({ "command": line(Shell::PowerShell), "timeout": 5 }),
     };
-    // First, where people look for it.
+    // The matcher comes first, where people look for it.
     let matcher = hook.matcher.map(|matcher| ("matcher".to_owned(), Value::from(matcher)));
     let fields = call.as_object().into_iter().flatten();
     Value::Object(
@@ -222,7 +223,7 @@ fn hook_value(hook: Hook, command: &str, client: &str) -> Value {
     )
 }
 
-/// Whether an element has a command that is `forage hook EVENT`.
+/// Returns true if an element has the command `forage hook EVENT`.
 fn calls_hook(value: &Value, event: HookEvent) -> bool {
     match value {
         Value::String(text) => {
@@ -237,7 +238,7 @@ fn calls_hook(value: &Value, event: HookEvent) -> bool {
     }
 }
 
-/// Whether a value says all that another says, and may say more.
+/// Returns true if `value` contains everything in `other`; it may contain more.
 fn contains(value: &Value, other: &Value) -> bool {
     match (value, other) {
         (Value::Object(fields), Value::Object(others)) => {
@@ -250,7 +251,7 @@ fn contains(value: &Value, other: &Value) -> bool {
     }
 }
 
-/// That an element holds no other hook beside Forage's.
+/// Checks that an element contains no hook except Forage's.
 fn alone(element: &Value) -> Result<(), SetupRefusal> {
     if element["hooks"].as_array().is_none_or(|hooks| hooks.len() <= 1) {
         Ok(())
@@ -259,7 +260,7 @@ fn alone(element: &Value) -> Result<(), SetupRefusal> {
     }
 }
 
-/// The whole text of a file of JSON that has nothing but an extra: what there is to paste.
+/// Returns the text of a JSON file that contains only an extra, for pasting.
 pub(crate) fn snippet(extra: &Extra, client: &Client, words: &ExtraParts) -> Option<String> {
     let How::Json(pieces) = &extra.how else { return None };
     add(pieces, None, client, words).ok()

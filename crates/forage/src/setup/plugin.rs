@@ -1,7 +1,7 @@
-//! The files by which Forage's repository is a marketplace of plugins and an extension, for clients that install such:
-//! Claude Code, Codex and Copilot take the one form, Gemini CLI the other.
+//! The files that make Forage's repository a plugin marketplace and an extension. Claude Code, Codex and
+//! Copilot use the former, Gemini CLI the latter.
 //!
-//! They are written by `cargo xtask generate`, so that they say what the program does.
+//! `cargo xtask generate` writes them, so that they match the program.
 
 use std::collections::BTreeMap;
 
@@ -12,19 +12,19 @@ use serde_json::{Map, Value, json};
 use super::extras::AgentForm;
 use super::{Client, Extra, ExtraParts, HookEvent, NAME, With, extra_snippet, extras_of, texts};
 
-/// Where the plugin is in the repository.
+/// The path of the plugin in the repository.
 const PLUGIN: &str = "packaging/plugin";
 
 const DESCRIPTION: &str =
     "Code search for agents: the right files by question, by pattern or by name, with exact totals";
 
-/// What Claude Code puts in front of the tools of a plugin's server.
+/// The prefix that Claude Code gives the tools of a plugin's server.
 const PREFIX: &str = "mcp__plugin_forage_forage__";
 
-/// The client of the hooks of a plugin, whose names of tools differ by who has installed it.
+/// The client name in the hooks of a plugin. The names of its tools depend on which client has installed it.
 pub(crate) const CLIENT: &str = "plugin";
 
-/// Paths and texts.
+/// Returns the paths and contents of the files.
 pub(crate) fn files() -> BTreeMap<String, String> {
     let tools = advertised(&ToolSelection::default()).unwrap_or_default();
     let tools: Vec<&'static dyn AnyTool> =
@@ -73,7 +73,7 @@ pub(crate) fn files() -> BTreeMap<String, String> {
     files.into()
 }
 
-/// Those of Claude Code, by the name under which a plugin calls them.
+/// Returns Claude Code's hooks, under the client name that a plugin uses.
 fn hooks(tools: Vec<&'static dyn AnyTool>) -> String {
     let words = ExtraParts { command: NAME.to_owned(), tools, variables: Vec::new() };
     let is_it = |extra: &&Extra| extra.with == With::Hooks;
@@ -85,7 +85,7 @@ fn hooks(tools: Vec<&'static dyn AnyTool>) -> String {
     debug_assert!(
         [HookEvent::SessionStart, HookEvent::Search].iter().all(|event| text.contains(event.name()))
     );
-    // As one who reads it would lay it out.
+    // Format the JSON in the way that a reader expects.
     serde_json::from_str::<Value>(&text).map(|value| pretty(&value)).unwrap_or_default()
 }
 

@@ -1,7 +1,8 @@
-//! Starts the command of a client's entry as that client would and talks to it: a handshake, the list of tools, one call.
+//! Starts the command of a client's entry in the same way as the client and talks to it: a handshake, the
+//! list of tools, one call.
 //!
-//! The person asks for it, by `forage doctor` or by having the entry written;
-//! it lasts no longer than [`PROBE_TIME`], and all that it has started ends with it.
+//! This happens only at the user's request, by `forage doctor` or by setting the client up. It takes at most
+//! [`PROBE_TIME`], and all processes that it starts end with it.
 
 use std::ffi::OsString;
 use std::io;
@@ -17,27 +18,27 @@ use crate::child::{self, ChildServer, NoAnswer};
 use crate::config::UNUSABLE;
 use crate::limits::{PROBE_SHOWN_BYTES, PROBE_TIME};
 
-/// What is searched for: it stands in no file but this one.
+/// The search pattern of the probe, which occurs in no other file.
 const PATTERN: &str = "a name that nobody gives: qvzhxk";
 
-/// From this revision on there is no handshake.
+/// The first protocol revision without a handshake.
 const STATELESS: &str = "2026-07-28";
 
-/// What a client would start.
+/// The process that a client would start.
 #[derive(Debug)]
 pub(crate) struct ProbeStart {
     pub(crate) program: PathBuf,
     pub(crate) arguments: Vec<String>,
-    /// All variables that it gets.
+    /// All environment variables of the process.
     pub(crate) variables: Vec<(OsString, OsString)>,
     pub(crate) directory: PathBuf,
 }
 
-/// A tool as the client gets to know it.
+/// A tool as the client sees it.
 #[derive(Debug)]
 pub(crate) struct ProbedTool {
     pub(crate) name: String,
-    /// It asks to be in front of the model from the start.
+    /// True if the tool asks to be shown to the model from the start.
     pub(crate) is_marked: bool,
 }
 
@@ -45,23 +46,23 @@ pub(crate) struct ProbedTool {
 #[derive(Debug)]
 pub(crate) struct ProbeCall {
     pub(crate) tool: String,
-    /// The error that it was answered with.
+    /// The error that the call returned.
     pub(crate) error: Option<String>,
 }
 
-/// What it said.
+/// The result of a probe.
 #[derive(Debug)]
 pub(crate) struct Talk {
     pub(crate) tools: Vec<ProbedTool>,
-    /// From its start to its list of tools.
+    /// The time from the start to the list of tools.
     pub(crate) elapsed: Duration,
-    /// `None` where there is nothing to call.
+    /// `None` if there was no tool to call.
     pub(crate) call: Option<ProbeCall>,
-    /// The first line that is no message. Some clients pass over such, others end the session.
+    /// The first line that is not a message. Some clients ignore such lines, others end the session.
     pub(crate) noise: Option<String>,
 }
 
-/// Why a client would get nowhere; to be read after «as CLIENT starts it: ».
+/// The reasons for which a client would fail, worded to follow «as CLIENT starts it: ».
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProbeFailure {
     #[error("there is no program {0}")]
@@ -80,13 +81,13 @@ pub(crate) enum ProbeFailure {
     Stranger(String),
     #[error("it answers `{0}` with an error: {1}")]
     Refused(&'static str, String),
-    /// The server runs to say this.
+    /// The server runs only to report this problem.
     #[error("it runs, and its settings can't be used: {0}")]
     Unusable(String),
 }
 
-/// The program that a command means where these variables are set; a directory of `PATH` that depends on where one
-/// stands is passed over.
+/// Returns the program that a command resolves to with these variables. Relative directories in `PATH` are
+/// skipped.
 pub(crate) fn program(command: &str, variables: &[(OsString, OsString)]) -> Result<PathBuf, ProbeFailure> {
     let path = Path::new(command);
     if path.is_absolute() {
@@ -111,7 +112,7 @@ pub(crate) fn program(command: &str, variables: &[(OsString, OsString)]) -> Resu
     })
 }
 
-/// Starts it and talks to it.
+/// Starts the server and talks to it.
 pub(crate) fn talk(start: &ProbeStart, launch: &Launch) -> Result<Talk, ProbeFailure> {
     let running = RunningProbe::begin(start)?;
     let hello = running.greet(launch)?;
@@ -136,7 +137,7 @@ pub(crate) fn talk(start: &ProbeStart, launch: &Launch) -> Result<Talk, ProbeFai
     Ok(Talk { tools, elapsed, call, noise: running.noise() })
 }
 
-/// Parameters as a client of this revision sends them.
+/// Returns parameters in the form that a client of this revision sends.
 fn with_meta(launch: &Launch, mut params: Value) -> Value {
     if launch.revision >= STATELESS {
         params["_meta"] = json!({
@@ -152,13 +153,13 @@ fn client(launch: &Launch) -> Value {
     json!({ "name": launch.name, "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// What somebody else has written, as it may be shown: no control characters, no secrets, not long.
+/// Prepares foreign text for display: no control characters, no secrets, limited length.
 fn shown(text: &str) -> String {
     let text = Redactor::standard().redact(text).as_str().to_owned();
     clip(&sanitize_line(text.trim()), PROBE_SHOWN_BYTES)
 }
 
-/// A started server, and since when.
+/// A started server and its start time.
 struct RunningProbe {
     server: ChildServer,
     began: Instant,
@@ -173,7 +174,7 @@ impl RunningProbe {
         Ok(Self { server, began })
     }
 
-    /// What the client and the server say of themselves.
+    /// Exchanges greetings and returns the server's.
     fn greet(&self, launch: &Launch) -> Result<Value, ProbeFailure> {
         if launch.revision >= STATELESS {
             return self.ask("server/discover", with_meta(launch, json!({})));
@@ -185,7 +186,7 @@ impl RunningProbe {
         Ok(hello)
     }
 
-    /// One call that is quick wherever it is made.
+    /// Makes one call that is fast in any directory.
     fn call(&self, launch: &Launch, tools: &[ProbedTool]) -> Result<Option<ProbeCall>, ProbeFailure> {
         let with_name =
             |end: &str| tools.iter().map(|tool| tool.name.as_str()).find(|name| name.ends_with(end));
@@ -212,12 +213,12 @@ impl RunningProbe {
         })
     }
 
-    /// The first line that is no message, as it may be shown.
+    /// Returns the first line that is not a message, prepared for display.
     fn noise(&self) -> Option<String> {
         self.server.noise().map(|line| shown(&line))
     }
 
-    /// It has closed its output.
+    /// Returns the failure of a server that has closed its output.
     fn ended(&self) -> ProbeFailure {
         let status = self.server.end();
         let status =
@@ -225,7 +226,7 @@ impl RunningProbe {
         ProbeFailure::Ended { status, said: self.said() }
     }
 
-    /// The line of its errors that says most.
+    /// Returns the most informative line of the server's standard error.
     fn said(&self) -> String {
         let text = self.server.stderr();
         let mut lines = text.lines().filter(|line| !line.trim().is_empty());

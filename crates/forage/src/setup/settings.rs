@@ -1,5 +1,5 @@
-//! What a client's settings say of servers: what may be called unasked, which folders are trusted. Only what is asked for
-//! here is read of them, and nothing is told.
+//! A client's settings about servers: permissions and trusted folders. We read only the keys below and never
+//! show any values.
 
 use std::path::{Path, PathBuf};
 
@@ -8,33 +8,33 @@ use serde_json::Value;
 use super::{NAME, SetupScope, file, jsonc};
 use crate::config::ClientDirectories;
 
-/// The settings of a client. Those in the project may be anybody's: a repository brings them along. What they permit is no
-/// permission of the user's.
+/// The settings of a client. Those in the project may come from a stranger because they are part of the
+/// repository. A permission in them does not count as the user's.
 #[derive(Debug, Default)]
 pub(crate) struct EntrySettings {
     own: Vec<Value>,
     projects: Vec<Value>,
 }
 
-/// Whether a client lets its model call the tools.
+/// The states of a permission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Permission {
     Given,
-    /// It asks, each time or once.
+    /// The client asks, each time or once.
     Asked,
-    /// A file of the project gives it, which the client goes by once it trusts the folder.
+    /// A file of the project grants it. The client accepts this once it trusts the folder.
     Claimed,
     Denied,
 }
 
 impl EntrySettings {
-    /// Those of Claude Code.
+    /// Reads the settings of Claude Code.
     pub(crate) fn of_claude_code(directories: &ClientDirectories, project: &Path) -> Self {
         let own = directories.resolve("~/.claude/settings.json");
         Self::read(own, project, &[".claude/settings.json", ".claude/settings.local.json"])
     }
 
-    /// Those of Gemini CLI.
+    /// Reads the settings of Gemini CLI.
     pub(crate) fn of_gemini_cli(directories: &ClientDirectories, project: &Path) -> Self {
         let own = directories.resolve("~/.gemini/settings.json");
         Self::read(own, project, &[".gemini/settings.json"])
@@ -47,12 +47,12 @@ impl EntrySettings {
         }
     }
 
-    /// The texts of the user's own list at a place.
+    /// Returns the strings of a list in the user's own settings.
     pub(crate) fn own_texts(&self, place: &str) -> Vec<&str> {
         self.own.iter().flat_map(|settings| list_of(settings, place)).collect()
     }
 
-    /// What Claude Code does with a call of these tools, by the names that it gives them.
+    /// Returns Claude Code's permission for calls of these tools, given by Claude Code's names.
     pub(crate) fn permission(&self, tools: &[String]) -> Permission {
         let server = format!("mcp__{NAME}");
         let all = [server.clone(), format!("{server}__*")];
@@ -69,7 +69,8 @@ impl EntrySettings {
         self.decided(|settings| are_all(settings, "/permissions/deny"), gives)
     }
 
-    /// What the user has decided, and else what a file of the project claims. It may deny as well: that gains it nothing.
+    /// Returns the user's decision, or else the claim of a project file. A denial in a project file counts
+    /// because the project gains nothing by it.
     fn decided(&self, denies: impl Fn(&[&Value]) -> bool, gives: impl Fn(&[&Value]) -> bool) -> Permission {
         let own: Vec<&Value> = self.own.iter().collect();
         let all: Vec<&Value> = self.own.iter().chain(&self.projects).collect();
@@ -81,7 +82,7 @@ impl EntrySettings {
         }
     }
 
-    /// What Claude Code does with the servers of a project's file.
+    /// Returns Claude Code's permission for the servers of a project's file.
     pub(crate) fn project_server(&self, scope: SetupScope) -> Permission {
         if scope == SetupScope::User {
             return Permission::Given;
@@ -96,7 +97,7 @@ impl EntrySettings {
         self.decided(|settings| is_named(settings, "/disabledMcpjsonServers"), gives)
     }
 
-    /// Whether Gemini CLI starts servers in a folder.
+    /// Returns Gemini CLI's permission to start servers in a folder.
     pub(crate) fn folder(&self, directories: &ClientDirectories, folder: &Path) -> Permission {
         let is_off =
             |settings: &Value| settings.pointer("/security/folderTrust/enabled") == Some(&false.into());
@@ -110,7 +111,7 @@ impl EntrySettings {
             .into_iter()
             .flatten()
             .filter_map(|(path, rule)| Some((Path::new(path), rule.as_str()?)));
-        // The nearest decides.
+        // The rule of the nearest folder wins.
         let above = |path: &Path, rule: &str| match rule {
             "TRUST_PARENT" => path.parent().is_some_and(|parent| folder.starts_with(parent)),
             _ => folder.starts_with(path),
@@ -125,12 +126,13 @@ impl EntrySettings {
     }
 }
 
-/// The texts of a list.
+/// Returns the strings of a list.
 fn list_of<'v>(settings: &'v Value, place: &str) -> impl Iterator<Item = &'v str> {
     settings.pointer(place).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// A file of settings; `None` for one that is missing or not understood, which is its client's to complain of.
+/// Reads a settings file. A missing or invalid one is `None`, because it is the client's task to complain
+/// about it.
 fn value(path: &Path, project: Option<&Path>) -> Option<Value> {
     jsonc::read(&file::read(path, project).ok()?.text?).ok()
 }
@@ -161,7 +163,7 @@ mod tests {
                 Permission::Claimed,
                 "{settings}"
             );
-            // The control: the same of the user's is one.
+            // Positive control: in the user's own settings the same values grant the permission.
             assert_eq!(own(settings).permission(&tools), Permission::Given);
         }
         for settings in

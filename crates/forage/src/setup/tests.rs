@@ -1,4 +1,5 @@
-//! Random files of users: the entry goes in, nothing else changes, and it comes out again byte by byte.
+//! Property tests with random user files: an entry is added, nothing else changes, and removing it restores
+//! every byte.
 
 mod beside;
 
@@ -13,7 +14,7 @@ fn entry() -> Value {
     json!({ "type": "stdio", "command": "forage", "args": ["mcp"], "env": {} })
 }
 
-/// A source of decisions that a failing seed repeats.
+/// A random source that repeats its decisions for a failing seed.
 struct Dice(u64);
 
 impl Dice {
@@ -100,7 +101,7 @@ fn json_file(seed: u64) -> String {
     text
 }
 
-/// What a reader of JSON with comments makes of a text: written for these tests, apart from the editor's own parser.
+/// An independent parser for JSON with comments, written for these tests.
 fn read_json(text: &str) -> Value {
     let (mut plain, mut rest) = (String::new(), text.trim_start_matches('\u{feff}'));
     while let Some(c) = rest.chars().next() {
@@ -150,7 +151,7 @@ fn a_text_that_is_no_unicode_is_refused_with_its_line() {
     assert!(refusal.contains("unpaired high surrogate") && refusal.ends_with("line 2"), "{refusal}");
 }
 
-/// The line above may end in a comment, in which others would be lost.
+/// The previous line may end in a line comment, which would swallow the kept comments.
 #[test]
 fn a_comment_after_an_entry_stays_on_a_line_of_its_own() {
     let file = "{\"mcpServers\": {\n\"a\": 1, // one\n\"forage\": {} /* two\nlines */ ,\n\"b\": 2}}";
@@ -196,7 +197,7 @@ proptest! {
     fn an_entry_in_toml_changes_nothing_else_and_comes_out_again(seed: u64) {
         let before = toml_file(seed);
         let codex = Client::find("codex").unwrap();
-        // An inline table and tables of its own don't go together.
+        // An inline table can't be combined with separate tables.
         let Ok(old) = before.trim_start_matches('\u{feff}').parse::<toml::Table>() else { return Ok(()) };
         let value = codex.entry("/opt/a b/forage");
         match FileFormat::Toml.add(&before, codex.spot(), &value) {
@@ -320,7 +321,7 @@ fn the_random_files_reach_every_form() {
     assert!((1000..2000).contains(&added.count()));
     let added = (0..2000)
         .filter(|seed| FileFormat::Yaml.add(&yaml_file(*seed), goose.spot(), &goose.entry("f")).is_ok());
-    // Half of these have something in them that is refused.
+    // Half of these files contain something that is refused.
     let added = added.count();
     assert!((400..2000).contains(&added), "{added}");
 }
@@ -342,7 +343,7 @@ fn a_key_that_is_not_bare_is_quoted() {
     );
 }
 
-/// The list of Continue, in random files.
+/// Tests Continue's list in random files.
 #[test]
 fn an_entry_in_a_list_of_yaml_changes_nothing_else_and_comes_out_again() {
     let spot = Spot { section: "extensions", name: "forage", is_list: true };
@@ -443,7 +444,7 @@ fn what_is_not_understood_is_refused() {
     let nested = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(FileFormat::Toml.inspect(&format!("a = {nested}\n"), SPOT).is_err());
     assert!(FileFormat::Yaml.inspect(&format!("a: {nested}\n"), SPOT).is_err());
-    // Each line says the one before it nine times.
+    // Each line repeats the previous one nine times.
     let line = |level: u32| format!("a{level}: &a{level} [{}x]\n", format!("*a{}, ", level - 1).repeat(9));
     let bomb: String = ["a0: &a0 [x]\n".to_owned()].into_iter().chain((1..12).map(line)).collect();
     assert!(FileFormat::Yaml.inspect(&bomb, SPOT).is_err());
@@ -465,7 +466,7 @@ fn an_entry_is_ours_if_it_runs_our_server_whatever_was_added() {
         let mut changed = client.entry("forage");
         changed["env"] = json!({ "KEY": "value" });
         assert_eq!(client.command_of(&changed).as_deref(), Some("forage"), "{}", client.name);
-        // What was added stays when the command changes.
+        // Additional fields stay when the command changes.
         let mended = client.with_command(&changed, "/bin/forage");
         assert_eq!(client.command_of(&mended).as_deref(), Some("/bin/forage"));
         assert_eq!(mended["env"]["KEY"], "value");
@@ -508,7 +509,7 @@ fn a_file_that_somebody_else_writes_meanwhile_is_left_to_them() {
         let directories = crate::config::ClientDirectories::find();
         super::Site::find(client, super::SetupScope::Project, &directories, project.path()).unwrap()
     };
-    // One that appears, one that changes, one that goes.
+    // A file that appears, one that changes, and one that disappears.
     for (before, after) in [(None, Some("{}")), (Some("{}"), Some("{ }")), (Some("{}"), None)] {
         let put = |text: Option<&str>| match text {
             Some(text) => std::fs::write(&path, text).unwrap(),
@@ -521,13 +522,13 @@ fn a_file_that_somebody_else_writes_meanwhile_is_left_to_them() {
         assert!(site.apply(&change).is_err(), "{before:?} {after:?}");
         assert_eq!(std::fs::read_to_string(&path).ok().as_deref(), after);
     }
-    // The control: without anybody else it is written.
+    // Positive control: without a concurrent change the file is written.
     let site = find();
     site.apply(&site.add("forage", &[]).unwrap()).unwrap();
     assert!(matches!(find().state, super::ClientState::SetUp { .. }));
 }
 
-/// Their names in the registry.
+/// The names of the clients in the npm registry.
 const PACKAGES: &[(&str, &str)] = &[
     ("claude-code", "@anthropic-ai/claude-code"),
     ("codex", "@openai/codex"),

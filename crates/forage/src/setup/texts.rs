@@ -1,5 +1,5 @@
-//! What models read of Forage in files that clients have for that: short, and about the tools that are offered to the
-//! client, as it writes their names.
+//! The texts about Forage that clients give to their models from files. They are short and describe the tools
+//! offered to that client, under the names that it uses.
 
 use forage_mcp::Profile;
 use forage_tools::ToolNames;
@@ -63,24 +63,24 @@ const SESSION: &str = "[[Search this code base with {search_index} (a question, 
 pattern) before grep, rg, find or reading files one by one. ]]The tools of the MCP server forage only read, and say what \
 they left out.";
 
-/// The names of the tools that a client with this profile is offered.
+/// Returns the names of the tools for a client with this profile.
 pub(crate) fn names(tools: &[&'static dyn AnyTool], profile: Option<Profile>) -> ToolNames {
     ToolNames::written(tools, |tool| {
         profile.map_or_else(|| tool.name().to_owned(), |profile| profile.written(tool))
     })
 }
 
-/// The same behind this.
+/// Returns the names of the tools with a prefix.
 pub(crate) fn names_with(tools: &[&'static dyn AnyTool], prefix: &str) -> ToolNames {
     ToolNames::written(tools, |tool| format!("{prefix}{}", tool.name()))
 }
 
-/// The lines for `AGENTS.md` and its like.
+/// Returns the lines for `AGENTS.md` and similar files.
 pub(super) fn instructions(names: &ToolNames) -> Vec<String> {
     names.fill(INSTRUCTIONS).trim_end().lines().map(str::to_owned).collect()
 }
 
-/// The same as a file of rules, with the lines `front` in front.
+/// Returns the same lines as a rules file, with `front` as front matter.
 pub(super) fn rule(front: &[&str], names: &ToolNames) -> String {
     let text = instructions(names).join("\n");
     match front {
@@ -93,7 +93,7 @@ pub(crate) fn skill(names: &ToolNames) -> String {
     format!("---\nname: forage\ndescription: \"{SKILL_DESCRIPTION}\"\n---\n\n{}\n", names.fill(SKILL))
 }
 
-/// The sub-agent; `tools` are the names of those that it may call.
+/// Returns the definition of the sub-agent; `tools` are the names of the tools that it may call.
 pub(crate) fn agent(form: AgentForm, tools: &[String], names: &ToolNames) -> String {
     let task = names.fill(AGENT_TASK);
     let list = |own: &str| {
@@ -117,7 +117,7 @@ pub(crate) fn agent(form: AgentForm, tools: &[String], names: &ToolNames) -> Str
     format!("---\nname: {AGENT}\ndescription: \"{AGENT_DESCRIPTION}\"\n{front}\n---\n\n{task}\n")
 }
 
-/// The sentence at the start of a session.
+/// Returns the sentence for the start of a session.
 pub(crate) fn session_start(names: &ToolNames) -> String {
     names.fill(SESSION)
 }

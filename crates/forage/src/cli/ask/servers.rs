@@ -1,8 +1,8 @@
-//! MCP servers whose tools the agent may call: started before the wall, spoken to over their standard streams, and ended
-//! with all that they have started.
+//! MCP servers whose tools the agent may call. They are started before the sandbox, use their standard
+//! streams, and are ended together with all processes that they have started.
 //!
-//! Only the user's own configuration names them. What they say is text of strangers: it is bounded here, and goes through
-//! the agent's border.
+//! Only the user's own configuration names them. Their output is untrusted text: we limit it here, and the
+//! agent sanitizes it like any tool answer.
 
 mod process;
 mod protocol;
@@ -23,12 +23,12 @@ use crate::limits::{
 };
 use process::Process;
 
-/// The servers that run. They are ended when this goes out of scope, also where a call to one still goes on: a thread that
-/// waits for its answer keeps none of them alive.
+/// The running servers. Dropping this ends them even during a call: a thread that waits for a response keeps
+/// no server alive.
 #[derive(Default)]
 pub(super) struct Servers {
     running: Vec<RunningServers>,
-    /// What did not work, a sentence each.
+    /// One sentence for each problem.
     pub(super) problems: Vec<String>,
 }
 
@@ -36,14 +36,15 @@ struct RunningServers {
     name: String,
     process: Arc<Process>,
     tools: Vec<Value>,
-    /// It has more of them.
+    /// True if the server has more tools than we read.
     is_cut: bool,
     chosen: Option<Vec<String>>,
 }
 
 impl Servers {
-    /// Starts all of them at the same time. One that fails is told of and harms nobody. `home` is where they run: not in
-    /// the repository, whose files many programs take for their configuration.
+    /// Starts all servers in parallel. A server that fails is reported and does not affect the others. `home`
+    /// is their working directory. It must not be the repository, because many programs would read its files
+    /// as their configuration.
     pub(super) fn start(
         settings: &BTreeMap<String, AgentServer>,
         home: &Path,
@@ -79,8 +80,9 @@ impl Servers {
         servers
     }
 
-    /// None, where nothing but models is recorded: the requests of a replay have to be those of the recording. Who records
-    /// is told; the replay lacks nothing that the recording had.
+    /// Starts no servers while models are recorded or replayed, because only model requests are recorded and
+    /// those of a replay must be the same. The user is told during the recording; the replay then lacks
+    /// nothing that the recording had.
     pub(super) fn left_out(settings: &BTreeMap<String, AgentServer>, is_recorded: bool) -> Self {
         let mut servers = Self::default();
         if is_recorded && !settings.is_empty() {
@@ -94,7 +96,8 @@ impl Servers {
         servers
     }
 
-    /// Their tools, each under the name of its server. What can't be offered is told of in [`Self::problems`].
+    /// Returns the servers' tools, with the server's name as a prefix. Tools that can't be offered are
+    /// reported in [`Self::problems`].
     pub(super) fn tools(&mut self) -> Vec<Arc<dyn AnyTool>> {
         let mut tools: Vec<Arc<dyn AnyTool>> = Vec::new();
         let mut room = SERVER_LIST_BYTES;
@@ -153,9 +156,9 @@ impl Drop for Servers {
 
 /// A tool of a server.
 struct ServerTool {
-    /// With its server's name in front.
+    /// The name with the server's name as a prefix.
     name: String,
-    /// What the server calls it.
+    /// The server's own name for the tool.
     own_name: String,
     title: String,
     description: String,
@@ -190,7 +193,7 @@ impl ServerTool {
         Ok(Self { name, own_name, title, description, schema, process: Arc::clone(process) })
     }
 
-    /// What a model reads of it.
+    /// Returns the bytes of the definition that a model reads.
     fn bytes(&self) -> usize {
         self.name.len() + self.description.len() + self.schema.to_string().len()
     }
@@ -213,7 +216,7 @@ impl AnyTool for ServerTool {
         false
     }
 
-    /// What the model writes goes to the server.
+    /// The model's arguments are sent to the server.
     fn egress(&self) -> Egress {
         Egress::SendsText
     }

@@ -1,4 +1,4 @@
-//! What a person sees while the agent works: one line that is redrawn on a terminal, a line per step elsewhere.
+//! Progress of the agent for a person: one redrawn line on a terminal, one line per step elsewhere.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,11 +15,11 @@ use crate::limits::{PROGRESS_ARGUMENTS, PROGRESS_WIDTH};
 
 const BETWEEN: Duration = Duration::from_millis(200);
 
-/// What stands behind a text that has no end.
+/// Printed after a text that was interrupted.
 const BROKEN_OFF: &str = " …\n\n[broken off]\n\n";
 
-/// Shows what happens until it is dropped: on stderr what goes on, and on stdout, if that is a terminal, the answer while
-/// it is written.
+/// Shows progress until it is dropped: on stderr the current activity, and on stdout, if that is a terminal,
+/// the answer while it is written.
 pub(super) struct View<'a> {
     mode: ViewMode,
     state: Arc<Mutex<State>>,
@@ -27,30 +27,30 @@ pub(super) struct View<'a> {
     _redrawn: Option<Background>,
 }
 
-/// What a model writes, as it comes.
+/// The streamed text of models.
 struct Written<'a> {
     output: &'a mut Terminal,
     shown: Shown,
 }
 
-/// What a reader has seen of what models wrote.
+/// The model text that the reader has already seen.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Shown {
-    /// A text for each time that one began to write, as it was written.
+    /// The texts as they were written, one for each time that a model started to write.
     pub(super) texts: Vec<String>,
-    /// The last of them has no end yet: what follows has to begin a line.
+    /// True if the last text is incomplete, so that the next output must start on a new line.
     pub(super) is_open: bool,
 }
 
 impl Shown {
-    /// The last of the texts.
+    /// Returns the last text.
     pub(super) fn last(&self) -> &str {
         self.texts.last().map(|text| text.trim()).unwrap_or_default()
     }
 }
 
 impl Written<'_> {
-    /// What is to be printed because of this.
+    /// Returns the text to print for an event.
     fn follow(&mut self, event: &AgentEvent<'_>) -> Option<String> {
         match event {
             AgentEvent::Text(piece) => {
@@ -62,12 +62,12 @@ impl Written<'_> {
                 shown.is_open = true;
                 Some(sanitize(piece))
             }
-            // What comes next is another text. What stands there stays: it was said.
+            // The next text is a new one. The current one stays on the screen.
             AgentEvent::Asking { .. } | AgentEvent::Said { calls: 1.., .. } if self.shown.is_open => {
                 self.shown.is_open = false;
                 Some("\n\n".to_owned())
             }
-            // Whoever is asked next may say the same again.
+            // The next model may repeat the same text.
             AgentEvent::Failed { .. } if self.shown.is_open => {
                 self.shown.is_open = false;
                 Some(BROKEN_OFF.to_owned())
@@ -85,7 +85,7 @@ enum ViewMode {
 }
 
 impl<'a> View<'a> {
-    /// `output` is where the answer may be written while it comes.
+    /// Starts the view. `output` receives the answer while it is written, if given.
     pub(super) fn start(quiet: bool, output: Option<&'a mut Terminal>) -> Self {
         let mode = match (quiet, io::stderr().is_terminal()) {
             (true, _) => ViewMode::Quiet,
@@ -99,12 +99,12 @@ impl<'a> View<'a> {
         Self { mode, state, answer, _redrawn: redrawn }
     }
 
-    /// Whether text is of use before it is complete.
+    /// Returns true if partial text is useful.
     pub(super) fn shows_text(&self) -> bool {
         self.mode == ViewMode::Terminal || self.answer.is_some()
     }
 
-    /// What was written of what models said.
+    /// Returns the model text that was shown.
     pub(super) fn shown(self) -> Shown {
         let Some(answer) = &self.answer else { return Shown::default() };
         answer.lock().unwrap_or_else(PoisonError::into_inner).shown.clone()
@@ -119,7 +119,7 @@ impl<'a> View<'a> {
                     let _ = writeln!(io::stderr(), "forage: {}", sanitize_line(&line));
                 }
             }
-            // What is written as the answer is not shown in the line, too.
+            // Text that is written as the answer must not also appear in the progress line.
             ViewMode::Terminal if self.answer.is_some() && matches!(event, AgentEvent::Text(_)) => {}
             ViewMode::Terminal => self.state.lock().unwrap_or_else(PoisonError::into_inner).update(event),
         }
@@ -127,7 +127,7 @@ impl<'a> View<'a> {
 }
 
 impl View<'_> {
-    /// Writes what belongs to the answer. The line that is redrawn makes room for it.
+    /// Writes the text that belongs to the answer. The progress line is cleared first.
     fn write(&self, event: &AgentEvent<'_>) {
         let Some(answer) = &self.answer else { return };
         let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,7 +137,7 @@ impl View<'_> {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
         state.is_written_beside = matches!(event, AgentEvent::Text(_));
-        // A terminal that is gone ends nothing.
+        // A closed terminal must not end the work.
         let _ = answer.output.text_now(&text);
     }
 }
@@ -157,7 +157,7 @@ fn redraw(state: Arc<Mutex<State>>) -> Background {
     })
 }
 
-/// What the line on a terminal says.
+/// The state of the progress line.
 #[derive(Debug, Default)]
 struct State {
     turn: usize,
@@ -167,10 +167,10 @@ struct State {
     tokens_in: u64,
     tokens_out: u64,
     cost_usd: Option<f64>,
-    /// What the model is writing.
+    /// The text that the model is writing.
     text: String,
     trouble: String,
-    /// An answer is being written where the line would stand.
+    /// True if an answer is being written in the place of the progress line.
     is_written_beside: bool,
 }
 
@@ -220,21 +220,21 @@ impl State {
             (false, ..) => self.running.values().map(String::as_str).collect::<Vec<_>>().join(", "),
             (_, false, _) => self.trouble.clone(),
             (_, _, "") => "thinking …".to_owned(),
-            // Its end: the beginning has been there before.
+            // Show the end, because the beginning was already visible.
             (_, _, text) => {
                 let last = text.lines().last().unwrap_or_default();
                 let skipped = last.chars().count().saturating_sub(room);
                 last.chars().skip(skipped).collect()
             }
         };
-        // A tab moves further than one character.
+        // A tab is wider than one character.
         let rest = sanitize_line(&rest).replace('\t', " ");
         line.extend(rest.chars().take(room));
         line
     }
 }
 
-/// A line of the log; `None` for what happens too often.
+/// Returns the log line for an event, or `None` for events that are too frequent.
 fn log_line(event: &AgentEvent<'_>) -> Option<String> {
     Some(match event {
         AgentEvent::Asking { turn, turns, model, last } => {

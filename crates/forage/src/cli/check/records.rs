@@ -1,4 +1,4 @@
-//! What is told to programs of an entry in a client's file that was tried.
+//! The records of a checked entry for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What `forage doctor --json` and `forage --json` print.
+//! The records that `forage doctor --json` and `forage --json` print.
 
 use std::collections::BTreeMap;
 

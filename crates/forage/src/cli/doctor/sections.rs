@@ -1,4 +1,4 @@
-//! The sections of the report, each from the code that does the thing in earnest.
+//! The sections of the report. Each one uses the code that does the real work.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,7 +24,7 @@ use super::{DoctorReport, DoctorSubject};
 use crate::config::{self, ClientDirectories, DEFAULT, Market, Needs};
 use crate::setup::{ClientState, Site};
 
-/// Time for an engine to tell its version.
+/// Time for an engine to print its version.
 const VERSION_TIMEOUT: Duration = Duration::from_secs(2);
 
 pub(super) fn versions(report: &mut DoctorReport) -> ProgramVersions {
@@ -83,15 +83,15 @@ pub(super) fn roots(report: &mut DoctorReport, subject: &mut DoctorSubject) -> R
     RootsInUse { working_directory: Some(working.display().to_string()), roots: records }
 }
 
-/// What the repositories say of the configuration is read by a thread of its own, behind the wall of any command: the
-/// rest of the report is about what lies in front of it.
+/// Reads the repositories' own configuration in a separate thread inside a sandbox. The rest of the report
+/// needs resources outside of it.
 fn read_repositories(subject: &mut DoctorSubject) {
     let roots: Vec<_> = subject.roots.iter().map(|root| root.path().to_owned()).collect();
     let DoctorSubject { config, roots: opened, .. } = subject;
     let access = config.access(&roots, &Needs::default());
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            // That a wall is required and missing is told elsewhere, and ends no report.
+            // A required but missing sandbox is reported elsewhere and does not end the report.
             let _ = config.enforce_sandbox(&access, false);
             config::narrow(config, opened);
         });
@@ -259,7 +259,7 @@ pub(super) fn models(report: &mut DoctorReport, subject: &DoctorSubject) -> Mode
     }
 }
 
-/// Lines, record, and whether `keyword_search` has no model.
+/// Returns the lines, the record, and true if `keyword_search` has no model.
 fn try_models(
     report: &mut DoctorReport,
     subject: &DoctorSubject,
@@ -400,7 +400,7 @@ pub(super) fn sandbox(report: &mut DoctorReport, subject: &DoctorSubject) -> San
     if mode == "require" && !level.is_full() {
         report.problems.push(format!("`sandbox` is \"require\", and the wall is not whole here: {level}"));
     }
-    // What is turned off refuses nothing.
+    // A disabled sandbox refuses nothing.
     let used = if mode == "off" { Level::None { reason: "it is off".to_owned() } } else { level.clone() };
     let (refused, open) = (used.refuses(), used.leaves_open());
     for (what, list) in [("refused", &refused), ("left open", &open)] {
@@ -462,7 +462,7 @@ pub(super) fn clients(
     records
 }
 
-/// What comes of the entries there are, all tried at the same time: one that hangs costs the time of one.
+/// Checks all entries in parallel, so that one that hangs delays the report only once.
 fn checked(sites: &[Site], look: &Look<'_>) -> Vec<Option<SettingsCheck>> {
     let failed =
         || SettingsCheck { failure: Some("it could not be tried".to_owned()), ..SettingsCheck::default() };

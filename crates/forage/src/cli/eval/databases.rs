@@ -1,4 +1,5 @@
-//! Where git keeps what it reads of a directory's history: not always below the directory.
+//! Locates the directories that git reads for a repository's history. They are not always inside the
+//! repository.
 #![expect(
     clippy::disallowed_methods,
     reason = "git's own files, of which nothing but the places of others is taken"
@@ -13,9 +14,9 @@ use forage_fs::find_git_root;
 
 use super::limits;
 
-/// Returns the directories that git reads of the repository which holds a directory: its own, that of the work tree
-/// which it was made from, and those whose objects it borrows. What is no directory of git's is left out, although the
-/// repository says so: it must not open others to whoever reads its history.
+/// Returns the directories that git reads for the repository that contains `directory`: its own, that of the
+/// main work tree, and those whose objects it borrows. Only real git directories are included, whatever the
+/// repository's files claim, because a repository must not open other directories to its readers.
 pub(super) fn databases(directory: &Path) -> Vec<PathBuf> {
     let Some(top) = find_git_root(directory) else { return Vec::new() };
     let link = top.join(".git");
@@ -38,8 +39,8 @@ pub(super) fn databases(directory: &Path) -> Vec<PathBuf> {
     found.into_iter().collect()
 }
 
-/// The directories whose objects are used as if they were in this one, without links: one that leads elsewhere may have
-/// any name.
+/// Returns the directories whose objects are borrowed, with links resolved: a link with any name could lead
+/// elsewhere.
 fn alternates(objects: &Path) -> Vec<PathBuf> {
     let named = read(&objects.join("info/alternates")).unwrap_or_default();
     let lines = named.lines().filter(|line| !line.starts_with('#')).take(limits::GIT_DATABASES);
@@ -47,7 +48,7 @@ fn alternates(objects: &Path) -> Vec<PathBuf> {
     paths.filter(|path| path.file_name().is_some_and(|name| name == "objects") && path.is_dir()).collect()
 }
 
-/// The path that a file consists of, behind a keyword.
+/// Returns the path that a file consists of, after a keyword.
 fn named_in(file: &Path, keyword: Option<&str>) -> Option<PathBuf> {
     let text = read(file)?;
     let path = text.trim().strip_prefix(keyword.unwrap_or_default())?.trim();
@@ -55,7 +56,7 @@ fn named_in(file: &Path, keyword: Option<&str>) -> Option<PathBuf> {
 }
 
 fn read(file: &Path) -> Option<String> {
-    // A pipe would never end.
+    // Reading a pipe might never end.
     if !file.is_file() {
         return None;
     }
@@ -80,7 +81,7 @@ mod tests {
         for repository in ["one", "two"] {
             fs::write(top.join(repository).join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
         }
-        // Each line of a circle is followed once, however many there are.
+        // Each entry of a cycle must be followed only once, however often it is repeated.
         let circle = "../../../two/.git/objects\n../../../one/.git/objects\n../objects\n".repeat(500);
         let named = format!("# A comment.\n../../../secret\n../link/objects\n{circle}");
         for repository in ["one", "two"] {
@@ -94,7 +95,7 @@ mod tests {
         let expected = [".git", ".git/objects"].map(|name| top.join("one").join(name));
         let found = databases(&top.join("one"));
         assert_eq!(found, [&expected[..], &[top.join("two/.git/objects")]].concat());
-        // A directory that is no repository's is none although a file says so.
+        // A directory that is not a repository must be ignored even if a file names it.
         fs::write(top.join("one/.git/commondir"), "../../secret\n").unwrap();
         fs::create_dir(top.join("secret/objects")).unwrap();
         assert!(databases(&top.join("one")).is_empty());

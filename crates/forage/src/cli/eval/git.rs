@@ -1,13 +1,14 @@
-//! The one place where git is run: by `forage eval`, when the person who runs that has asked for their history.
+//! The only module that runs git. `forage eval` uses it when the user asks for queries from the history.
 //!
-//! The configuration of a repository belongs to whoever made it, and can name programs. So git is only asked for what
-//! it reads from its own database (`rev-list`, `log` without patches, `ls-tree`, `cat-file`), which needs none of them,
-//! and each that it could start on the way is turned off on the command line and in the environment.
+//! A repository's configuration comes from its author and can name programs to run. So we only ask git for
+//! data from its own database (`rev-list`, `log` without patches, `ls-tree`, `cat-file`), which needs no
+//! other program. In addition, we disable every program that git could start, on the command line and in the
+//! environment.
 //!
-//! The one way that no command line closes is a file that only a remote has. Git fetches such a one by itself, from where
-//! the repository says, and a transport is a program. `GIT_NO_LAZY_FETCH` forbids that to git of May 2024 or later;
-//! `GIT_ALLOW_PROTOCOL` leaves no transport to any (2.3 or later), and goes over every configuration, whereas a
-//! `protocol.ext.allow` of the repository goes over a `protocol.allow` of ours.
+//! No command-line option covers files that exist only on a remote. Git fetches these automatically from the
+//! address that the repository gives, and a transport is a program. `GIT_NO_LAZY_FETCH` forbids this since
+//! the git of May 2024. `GIT_ALLOW_PROTOCOL` forbids all transports since 2.3. It overrides every
+//! configuration, whereas a repository's `protocol.ext.allow` would override a `protocol.allow` of ours.
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read as _, Write as _};
@@ -21,7 +22,8 @@ use anyhow::{Context as _, bail};
 use super::limits;
 use crate::config;
 
-/// What goes over the repository's own settings. Older git takes any text of `core.fsmonitor` but none for a program.
+/// Options that override the repository's settings. Older git treats any non-empty `core.fsmonitor` as a
+/// program.
 const OPTIONS: [&str; 18] = [
     "--no-pager",
     "--no-optional-locks",
@@ -43,7 +45,7 @@ const OPTIONS: [&str; 18] = [
     "protocol.allow=never",
 ];
 
-/// What git is told in the environment. There is no protocol of that name.
+/// Variables that we set for git. No protocol has the name `none`.
 const VARIABLES: [(&str, &str); 5] = [
     ("GIT_ALLOW_PROTOCOL", "none"),
     ("GIT_ASKPASS", ""),
@@ -52,12 +54,12 @@ const VARIABLES: [(&str, &str); 5] = [
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
 
-/// Beginnings of the names of git's variables that stay: where the user's own configuration and git's own programs are.
-/// By the others git would look at another repository than the one it is given, run a program, or write a file.
+/// Prefixes of git's variables that we keep: the locations of the user's configuration and of git's own
+/// programs. All others could make git read another repository, run a program or write a file.
 const KEPT: [&str; 2] = ["GIT_CONFIG", "GIT_EXEC_PATH"];
 
-/// What keeps git from the user's own configuration and that of the system, which are closed to it behind the kernel's
-/// wall with all that they include. Git of before 2.32 goes by `HOME` alone.
+/// Variables that stop git from reading the configuration of the user and the system, which the sandbox makes
+/// inaccessible together with their includes. Git before 2.32 only respects `HOME`.
 const NO_CONFIGURATION: [(&str, &str); 4] = [
     ("GIT_CONFIG_GLOBAL", "/dev/null"),
     ("GIT_CONFIG_NOSYSTEM", "1"),
@@ -65,17 +67,17 @@ const NO_CONFIGURATION: [(&str, &str); 4] = [
     ("XDG_CONFIG_HOME", "/dev/null"),
 ];
 
-/// Behind what git says when the kernel's wall keeps it from a file.
+/// Appended to git's error if the sandbox denied access to a file.
 const SANDBOX_ADVICE: &str = "\ngit reads nothing but the repository here; where its configuration names other files, `sandbox = \"off\"` in \
                               yours lets git read them";
 
-/// The directories of other users whose repositories the user's configuration lets git read, in its order: all of that
-/// configuration that is needed behind the kernel's wall.
+/// The user's `safe.directory` entries in order: directories of other users that git may read. We need
+/// nothing else of the user's configuration inside the sandbox.
 #[derive(Debug)]
 pub(super) struct SafeDirectories(Vec<String>);
 
 impl SafeDirectories {
-    /// Asks git for them, in front of the wall and in no repository.
+    /// Asks git for the entries. Runs outside of the sandbox and of any repository.
     pub(super) fn of_the_user(roots: &[&Path]) -> anyhow::Result<Self> {
         let (program, path) = config::git_program(roots)?;
         let git = Git { program, directory: PathBuf::from("/"), path, safe: None };
@@ -83,7 +85,7 @@ impl SafeDirectories {
             .command(&["config", "--type=path", "-z", "--get-all", "safe.directory"], false)
             .output()
             .with_context(|| format!("{} can't be run", git.program.display()))?;
-        // That is how it says that there are none.
+        // Git exits with 1 if there are no entries.
         if !asked.status.success() && asked.status.code() != Some(1) {
             bail!("git config failed: {}", String::from_utf8_lossy(&asked.stderr).trim());
         }
@@ -97,20 +99,23 @@ impl SafeDirectories {
 pub(super) struct Git<'a> {
     program: PathBuf,
     directory: PathBuf,
-    /// Where it is behind the kernel's wall.
+    /// The safe directories if git runs inside the sandbox.
     safe: Option<&'a SafeDirectories>,
-    /// The directories in which git looks up programs: as for git itself, none that is the repository's.
+    /// The directories in which git looks up programs. As for git itself, none of them is inside the
+    /// repository.
     path: OsString,
 }
 
 impl<'a> Git<'a> {
-    /// The user's git, for an absolute directory; with `safe`, it reads no configuration but the repository's.
+    /// Creates the user's git for an absolute directory. With `safe`, git reads no configuration except the
+    /// repository's.
     pub(super) fn new(directory: &Path, safe: Option<&'a SafeDirectories>) -> anyhow::Result<Self> {
         let (program, path) = config::git_program(&[directory])?;
         Ok(Self { program, directory: directory.to_owned(), path, safe })
     }
 
-    /// Runs a command and hands what it prints to `read`, up to `most` bytes. What `read` leaves is not wanted.
+    /// Runs a command and passes its output to `read`, up to `most` bytes. Any output that `read` does not
+    /// consume is discarded.
     pub(super) fn run<T>(
         &self,
         arguments: &[&str],
@@ -128,7 +133,7 @@ impl<'a> Git<'a> {
         std::thread::scope(|scope| {
             let watching = scope.spawn(move || watch(child, &is_done));
             if let (Some(mut stdin), Some(input)) = (stdin, input) {
-                // Git that has ended reads no more, and says itself why.
+                // If git has exited, the write fails, and git's own error explains why.
                 scope.spawn(move || drop(stdin.write_all(input)));
             }
             let told = scope.spawn(move || stderr.map(first_bytes).unwrap_or_default());
@@ -151,9 +156,9 @@ impl<'a> Git<'a> {
             if is_flooded {
                 bail!("{name} printed more than {most} bytes and was stopped; look at fewer commits");
             }
-            // One that was stopped because enough was read has nothing to say.
+            // If git was stopped because we had read enough, its status is not an error.
             if !status.success() && (result.is_err() || !told.trim().is_empty()) {
-                // Such as an `include.path` that leads to the user's home.
+                // For example, an `include.path` may point into the user's home.
                 let is_refused = self.safe.is_some() && told.contains("Permission denied");
                 let advice = if is_refused { SANDBOX_ADVICE } else { "" };
                 bail!("{name} failed in {}: {}{advice}", self.directory.display(), told.trim());
@@ -162,7 +167,7 @@ impl<'a> Git<'a> {
         })
     }
 
-    /// All that a command prints.
+    /// Returns the whole output of a command.
     pub(super) fn output(&self, arguments: &[&str]) -> anyhow::Result<Vec<u8>> {
         self.run(arguments, None, limits::GIT_BYTES, |stdout| {
             let mut bytes = Vec::new();
@@ -201,8 +206,8 @@ impl<'a> Git<'a> {
     }
 }
 
-/// Waits until what git prints is read, or its time is over; then git ends, by itself or not. Returns whether its time
-/// was over.
+/// Waits until git's output is read or its time is up, and then for git to exit, killing it if necessary.
+/// Returns true if the time was up.
 fn watch(mut child: Child, is_done: &Receiver<()>) -> io::Result<(ExitStatus, bool)> {
     let deadline = Instant::now() + limits::GIT_TIME;
     while let Err(RecvTimeoutError::Timeout) = is_done.recv_timeout(limits::GIT_TICK) {
@@ -211,7 +216,7 @@ fn watch(mut child: Child, is_done: &Receiver<()>) -> io::Result<(ExitStatus, bo
             return Ok((child.wait()?, true));
         }
     }
-    // Nobody reads any more: it ends at once, or has nothing to say.
+    // The output is no longer read, so git should exit immediately.
     let end = Instant::now() + limits::GIT_TICK * 50;
     while Instant::now() < end {
         if let Some(status) = child.try_wait()? {
@@ -223,7 +228,7 @@ fn watch(mut child: Child, is_done: &Receiver<()>) -> io::Result<(ExitStatus, bo
     Ok((child.wait()?, false))
 }
 
-/// The beginning of what is written; all of it is read.
+/// Returns the beginning of a stream, but reads all of it.
 fn first_bytes(mut stderr: impl io::Read) -> String {
     let mut first = Vec::new();
     let _ = stderr.by_ref().take(limits::GIT_STDERR_BYTES).read_to_end(&mut first);

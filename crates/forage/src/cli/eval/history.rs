@@ -1,8 +1,8 @@
-//! A private set of queries, of the history of a repository: the message of a commit asks for the files that the commit
-//! touched.
+//! Builds a private query set from a repository's history: each commit message is a query for the files that
+//! the commit touched.
 //!
-//! The index must not know the answers. It is made of the files as they were at a base commit, and only commits behind
-//! that ask. What their messages say of the files' names is taken out ([`super::message`]).
+//! The index must not know the answers. So it contains the files of a base commit, and only later commits
+//! become queries. Mentions of the touched files are removed from the messages ([`super::message`]).
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::BufRead;
@@ -19,10 +19,10 @@ use super::git::Git;
 use super::records::HistoryOfSet;
 use super::{limits, message};
 
-/// What the queries of a history are called.
+/// The category of queries from the history.
 pub(super) const CATEGORY: &str = "history";
 
-/// Files that every change touches, and that no change is about.
+/// Lock files, which many changes touch but no change is about.
 const LOCK_FILES: [&str; 8] = [
     "bun.lockb",
     "go.sum",
@@ -34,42 +34,43 @@ const LOCK_FILES: [&str; 8] = [
     "package.resolved",
 ];
 
-/// Names of files in which changes are written down, without extension.
+/// Names of changelog files, without extension.
 const CHANGELOGS: [&str; 8] =
     ["changelog", "changes", "history", "news", "release-notes", "release_notes", "releasenotes", "releases"];
 
-/// Extensions that such a file has.
+/// Extensions of changelog files.
 const PROSE: [&str; 7] = ["", "adoc", "markdown", "md", "org", "rst", "txt"];
 
-/// Directories of files that become a part of it.
+/// Directories of changelog fragments.
 const CHANGE_DIRECTORIES: [&str; 6] =
     [".changeset", "changelog", "changelogs", "changelog.d", "changes.d", "newsfragments"];
 
-/// The files of a commit, indexed.
+/// The index of a commit's files.
 pub(super) struct HistoryTree {
     pub(super) index: RankIndex,
-    /// Files that can be found, by path.
+    /// The paths of the indexed files.
     pub(super) files: HashSet<String>,
-    /// Files that are no text, too large, or not in the clone.
+    /// The number of files that are not text, too large, or missing in a partial clone.
     pub(super) left_out: u64,
 }
 
-/// A commit as `git log` tells of it.
+/// A commit from `git log`.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Commit {
     is_merge: bool,
     message: String,
-    /// Paths as they are shown.
+    /// The touched paths in their displayed form.
     touched: Vec<String>,
 }
 
-/// The commit so many commits back, first parents only; without a number, the default, but no further back than half of
-/// the history: of files that came later no query is made.
+/// Returns the base commit: `commits` back on the first-parent line. Without a number it is the default, but
+/// at most half of the history, because files that were added after the base can't be found.
 pub(super) fn base(git: &Git, commits: Option<usize>) -> anyhow::Result<String> {
     let most = commits.unwrap_or(limits::COMMITS * 2) + 1;
     let count = format!("--max-count={most}");
     let listed = git.output(&["rev-list", "--first-parent", &count, "HEAD"]).map_err(|error| {
-        // What git calls a branch without commits; other errors, such as whose repository it is, stay as they are.
+        // Git reports this for a branch without commits. We keep all other errors, for example about the
+        // repository's owner.
         match error.to_string().contains("ambiguous argument 'HEAD'") {
             true => anyhow!("there are no commits yet to make queries of"),
             false => error,
@@ -84,7 +85,7 @@ pub(super) fn base(git: &Git, commits: Option<usize>) -> anyhow::Result<String> 
     }
 }
 
-/// The name of a commit, and nothing that git could take for an option.
+/// Checks that `text` is a commit id, so that git can't take it for an option.
 pub(super) fn revision(text: &str) -> anyhow::Result<&str> {
     let is_name = (7..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if is_name {
@@ -94,7 +95,7 @@ pub(super) fn revision(text: &str) -> anyhow::Result<&str> {
     }
 }
 
-/// The set of the commits behind a base, whose files are `tree`, and how it came about.
+/// Builds the query set from the commits after a base whose files are `tree`, and describes how.
 pub(super) fn queries(
     git: &Git,
     base: String,
@@ -112,7 +113,7 @@ pub(super) fn queries(
         "--no-notes",
         "--no-ext-diff",
         "--no-textconv",
-        // Not a file that `diff.orderFile` names.
+        // Overrides a file that `diff.orderFile` may name.
         "-O/dev/null",
         "--no-show-signature",
         "--ignore-submodules=all",
@@ -126,7 +127,7 @@ pub(super) fn queries(
     let commits = commits(&log)?;
     let mut others = BTreeMap::new();
     let (mut queries, mut asked) = (Vec::new(), HashSet::new());
-    // The oldest first: of two that say the same, the one whose files are most like the base.
+    // Oldest first: of two equal messages we keep the one whose files are closer to the base.
     for commit in commits.iter().rev() {
         match query(commit, &tree.files) {
             Ok(query) if asked.insert(query.query.to_lowercase()) => queries.push(query),
@@ -152,7 +153,7 @@ pub(super) fn queries(
     Ok((set, history))
 }
 
-/// The query of a commit, or why there is none, to be read after «N commits».
+/// Returns the query of a commit, or the reason for skipping it, worded to follow «N commits».
 fn query(commit: &Commit, files: &HashSet<String>) -> Result<KnownQuery, &'static str> {
     if commit.is_merge {
         return Err("are merges");
@@ -172,7 +173,7 @@ fn query(commit: &Commit, files: &HashSet<String>) -> Result<KnownQuery, &'stati
     Ok(KnownQuery { query, relevant, category: CATEGORY.to_owned(), ..KnownQuery::default() })
 }
 
-/// Whether a file is one that changes touch and are not about.
+/// Returns true for files that changes touch but are not about.
 fn is_aside(path: &str) -> bool {
     let path = path.to_lowercase();
     let (directory, name) = path.rsplit_once('/').unwrap_or(("", &path));
@@ -183,7 +184,7 @@ fn is_aside(path: &str) -> bool {
         || directory.split('/').any(|name| CHANGE_DIRECTORIES.contains(&name))
 }
 
-/// The language of most files; the first by name of several.
+/// Returns the most frequent language, or the alphabetically first one of several.
 fn language(files: &HashSet<String>) -> String {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for language in files.iter().filter_map(|path| language_of(path)) {
@@ -193,8 +194,9 @@ fn language(files: &HashSet<String>) -> String {
     most.map(|(language, _)| (*language).to_owned()).unwrap_or_default()
 }
 
-/// Reads what `git log -z --raw` with our format prints: id, parents, message, an empty field, then of each touched file
-/// a line of numbers that begins with a colon, and its path. None of these can hold a NUL.
+/// Parses the output of `git log -z --raw` with our format: id, parents, message, an empty field, and then
+/// for each touched file a line of numbers that begins with a colon, and its path. None of these can contain
+/// a NUL.
 fn commits(log: &[u8]) -> anyhow::Result<Vec<Commit>> {
     let mut fields = log.split(|byte| *byte == 0).peekable();
     let mut commits = Vec::new();
@@ -222,14 +224,14 @@ fn commits(log: &[u8]) -> anyhow::Result<Vec<Commit>> {
     Ok(commits)
 }
 
-/// A file as a tree of git has it.
+/// A file in a git tree.
 struct Blob<'a> {
     id: &'a str,
     path: String,
 }
 
-/// Indexes the files of a commit, below the directory of `git`, as a walk would choose them: no hidden ones, no secrets,
-/// no links.
+/// Indexes the files of a commit that are inside the directory of `git`. Like a walk, it skips hidden files,
+/// secrets and links.
 pub(super) fn tree(
     git: &Git,
     root: &Root,
@@ -247,7 +249,7 @@ pub(super) fn tree(
     let files = std::thread::scope(|scope| {
         let work = |take: Arc<_>| scope.spawn(|| index_files(&writer, take, progress));
         let workers: Vec<_> = (0..threads.max(1)).map(|_| work(Arc::clone(&take))).collect();
-        // Once the workers have gone, there is nobody to give a file to.
+        // Once all workers have ended, the channel must close so that sending fails.
         drop(take);
         let read = git.run(
             &["cat-file", "--batch", "--buffer"],
@@ -256,7 +258,7 @@ pub(super) fn tree(
             |stdout| {
                 for blob in &blobs {
                     let Some(bytes) = contents(stdout, blob.id)? else { continue };
-                    // A worker that has ended says why.
+                    // A worker that has ended returns the reason.
                     if give.send((blob.path.clone(), bytes)).is_err() {
                         break;
                     }
@@ -281,7 +283,7 @@ pub(super) fn tree(
 
 type CommitFiles = Receiver<(String, Vec<u8>)>;
 
-/// Indexes what is given, as far as it is text; returns the paths.
+/// Indexes the received files if they are text. Returns their paths.
 fn index_files(
     writer: &Writer<'_>,
     take: Arc<Mutex<CommitFiles>>,
@@ -299,8 +301,8 @@ fn index_files(
     }
 }
 
-/// The files of `git ls-tree -l -z`, each `MODE blob ID SIZE<tab>PATH`, that may be read and are not too large, and how
-/// many of the others there are.
+/// Parses the output of `git ls-tree -l -z`, with entries of the form `MODE blob ID SIZE<tab>PATH`. Returns
+/// the files that may be read and are not too large, and the number of the others.
 fn blobs<'a>(listed: &'a [u8], root: &Root) -> (Vec<Blob<'a>>, u64) {
     let (mut blobs, mut left_out) = (Vec::new(), 0);
     for entry in listed.split(|byte| *byte == 0) {
@@ -315,7 +317,7 @@ fn blobs<'a>(listed: &'a [u8], root: &Root) -> (Vec<Blob<'a>>, u64) {
         {
             continue;
         }
-        // Of a file that is not in a partial clone there is no size.
+        // A file that is missing in a partial clone has no size.
         match size.parse::<usize>() {
             Ok(size) if size <= forage_rank::limits::FILE_BYTES => {
                 blobs.push(Blob { id, path: path.display().into_owned() });
@@ -326,7 +328,7 @@ fn blobs<'a>(listed: &'a [u8], root: &Root) -> (Vec<Blob<'a>>, u64) {
     (blobs, left_out)
 }
 
-/// The next file of `git cat-file --batch`; `None` if it is not there.
+/// Reads the next file of `git cat-file --batch`, or `None` if it is missing.
 fn contents(stdout: &mut dyn BufRead, id: &str) -> anyhow::Result<Option<Vec<u8>>> {
     let mut head = String::new();
     stdout.read_line(&mut head)?;

@@ -1,4 +1,5 @@
-//! `forage eval --lines`: how many of the lines that queries are about the answers show, beside other programs' answers.
+//! `forage eval --lines`: measures how many of the relevant lines the answers show, compared with other
+//! programs' answers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,7 +18,7 @@ use super::records::{
 };
 use super::set;
 
-/// Answers of another program, in a file.
+/// The answers of another program in a file.
 #[derive(Clone, Debug)]
 pub(super) struct NamedAnswers {
     name: String,
@@ -37,33 +38,33 @@ impl FromStr for NamedAnswers {
     }
 }
 
-/// The answers of a run, and those beside them.
+/// The answers of a run, and those of other programs.
 pub(super) struct MeasuredLines {
     tokens: u64,
     others: Vec<OtherAnswers>,
     answered: Vec<AnsweredLines>,
-    /// Queries without lines.
+    /// The number of queries without lines.
     without: usize,
-    /// Calls that failed, and count as nothing shown.
+    /// The number of failed calls, which count as answers without lines.
     failed: usize,
 }
 
 struct OtherAnswers {
     name: String,
-    /// By set and query.
+    /// The answers by set and query.
     answers: BTreeMap<(String, String), AnswerLines>,
 }
 
-/// A query with lines, and what is shown of them.
+/// A query with lines, and the lines shown for it.
 struct AnsweredLines {
     language: String,
     answer: AnswerLines,
-    /// Figures and tokens of each way to answer, ours first; `None` where another program has no answer.
+    /// The metrics and tokens of each program, ours first; `None` if a program has no answer.
     ways: Vec<Option<(LineShares, u64)>>,
 }
 
 impl MeasuredLines {
-    /// Reads the others' answers.
+    /// Reads the answers of the other programs.
     pub(super) fn new(tokens: u64, others: &[NamedAnswers], working: &Path) -> anyhow::Result<Self> {
         let read = |other: &NamedAnswers| -> anyhow::Result<OtherAnswers> {
             let path = working.join(&other.path);
@@ -71,7 +72,7 @@ impl MeasuredLines {
             let bytes = set::bytes(&path).with_context(|| format!("can't read {shown}"))?;
             let mut value: Value =
                 serde_json::from_slice(&bytes).with_context(|| format!("{shown} is not valid JSON"))?;
-            // What this command prints has them in it.
+            // The output of this command contains the answers in a field.
             if let Some(answers) = value.pointer_mut("/lines/answers") {
                 value = answers.take();
             }
@@ -116,7 +117,7 @@ impl MeasuredLines {
         });
     }
 
-    /// Checks that there was something to measure.
+    /// Returns an error if there was nothing to measure.
     pub(super) fn check(&self) -> anyhow::Result<()> {
         if self.answered.is_empty() {
             bail!("no query of the sets has `lines`, so that nothing is known of the lines of their answers");
@@ -124,7 +125,7 @@ impl MeasuredLines {
         Ok(())
     }
 
-    /// Returns the figures of a way to answer, for each query; zeros where it has no answer.
+    /// Returns the metrics of a program for each query; zeros if it has no answer.
     fn figures(&self, way: usize) -> Vec<LineShares> {
         self.answered.iter().map(|it| it.ways[way].unwrap_or_default().0).collect()
     }
@@ -172,7 +173,7 @@ impl MeasuredLines {
 }
 
 impl LinesEvaluation<'_> {
-    /// Renders the figures for people.
+    /// Renders the metrics for people.
     pub(super) fn text(&self) -> String {
         let (without, failed) = (self.queries_without_lines, self.failed);
         let mut text = format!(
@@ -226,10 +227,10 @@ impl LinesEvaluation<'_> {
     }
 }
 
-/// What the tool shows of code; `below` stands in front of its paths.
+/// Returns the lines of code that the tool shows. `below` is a prefix for its paths.
 fn shown(context: &Context, query: &KnownQuery, tokens: u64, below: &str) -> Option<AnswerLines> {
     let tool = registry::find("search_index").ok()?;
-    // The message of the commit that it was made of would be the answer.
+    // The message of the query's own commit would reveal the answer.
     let history = query.commit.is_empty();
     let arguments = json!({ "query": query.query, "code_tokens": tokens, "history": history });
     let answer = tool.call(context, arguments).ok()?;

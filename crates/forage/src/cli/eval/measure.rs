@@ -1,4 +1,4 @@
-//! Sets run: each on an index in memory, so that nothing of the user's is touched.
+//! Runs query sets. Each has an index in memory, so that no data of the user is touched.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::cli::progress::ProgressBar;
 use crate::cli::{Global, session};
 use crate::config::{self, CommandLineSettings, Config, Needs};
 
-/// What is run, and on which trees.
+/// The query sets to run, and their trees.
 pub(super) struct MeasurePlan {
     config: Config,
     working: PathBuf,
@@ -46,7 +46,8 @@ struct FromGit {
     save: Option<Save>,
 }
 
-/// Where the set goes. It is written in front of the wall: the file's directory is closed to everything else.
+/// The file for the query set. It is written outside of the sandbox because its directory is not accessible
+/// inside.
 struct Save {
     path: PathBuf,
     writer: Outside<QuerySet, anyhow::Result<()>>,
@@ -60,19 +61,19 @@ impl Save {
     }
 }
 
-/// All sets, run.
+/// The results of all sets.
 #[derive(Default)]
 pub(super) struct Measured {
     pub(super) sets: Vec<SetRecord>,
     pub(super) queries: Vec<AnsweredQuery>,
-    /// Tokens of the text of each query's answer; `None` of a call that failed.
+    /// The tokens of each answer's text; `None` for a failed call.
     pub(super) answer_tokens: Vec<Option<usize>>,
     pub(super) lines: Option<MeasuredLines>,
     pub(super) history: Option<HistoryOfSet>,
     pub(super) saved: Option<PathBuf>,
 }
 
-/// An index with what has to be known of it.
+/// An index and facts about its files.
 struct MeasureSubject {
     index: Arc<RankIndex>,
     wordless: u64,
@@ -80,7 +81,7 @@ struct MeasureSubject {
 }
 
 impl MeasurePlan {
-    /// Says what is wrong with a request before anything is run.
+    /// Checks a request before anything is run.
     pub(super) fn new(arguments: &Arguments, global: &Global, output: &mut Terminal) -> anyhow::Result<Self> {
         let config = session::load(global, CommandLineSettings::default())?;
         let working = config::working_directory()?;
@@ -148,8 +149,8 @@ impl MeasurePlan {
         Ok(plan)
     }
 
-    /// Puts up the kernel's wall around the trees and, if the history is read, git, which then has to be told whose
-    /// repositories are safe.
+    /// Enters a sandbox that contains the trees and, if the history is read, git. Git then needs the list of
+    /// safe directories from us.
     fn wall_in(&self) -> anyhow::Result<Option<SafeDirectories>> {
         let of_git = self.from_git.iter().map(|from_git| &from_git.directory);
         let directories: Vec<PathBuf> =
@@ -167,7 +168,7 @@ impl MeasurePlan {
         Ok(safe)
     }
 
-    /// Runs all sets and the tool on each query, one after the other, inside the kernel's wall.
+    /// Runs all sets one by one inside the sandbox, and calls the tool for each query.
     pub(super) fn run(mut self) -> anyhow::Result<Measured> {
         let lines = self.lines.take();
         let safe = self.wall_in()?;
@@ -196,7 +197,8 @@ impl MeasurePlan {
         session::open_root(&self.config, directory)
     }
 
-    /// The root of a directory below a root; a set is somebody else's, and may not lead out of it.
+    /// Opens the root of a directory inside another root. A query set is untrusted and must not lead out of
+    /// it.
     fn open_below(&self, whole: &Arc<Root>, below: &str) -> anyhow::Result<Arc<Root>> {
         if below.is_empty() {
             return Ok(Arc::clone(whole));
@@ -213,7 +215,7 @@ impl MeasurePlan {
         }
     }
 
-    /// The files below a root as a walk finds them, indexed in memory.
+    /// Indexes the files of a root in memory, as a walk finds them.
     fn indexed(
         &self,
         root: &Arc<Root>,
@@ -229,7 +231,7 @@ impl MeasurePlan {
         Ok(MeasureSubject { wordless: index.wordless_files(), index, report })
     }
 
-    /// A context in which the tool finds this index.
+    /// Returns a context in which the tool finds this index.
     fn context(
         &self,
         root: &Arc<Root>,
@@ -244,7 +246,7 @@ impl MeasurePlan {
     }
 }
 
-/// Sets that are run one after the other.
+/// The state while sets are run one by one.
 struct RunningSets<'a> {
     plan: &'a MeasurePlan,
     safe: Option<SafeDirectories>,
@@ -330,13 +332,13 @@ impl MeasureSubject {
     }
 }
 
-/// The tokens of the tool's answer to a query.
+/// Returns the tokens of the tool's answer to a query.
 fn answer_tokens(context: &Context, query: &str) -> Option<usize> {
     let tool = registry::find("search_index").ok()?;
     tool.call(context, json!({ "query": query })).ok().map(|answer| model_tokens(&answer.text))
 }
 
-/// An index that was made for this run.
+/// An index that was built for this run.
 struct OneIndex {
     index: Arc<RankIndex>,
     report: Arc<WalkReport>,

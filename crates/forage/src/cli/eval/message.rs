@@ -1,11 +1,11 @@
-//! The message of a commit as a question: without what tells the answer.
+//! Turns a commit message into a query that does not reveal the answer.
 //!
-//! Who asks does not know the files. So what names a touched file is taken out, and what nobody would ask: trailers,
-//! numbers of issues, addresses, ids of commits.
+//! A person who asks does not know the files. So we remove names of touched files, and text that nobody would
+//! search for: trailers, issue numbers, addresses, commit ids.
 
 use super::limits;
 
-/// Keys of trailers that are one word.
+/// Trailer keys that are one word.
 const TRAILERS: [&str; 17] = [
     "bug",
     "cc",
@@ -26,11 +26,11 @@ const TRAILERS: [&str; 17] = [
     "ticket",
 ];
 
-/// Names of standards, which look like keys of issues.
+/// Names of standards, which look like issue keys.
 const STANDARDS: [&str; 10] = ["aes", "cp", "cve", "ieee", "iso", "md", "rfc", "rsa", "sha", "utf"];
 
-/// A question of a message, for a commit that touched these files; `None` if its subject says too little without what
-/// is taken out.
+/// Returns the query of a message for a commit that touched these files, or `None` if its subject says too
+/// little after the removals.
 pub(super) fn question(message: &str, touched: &[String]) -> Option<String> {
     let touched: Vec<Touched> = touched.iter().map(|path| Touched::new(path)).collect();
     let mut lines = message.trim().lines();
@@ -44,7 +44,7 @@ pub(super) fn question(message: &str, touched: &[String]) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Whether the commit takes back another, or was to be melted into one.
+/// Returns true if the commit reverts another one or was meant to be squashed.
 pub(super) fn is_revert(message: &str) -> bool {
     let subject = message.trim_start().lines().next().unwrap_or_default().to_lowercase();
     let begins = ["revert", "reapply", "fixup!", "squash!", "amend!"];
@@ -67,14 +67,15 @@ impl Touched {
         Self { path, name, stem }
     }
 
-    /// Whether a word of the path: a name in it, with its extension or not, or a word of such a name.
+    /// Returns true if `word` is a part of the path: a name in it, with or without extension, or a word of
+    /// such a name.
     fn has_part(&self, word: &str) -> bool {
         let is_word = |name: &str| name.split(['-', '_', '.', ' ']).any(|part| part == word);
         let is_name = |name: &str| name == word || plain(stem(name)) == plain(word) || is_word(name);
         self.path.split('/').any(is_name)
     }
 
-    /// Whether a path, or a part of one with its own slashes, is this file's.
+    /// Returns true if `path` is this file's path or a part of it with slashes.
     fn is_below(&self, path: &str) -> bool {
         let path = path.trim_matches('/');
         let whole = &self.path[..];
@@ -94,19 +95,19 @@ fn stem(name: &str) -> &str {
     }
 }
 
-/// A name however its words are joined.
+/// Normalizes a name so that it does not matter how its words are joined.
 fn plain(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '-' | '_' | ' ')).flat_map(char::to_lowercase).collect()
 }
 
-/// Takes `scope:`, `type(scope):` and `[scope]` off, as far as they are parts of paths.
+/// Removes `scope:`, `type(scope):` and `[scope]` as far as they are parts of paths.
 fn without_scope(subject: &str, touched: &[Touched]) -> String {
     let is_part = |word: &str| {
         touched.iter().any(|file| file.has_part(&word.to_lowercase()) || file.is_below(&word.to_lowercase()))
     };
     let (mut kept, mut rest) = (Vec::new(), subject.trim());
     while let Some((prefix, after)) = split_prefix(rest) {
-        // A scope of several names is a path, or a list.
+        // A scope of several names is a path or a list.
         if !is_part(prefix) {
             let words = prefix.split(|c: char| c.is_whitespace() || ",/()!&+".contains(c));
             let words: Vec<&str> = words.filter(|word| !word.is_empty() && !is_part(word)).collect();
@@ -120,7 +121,7 @@ fn without_scope(subject: &str, touched: &[Touched]) -> String {
     kept.join(" ")
 }
 
-/// What stands before a subject, and the rest.
+/// Splits a subject into its prefix and the rest.
 fn split_prefix(subject: &str) -> Option<(&str, &str)> {
     let (prefix, after) = match subject.strip_prefix('[') {
         Some(bracketed) => bracketed.split_once(']')?,
@@ -138,7 +139,7 @@ fn is_trailer(line: &str) -> bool {
         return true;
     }
     let Some((key, value)) = line.split_once(':') else {
-        // `Fixes #12`, without a colon.
+        // For example `Fixes #12`, without a colon.
         let mut words = line.split_whitespace();
         let is_key = words.next().is_some_and(|key| TRAILERS.contains(&key.to_lowercase().as_str()));
         let mut rest = words.peekable();
@@ -150,13 +151,13 @@ fn is_trailer(line: &str) -> bool {
         && (key.contains('-') || TRAILERS.contains(&key.to_lowercase().as_str()))
 }
 
-/// A line without the words that tell the answer, or tell nothing.
+/// Returns a line without words that reveal the answer or carry no meaning.
 fn clean(line: &str, touched: &[Touched]) -> String {
     let keeps = |word: &&str| !is_reference(word) && !names_a_file(word, touched);
     line.split_whitespace().filter(keeps).collect::<Vec<_>>().join(" ")
 }
 
-/// Numbers of issues, addresses, ids of commits.
+/// Returns true for issue numbers, addresses and commit ids.
 fn is_reference(word: &str) -> bool {
     if word.contains("://") {
         return true;
@@ -180,16 +181,17 @@ fn is_reference(word: &str) -> bool {
     is_key || is_id
 }
 
-/// Whether a word is the path or the name of a touched file. A name without its extension counts when it is written as
-/// a name in code: a plain word (`parser` of `parser.rs`) is what anybody would ask with.
+/// Returns true if a word is the path or the name of a touched file. A name without its extension only counts
+/// if it is written like a name in code, because a plain word (`parser` of `parser.rs`) is a natural part of
+/// a query.
 fn names_a_file(word: &str, touched: &[Touched]) -> bool {
     let is_quoted = word.contains('`');
     let core = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
     let core = core.strip_suffix("'s").unwrap_or(core);
-    // `a/b.rs#L12` and `a/b.rs:12`, but not `module::name`.
+    // For example `a/b.rs#L12` and `a/b.rs:12`, but not `module::name`.
     let core = core.split('#').next().unwrap_or_default();
     let path = core.split(':').next().filter(|path| path.contains(['/', '.'])).unwrap_or(core).to_lowercase();
-    // The names that are joined in code: `module::name`, `Type.method()`.
+    // Names that are joined in code, for example `module::name` and `Type.method()`.
     let names: Vec<&str> =
         core.split(|c: char| ":.()<>,".contains(c)).filter(|name| !name.is_empty()).collect();
     touched.iter().any(|file| {
@@ -201,7 +203,7 @@ fn names_a_file(word: &str, touched: &[Touched]) -> bool {
     })
 }
 
-/// Whether a name is of several words, written as one.
+/// Returns true if a name consists of several words.
 fn is_compound(name: &str) -> bool {
     let mut letters = name.chars().skip(1);
     name.trim_matches(['_', '-']).contains(['_', '-'])

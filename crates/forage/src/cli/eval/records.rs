@@ -1,4 +1,4 @@
-//! What `forage eval --json` prints.
+//! The records that `forage eval --json` prints.
 
 use std::collections::BTreeMap;
 
@@ -83,7 +83,7 @@ pub(super) struct RankingFigures {
     pub(super) mrr: f64,
 }
 
-// The names of the fields say these.
+// The names of the fields contain these numbers.
 const _: () = assert!(matches!((NDCG_CUT, RECALL_CUTS), (10, [1, 5, 10])));
 
 impl From<Figures> for RankingFigures {

@@ -1,4 +1,4 @@
-//! The figures of `forage eval`, as records and for people.
+//! The metrics of `forage eval`, as records and for people.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use super::records::{
     RankingFigures,
 };
 
-/// Computes the figures of a run.
+/// Computes the metrics of a run.
 pub(super) fn evaluation(measured: &Measured, ablates: bool) -> Evaluation<'_> {
     let (queries, rules) = (&measured.queries, RuleWeights::default());
     let times: Vec<f64> = queries.iter().map(|query| query.milliseconds).collect();
@@ -61,7 +61,7 @@ pub(super) fn evaluation(measured: &Measured, ablates: bool) -> Evaluation<'_> {
 }
 
 impl Evaluation<'_> {
-    /// Renders the figures for people.
+    /// Renders the metrics for people.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         if self.queries.is_empty() {

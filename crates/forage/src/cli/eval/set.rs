@@ -1,4 +1,4 @@
-//! Sets of queries as files: read, checked, and written.
+//! Reads, checks and writes files of query sets.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::limits;
 use crate::private_file;
 
-/// The sets of a file: a list of them, or one.
+/// Reads the sets of a file, which contains a list of sets or a single one.
 pub(super) fn read(path: &Path) -> anyhow::Result<Vec<QuerySet>> {
     let shown = path.display();
     let bytes = bytes(path).with_context(|| format!("can't read {shown}"))?;
@@ -39,7 +39,7 @@ pub(super) fn bytes(path: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A set; the error names the query that is wrong.
+/// Parses a set. An error names the invalid query.
 fn parse(value: Value) -> anyhow::Result<QuerySet> {
     let queries = value.get("queries").and_then(Value::as_array).cloned().unwrap_or_default();
     serde_json::from_value(value).map_err(|error| {
@@ -52,7 +52,7 @@ fn parse(value: Value) -> anyhow::Result<QuerySet> {
     })
 }
 
-/// The sets by these names; all without any.
+/// Selects the sets with these names, or all sets if `names` is empty.
 pub(super) fn choose(sets: Vec<QuerySet>, names: &[String]) -> anyhow::Result<Vec<QuerySet>> {
     let known = || sets.iter().map(|set| set.name.as_str()).collect::<Vec<_>>().join(", ");
     if let Some(unknown) = names.iter().find(|name| !sets.iter().any(|set| set.name == **name)) {
@@ -61,7 +61,8 @@ pub(super) fn choose(sets: Vec<QuerySet>, names: &[String]) -> anyhow::Result<Ve
     Ok(sets.into_iter().filter(|set| names.is_empty() || names.contains(&set.name)).collect())
 }
 
-/// The directory of a checkout by its set's name, which is one name and leads nowhere else.
+/// Returns the directory of a set's checkout. The set's name must be a single path component, so that it
+/// can't lead elsewhere.
 pub(super) fn checkout(checkouts: &Path, set: &QuerySet) -> anyhow::Result<PathBuf> {
     let name = Path::new(&set.name);
     let is_name = name.file_name() == Some(name.as_os_str());
@@ -79,7 +80,7 @@ pub(super) fn checkout(checkouts: &Path, set: &QuerySet) -> anyhow::Result<PathB
     }
 }
 
-/// Writes a set where no file is yet, for its owner alone: messages of commits are theirs.
+/// Writes a set to a new file. Only its owner may read it, because commit messages are private.
 pub(super) fn save(path: &Path, set: &QuerySet) -> anyhow::Result<()> {
     let shown = path.display();
     let mut text = serde_json::to_string_pretty(&[set])?;

@@ -1,4 +1,4 @@
-//! The options of `forage grep`, with the letters and meanings that they have in ripgrep.
+//! The options of `forage grep`, with the letters and meanings of ripgrep.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ Examples:
   forage grep -Z 2 --json recieve_mesage        records, with the distance of each match
   forage grep --engine ugrep 'foo(?=bar)'       with ugrep, where it is installed";
 
-/// The options that only a search for lines takes.
+/// The options that apply only to a search for lines.
 const OF_LINES: [&str; 21] = [
     "encoding",
     "invert_match",
@@ -256,7 +256,7 @@ pub(crate) struct Arguments {
     pub(super) settings: SettingOptions<{ SettingsCommand::Search as u8 }>,
 }
 
-/// Returns what to use in place of an option of ripgrep that is not taken.
+/// Returns the replacement for an option of ripgrep that we do not support.
 pub(crate) fn in_place_of(option: &str) -> Option<&'static str> {
     Some(match option {
         "-z" | "--search-zip" => "zcat FILE | forage grep PATTERN",
@@ -304,7 +304,8 @@ fn parse_size(text: &str) -> Result<u64, String> {
 }
 
 impl Arguments {
-    /// The patterns of the options and of the files that they name, each once, and whether standard input was read for them.
+    /// Returns the patterns of the options and of pattern files without duplicates. The flag is true if
+    /// standard input was read for them.
     pub(super) fn patterns(&self) -> anyhow::Result<(Vec<String>, bool)> {
         if self.files {
             return Ok((Vec::new(), false));
@@ -327,14 +328,14 @@ impl Arguments {
         Ok((patterns, read_stdin))
     }
 
-    /// The paths that were named.
+    /// Returns the paths that were named.
     pub(super) fn paths(&self) -> Vec<&str> {
         let has_patterns = !self.patterns.is_empty() || !self.pattern_files.is_empty() || self.files;
         let first = self.pattern.as_deref().filter(|_| has_patterns);
         first.into_iter().chain(self.paths.iter().map(String::as_str)).collect()
     }
 
-    /// How one pattern is read.
+    /// Returns the options of the pattern.
     pub(super) fn pattern_options(&self) -> forage_search::PatternOptions {
         forage_search::PatternOptions {
             case: self.case(),

@@ -1,4 +1,5 @@
-//! Prints what matches in a file, with ripgrep's own searcher and printers, so that the bytes are ripgrep's by construction.
+//! Prints the matches of a file with ripgrep's own searcher and printers, so that the output is ripgrep's by
+//! construction.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -19,23 +20,24 @@ use super::arguments::Arguments;
 use crate::cli::output::Terminal;
 use crate::cli::told::ToldError;
 
-/// Bytes of output that are held for one file until its turn comes. What a file has beyond them is printed by a second search of it.
+/// Maximum bytes of output that we buffer for one file until its turn comes. Anything beyond is printed by
+/// searching the file again.
 const HELD_BYTES: usize = 8 << 20;
 
-/// Bytes that are written to stdout at a time.
+/// Bytes written to stdout at a time.
 const WRITTEN_BYTES: usize = 64 << 10;
 
-/// The standard output of a search: the output of one file after the other, with separators between them.
+/// The standard output of a search: the output of each file in order, with separators between them.
 pub(super) struct Output<'t> {
     terminal: &'t mut Terminal,
     separator: Option<&'static [u8]>,
-    /// Whether a person waits for each file's output.
+    /// True if a person waits for the output of each file.
     is_terminal: bool,
-    /// Bytes of the separators that were printed.
+    /// The bytes of the printed separators.
     pub(super) separators: u64,
     has_printed: bool,
     in_file: bool,
-    /// Whether the reader is still there.
+    /// True while the reader has not closed the output.
     pub(super) is_open: bool,
     pub(super) error: Option<anyhow::Error>,
 }
@@ -92,14 +94,14 @@ impl<'t> Output<'t> {
         }
     }
 
-    /// Hands over what was written.
+    /// Flushes the output.
     pub(super) fn flush(&mut self) {
         if let Err(error) = self.terminal.flush() {
             self.error.get_or_insert(error);
         }
     }
 
-    /// Says something on stderr, unless remarks are not wanted.
+    /// Prints a note on stderr, unless notes are disabled.
     pub(super) fn note(&mut self, text: &str) {
         self.terminal.note(text);
     }
@@ -109,13 +111,13 @@ impl<'t> Output<'t> {
     }
 }
 
-/// The writer of a printer: it holds the output of a file, or passes it on as it comes.
+/// The writer of a printer. It either buffers the output of a file or passes it on immediately.
 pub(super) struct FileOutput<'o, 't> {
     buffer: Buffer,
     passes_on_to: Option<&'o mut Output<'t>>,
-    /// Bytes that were printed before, and are left out.
+    /// The bytes that were already printed and must be skipped.
     skip: usize,
-    /// Whether there was more output than may be held.
+    /// True if the output exceeded the buffer.
     is_full: bool,
 }
 
@@ -174,7 +176,7 @@ impl WriteColor for FileOutput<'_, '_> {
     }
 }
 
-/// The engine of a search.
+/// The regex engine of a search.
 #[derive(Clone)]
 enum Engine {
     Regex(RegexMatcher),
@@ -197,7 +199,7 @@ impl<W: WriteColor> Printer<W> {
     }
 }
 
-/// How a search looks at files and prints what it finds.
+/// The options for searching files and printing matches.
 pub(super) struct Style<'a> {
     pub(super) arguments: &'a Arguments,
     pub(super) json: bool,
@@ -210,25 +212,25 @@ pub(super) struct Style<'a> {
     engine: Engine,
 }
 
-/// What a search found in a file.
+/// The result of searching a file.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) has_match: bool,
     pub(super) stats: Option<Box<Stats>>,
     /// The output, unless it was passed on.
     pub(super) printed: Vec<u8>,
-    /// Whether there is more output than may be held.
+    /// True if the output exceeded the buffer.
     pub(super) is_cut: bool,
     /// The error that ended the search of the file.
     pub(super) error: Option<String>,
-    /// The encoding that was detected, unless it is UTF-8 or has a byte-order mark.
+    /// The detected encoding, unless the text is UTF-8 or has a byte-order mark.
     pub(super) detected: Option<&'static str>,
-    /// The file is a notebook, and some lines of its cells were searched as they are stored.
+    /// True if the file is a notebook and some lines of its cells were searched in their stored form.
     pub(super) is_stored_notebook: bool,
 }
 
 impl<'a> Style<'a> {
-    /// Compiles the patterns; the caller sets how the results look.
+    /// Compiles the patterns. The caller sets the output options.
     pub(super) fn new(arguments: &'a Arguments, patterns: &[String], stop: &Stop) -> anyhow::Result<Self> {
         Ok(Self {
             arguments,
@@ -243,12 +245,12 @@ impl<'a> Style<'a> {
         })
     }
 
-    /// Whether the pattern needs the backtracking engine although it was not asked for.
+    /// Returns true if the pattern needs the backtracking engine although the user did not request it.
     pub(super) fn fell_back(&self) -> bool {
         !self.arguments.pcre2 && matches!(self.engine, Engine::Backtracking(_))
     }
 
-    /// Whether a line must match a pattern for a file to be printed.
+    /// Returns true if a file is only printed when a line matches a pattern.
     pub(super) fn prints_matches_alone(&self) -> bool {
         let Arguments {
             invert_match,
@@ -280,12 +282,12 @@ impl<'a> Style<'a> {
         })
     }
 
-    /// Whether sums over all files are printed.
+    /// Returns true if sums over all files are printed.
     pub(super) fn has_stats(&self) -> bool {
         self.arguments.stats || self.json
     }
 
-    /// Whether lines are printed, and not only paths or counts.
+    /// Returns true if lines are printed, and not only paths or counts.
     pub(super) fn prints_lines(&self) -> bool {
         self.summary().is_none()
     }
@@ -336,7 +338,7 @@ impl<'a> Style<'a> {
         builder.build()
     }
 
-    /// Returns a search of files one after the other, for one thread.
+    /// Creates the searcher of one thread, which searches files one by one.
     pub(super) fn worker(&self) -> FileSearch<'a, '_> {
         FileSearch { style: self, engine: self.engine.clone(), searcher: self.searcher() }
     }
@@ -400,7 +402,7 @@ impl Engine {
     }
 }
 
-/// An error about a pattern, with the option that helps.
+/// Returns the error about a pattern, with the option that helps.
 fn wrong_pattern(text: &str) -> anyhow::Error {
     let advice = match text {
         text if text.contains(r#"literal "\n""#) => "\n-U lets matches span lines.",
@@ -410,7 +412,8 @@ fn wrong_pattern(text: &str) -> anyhow::Error {
     ToldError { code: ErrorCode::Pattern, text: format!("{}{advice}", text.trim_end()) }.into()
 }
 
-/// Returns a pattern that every matching line of a search for `patterns` matches; `None` if there is none that helps.
+/// Returns a pattern that matches every line that a search for `patterns` can match, or `None` if no such
+/// pattern would help.
 pub(super) fn sieve(arguments: &Arguments, patterns: &[String], stop: &Stop) -> Option<Pattern> {
     let part = |pattern: &String| match arguments.fixed_strings {
         true => forage_search::escape(pattern),
@@ -426,7 +429,7 @@ pub(super) fn sieve(arguments: &Arguments, patterns: &[String], stop: &Stop) -> 
     Pattern::new_within(&source, &options, stop).ok()
 }
 
-/// Searches files and prints what it finds.
+/// Searches files and prints the matches.
 pub(super) struct FileSearch<'a, 's> {
     style: &'s Style<'a>,
     engine: Engine,
@@ -436,19 +439,20 @@ pub(super) struct FileSearch<'a, 's> {
 /// The way in which a file is searched.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Access {
-    /// The user named the file, so that it is searched even if it is binary.
+    /// True if the user named the file, so that it is searched even if it is binary.
     pub(super) is_explicit: bool,
-    /// ripgrep would map the file into memory, where it looks for NUL bytes in another way.
+    /// True if ripgrep would map the file into memory, where it detects NUL bytes differently.
     pub(super) is_mapped: bool,
 }
 
 impl FileSearch<'_, '_> {
-    /// Searches a file and holds its output.
+    /// Searches a file and buffers its output.
     pub(super) fn hold(&mut self, path: &Path, bytes: FileBytes<'_>, access: Access) -> Found {
         self.search(path, bytes, access, None, 0)
     }
 
-    /// Searches a file and writes its output as it comes, without the first `skip` bytes, which were written before.
+    /// Searches a file and writes its output immediately, without the first `skip` bytes, which were already
+    /// written.
     pub(super) fn pass_on(
         &mut self,
         path: &Path,
@@ -476,7 +480,7 @@ impl FileSearch<'_, '_> {
             }
             _ => BinaryDetection::quit(0),
         };
-        // Without a NUL byte both print the same.
+        // Without a NUL byte both ways print the same output.
         let by_slice = access.is_mapped || binary == BinaryDetection::quit(0);
         self.searcher.set_binary_detection(binary);
         let writer = FileOutput::new(self.style.has_colors, output, skip);
@@ -488,7 +492,7 @@ impl FileSearch<'_, '_> {
             }
         };
         let writer = printer.output();
-        // The output remembers a reader that went away.
+        // The output remembers a closed reader.
         let _ = writer.pass_on();
         let is_cut = writer.is_full;
         let is_closed = writer.passes_on_to.as_ref().is_some_and(|output| !output.is_open);
@@ -507,7 +511,7 @@ impl FileSearch<'_, '_> {
     }
 }
 
-/// Whether a file matches, and sums over it if they are wanted.
+/// True if the file matches, and its statistics if they are requested.
 type Outcome = (bool, Option<Box<Stats>>);
 
 fn print<M: Matcher, W: WriteColor>(

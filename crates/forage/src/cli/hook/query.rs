@@ -1,18 +1,19 @@
-//! What an agent searches for, from what its client says of the call: of its own search tools, and of a shell's `grep`, `rg`,
-//! `find` and their like. A command line is read, never run, and where it is not plain it is left alone.
+//! Extracts an agent's search words from the client's description of a call: its own search tools, and
+//! `grep`, `rg`, `find` and similar programs in a shell. Command lines are parsed and never run, and complex
+//! ones are ignored.
 
 use serde_json::Value;
 
-/// Words of a query.
+/// Maximum words of a query.
 const WORDS: usize = 12;
 
-/// Characters of the shortest word that says something.
+/// Minimum characters of a meaningful word.
 const WORD_CHARACTERS: usize = 3;
 
-/// Bytes of a command that is read.
+/// Maximum bytes of a command that we parse.
 const COMMAND_BYTES: usize = 16 << 10;
 
-/// Names of tools that run a command, in lower case without signs.
+/// Names of tools that run a command, in lower case without punctuation.
 const SHELLS: &[&str] = &[
     "bash",
     "shell",
@@ -28,7 +29,8 @@ const SHELLS: &[&str] = &[
 const SEARCHES: &[&str] =
     &["grep", "glob", "grepsearch", "searchfilecontent", "filesearch", "codebasesearch", "find", "search"];
 
-/// What a client says, and the words that its call searches for; `None` if it is no search.
+/// Parses a client's input. Returns it with the words that its call searches for, or `None` if the call is
+/// not a search.
 pub(super) fn read(input: &[u8]) -> Option<(Value, String)> {
     let input: Value = serde_json::from_slice(input).ok()?;
     let words = of(&input)?;
@@ -38,14 +40,14 @@ pub(super) fn read(input: &[u8]) -> Option<(Value, String)> {
 fn of(input: &Value) -> Option<String> {
     let tool = ["tool_name", "toolName"].iter().find_map(|key| input[*key].as_str())?;
     let tool: String = tool.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
-    // One client hands the arguments over as a text of JSON.
+    // One client sends the arguments as a JSON string.
     let arguments = ["tool_input", "toolArgs"].iter().map(|key| &input[*key]).find(|it| !it.is_null())?;
     let parsed = arguments.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
     let arguments = parsed.as_ref().unwrap_or(arguments);
     if SHELLS.contains(&tool.as_str()) {
         let command = match &arguments["command"] {
             Value::String(command) => command.clone(),
-            // A program with its arguments: `["bash", "-lc", "grep …"]`.
+            // A program with its arguments, for example `["bash", "-lc", "grep …"]`.
             Value::Array(words) => words.last()?.as_str()?.to_owned(),
             _ => return None,
         };
@@ -57,7 +59,7 @@ fn of(input: &Value) -> Option<String> {
     None
 }
 
-/// The words that the first search of a command line looks for.
+/// Returns the words that the first search of a command line looks for.
 fn of_command(command: &str) -> Option<String> {
     if command.len() > COMMAND_BYTES {
         return None;
@@ -67,20 +69,21 @@ fn of_command(command: &str) -> Option<String> {
         if !is_behind_pipe && let Some(pattern) = of_simple(&simple) {
             return words(&pattern);
         }
-        // What filters the output of another does not search the project.
+        // A command after a pipe filters another one's output and does not search the project.
         is_behind_pipe = separator == Separator::Pipe;
     }
     None
 }
 
-/// What ends a simple command.
+/// The operator that ends a simple command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Separator {
     Pipe,
     Other,
 }
 
-/// The simple commands of a command line with their words, without quotes; `None` for what only a shell understands.
+/// Splits a command line into simple commands and their unquoted words. Returns `None` if only a shell can
+/// interpret it.
 fn split(command: &str) -> Option<Vec<(Vec<String>, Separator)>> {
     let (mut commands, mut words, mut word): (Vec<_>, Vec<String>, Option<String>) = Default::default();
     let mut characters = command.chars().peekable();
@@ -121,7 +124,7 @@ fn split(command: &str) -> Option<Vec<(Vec<String>, Separator)>> {
             c if c == '\n' || matches!(c, ';' | '|' | '&' | '(' | ')') => {
                 words.extend(word.take());
                 let is_doubled = characters.next_if_eq(&c).is_some();
-                // `2>&1` and `&>` are no ends of a command.
+                // `2>&1` and `&>` do not end a command.
                 if c == '&' && !is_doubled && (characters.peek() == Some(&'>') || ends_in_redirection(&words))
                 {
                     continue;
@@ -146,10 +149,10 @@ fn ends_in_redirection(words: &[String]) -> bool {
     words.last().is_some_and(|word| word.ends_with(['>', '<']))
 }
 
-/// Programs that run the rest of their words.
+/// Programs that run the command in their arguments.
 const WRAPPERS: &[&str] = &["command", "sudo", "time", "nice", "env", "exec", "xargs", "timeout", "nohup"];
 
-/// What one command searches for.
+/// Returns the words that one simple command searches for.
 fn of_simple(all: &[String]) -> Option<String> {
     let mut words = all.iter().map(String::as_str).peekable();
     let is_assignment = |word: &&str| {
@@ -179,7 +182,7 @@ fn of_simple(all: &[String]) -> Option<String> {
         "ug" | "ugrep" => of_grep(&words, "ABCDEJKNOdefgmt", false),
         "ag" => of_grep(&words, "ABCGgmp", false),
         "ack" => of_grep(&words, "ABCm", false),
-        // Its `-e` is an ending.
+        // In `fd`, `-e` is a file extension.
         "fd" | "fdfind" => of_fd(&words),
         "find" => of_find(&words),
         _ => None,
@@ -212,8 +215,8 @@ const WITH_VALUE: &[&str] = &[
     "type-not",
 ];
 
-/// The pattern of a program with grep's options: `valued` are the letters of those with a value. `needs_tree` for one that
-/// searches no directory by itself.
+/// Returns the pattern of a program with grep's options. `valued` are the letters of options that take a
+/// value. `needs_tree` is true for a program that does not search directories by default.
 fn of_grep(words: &[&str], valued: &str, needs_tree: bool) -> Option<String> {
     let (mut pattern, mut operands, mut is_recursive): (Option<String>, Vec<&str>, _) =
         (None, Vec::new(), !needs_tree);
@@ -256,12 +259,12 @@ fn of_grep(words: &[&str], valued: &str, needs_tree: bool) -> Option<String> {
             operands.get(1..)?
         }
     };
-    // Who greps in one file knows it already.
+    // An agent that greps in one file already knows that file.
     let is_wide = is_recursive || files.len() > 1 || files.iter().any(|file| file.contains('*'));
     pattern.filter(|_| is_wide)
 }
 
-/// The pattern of `fd`, whose options are its own.
+/// Returns the pattern of `fd`, which has its own options.
 fn of_fd(words: &[&str]) -> Option<String> {
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -279,7 +282,7 @@ fn is_redirection(word: &str) -> bool {
     word.trim_start_matches(|c: char| c.is_ascii_digit() || c == '&').starts_with(['>', '<'])
 }
 
-/// What names `find` looks for.
+/// Returns the names that `find` looks for.
 fn of_find(words: &[&str]) -> Option<String> {
     let names = ["-name", "-iname", "-path", "-ipath", "-wholename", "-iwholename", "-regex", "-iregex"];
     let is_excluded = |at: usize| at > 0 && ["!", "-not"].contains(&words[at - 1]);
@@ -291,19 +294,19 @@ fn of_find(words: &[&str]) -> Option<String> {
     (!patterns.is_empty()).then(|| patterns.join(" "))
 }
 
-/// The words of a pattern: what is left without the signs of regular expressions and globs. Endings of names of files, which
-/// all files of a language have, say nothing.
+/// Returns the words of a pattern without the operators of regular expressions and globs. File extensions are
+/// dropped because all files of a language share them.
 fn words(pattern: &str) -> Option<String> {
     let mut text = String::with_capacity(pattern.len());
     let mut characters = pattern.chars().peekable();
     while let Some(c) = characters.next() {
         match c {
-            // `\b`, `\w` and the like are no letters; what stands behind another sign is that sign.
+            // `\b`, `\w` and similar escapes are not letters. Any other escaped character is literal.
             '\\' => {
                 characters.next();
                 text.push(' ');
             }
-            // A class says little, and a count nothing.
+            // Character classes and repetition counts carry no meaning.
             '[' | '{' => {
                 let close = if c == '[' { ']' } else { '}' };
                 let rest: String = characters.clone().take_while(|c| *c != close).collect();
@@ -316,7 +319,7 @@ fn words(pattern: &str) -> Option<String> {
                 text.push(' ');
             }
             c if c.is_alphanumeric() || c == '_' => text.push(c),
-            // `*.rs`, `foo.*bar`: the first is an ending.
+            // In `*.rs` this is an extension; in `foo.*bar` it is not.
             '.' if text.ends_with('*') => {
                 while characters.next_if(|c| c.is_alphanumeric()).is_some() {}
                 text.push(' ');
@@ -361,7 +364,7 @@ mod tests {
             ("grep -n foobar src/*.rs", Some("foobar")),
             ("grep needle a.rs b.rs 2>&1", Some("needle")),
             ("rg '\\bTODO\\b[a-z]{2,3}x{1,2}'", Some("TODO")),
-            // No search of the project.
+            // Not a search of the project.
             ("cat notes.txt | grep needle", None),
             ("cargo test 2>&1 | grep -E 'error|warning'", None),
             ("grep needle src/main.rs", None),
@@ -370,7 +373,7 @@ mod tests {
             ("ls -la && echo grep -r needle", None),
             ("rg ab", None),
             ("git log --grep needle", None),
-            // What only a shell understands.
+            // Only a shell can interpret these.
             ("grep -r \"$(cat secret)\" .", None),
             ("grep -r `id` .", None),
             ("cat <<EOF\ngrep -r needle .\nEOF", None),

@@ -1,4 +1,4 @@
-//! Whether searches with an index give what they give without it.
+//! Verifies that searches return the same results with and without an index.
 
 use std::hash::{Hash as _, Hasher as _};
 use std::ops::ControlFlow;
@@ -9,26 +9,27 @@ use forage_fs::{Entry, ReadBuffer, RelPath, Root, Skipped, WalkOptions, WalkRepo
 use forage_search::index::{Index, LookupCursor};
 use forage_search::{Case, FileEvents, Pattern, PatternOptions, ScanOptions, search};
 
-/// Files of the tree from which patterns are taken.
+/// Number of files from which patterns are taken.
 const SAMPLES: u64 = 12;
 
-/// Bytes of a file in which a pattern is looked for.
+/// Bytes of a file that are considered for a pattern.
 const SAMPLE_BYTES: usize = 64 << 10;
 
-/// Patterns for any tree: common and rare, with classes, alternations and nothing to look for in an index.
+/// Patterns for any tree: common and rare ones, with classes and alternations, and ones that the index can't
+/// narrow.
 const PATTERNS: [&str; 6] =
     ["return", "TODO|FIXME", r"error\w*", r"[0-9]{4}-[0-9]{2}", "no such text in any file 7f3a", r"^\s*$"];
 
-/// What was compared.
+/// The result of the comparison.
 pub(crate) struct Verified {
     pub(crate) queries: usize,
-    /// Lines that matched.
+    /// The number of matching lines.
     pub(crate) matches: u64,
-    /// Patterns whose answers differ.
+    /// The patterns with different results.
     pub(crate) different: Vec<String>,
 }
 
-/// Searches for words of the tree itself and for some that every tree may have, each with the index and without it.
+/// Searches for words of the tree and for general patterns, each with the index and without it.
 pub(crate) fn compare(root: &Arc<Root>, index: &Arc<Index>, walk: &WalkOptions) -> anyhow::Result<Verified> {
     let mut patterns: Vec<(String, PatternOptions)> =
         PATTERNS.iter().map(|pattern| ((*pattern).to_owned(), PatternOptions::default())).collect();
@@ -43,12 +44,12 @@ pub(crate) fn compare(root: &Arc<Root>, index: &Arc<Index>, walk: &WalkOptions) 
     }
     let mut verified = Verified { queries: 0, matches: 0, different: Vec::new() };
     for (text, options) in patterns {
-        // A word of the tree need not be a pattern within the bounds.
+        // A word of the tree may exceed the limits of a pattern.
         let Ok(pattern) = Pattern::new(&text, &options) else { continue };
         verified.queries += 1;
         let mut without = found(root, &pattern, None, walk)?;
         verified.matches += without.matches;
-        // A tree may change meanwhile: what differs is compared once more.
+        // The tree may change in the meantime, so we repeat a search that differs.
         for attempt in 0..2 {
             let with = found(root, &pattern, Some(index), walk)?;
             if with == without {
@@ -64,10 +65,10 @@ pub(crate) fn compare(root: &Arc<Root>, index: &Arc<Index>, walk: &WalkOptions) 
     Ok(verified)
 }
 
-/// What a search found.
+/// The result of a search.
 #[derive(PartialEq, Eq)]
 struct SearchFindings {
-    /// Of all lines with their places.
+    /// A hash of all matching lines and their positions.
     hash: u64,
     matches: u64,
     skipped: Vec<(&'static str, u64)>,
@@ -96,7 +97,7 @@ fn found(
     Ok(SearchFindings { hash: hasher.finish(), matches, skipped, visited: report.visited })
 }
 
-/// Meets every file with the index, which counts those that it does not know.
+/// Visits every file with the index, which counts the unknown ones.
 pub(crate) fn visit(root: &Arc<Root>, index: &Index, options: &WalkOptions) -> anyhow::Result<WalkReport> {
     let step = |cursor: &mut LookupCursor<'_>, entry: &Entry<'_>, _: &mut Skipped| {
         cursor.lines(entry, u64::MAX);
@@ -106,7 +107,7 @@ pub(crate) fn visit(root: &Arc<Root>, index: &Index, options: &WalkOptions) -> a
     Ok(walk(root, &RelPath::root(), options, &Stop::never(), || index.cursor(options), step, receive)?)
 }
 
-/// A word from the middle of some files all over the tree.
+/// Returns a word from the middle of some files across the tree.
 fn samples(root: &Arc<Root>, options: &WalkOptions) -> anyhow::Result<Vec<String>> {
     let mut paths = Vec::new();
     walk(

@@ -1,4 +1,5 @@
-//! A line for each call of a team's server: whose token, which tool, what became of it. Never what was asked or answered.
+//! The audit log of a team's server: one line per call, with the token's name, the tool and the outcome, but
+//! never the query or the answer.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -37,7 +38,7 @@ pub(crate) struct AuditLine<'a> {
     bytes: usize,
 }
 
-/// The file, which is opened once: what can be opened later, a sandbox decides.
+/// The audit file. It is opened only once because the sandbox may prevent a later opening.
 pub(super) struct AuditFile {
     file: Mutex<File>,
     path: String,
@@ -58,7 +59,7 @@ impl AuditFile {
         })
     }
 
-    /// That calls are not on record is told, and again after a while.
+    /// Complains that calls are not audited, at most once per interval.
     fn complain(&self, error: &io::Error) {
         let mut complained = self.complained.lock().unwrap_or_else(PoisonError::into_inner);
         if complained.is_none_or(|last| last.elapsed() >= AUDIT_COMPLAINT) {
@@ -76,9 +77,9 @@ impl CallObserver for AuditFile {
         let milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
         let line = AuditLine { time, token, tool, client, outcome, milliseconds, bytes };
         let written = serde_json::to_string(&line).map_err(io::Error::other).and_then(|line| {
-            // One write of a file that is appended to: lines of several processes do not mix.
+            // One write call in append mode: lines of several processes do not interleave.
             let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-            // After half of a line.
+            // The previous write may have left half of a line.
             let begin = if self.is_cut.swap(false, Ordering::Relaxed) { "\n" } else { "" };
             file.write_all(format!("{begin}{line}\n").as_bytes())
         });

@@ -1,4 +1,4 @@
-//! The tokens of a team's server: whose they are, and which repositories their holders may see.
+//! The tokens of a team's server: their names, and the repositories that each may see.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::limits::{TOKEN_NAME_BYTES, TOKENS_FILE_BYTES};
 use crate::retrieval::VisibleStore;
 
-/// The file that `--tokens` names.
+/// The content of the file that `--tokens` names.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TokensFile {
@@ -35,37 +35,37 @@ struct TokenEntry {
     metrics: bool,
 }
 
-/// What the tokens of a server let in, and to what.
+/// The tokens of a server and their rights.
 #[derive(Default)]
 pub(super) struct Team {
     pub(super) tokens: Vec<AccessToken>,
     rights: BTreeMap<String, TokenRights>,
-    /// Who has no name has a token that sees everything.
+    /// True if callers without a name hold a token that sees everything.
     has_token_of_all: bool,
 }
 
-/// What the holder of a token may see.
+/// The rights of a token's holder.
 #[derive(Clone)]
 pub(super) struct TokenRights {
-    /// All, without any.
+    /// The visible repositories; `None` for all.
     repositories: Option<RepositoryGlobs>,
     pub(super) lookup: LookupSettings,
 }
 
 impl TokenRights {
-    /// Whether there is anything that its holder may not see.
+    /// Returns true if the holder may not see everything.
     pub(super) fn are_restricted(&self) -> bool {
         self.repositories.is_some()
     }
 
-    /// Whether a root may be searched.
+    /// Returns true if the holder may search a root.
     pub(super) fn sees_root(&self, root: &Path) -> bool {
         self.repositories.as_ref().is_none_or(|globs| globs.match_path(root))
     }
 }
 
 impl Team {
-    /// Reads the file. Lookups of those who may not see everything have stores of their own before that of `lookup`.
+    /// Reads the file. Holders with restricted rights get a separate store that filters that of `lookup`.
     pub(super) fn read(path: &Path, lookup: &LookupSettings) -> anyhow::Result<Self> {
         let shown = path.display();
         let file = forage_fs::open_named(path, TOKENS_FILE_BYTES);
@@ -92,7 +92,7 @@ impl Team {
         Self { has_token_of_all, ..self }
     }
 
-    /// What a caller may see; `None` for everything.
+    /// Returns the rights of a caller; `None` means unrestricted.
     pub(super) fn rights(&self, caller: Option<&Caller>) -> Result<Option<&TokenRights>, String> {
         match caller {
             None if self.rights.is_empty() || self.has_token_of_all => Ok(None),
@@ -137,7 +137,7 @@ impl TokenEntry {
 
 fn visible(retriever: &Retriever, globs: RepositoryGlobs) -> Retriever {
     let store = VisibleStore::new(Arc::clone(&retriever.store), move |name| globs.match_name(name));
-    // What is rare among the visible ones is no other's to know.
+    // Each holder has a separate cache of term rarity, because it depends on the visible repositories.
     Retriever { store: Arc::new(store), rarity: Arc::default(), ..retriever.clone() }
 }
 
@@ -154,11 +154,11 @@ fn digest(hexadecimal: &str) -> Option<TokenDigest> {
     Some(digest)
 }
 
-/// Globs of the names of repositories: `acme/billing`, `acme/*`.
+/// Globs of repository names, for example `acme/billing` or `acme/*`.
 #[derive(Clone)]
 struct RepositoryGlobs {
     names: GlobSet,
-    /// The same at the end of a path.
+    /// The same globs, matched against the end of a path.
     paths: GlobSet,
 }
 

@@ -1,6 +1,7 @@
-//! The server where the settings can't be used. Of a program that ends at once clients say that it failed to connect, or
-//! nothing, and its tools are gone without a reason; so the reason is what this server says of itself and answers every
-//! call with. It opens no root and reads no other settings: what the broken ones leave out of searches is not known.
+//! The server that runs if the settings can't be used. If a program exits immediately, clients report a
+//! failed connection or nothing at all, and its tools disappear without a reason. So this server gives the
+//! reason in its instructions and in the answer to every call. It opens no root and ignores all other
+//! settings, because we can't know which files the broken ones would exclude.
 
 use forage_mcp::{
     CallOrigin, McpServer, McpSettings, McpWorkspace, OutputForm, ServerMetrics, ToolSet, serve_stdio,
@@ -16,11 +17,12 @@ use super::super::told::told;
 use crate::config::UNUSABLE;
 use crate::manner::ForAgents;
 
-/// Bytes of the reason: what there is to do about it must have room behind it in what a client shows of a server.
+/// Maximum bytes of the reason, so that the advice after it still fits into the part of the instructions that
+/// clients show.
 const REASON_BYTES: usize = 1_500;
 
-/// Serves stdin and stdout to the end of the session, with answers of the form that the command line asks for. Where a person wants a server behind the kernel's wall or none, and
-/// it can't stand, there is none.
+/// Serves stdin and stdout until the session ends, in the output form of the command line. If the user
+/// requires a sandbox and it is unavailable, no server runs.
 pub(super) fn serve(
     error: anyhow::Error,
     form: OutputForm,
@@ -52,7 +54,8 @@ pub(super) fn serve(
     Ok(Status::Failed)
 }
 
-/// In one paragraph: of what a server says of itself, some clients show no more.
+/// Returns the problem as one paragraph, because some clients only show the first one of a server's
+/// instructions.
 fn problem(reason: &str) -> String {
     let reason = reason.replace('\n', " ");
     format!(

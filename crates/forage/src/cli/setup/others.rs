@@ -1,4 +1,4 @@
-//! What `forage setup` shows of all clients, and for clients that it does not know.
+//! The overview of all clients in `forage setup`, and snippets for unknown clients.
 
 use std::fmt::Write as _;
 
@@ -14,7 +14,7 @@ use crate::setup::{
     general_snippets, hooks_remark, snippet,
 };
 
-/// All clients: those that are on this machine with their files.
+/// Prints all clients. Those that are installed are listed with their files.
 pub(super) fn overview(setup: &Setup, output: &mut Terminal) -> anyhow::Result<Status> {
     let sites = all_sites(&setup.directories, &setup.project);
     let sites_of = |client: &'static Client| sites.iter().filter(|site| site.client.name == client.name);
@@ -73,13 +73,13 @@ pub(super) fn overview(setup: &Setup, output: &mut Terminal) -> anyhow::Result<S
     Ok(Status::Found)
 }
 
-/// All that somebody should know who sets a client up.
+/// Returns all notes for a user who sets a client up.
 fn remark(client: &Client) -> Option<String> {
     let remarks: Vec<&str> = client.remark.into_iter().chain(hooks_remark(client.name)).collect();
     (!remarks.is_empty()).then(|| remarks.join(" "))
 }
 
-/// What is there beside the entry.
+/// Describes the extras that are present.
 fn beside(setup: &Setup, client: &'static Client, site: &Site) -> String {
     let is_there = |extra: &&'static Extra| match setup.extension(extra, client) {
         Some(extension) => site.has(&extension),
@@ -100,7 +100,7 @@ fn extra_record(setup: &Setup, client: &'static Client, extra: &Extra) -> SetupE
     }
 }
 
-/// What a client takes that is not known.
+/// Shows the snippets for an unknown client.
 pub(super) fn show(name: &str, command: &str, acts: bool, output: &mut Terminal) -> anyhow::Result<Status> {
     let snippets = general_snippets(command);
     if output.wants_json() && !acts {
@@ -145,7 +145,7 @@ pub(super) fn show(name: &str, command: &str, acts: bool, output: &mut Terminal)
     Ok(Status::Found)
 }
 
-/// Clients that may be meant.
+/// Returns clients that the user may have meant.
 fn similar(name: &str) -> Vec<&'static str> {
     let name = name.to_lowercase();
     let is_similar = |client: &&Client| {

@@ -1,4 +1,4 @@
-//! What `forage setup --json` prints.
+//! The records that `forage setup --json` prints.
 
 use std::collections::BTreeMap;
 

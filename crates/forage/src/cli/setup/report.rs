@@ -1,4 +1,5 @@
-//! What `forage setup CLIENT` shows: the lines that are Forage's, with names of what stands around them, never values.
+//! The output of `forage setup CLIENT`: Forage's own lines, and the names of their surroundings but never the
+//! values.
 
 use std::fmt::Write as _;
 
@@ -9,7 +10,7 @@ use crate::setup::{
     entry_lines, hooks_remark,
 };
 
-/// Other servers that are named beside the entry.
+/// Maximum number of other servers that are listed around the entry.
 const NEIGHBOURS: usize = 8;
 
 pub(super) fn report(setup: &Setup, site: &Site, done: &SetupOutcome) -> anyhow::Result<String> {
@@ -47,7 +48,7 @@ pub(super) fn report(setup: &Setup, site: &Site, done: &SetupOutcome) -> anyhow:
             "\nThe file is everybody's who opens the project: `{NAME}` has to be on the PATH of each of them{here}."
         )?;
     }
-    // Hooks run only once somebody has looked at them.
+    // Hooks run only after the user has approved them.
     if let Some(remark) = hooks_remark(site.client.name).filter(|_| setup.puts_in(With::Hooks)) {
         writeln!(text, "\n{remark}")?;
     }
@@ -119,7 +120,7 @@ fn report_addition(
     Ok(())
 }
 
-/// What is done to a file, to be read in front of its path.
+/// Returns the words for a change, to precede the file's path.
 fn verb(change: &FileChange, what: &str, is_done: bool) -> String {
     let (done, planned, preposition) = match change {
         FileChange::Create(_) => ("created", "create", ""),
@@ -136,7 +137,7 @@ fn verb(change: &FileChange, what: &str, is_done: bool) -> String {
     }
 }
 
-/// The entry's lines with a sign, and around them what is there already: names, never values.
+/// Writes the entry's lines with a sign, and the existing lines around them by name, without values.
 fn write_lines(
     text: &mut String,
     site: &Site,
@@ -145,14 +146,14 @@ fn write_lines(
     lines: &[String],
 ) -> std::fmt::Result {
     let is_whole = matches!(change, FileChange::Create(_) | FileChange::Delete);
-    // Lines of the surroundings above and below the entry.
+    // The number of surrounding lines above and below the entry.
     let (above, below) = match (site.client.format, is_whole, site.has_section) {
         (_, true, _) | (FileFormat::Toml, ..) | (FileFormat::Yaml, _, false) => (0, 0),
         (FileFormat::Json, _, true) => (2, 2),
         (FileFormat::Json, _, false) => (1, 1),
         (FileFormat::Yaml, _, true) => (1, 0),
     };
-    // A new member of JSON comes first, a block of lines last.
+    // A new JSON member comes first, a block of lines comes last.
     let is_first = site.client.format == FileFormat::Json;
     let neighbours = if is_first { lines.len() - below } else { above };
     for (number, line) in lines.iter().enumerate() {
@@ -192,7 +193,7 @@ fn said_how(setup: &Setup, site: &Site) -> String {
     format!("`forage setup {}{scope}{with} {option}`", site.client.name)
 }
 
-/// The error for a file that is left as it is, with what there is to do by hand.
+/// Returns the error for a file that is left unchanged, with instructions for a manual change.
 pub(super) fn refused(site: &Site, is_removal: bool, refusal: &SetupRefusal, snippet: &str) -> anyhow::Error {
     let path = site.path.display();
     if is_removal {

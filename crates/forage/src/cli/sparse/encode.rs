@@ -1,4 +1,4 @@
-//! `forage sparse encode`: the vector of a text, with what its dimensions stand for.
+//! `forage sparse encode`: prints the sparse vector of a text, with the tokens of its dimensions.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -34,7 +34,7 @@ pub(super) fn run(
             words.push(word);
         }
     }
-    // Of two words in one dimension both are told.
+    // If two words share a dimension, both are shown.
     let token = |id: &u32| tokens.get(id).map(|words| words.join(", ")).unwrap_or_default();
     let record = json!({
         "encoding": encoder.contract().as_str(),
@@ -58,12 +58,12 @@ fn check(bytes: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The text on stdin, of which no more is read than is taken.
+/// Reads the text from stdin, but not much more than the limit.
 fn from_stdin() -> anyhow::Result<String> {
     let mut bytes = Vec::new();
     let most = PRINTED_TEXT_BYTES as u64 + 1;
     std::io::stdin().take(most).read_to_end(&mut bytes).context("can't read the text from stdin")?;
-    // One that is cut within a character is not told that it is no text.
+    // Check the length first: a text that we cut within a character would be reported as invalid UTF-8.
     check(bytes.len())?;
     String::from_utf8(bytes).context("the text on stdin is not UTF-8")
 }

@@ -1,4 +1,4 @@
-//! Many repositories at once: which they are, from a list or from a directory of clones.
+//! Finds many repositories at once, from a list or in a directory of clones.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,21 +7,22 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use forage_fs::open_named;
 
-/// Bytes of a list: a line of a hundred for each of a hundred thousand repositories.
+/// Maximum bytes of a list: a hundred thousand lines of a hundred bytes.
 const LIST_BYTES: u64 = 10 << 20;
 
-/// Directories below that of the clones in which they are looked for: `host/owner/group/name`.
+/// Depth to which clones are searched, for example `host/owner/group/name`.
 const DEPTH: usize = 4;
 
-/// A repository, and what it is called in the collection.
+/// A repository and its name in the collection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct NamedRepository {
     pub(super) name: String,
     pub(super) path: PathBuf,
 }
 
-/// Reads which repositories there are: those of a directory by their paths below it, or those of a list, which has on each
-/// line a path, or a name, a tab and a path. Paths of a list are below the directory that it is in.
+/// Lists the repositories of a directory, named by their relative paths, or those of a list file. Each line
+/// of a list is either a path or a name, a tab and a path. Its paths are relative to the directory that
+/// contains the list.
 pub(super) fn listed(place: &Path) -> anyhow::Result<Vec<NamedRepository>> {
     let repositories = if place.is_dir() {
         let mut found = Vec::new();
@@ -35,7 +36,7 @@ pub(super) fn listed(place: &Path) -> anyhow::Result<Vec<NamedRepository>> {
     };
     let mut names = BTreeSet::new();
     match repositories.iter().find(|repository| !names.insert(&repository.name)) {
-        // The second would remove what the first has written.
+        // The second one would delete the points of the first.
         Some(NamedRepository { name, .. }) => {
             bail!(
                 "two of the repositories of {} are called {name}; write NAME, a tab and the path",
@@ -60,7 +61,7 @@ fn find(directory: &Path, name: &str, depth: usize, found: &mut Vec<NamedReposit
             found.push(NamedRepository { name: name.to_owned(), path: directory.to_owned() });
             return Ok(());
         }
-        // Links could lead around in a circle, and out of the directory.
+        // Links could form a cycle or lead out of the directory.
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             below.push((entry.file_name(), entry.path()));
         }

@@ -1,4 +1,4 @@
-//! What stands beside the entry in random files of users: it comes in, and goes out again byte by byte.
+//! Property tests of extras in random user files: they are added, and removing them restores every byte.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use super::super::owned::Comment;
 use super::super::{CLIENTS, Client, With, jsonc, markdown, owned, pieces};
 use super::{Dice, SPOT, entry, read_json};
 
-/// What is put into files of users beside the entry, as it would be for them.
+/// The data for the extras that are added to users' files.
 fn words() -> ExtraParts {
     let tools =
         forage_tools::registry::advertised(&forage_tools::registry::ToolSelection::default()).unwrap();
@@ -17,7 +17,7 @@ fn words() -> ExtraParts {
     ExtraParts { command: "/opt/a b/forage".to_owned(), tools, variables }
 }
 
-/// The pieces of all clients.
+/// Returns the pieces of all clients.
 fn all_pieces() -> Vec<(&'static Client, &'static [ExtraPiece])> {
     let of = |client: &'static Client| {
         super::super::extras_of(client.name).iter().filter_map(move |extra| match &extra.how {
@@ -28,7 +28,7 @@ fn all_pieces() -> Vec<(&'static Client, &'static [ExtraPiece])> {
     CLIENTS.iter().flat_map(of).collect()
 }
 
-/// The sections of users' files in which pieces are put, with something in them already, or nothing.
+/// Returns a user file with the sections that pieces are added to, empty or with content.
 fn json_file_with_sections(seed: u64) -> String {
     let dice = &mut Dice(seed);
     let sections = [
@@ -73,7 +73,7 @@ proptest! {
         let before = json_file_with_sections(seed);
         let (words, pieces, dice) = (words(), all_pieces(), &mut Dice(seed ^ 7));
         let client = pieces[dice.roll(pieces.len())].0;
-        // All that the client puts into files of JSON, and the entry, as if they were one file.
+        // All JSON pieces of the client and the entry, as if they shared one file.
         let own: Vec<&[ExtraPiece]> = pieces.iter().filter(|(it, _)| it.name == client.name).map(|(_, it)| *it).collect();
         let mut text = before.clone();
         let mut order: Vec<usize> = (0..=own.len()).collect();
@@ -94,7 +94,7 @@ proptest! {
                     prop_assert_eq!(again.as_ref(), Ok(&added), "once more changes nothing");
                     text = added;
                 }
-                // A file that is there without the number that the client wants.
+                // An existing file that lacks the version number that the client requires.
                 Err(refusal) => {
                     prop_assert!(refusal.to_string().contains("version"), "{}: {}", refusal, before);
                     return Ok(());
@@ -136,7 +136,7 @@ fn files_that_were_made_go_again_and_blank_ones_stay() {
         let text = pieces::add(pieces, None, client, &words).unwrap();
         let _: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(pieces::remove(pieces, &text), Ok(None), "{}: {text}", client.name);
-        // An entry that came into the same file meanwhile stays alone.
+        // An entry that was added to the same file in the meantime must remain.
         let both = jsonc::add(&text, SPOT.target(), &entry()).unwrap();
         let rest = pieces::remove(pieces, &both).unwrap().unwrap();
         assert!(
@@ -160,23 +160,23 @@ fn what_somebody_else_said_stays() {
         let How::Json(pieces) = &extra.how else { panic!("{name}") };
         (client, *pieces)
     };
-    // A permission of the user's own that says something else.
+    // A permission of the user's own with another value.
     let (client, pieces) = of("opencode", With::Permission);
     let own = "{\"permission\": {\"forage_*\": \"ask\"}}";
     assert!(pieces::add(pieces, Some(own), client, &words).is_err());
     assert_eq!(pieces::remove(pieces, own), Ok(Some(own.to_owned())));
     assert!(pieces::add(pieces, Some("{\"permission\": \"ask\"}"), client, &words).is_err());
-    // A hook that stands in one group with Forage's.
+    // A hook in the same group as Forage's.
     let (client, pieces) = of("claude-code", With::Hooks);
     let ours = pieces::add(pieces, None, client, &words).unwrap();
     let mut value: Value = serde_json::from_str(&ours).unwrap();
     let group = value["hooks"]["PreToolUse"][0]["hooks"].as_array_mut().unwrap();
     group.push(json!({ "type": "command", "command": "mine" }));
     assert!(pieces::remove(pieces, &value.to_string()).is_err());
-    // A time limit of the user's is no other hook, and stays with the command.
+    // A field that the user added to our hook is not another hook, and it stays with the command.
     let text = ours.replace("\"type\": \"command\",", "\"type\": \"command\", \"async\": true,");
     assert_eq!(pieces::add(pieces, Some(&text), client, &words), Ok(text.clone()));
-    // One that runs another command is mended; what only looks like one is somebody else's.
+    // A hook that runs another path of Forage is updated. One that only looks similar is foreign.
     let moved = ours.replace("/opt/a b/forage", "/old/forage").replace('\'', "");
     assert_eq!(pieces::add(pieces, Some(&moved), client, &words).unwrap(), ours);
     let other = ours.replace("forage'", "foraging'");
@@ -214,7 +214,7 @@ fn fields_of_the_entry_are_added_to_and_taken_out_alone() {
             assert_eq!(entry, once);
             extension.take(&mut entry);
             assert_eq!(entry, bare, "{}", client.name);
-            // What the user has beside it stays.
+            // The user's own values in the same object stay.
             for own in [json!({ "env": { "MINE": "s3cret" } }), json!({ "env_vars": ["MINE"] })] {
                 let mut mine = bare.clone();
                 for (key, value) in own.as_object().unwrap() {

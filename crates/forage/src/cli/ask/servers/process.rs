@@ -1,4 +1,4 @@
-//! How a server of the user's is started, and what is told of one that does not answer.
+//! Starts the user's servers and words the errors of those that do not respond.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -10,7 +10,8 @@ use crate::child::{self, ChildServer, NoAnswer};
 use crate::config::{AgentServer, is_outside, outside, variables};
 use crate::setup::program;
 
-/// Variables that every program needs to find itself, its user and its temporary files. None is a secret.
+/// Variables that every program needs to find itself, its user and its temporary files. None of them is
+/// secret.
 const VARIABLES: [&str; 13] = [
     "PATH",
     "HOME",
@@ -27,7 +28,7 @@ const VARIABLES: [&str; 13] = [
     "TMP",
 ];
 
-/// A server that runs.
+/// A running server.
 pub(super) struct Process(ChildServer);
 
 impl Process {
@@ -49,7 +50,7 @@ impl Process {
         self.0.say(message);
     }
 
-    /// Sends a request and waits for its result, until `is_over`.
+    /// Sends a request and waits for its result until `is_over` returns true.
     pub(super) fn ask(
         &self,
         method: &str,
@@ -67,12 +68,13 @@ impl Process {
         })
     }
 
-    /// Ends it and what it has started, and returns when they are gone. Who still waits for an answer gets an error.
+    /// Ends the server and the processes of its group, and returns once they are gone. Pending requests get
+    /// an error.
     pub(super) fn end(&self) {
         self.0.end();
     }
 
-    /// The last line of its errors.
+    /// Returns the last line of the server's standard error.
     fn said(&self) -> String {
         let text = self.0.stderr();
         let line = text.lines().rfind(|line| !line.trim().is_empty());
@@ -80,7 +82,8 @@ impl Process {
     }
 }
 
-/// The variables that a server gets: its `PATH` without what a repository could fill, for it starts programs by name, too.
+/// Returns the environment of a server. Its `PATH` omits directories that a repository could fill, because
+/// the server also starts programs by name.
 fn environment(names: &[String], roots: &[&Path]) -> Result<Vec<(OsString, OsString)>, String> {
     let is_given = |name: &OsString| {
         name.to_str().is_some_and(|name| VARIABLES.contains(&name) || names.iter().any(|given| given == name))
@@ -125,7 +128,7 @@ mod tests {
         thread::sleep(Duration::from_millis(50));
         let began = Instant::now();
         drop(servers);
-        // Its streams are closed only when the program is gone.
+        // The streams are closed only when the program is gone.
         assert!(call.join().unwrap().unwrap_err().starts_with("it has ended"));
         assert!(began.elapsed() < Duration::from_secs(60), "it was not waited for to end by itself");
     }

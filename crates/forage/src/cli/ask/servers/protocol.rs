@@ -1,4 +1,4 @@
-//! What is said to a server, and what of its results is text.
+//! The messages to a server, and the conversion of its results to text.
 
 use std::fmt::Write as _;
 
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 use super::process::Process;
 use crate::limits::{SERVER_PAGES, SERVER_TEXT_BYTES};
 
-/// The revision that is offered; every server that speaks over its standard streams knows it or offers its own.
+/// The protocol revision that we offer. Every server on standard streams knows it or proposes its own.
 const REVISION: &str = "2025-06-18";
 
-/// Greets the server and gives its tools, and whether there are more than were asked for.
+/// Performs the handshake and lists the tools. The flag is true if there are more tools than we requested.
 pub(super) fn open(process: &Process, stop: &Stop) -> Result<(Vec<Value>, bool), String> {
     let is_over = || stop.check().is_some();
     let client = json!({ "name": "forage", "title": "Forage", "version": env!("CARGO_PKG_VERSION") });
@@ -38,7 +38,7 @@ pub(super) fn open(process: &Process, stop: &Stop) -> Result<(Vec<Value>, bool),
     Ok((tools, cursor.is_string()))
 }
 
-/// The text of a result; what is none is named.
+/// Returns the text of a result. Other content is named in its place.
 pub(super) fn text(result: &Value) -> String {
     let mut text = String::new();
     for block in result["content"].as_array().into_iter().flatten() {
